@@ -103,6 +103,11 @@ def dot(l, r):
     ------
     NotImplementedError
         If neither operand supports the other.
+
+    Examples
+    --------
+    >>> phintys.dot(T.as_tensor([1.0, 2.0]), T.as_tensor([3.0, 4.0])).eval()
+    array(11.)
     """
     reasons = []
     for left, right, method in ((l, r, "__dot__"), (r, l, "__rdot__")):
@@ -122,5 +127,11 @@ def _asarray(a, dtype, order=None):
 
 
 def get_scalar_constant_value(v):
-    """Return the value of a constant number that a variable is; see ``phintys.tensor.get_scalar_constant_value``."""
+    """Return the value of a constant number that a variable is; see ``phintys.tensor.get_scalar_constant_value``.
+
+    Examples
+    --------
+    >>> phintys.get_scalar_constant_value(T.constant(3.0) * 2)
+    array(6., dtype=float32)
+    """
     return _import_module("phintys.tensor").get_scalar_constant_value(v)

@@ -62,6 +62,15 @@ def d3write(fct: Any, path: Any, *args: Any, **kwargs: Any) -> None:
     path : str or path
     *args, **kwargs
         Accepted for compatibility with Theano.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> x = T.dvector("x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.d3viz.d3write(T.exp(x).sum(), os.path.join(folder, "graph.html"))
+    ...     print(os.listdir(folder))
+    ['graph.html']
     """
     pydotprint(fct, path, format="dot", print_output_file=False)
 

@@ -84,6 +84,19 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
         A needed variable is neither an input, a constant nor shared.
     ValueError, RuntimeError, AssertionError
         The updates or givens are malformed, replace an input, or depend on each other.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> f = phintys.function([x, phintys.In(y, value=[10.0, 20.0])], x + y)
+    >>> f([1, 2])
+    array([11., 22.])
+    >>> f([1, 2], y=[3, 4])
+    array([4., 6.])
+    >>> count = phintys.shared(0)
+    >>> advance = phintys.function([], count, updates={count: count + 1})
+    >>> advance(), advance(), count.get_value()
+    (array(0), array(1), array(2))
     """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("Input variables of a phintys function should be contained in a list, even when there is a "
@@ -151,6 +164,11 @@ def convert_function_input(spec: SymbolicInput | Variable | tuple[Any, ...] | li
     ------
     TypeError
         If it is anything else.
+
+    Examples
+    --------
+    >>> phintys.compile.convert_function_input((T.dscalar("x"), 3.0)).value
+    3.0
     """
     if not isinstance(spec, (tuple, list)):
         return wrap_in(spec)

@@ -14,6 +14,12 @@ def get_include():
     ------
     FileNotFoundError
         If the declarations are not installed.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.path.exists(os.path.join(phintys.get_include(), "phintys", "vm", "abi.pxd"))
+    True
     """
     package = Path(__file__).resolve().parent
     for root in (package.parent, package.parent / "build" / "cimport"):

@@ -21,6 +21,11 @@ def stats():
         ``kept_bytes`` in the pool for the next request, at most ``limit_bytes``; ``live_buffers`` in use, with
         ``live_bytes``, and ``peak_bytes``, their maximum since ``reset_peak``; ``requests`` to the pool so far, of
         which the operating system served ``misses``.
+
+    Examples
+    --------
+    >>> sorted(phintys.memory.stats())
+    ['kept_bytes', 'limit_bytes', 'live_buffers', 'live_bytes', 'misses', 'peak_bytes', 'requests']
     """
     return pool_statistics()
 
@@ -30,6 +35,13 @@ def trim():
 
     Arrays and functions that only reference cycles keep alive are collected first; free memory in the heap of the C
     library is returned, too.
+
+    Examples
+    --------
+    >>> before = phintys.memory.stats()["kept_bytes"]
+    >>> phintys.memory.trim()
+    >>> phintys.memory.stats()["kept_bytes"] <= before
+    True
     """
     gc.collect()
     free_all()

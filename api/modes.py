@@ -239,6 +239,12 @@ def register_linker(name: str, linker: Any) -> None:
     ------
     ValueError
         If the name is taken.
+
+    Examples
+    --------
+    >>> phintys.compile.register_linker("docs_perform", phintys.gof.PerformLinker())
+    >>> phintys.function([], T.constant(2), mode=phintys.Mode(linker="docs_perform"))()
+    array(2, dtype=int8)
     """
     _refuse_taken("Linker", name, LINKERS)
     LINKERS[name], LINKER_CLASSES[name] = linker.allow_gc, type(linker)
@@ -251,6 +257,12 @@ def register_optimizer(name: str, opt: Any) -> None:
     ------
     ValueError
         If the name is taken.
+
+    Examples
+    --------
+    >>> phintys.compile.register_optimizer("docs_merge", phintys.gof.Query(include=["merge"]))
+    >>> phintys.function([], T.constant(2), mode=phintys.Mode(optimizer="docs_merge"))()
+    array(2, dtype=int8)
     """
     _refuse_taken("Optimizer", name, OPTIMIZERS)
     OPTIMIZERS[name] = opt if isinstance(opt, Query) else Query(extra=[(opt, 0)])
@@ -286,6 +298,11 @@ def get_mode(mode: str | Mode | None) -> Mode:
         If no mode has that name.
     TypeError
         If ``mode`` is anything else.
+
+    Examples
+    --------
+    >>> phintys.compile.get_mode("FAST_RUN") is phintys.FAST_RUN
+    True
     """
     if isinstance(mode, Mode):
         return mode
@@ -303,7 +320,13 @@ def get_mode(mode: str | Mode | None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """Return the mode that ``function`` uses when none is given."""
+    """Return the mode that ``function`` uses when none is given.
+
+    Examples
+    --------
+    >>> isinstance(phintys.compile.get_default_mode(), phintys.Mode)
+    True
+    """
     return get_mode(None)
 
 
@@ -314,6 +337,13 @@ def register_mode(name: str, mode: Mode) -> None:
     ------
     ValueError
         If the name is taken.
+
+    Examples
+    --------
+    >>> phintys.compile.register_mode("DOCS", phintys.FAST_RUN.excluding("inplace"))
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], x + 1, mode="DOCS")(2)
+    array(3.)
     """
     _refuse_taken("Mode", name, predefined_modes)
     predefined_modes[name] = mode

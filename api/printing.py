@@ -152,6 +152,13 @@ def min_informative_str(obj: Variable, indent_level: int = 0) -> str:
 
     Each line is a label and an op, an input's name or its type; ``<A>`` refers to the part with the label A. Unlike
     ``debugprint`` it contains no addresses, so two texts can be compared.
+
+    Examples
+    --------
+    >>> print(phintys.printing.min_informative_str(T.dvector("x") + 1))
+    A. Elemwise{add,no_inplace}
+     B. x
+     C. TensorConstant{(1,) of 1}
     """
     labels: dict[Any, str] = {}
     lines: list[str] = []
@@ -183,6 +190,11 @@ def var_descriptor(obj: Variable | numpy.ndarray) -> str:
     -------
     str
         Each part is ``label=op(parts)``, a name or a type; ``<label>`` refers to an earlier part.
+
+    Examples
+    --------
+    >>> phintys.printing.var_descriptor(T.dvector("x") + 1)
+    'A=Elemwise{add,no_inplace}(B=x,C=TensorConstant{(1,) of 1})'
     """
     labels: dict[int, str] = {}
     pieces: list[str] = []
@@ -221,6 +233,11 @@ def hex_digest(x: numpy.ndarray) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> phintys.printing.hex_digest(numpy.arange(3)) == phintys.printing.hex_digest(numpy.arange(3))
+    True
     """
     strides, lengths = [",".join(map(str, numbers)) for numbers in (x.strides, x.shape)]
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides=[{strides}]|shape=[{lengths}]"
@@ -277,6 +294,15 @@ def pydotprint(fct: Any, outfile: Any = None, compact: bool = True, format: str 
         If the program ``dot`` is not installed, or fails.
     TypeError
         If ``fct`` is nothing of the above.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.printing.pydotprint(T.dvector("x") + 1, os.path.join(folder, "graph.dot"), format="dot",
+    ...                                 print_output_file=False)
+    ...     os.listdir(folder)
+    ['graph.dot']
     """
     style = Style(compact, with_ids, high_contrast, cond_highlight, COLOURS if colorCodes is None
                   else {"Output": "blue", **colorCodes}, max_label_size, var_with_name_simple)

@@ -14,6 +14,11 @@ class Raise(Op):
         The argument of the exception.
     exc : type
         The exception.
+
+    Examples
+    --------
+    >>> phintys.raise_op.Raise("not this way")(T.dvector("x")).type
+    TensorType(float64, vector)
     """
 
     __props__ = ("msg", "exc")

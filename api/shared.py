@@ -291,6 +291,19 @@ def shared_constructor(constructor: Constructor, remove: bool = False) -> Constr
 
     A constructor takes ``(value, name, strict, allow_downcast)`` and its own keywords, and raises ``TypeError`` for
     values and keywords that it does not support.
+
+    Examples
+    --------
+    >>> class Interval:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = low, high
+    >>> @phintys.compile.shared_constructor
+    ... def interval_constructor(value, name=None, strict=False, allow_downcast=None, **options):
+    ...     if not isinstance(value, Interval):
+    ...         raise TypeError("not an Interval")
+    ...     return phintys.shared(numpy.array([value.low, value.high]), name=name)
+    >>> phintys.shared(Interval(1.0, 2.0)).get_value()
+    array([1., 2.])
     """
     if remove:
         CONSTRUCTORS.remove(constructor)
@@ -419,7 +432,13 @@ def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borr
 
 @shared_constructor
 def randomstate_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False):
-    """Store a copy of a ``numpy.random.RandomState``, or with ``borrow`` the object itself."""
+    """Store a copy of a ``numpy.random.RandomState``, or with ``borrow`` the object itself.
+
+    Examples
+    --------
+    >>> phintys.shared(numpy.random.RandomState(3)).type
+    RandomStateType
+    """
     if type(value).__name__ != "RandomState" or not random_state_type.is_valid_value(value):
         raise TypeError(f"not a numpy.random.RandomState: {type(value)}")
     return RandomStateSharedVariable(name, random_state_type, value if borrow else deepcopy(value), strict,

@@ -549,6 +549,13 @@ class change_flags:
         If there is no such option.
     ValueError
         If an option cannot have the value (when the block is entered); no option is changed then.
+
+    Examples
+    --------
+    >>> with phintys.change_flags(floatX="float32"):
+    ...     x = T.vector("x")
+    >>> x.dtype
+    'float32'
     """
 
     def __init__(self, changes=(), **values):

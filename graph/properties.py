@@ -11,7 +11,17 @@ from phintys.graph.public_names import at_home
 
 
 class Properties:
-    """Base class that reads ``__props__`` of every subclass."""
+    """Base class that reads ``__props__`` of every subclass.
+
+    Examples
+    --------
+    >>> class Options(phintys.gof.object2):
+    ...     __props__ = ("axis",)
+    ...     def __init__(self, axis):
+    ...         self.axis = axis
+    >>> Options(1) == Options(1), Options(1) == Options(2)
+    (True, False)
+    """
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

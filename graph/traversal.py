@@ -213,6 +213,12 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
         If a type is wrong and ``strict``.
     ValueError
         If ``replace`` is anything else.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> phintys.pp(phintys.clone(T.exp(x) + x, replace={x: y * 2}))
+    '(exp((y * TensorConstant{2})) + (y * TensorConstant{2}))'
     """
     if replace is not None and not isinstance(replace, (dict, list, tuple)):
         raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
@@ -346,7 +352,14 @@ def io_connection_pattern(inputs, outputs):
 
 
 def view_roots(variable):
-    """Return the variables whose memory ``variable`` shares through views; itself if it is not a view."""
+    """Return the variables whose memory ``variable`` shares through views; itself if it is not a view.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.view_roots(x[1:])
+    [x]
+    """
     roots, pending = [], [variable]
     while pending:
         current = pending.pop()

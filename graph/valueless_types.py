@@ -75,12 +75,25 @@ def grad_undefined(op, x_pos, x, comment=""):
     -------
     Variable
         A variable of a NullType that says why.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gradient.grad_undefined(T.exp, 0, x, "for the sake of an example").type
+    NullType
     """
     return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
                     f"is mathematically undefined{made_at(x)}. {comment}")()
 
 
 def grad_not_implemented(op, x_pos, x, comment=""):
-    """Return the gradient of an op with respect to an input for which it is not implemented; see ``grad_undefined``."""
+    """Return the gradient of an op with respect to an input for which it is not implemented; see ``grad_undefined``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gradient.grad_not_implemented(T.exp, 0, x).type
+    NullType
+    """
     return NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the {op} op "
                     f"is not implemented{made_at(x)}. {comment}")()

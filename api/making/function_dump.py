@@ -49,6 +49,15 @@ def function_dump(filename, inputs, outputs=None, mode=None, updates=None, given
     ------
     AssertionError
         If ``filename`` is not a string.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> x = T.dvector("x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.function_dump(os.path.join(folder, "f.pkl"), [x], x * 2)
+    ...     os.listdir(folder)
+    ['f.pkl']
     """
     if not isinstance(filename, str):
         raise AssertionError(f"function_dump needs the name of a file, got {filename!r}")

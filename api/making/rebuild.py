@@ -96,6 +96,13 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     ------
     TypeError, ValueError, AssertionError
         As documented for ``function``.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> rebuilt = phintys.compile.rebuild([x + 1], replace={x: y * 2})
+    >>> [phintys.pp(output) for output in rebuilt.outputs]
+    ['((y * TensorConstant{2}) + TensorConstant{1})']
     """
     copier = _Copier(rebuild_strict, swap or {})
     for variable in inputs:

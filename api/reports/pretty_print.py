@@ -24,7 +24,13 @@ GREEK = {name: "\\" + name for name in ("alpha", "beta", "gamma", "delta", "epsi
 
 
 class LeafPrinter:
-    """Prints a variable as its name or type."""
+    """Prints a variable as its name or type.
+
+    Examples
+    --------
+    >>> phintys.printing.leaf_printer.pieces(T.dvector("alpha"))
+    ['\\\\alpha']
+    """
 
     def pieces(self, variable):
         if isinstance(variable, Constant) and variable.name is None and getattr(variable.type, "ndim", 0) \
@@ -34,7 +40,14 @@ class LeafPrinter:
 
 
 class DefaultPrinter:
-    """``op(inputs)``."""
+    """``op(inputs)``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.printing.default_printer.pieces(T.exp(x))
+    ['Elemwise{exp,no_inplace}', '(', x, ')']
+    """
 
     def pieces(self, variable):
         node = variable.owner
@@ -44,7 +57,14 @@ class DefaultPrinter:
 
 
 class FunctionPrinter:
-    """Prints ``name(inputs)``; one name for each output of the op."""
+    """Prints ``name(inputs)``; one name for each output of the op.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.printing.FunctionPrinter("my_exp").pieces(T.exp(x))
+    ['my_exp', '(', x, ')']
+    """
 
     def __init__(self, *names):
         self.names = names
@@ -57,6 +77,12 @@ class OperatorPrinter:
     """Prints ``(a + b)`` or ``(-a)``: an operator with its operands, always in parentheses.
 
     ``precedence`` and ``assoc`` are kept for compatibility; they have no effect because of the parentheses.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.printing.OperatorPrinter("<+>", 0).pieces(x + x)
+    ['(', x, ' <+> ', x, ')']
     """
 
     def __init__(self, operator, precedence, assoc="left"):
@@ -74,7 +100,14 @@ class OperatorPrinter:
 
 
 class PatternPrinter:
-    """Prints a text with ``%(0)s`` for the first input, and so on; one pattern for each output of the op."""
+    """Prints a text with ``%(0)s`` for the first input, and so on; one pattern for each output of the op.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.printing.PatternPrinter("|%(0)s|").pieces(abs(x))
+    ['|', x, '|']
+    """
 
     def __init__(self, *patterns):
         self.patterns = [pattern if isinstance(pattern, str) else pattern[0] for pattern in patterns]
@@ -91,7 +124,14 @@ class PatternPrinter:
 
 
 class IgnorePrinter:
-    """Prints the first input, as if the node did not exist."""
+    """Prints the first input, as if the node did not exist.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.printing.IgnorePrinter().pieces(T.exp(x))
+    [x]
+    """
 
     def pieces(self, variable):
         return [variable.owner.inputs[0]]
@@ -201,7 +241,14 @@ class _State:
 
 
 class PPrinter:
-    """Prints formulae with the printers assigned to it."""
+    """Prints formulae with the printers assigned to it.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.pp(T.exp(2 * x))
+    'exp((TensorConstant{2} * x))'
+    """
 
     def __init__(self):
         self.printers = []

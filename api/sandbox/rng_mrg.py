@@ -103,6 +103,11 @@ def guess_n_streams(size, warn=False):
     -------
     int
         A sixth of the number of samples, at most 15,360; so many, too, if the size is not known.
+
+    Examples
+    --------
+    >>> phintys.sandbox.rng_mrg.guess_n_streams((3, 4))
+    2
     """
     if _is_known(size):
         samples = math.prod([int(length) for length in size])

@@ -90,6 +90,13 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequenc
     -------
     outputs, updates
         As of ``reduce``.
+
+    Examples
+    --------
+    >>> total, updates = phintys.foldl(lambda row, total: 10 * total + row, T.as_tensor([1, 2, 3]),
+    ...                            T.constant(0, dtype="int64"))
+    >>> total.eval()
+    array(123)
     """
     return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name, return_updates)
 
@@ -107,5 +114,12 @@ def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequenc
     -------
     outputs, updates
         As of ``reduce``.
+
+    Examples
+    --------
+    >>> total, updates = phintys.foldr(lambda row, total: 10 * total + row, T.as_tensor([1, 2, 3]),
+    ...                            T.constant(0, dtype="int64"))
+    >>> total.eval()
+    array(321)
     """
     return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name, return_updates)

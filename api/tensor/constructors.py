@@ -37,6 +37,11 @@ def tensor(dtype=None, broadcastable=None, name=None, **kwargs):
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> T.tensor("float64", (True, False), name="row").type
+    TensorType(float64, row)
     """
     return TensorType(config.floatX if dtype is None else dtype, broadcastable, **kwargs)(name)
 

@@ -214,7 +214,13 @@ def _presented(variable, gradient, react, return_disconnected, null_gradients):
 
 
 def format_as(use_list, use_tuple, outputs):
-    """Return a list of results as a list, a tuple, or, if neither is requested, its only element."""
+    """Return a list of results as a list, a tuple, or, if neither is requested, its only element.
+
+    Examples
+    --------
+    >>> phintys.gradient.format_as(True, False, ["a", "b"]), phintys.gradient.format_as(False, True, ["a", "b"])
+    (['a', 'b'], ('a', 'b'))
+    """
     if use_list and use_tuple:
         raise AssertionError("Both flags cannot be simultaneously True")
     if use_list or use_tuple:
@@ -345,6 +351,15 @@ def subgraph_grad(wrt: Sequence[Variable], end: Sequence[Variable], start: Mappi
     tuple of list of Variable
         Gradients with respect to ``wrt``, and to ``end``; with ``details``, also the two parts of their concatenation
         (None for a part that was not requested).
+
+    Examples
+    --------
+    >>> x, weights = T.dvector("x"), T.dvector("weights")
+    >>> hidden = T.tanh(x * weights)
+    >>> cost = (hidden ** 2).sum()
+    >>> by_weights, by_hidden = phintys.subgraph_grad(wrt=[weights], end=[hidden], cost=cost)
+    >>> numpy.allclose(by_hidden[0].eval({hidden: numpy.tanh([0.5, 0.0])}), 2 * numpy.tanh([0.5, 0.0]))
+    True
     """
     if cost is None and start is None:
         raise AssertionError("subgraph_grad: cost and start cannot both be None")

@@ -30,6 +30,12 @@ class numeric_grad:
     ----------
     gf : numpy.ndarray or list of numpy.ndarray
         The derivatives, in the shapes of ``pt``.
+
+    Examples
+    --------
+    >>> found = phintys.gradient.numeric_grad(lambda x: (x ** 2).sum(), [numpy.array([1.0, 2.0])])
+    >>> [gradient.round(4) for gradient in found.gf]
+    [array([2., 4.])]
     """
 
     # A large step has a bias where f is not linear, a small one loses digits in f(x + eps) - f(x).
@@ -155,6 +161,10 @@ def make_verify_grad(function, tensor_type):
             If an input does not have a float dtype, or ``rng`` is missing.
         GradientError
             If the gradients differ.
+
+        Examples
+        --------
+        >>> phintys.gradient.verify_grad(T.tanh, [numpy.array([0.5, 1.0])], rng=numpy.random.RandomState(0))
         """
         points = _checked_points(pt, rng)
         tolerance = max([TOLERANCES[str(point.dtype)] for point in points])

@@ -123,12 +123,25 @@ def zero_grad(x):
     -------
     Variable
         Of the same type and value.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.zero_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return zero_grad_(x)
 
 
 def consider_constant(x):
-    """The old name of ``zero_grad``."""
+    """The old name of ``zero_grad``.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.zero_grad(x), x).eval({x: 3.0})       # the same, without the warning
+    array(3.)
+    """
     warnings.warn("consider_constant() is deprecated, use zero_grad() or disconnected_grad() instead.", stacklevel=2)
     return consider_constant_(x)
 
@@ -144,6 +157,12 @@ def disconnected_grad(x):
     -------
     Variable
         Of the same type and value.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.disconnected_grad(x), x).eval({x: 3.0})
+    array(3.)
     """
     return disconnected_grad_(x)
 
@@ -159,6 +178,13 @@ def undefined_grad(x):
     -------
     Variable
         Of the same type and value.
+
+    Examples
+    --------
+    >>> x, y = T.dscalars("xy")
+    >>> cost = y * phintys.gradient.undefined_grad(x)
+    >>> phintys.grad(cost, y).eval({x: 3.0, y: 2.0})
+    array(3.)
     """
     return undefined_grad_(x)
 
@@ -175,6 +201,12 @@ def grad_clip(x, lower_bound, upper_bound):
     -------
     Variable
         Of the same type and value.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(phintys.gradient.grad_clip(x, -1, 1) ** 2, x).eval({x: 3.0})
+    array(1.)
     """
     return GradClip(lower_bound, upper_bound)(x)
 
@@ -191,5 +223,11 @@ def grad_scale(x, multiplier):
     -------
     Variable
         Of the same type and value.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(phintys.gradient.grad_scale(x, 0.5) ** 2, x).eval({x: 3.0})
+    array(3.)
     """
     return GradScale(multiplier)(x)

@@ -143,6 +143,12 @@ def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="val
         For wrong parameters, and at run time for shapes that contradict each other.
     TypeError
         For inputs of another rank, or that are no floats.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.conv3d(images, filters).eval().shape
+    (1, 1, 2, 2, 2)
     """
     op = AbstractConv3d(input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return op(as_tensor_variable(input), as_tensor_variable(filters))
@@ -215,6 +221,14 @@ def conv2d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> output_gradient, filters = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.conv2d_grad_wrt_inputs(output_gradient, filters, input_shape=(1, 1, 3, 3)).eval()[0, 0]
+    array([[1., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 1.]])
     """
     return _by_inputs(AbstractConv2d_gradInputs, 2, output_grad, filters, input_shape, filter_shape, unshared,
                       (border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared))
@@ -328,6 +342,14 @@ def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mod
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.conv2d_transpose(images, filters, output_shape=(1, 1, 3, 3)).eval()[0, 0]
+    array([[1., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 1.]])
     """
     return conv2d_grad_wrt_inputs(input, filters, output_shape, filter_shape, border_mode, input_dilation, filter_flip,
                                   filter_dilation, num_groups, unshared)
@@ -373,6 +395,13 @@ def separable_conv2d(input, depthwise_filters, pointwise_filters, num_channels, 
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> images = T.ones((1, 2, 3, 3))                                       # two channels
+    >>> depthwise, pointwise = T.ones((2, 1, 2, 2)), T.ones((4, 2, 1, 1))   # a filter for each, then four mixtures
+    >>> T.nnet.separable_conv2d(images, depthwise, pointwise, num_channels=2).eval().shape
+    (1, 4, 2, 2)
     """
     return _separable(AbstractConv2d, conv2d, 2, input, depthwise_filters, pointwise_filters,
                       (input_shape, depthwise_filter_shape, pointwise_filter_shape), num_channels,

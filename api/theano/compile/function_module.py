@@ -44,6 +44,12 @@ def orig_function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     Returns
     -------
     Function
+
+    Examples
+    --------
+    >>> f = phintys.compile.orig_function([phintys.In(x := T.dscalar("x"))], [phintys.Out(x * 2)])
+    >>> f(3)
+    [array(6.)]
     """
     return FunctionMaker([convert_function_input(spec) for spec in inputs], outputs, mode,
                          accept_inplace=accept_inplace, profile=profile, on_unused_input=on_unused_input,

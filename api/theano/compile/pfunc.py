@@ -49,6 +49,12 @@ def pfunc(params: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     ------
     ValueError
         If there are not as many keys as outputs; other errors as ``phintys.function``.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.compile.pfunc([x], x * 2)(3)
+    array(6.)
     """
     if output_keys is not None:
         given: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -85,6 +91,13 @@ def rebuild_collect_shared(
     tuple (list, Variable or list, list)
         Copied inputs; copied outputs, in the form of ``outputs``; and a list: dict from the given variables to their
         copies, dict of updates, dict of their copies, shared variables.
+
+    Examples
+    --------
+    >>> x, weights = T.dvector("x"), phintys.shared(numpy.array([1.0, 2.0]), "weights")
+    >>> inputs, outputs, rest = phintys.compile.rebuild_collect_shared(x * weights, inputs=[x])
+    >>> rest[3]
+    [<shared weights: float64 (2,), [1. 2.]>]
     """
     inputs = list(inputs or ())
     many = isinstance(outputs, (list, tuple))

@@ -34,6 +34,15 @@ class EquilibriumOptimizer(NavigatorOptimizer):
         How often each may be applied, as a multiple of the number of nodes.
     final_optimizers, cleanup_optimizers : list of Optimizer, optional
         Applied at the end of each turn, and after each change.
+
+    Examples
+    --------
+    >>> halve = phintys.gof.PatternSub((T.add, "x", "x"), (T.mul, "x", 2.0))
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [(x + x) + (x + x)], clone=False)
+    >>> _ = phintys.gof.EquilibriumOptimizer([halve], max_use_ratio=10).optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    '((x * TensorConstant{2.0}) + (x * TensorConstant{2.0}))'
     """
 
     def __init__(self, optimizers: Any, failure_callback: Any = None, ignore_newtrees: Any = True,

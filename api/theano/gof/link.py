@@ -26,6 +26,11 @@ class Linker:
         Drop each intermediate result at its last use; ``config.allow_gc`` by default.
     schedule : callable, optional
         Accepted for compatibility with Theano; the linker always decides the order of the nodes.
+
+    Examples
+    --------
+    >>> phintys.gof.Linker(allow_gc=True).allow_gc
+    True
     """
 
     FunctionMaker: Any = None
@@ -131,15 +136,36 @@ class Storage(list):
 
 
 class LocalLinker(Linker):
-    """Theano's base of linkers that make one thunk for each node."""
+    """Theano's base of linkers that make one thunk for each node.
+
+    Examples
+    --------
+    >>> issubclass(phintys.gof.PerformLinker, phintys.gof.LocalLinker)
+    True
+    """
 
 
 class PerformLinker(LocalLinker):
-    """Theano's linker that runs the ``perform`` of each node; here it links like all others."""
+    """Theano's linker that runs the ``perform`` of each node; here it links like all others.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> graph = phintys.FunctionGraph([x], [x * 2], clone=False)
+    >>> phintys.gof.PerformLinker().accept(graph).make_function()(3.0)
+    array(6.)
+    """
 
 
 class CLinker(Linker):
-    """Theano's linker to C; here it links like all others."""
+    """Theano's linker to C; here it links like all others.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], x * 2, mode=phintys.Mode(phintys.gof.CLinker()))(3)
+    array(6.)
+    """
 
 
 class OpWiseCLinker(LocalLinker):
@@ -149,6 +175,12 @@ class OpWiseCLinker(LocalLinker):
     ----------
     fallback_on_perform, nice_errors : bool
         Accepted for compatibility with Theano.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], x * 2, mode=phintys.Mode(phintys.gof.OpWiseCLinker()))(3)
+    array(6.)
     """
 
     def __init__(self, fallback_on_perform: bool = True, allow_gc: bool | None = None, nice_errors: bool = True,
@@ -163,6 +195,12 @@ class DualLinker(Linker):
     ----------
     checker : callable, optional
         Accepted for compatibility with Theano.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], x * 2, mode="DebugMode")(3)
+    array(6.)
     """
 
     def __init__(self, checker: Any = None, schedule: Any = None) -> None:
@@ -186,6 +224,12 @@ class VM_Linker(LocalLinker):
     ------
     NotImplementedError
         If a callback is given.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], x * 2, mode=phintys.Mode(phintys.gof.VM_Linker()))(3)
+    array(6.)
     """
 
     def __init__(self, allow_gc: bool | None = None, use_cloop: Any = False, callback: Any = None, lazy: Any = None,

@@ -23,7 +23,22 @@ if TYPE_CHECKING:
 
 
 class LocalOptimizer:
-    """Examines one node: subclasses define ``transform``, and ``tracks`` to be called for fewer nodes."""
+    """Examines one node: subclasses define ``transform``, and ``tracks`` to be called for fewer nodes.
+
+    Examples
+    --------
+    >>> class ExpOfLog(phintys.gof.LocalOptimizer):
+    ...     def tracks(self):
+    ...         return [T.exp]
+    ...     def transform(self, node):
+    ...         inner = node.inputs[0].owner
+    ...         return [inner.inputs[0]] if inner is not None and inner.op == T.log else False
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.exp(T.log(x))], clone=False)
+    >>> _ = phintys.gof.TopoOptimizer(ExpOfLog()).optimize(graph)
+    >>> graph.outputs
+    [x]
+    """
 
     name = None
 
@@ -96,6 +111,16 @@ def local_optimizer(tracks: Any, inplace: bool = False, requirements: Iterable[A
     ------
     ValueError
         If ``tracks`` is empty or holds anything else.
+
+    Examples
+    --------
+    >>> @phintys.gof.local_optimizer([T.exp])
+    ... def exp_of_log(node):
+    ...     inner = node.inputs[0].owner
+    ...     return [inner.inputs[0]] if inner is not None and inner.op == T.log else False
+    >>> x = T.dvector("x")
+    >>> exp_of_log.transform(T.exp(T.log(x)).owner)
+    [x]
     """
     def decorator(f: Callable[..., Any]) -> FromFunctionLocalOptimizer:
         if tracks is not None and not len(tracks):
@@ -118,6 +143,15 @@ class LocalOptGroup(LocalOptimizer):
         Continue with the replacement's node until none applies.
     profile : bool
         Accepted for compatibility with Theano.
+
+    Examples
+    --------
+    >>> to_product = phintys.gof.PatternSub((T.add, "x", "x"), (T.mul, "x", 2.0))
+    >>> to_sum = phintys.gof.PatternSub((T.sub, "x", "x"), (T.mul, "x", 0.0))
+    >>> group = phintys.gof.LocalOptGroup(to_product, to_sum)
+    >>> x = T.dvector("x")
+    >>> [phintys.pp(found) for found in group.transform((x + x).owner)]
+    ['(x * TensorConstant{2.0})']
     """
 
     def __init__(self, *optimizers: Any, apply_all_opts: bool = False, profile: Any = False) -> None:
@@ -164,6 +198,12 @@ class OpSub(LocalOptimizer):
         The op, and its replacement, which takes the same inputs and has as many outputs.
     transfer_tags : bool
         Copy the tags of the old outputs to the new ones.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.OpSub(T.sin, T.cos).transform(T.sin(x).owner)
+    [Elemwise{cos,no_inplace}.0]
     """
 
     reentrant = False
@@ -193,7 +233,14 @@ class OpSub(LocalOptimizer):
 
 
 class OpRemove(LocalOptimizer):
-    """Removes an op: its outputs are replaced by its inputs."""
+    """Removes an op: its outputs are replaced by its inputs.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.OpRemove(T.tensor_copy).transform(T.tensor_copy(x).owner)
+    [x]
+    """
 
     reentrant = False
 

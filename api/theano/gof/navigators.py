@@ -60,6 +60,11 @@ class NavigatorOptimizer(Optimizer):
         'auto': as the local optimizer's attribute ``reentrant``.
     failure_callback : callable, optional
         ``(error, self, pairs of old and new, local optimizer, node)``, called instead of raising.
+
+    Examples
+    --------
+    >>> issubclass(phintys.gof.TopoOptimizer, phintys.gof.NavigatorOptimizer)
+    True
     """
 
     def __init__(self, local_opt: Any, ignore_newtrees: Any = "auto", failure_callback: Any = None) -> None:
@@ -193,6 +198,14 @@ class TopoOptimizer(NavigatorOptimizer):
     order : {'in_to_out', 'out_to_in'}
     ignore_newtrees, failure_callback
         As for `NavigatorOptimizer`.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(T.sin(x))], clone=False)
+    >>> _ = phintys.gof.TopoOptimizer(phintys.gof.OpSub(T.sin, T.cos)).optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(cos(x))'
     """
 
     def __init__(self, local_opt: Any, order: str = "in_to_out", ignore_newtrees: Any = False,
@@ -212,12 +225,30 @@ class TopoOptimizer(NavigatorOptimizer):
 
 
 def out2in(*local_opts: Any, name: str | None = None, **options: Any) -> Any:
-    """A `TopoOptimizer` of some local optimizers, outputs first."""
+    """A `TopoOptimizer` of some local optimizers, outputs first.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> _ = T.opt.out2in(phintys.gof.OpSub(T.sin, T.cos)).optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
+    """
     return _named_topological(local_opts, "out_to_in", name, options)
 
 
 def in2out(*local_opts: Any, name: str | None = None, **options: Any) -> Any:
-    """A `TopoOptimizer` of some local optimizers, inputs first."""
+    """A `TopoOptimizer` of some local optimizers, inputs first.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> _ = T.opt.in2out(phintys.gof.OpSub(T.sin, T.cos)).optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
+    """
     return _named_topological(local_opts, "in_to_out", name, options)
 
 
@@ -237,6 +268,14 @@ class OpKeyOptimizer(NavigatorOptimizer):
     ------
     TypeError
         If it has no ``op_key``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> _ = phintys.gof.OpKeyOptimizer(phintys.gof.OpSub(T.sin, T.cos)).optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
     """
 
     def __init__(self, local_opt: Any, ignore_newtrees: Any = False, failure_callback: Any = None) -> None:

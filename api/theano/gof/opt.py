@@ -79,6 +79,13 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     -------
     Variable or list of Variable
         ``to_var``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> old, new = T.sin(x), T.cos(x)
+    >>> T.opt.copy_stack_trace(old, new) is new
+    True
     """
     sources = from_var if isinstance(from_var, list) else [from_var]
     origin = next((thing._position for thing in map(_made, sources) if thing._position is not None), None)

@@ -30,6 +30,11 @@ class Query(database.Query):
         A `SequenceDB` leaves out members at this position or later.
     extra_optimizations : list of (Optimizer, number), optional
         Also applied, at these positions.
+
+    Examples
+    --------
+    >>> phintys.gof.Query(include=["fast_run"]).excluding("inplace").exclude
+    frozenset({'inplace'})
     """
 
     __slots__ = ("subquery", "position_cutoff")
@@ -63,7 +68,16 @@ class Query(database.Query):
 
 
 class DB:
-    """Optimizers, local optimizers and databases under names and tags."""
+    """Optimizers, local optimizers and databases under names and tags.
+
+    Examples
+    --------
+    >>> database = phintys.gof.DB()
+    >>> database.name = "docs"
+    >>> _ = database.register("sin_to_cos", phintys.gof.OpSub(T.sin, T.cos), "fast_run")
+    >>> sorted(database.tags["sin_to_cos"])
+    ['OpSub', 'docs', 'fast_run', 'sin_to_cos']
+    """
 
     name: str | None = None                         # set where it is registered
 
@@ -193,6 +207,13 @@ class EquilibriumDB(DB):
     ----------
     ignore_newtrees, tracks_on_change_inputs : bool
         For the optimizer.
+
+    Examples
+    --------
+    >>> database = phintys.gof.EquilibriumDB()
+    >>> _ = database.register("sin_to_cos", phintys.gof.OpSub(T.sin, T.cos), "fast_run")
+    >>> type(database.query("+fast_run")).__name__
+    'EquilibriumOptimizer'
     """
 
     def __init__(self, ignore_newtrees: Any = True, tracks_on_change_inputs: bool = False) -> None:
@@ -235,6 +256,14 @@ class SequenceDB(DB):
     ----------
     failure_callback : callable, optional
         For the optimizer.
+
+    Examples
+    --------
+    >>> database = phintys.gof.SequenceDB()
+    >>> _ = database.register("second", phintys.gof.MergeOptimizer(), 2, "fast_run")
+    >>> _ = database.register("first", phintys.gof.MergeOptimizer(), 1, "fast_run")
+    >>> len(database.query("+fast_run"))
+    2
     """
 
     seq_opt = SeqOptimizer
@@ -275,6 +304,13 @@ class LocalGroupDB(DB):
         For the group.
     local_opt : class
         The class of the group.
+
+    Examples
+    --------
+    >>> database = phintys.gof.LocalGroupDB()
+    >>> _ = database.register("sin_to_cos", phintys.gof.OpSub(T.sin, T.cos), "fast_run")
+    >>> type(database.query("+fast_run")).__name__
+    'LocalOptGroup'
     """
 
     def __init__(self, apply_all_opts: bool = False, profile: Any = False, local_opt: Any = LocalOptGroup) -> None:
@@ -294,7 +330,15 @@ class LocalGroupDB(DB):
 
 
 class TopoDB(DB):
-    """A database that returns a `TopoOptimizer` of the result of another database."""
+    """A database that returns a `TopoOptimizer` of the result of another database.
+
+    Examples
+    --------
+    >>> group = phintys.gof.LocalGroupDB()
+    >>> _ = group.register("sin_to_cos", phintys.gof.OpSub(T.sin, T.cos), "fast_run")
+    >>> type(phintys.gof.TopoDB(group).query("+fast_run")).__name__
+    'TopoOptimizer'
+    """
 
     def __init__(self, db: Any, order: str = "in_to_out", ignore_newtrees: Any = False,
                  failure_callback: Any = None) -> None:
@@ -306,7 +350,15 @@ class TopoDB(DB):
 
 
 class ProxyDB(DB):
-    """Represents another database in a second place."""
+    """Represents another database in a second place.
+
+    Examples
+    --------
+    >>> group = phintys.gof.LocalGroupDB()
+    >>> _ = group.register("sin_to_cos", phintys.gof.OpSub(T.sin, T.cos), "fast_run")
+    >>> type(phintys.gof.ProxyDB(group).query("+fast_run")).__name__
+    'LocalOptGroup'
+    """
 
     def __init__(self, db: Any) -> None:
         super().__init__()

@@ -44,6 +44,13 @@ class PatternSub(LocalOptimizer):
     ------
     TypeError
         If ``in_pattern`` does not start with an op.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> rewrite = phintys.gof.PatternSub((T.add, "x", "x"), (T.mul, "x", 2.0))
+    >>> [phintys.pp(found) for found in rewrite.transform((x + x).owner)]
+    ['(x * TensorConstant{2.0})']
     """
 
     def __init__(self, in_pattern: Any, out_pattern: Any, allow_multiple_clients: bool = False,

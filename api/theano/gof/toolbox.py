@@ -18,7 +18,21 @@ if TYPE_CHECKING:
 
 
 class Feature:
-    """Base of features; ``FunctionGraph.attach_feature`` says when each method is called."""
+    """Base of features; ``FunctionGraph.attach_feature`` says when each method is called.
+
+    Examples
+    --------
+    >>> class Counter(phintys.gof.Feature):
+    ...     replaced = 0
+    ...     def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
+    ...         self.replaced += 1
+    >>> x = T.dvector("x")
+    >>> graph, counter = phintys.FunctionGraph([x], [T.sin(x)], clone=False), Counter()
+    >>> graph.attach_feature(counter)
+    >>> graph.replace(graph.outputs[0], T.cos(x))
+    >>> counter.replaced
+    1
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """The feature is about to be attached."""
@@ -42,7 +56,20 @@ class Feature:
 
 
 class Bookkeeper(Feature):
-    """A feature that treats all nodes as added when it is attached, and as removed when it is detached."""
+    """A feature that treats all nodes as added when it is attached, and as removed when it is detached.
+
+    Examples
+    --------
+    >>> class Counter(phintys.gof.Bookkeeper):
+    ...     nodes = 0
+    ...     def on_import(self, fgraph, node, reason=None):
+    ...         self.nodes += 1
+    >>> x = T.dvector("x")
+    >>> graph, counter = phintys.FunctionGraph([x], [T.sin(T.cos(x))], clone=False), Counter()
+    >>> graph.attach_feature(counter)
+    >>> counter.nodes
+    2
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         for node in io_toposort(fgraph.inputs, fgraph.outputs):
@@ -66,7 +93,19 @@ def _take(fgraph: FunctionGraph, *names: Any) -> Any:
 
 
 class History(Feature):
-    """Records changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it."""
+    """Records changes: ``fgraph.checkpoint()`` marks a state, ``fgraph.revert(mark)`` goes back to it.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.History())
+    >>> mark = graph.checkpoint()
+    >>> graph.replace(graph.outputs[0], T.cos(x))
+    >>> graph.revert(mark)
+    >>> phintys.pp(graph.outputs[0])
+    'sin(x)'
+    """
 
     def __init__(self) -> None:
         # graph → [(node, position, old variable)]; None while it goes back
@@ -97,7 +136,16 @@ class History(Feature):
 
 
 class Validator(Feature):
-    """``fgraph.consistent()``: whether the graph obeys the rules of its features; ``validate()`` raises if not."""
+    """``fgraph.consistent()``: whether the graph obeys the rules of its features; ``validate()`` raises if not.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.Validator())
+    >>> graph.consistent()
+    True
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, consistent=partial(self.consistent_, fgraph))
@@ -115,7 +163,17 @@ class Validator(Feature):
 
 
 class ReplaceValidate(History, Validator):
-    """`History`, `Validator`, and ``fgraph.replace_all_validate_remove``."""
+    """`History`, `Validator`, and ``fgraph.replace_all_validate_remove``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.ReplaceValidate())
+    >>> graph.replace_all_validate([(graph.outputs[0], T.cos(x))], reason="docs")
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
+    """
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         _give(fgraph, replace_all_validate_remove=partial(self.replace_all_validate_remove, fgraph))
@@ -193,7 +251,16 @@ class _Changes(Feature):
 
 
 class NodeFinder(Bookkeeper):
-    """``fgraph.get_nodes(op)``: the nodes of an op."""
+    """``fgraph.get_nodes(op)``: the nodes of an op.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x) + T.sin(x + 1)], clone=False)
+    >>> graph.attach_feature(phintys.gof.NodeFinder())
+    >>> len(graph.get_nodes(T.sin))
+    2
+    """
 
     def __init__(self) -> None:
         self.fgraph: FunctionGraph | None = None
@@ -228,7 +295,19 @@ class NodeFinder(Bookkeeper):
 
 
 class PrintListener(Feature):
-    """Prints the changes of a graph while ``active``."""
+    """Prints the changes of a graph while ``active``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.PrintListener())
+    -- attaching to:  [Elemwise{sin,no_inplace}(x)]
+    >>> graph.replace(graph.outputs[0], T.cos(x), reason="docs")
+    -- importing: Elemwise{cos,no_inplace}(x), reason: docs
+    -- pruning: Elemwise{sin,no_inplace}(x), reason: docs
+    -- changing (output.inputs[0]) from Elemwise{sin,no_inplace}.0 to Elemwise{cos,no_inplace}.0
+    """
 
     def __init__(self, active: bool = True) -> None:
         self.active = active
@@ -255,7 +334,19 @@ class PrintListener(Feature):
 
 
 class PreserveVariableAttributes(Feature):
-    """Copies a variable's name, and its mark for NanGuardMode, to its replacement, unless that has one."""
+    """Copies a variable's name, and its mark for NanGuardMode, to its replacement, unless that has one.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> total = T.sin(x)
+    >>> total.name = "total"
+    >>> graph = phintys.FunctionGraph([x], [total], clone=False)
+    >>> graph.attach_feature(phintys.gof.PreserveVariableAttributes())
+    >>> graph.replace(total, T.cos(x))
+    >>> graph.outputs
+    [total]
+    """
 
     def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
                         reason: Any = None) -> None:
@@ -275,6 +366,12 @@ class NoOutputFromInplace(Feature):
     ----------
     first_output_idx, last_output_idx : int, optional
         The outputs to check, as in a slice.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.NoOutputFromInplace())
     """
 
     def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None) -> None:

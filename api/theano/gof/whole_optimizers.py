@@ -20,7 +20,21 @@ if TYPE_CHECKING:
 
 
 class Optimizer:
-    """Changes a FunctionGraph: subclasses define ``apply``, and ``add_requirements`` if they need features."""
+    """Changes a FunctionGraph: subclasses define ``apply``, and ``add_requirements`` if they need features.
+
+    Examples
+    --------
+    >>> class SinToCos(phintys.gof.Optimizer):
+    ...     def apply(self, fgraph):
+    ...         for node in list(fgraph.toposort()):
+    ...             if node.op == T.sin:
+    ...                 fgraph.replace(node.outputs[0], T.cos(*node.inputs))
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> SinToCos().optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
+    """
 
     name: str | None = None
 
@@ -108,7 +122,21 @@ class FromFunctionOptimizer(Optimizer):
 
 
 def optimizer(f: Callable[..., Any]) -> Any:
-    """Decorator: the function of a graph as an `Optimizer`."""
+    """Decorator: the function of a graph as an `Optimizer`.
+
+    Examples
+    --------
+    >>> @phintys.gof.optimizer
+    ... def sin_to_cos(fgraph):
+    ...     for node in list(fgraph.toposort()):
+    ...         if node.op == T.sin:
+    ...             fgraph.replace(node.outputs[0], T.cos(*node.inputs))
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> sin_to_cos.optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
+    """
     return FromFunctionOptimizer(f)
 
 
@@ -118,7 +146,15 @@ def attach_destroy_handler(fgraph: FunctionGraph) -> None:
 
 
 def inplace_optimizer(f: Callable[..., Any]) -> Any:
-    """Decorator: as ``optimizer``, for one that brings in ops that overwrite their inputs."""
+    """Decorator: as ``optimizer``, for one that brings in ops that overwrite their inputs.
+
+    Examples
+    --------
+    >>> @phintys.gof.inplace_optimizer
+    ... def do_nothing(fgraph):
+    ...     pass
+    >>> do_nothing.optimize(phintys.FunctionGraph([], [T.constant(1.0)], clone=False))
+    """
     return FromFunctionOptimizer(f, (attach_destroy_handler,))
 
 
@@ -130,6 +166,16 @@ class SeqOptimizer(Optimizer, list):  # type: ignore[misc,type-arg]
     *opts : Optimizer, or one list of them
     failure_callback : callable, optional
         ``(error, self, optimizer)``, called instead of raising; failed assertions are raised.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> steps = phintys.gof.SeqOptimizer(phintys.gof.MergeOptimizer(),
+    ...                              phintys.gof.TopoOptimizer(phintys.gof.OpSub(T.sin, T.cos)))
+    >>> _ = steps.optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
     """
 
     def __init__(self, *opts: Any, failure_callback: Any = None) -> None:
@@ -162,7 +208,16 @@ class SeqOptimizer(Optimizer, list):  # type: ignore[misc,type-arg]
 
 
 class MergeOptimizer(Optimizer):
-    """Merges equal computations on equal inputs, and equal constants."""
+    """Merges equal computations on equal inputs, and equal constants.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x) + T.sin(x)], clone=False)
+    >>> _ = phintys.gof.MergeOptimizer().optimize(graph)
+    >>> len(graph.apply_nodes)
+    2
+    """
 
     def apply(self, fgraph: FunctionGraph) -> Any:
         merge(fgraph)

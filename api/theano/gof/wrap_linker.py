@@ -21,6 +21,18 @@ class WrapLinker(Linker):
         Called as ``wrapper(i, node, thunk, ...)`` for the ``i``-th node. It runs the thunks: a node whose thunk it does
         not call has no value. Thunks have ``inputs`` and ``outputs``, lists of one-element lists. The results of a
         function are those of the first linker.
+
+    Examples
+    --------
+    >>> def report(position, node, *thunks):
+    ...     print(position, node.op)
+    ...     for thunk in thunks:
+    ...         thunk()
+    >>> linker = phintys.gof.WrapLinker([phintys.gof.PerformLinker()], report)
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], T.sin(x), mode=phintys.Mode(linker, None))(0.0)
+    0 Elemwise{sin,no_inplace}
+    array(0.)
     """
 
     def __init__(self, linkers: Any, wrapper: Any) -> None:
@@ -47,6 +59,19 @@ def WrapLinkerMany(linkers: Any, wrappers: Any) -> Any:
     Returns
     -------
     WrapLinker
+
+    Examples
+    --------
+    >>> def run(position, node, *thunks):
+    ...     for thunk in thunks:
+    ...         thunk()
+    >>> def report(position, node, *thunks):
+    ...     print(position, node.op)
+    >>> linker = phintys.gof.WrapLinkerMany([phintys.gof.PerformLinker()], [run, report])
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], T.sin(x), mode=phintys.Mode(linker, None))(0.0)
+    0 Elemwise{sin,no_inplace}
+    array(0.)
     """
     def wrapper(*arguments: Any) -> Any:
         for one in wrappers:
