@@ -51,6 +51,12 @@ class SymbolicInput:
     ------
     TypeError
         If a value is not a variable, the name is not a string, or the update has another type than the variable.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([phintys.SymbolicInput(x, name="width")], x * 2)(width=3)
+    array(6.)
     """
 
     def __init__(self, variable: Variable, name: str | None = None, update: Variable | None = None,
@@ -103,6 +109,13 @@ class In(SymbolicInput):
         If ``mutable`` is true and ``borrow`` false: the memory of an argument that is overwritten cannot stay separate.
     TypeError
         If an implicit input has no value.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> f = phintys.function([phintys.In(x, value=3.0, name="width")], x * 2)
+    >>> f(), f(width=5)
+    (array(6.), array(10.))
     """
 
     def __init__(self, variable: Variable, name: str | None = None, value: Any = None, update: Variable | None = None,
@@ -137,7 +150,14 @@ class In(SymbolicInput):
 
 @at_home
 class Param(In):
-    """Theano's older name for `In`, with ``default`` in place of ``value``; it warns."""
+    """Theano's older name for `In`, with ``default`` in place of ``value``; it warns.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.function([phintys.In(x, value=3.0)], x * 2)()                    # instead of Param(x, default=3.0)
+    array(6.)
+    """
 
     def __init__(self, variable: Variable, default: Any = None, name: str | None = None, mutable: bool = False,
                  strict: bool = False, allow_downcast: bool | None = None, implicit: bool | None = None,
@@ -158,6 +178,13 @@ class SymbolicOutput:
         The result may be memory that the function writes again in later calls.
     return_internal_type : bool
         Return the value as it is stored; on the CPU that is the same.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> f = phintys.function([x], phintys.Out(x * 2, borrow=True))
+    >>> f([1, 2])
+    array([2., 4.])
     """
 
     def __init__(self, variable: Variable, borrow: bool = False, return_internal_type: bool = False) -> None:

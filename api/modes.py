@@ -101,6 +101,13 @@ class Mode:
         If a name is unknown.
     ValueError
         If ``allow_gc`` has another value.
+
+    Examples
+    --------
+    >>> mode = phintys.Mode(optimizer="fast_run").excluding("fusion")
+    >>> x = T.dscalar("x")
+    >>> phintys.function([x], T.exp(x) + 1, mode=mode)(0)
+    array(2.)
     """
 
     linker_class = VM_Linker            # for names without a class in the table

@@ -85,6 +85,13 @@ class SharedVariable(Variable):
     default_update : Variable
         If set, the new value in every function that uses this variable, unless the function's ``updates`` or
         ``no_default_updates`` say otherwise.
+
+    Examples
+    --------
+    >>> weights = phintys.shared(numpy.array([1.0, 2.0]), name="weights")
+    >>> weights.set_value([3.0, 4.0])
+    >>> weights.get_value(), (weights * 2).eval()
+    (array([3., 4.]), array([6., 8.]))
     """
 
     default_update: Variable
@@ -225,19 +232,38 @@ for _operator in [*_OPERATORS, *[f"r{name}" for name in _OPERATORS], "neg", "abs
 
 
 class TensorSharedVariable(TensorOperators, SharedVariable):
-    """A shared array of any rank."""
+    """A shared array of any rank.
+
+    Examples
+    --------
+    >>> type(phintys.shared(numpy.zeros(2))).__name__
+    'TensorSharedVariable'
+    """
 
     type: TensorType
 
 
 class ScalarSharedVariable(TensorOperators, SharedVariable):
-    """A shared number, stored as a 0-d array."""
+    """A shared number, stored as a 0-d array.
+
+    Examples
+    --------
+    >>> type(phintys.scalar.shared(numpy.float64(3.0))).__name__
+    'ScalarSharedVariable'
+    """
 
     type: TensorType
 
 
 class RandomStateSharedVariable(SharedVariable):
-    """A shared ``numpy.random.RandomState``."""
+    """A shared ``numpy.random.RandomState``.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3), name="state")
+    >>> type(state).__name__, state.get_value().uniform() == numpy.random.RandomState(3).uniform()
+    ('RandomStateSharedVariable', True)
+    """
 
 
 class RandomVectorSharedVariable(RandomStateSharedVariable):

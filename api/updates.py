@@ -17,6 +17,14 @@ class OrderedUpdates(OrderedDict):
         If a key is not a shared variable.
     KeyError
         If ``update`` or ``+`` would give one variable two different new values.
+
+    Examples
+    --------
+    >>> count = phintys.shared(0)
+    >>> updates = phintys.OrderedUpdates()
+    >>> updates[count] = count + 1
+    >>> phintys.function([], count, updates=updates)(), count.get_value()
+    (array(0), array(1))
     """
 
     def __init__(self, *args, **kwargs):

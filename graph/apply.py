@@ -35,6 +35,13 @@ class Apply(GraphNode):
         If inputs or outputs are not lists of Variables.
     ValueError
         If an output already has an owner, or is a constant.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> node = T.exp(x).owner
+    >>> node.op, node.inputs, node.outputs
+    (Elemwise{exp,no_inplace}, [x], [Elemwise{exp,no_inplace}.0])
     """
 
     _position = None

@@ -40,6 +40,12 @@ class DestroyHandler:
     rewriting : bool
         While it is True, destroyers are not ordered. The optimizer sets it, because rewrites consider only data and may
         combine destroyers that cannot be ordered; its last stages restore the rules.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.gof.DestroyHandler())
     """
 
     rewriting = False

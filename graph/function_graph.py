@@ -86,6 +86,16 @@ class FunctionGraph:
         If an input has an owner.
     TypeError
         If a leaf is an undefined gradient.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x) + 1])
+    >>> [node.op for node in graph.toposort()]
+    [Elemwise{sin,no_inplace}, Elemwise{add,no_inplace}]
+    >>> graph.replace(graph.outputs[0], T.cos(graph.inputs[0]))
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
     """
 
     def __init__(self, inputs: Iterable[Variable], outputs: Iterable[Variable], features: Iterable[Any] | None = None,

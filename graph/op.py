@@ -79,6 +79,20 @@ class Op(Properties):
         If set, ``perform`` gets the value of ``get_params(node)`` as its last argument.
     itypes, otypes : sequence of Type
         Types of inputs and outputs, for ops that use the ``make_node`` of this class.
+
+    Examples
+    --------
+    >>> class Doubled(phintys.Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         x = T.as_tensor_variable(x)
+    ...         return phintys.Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = inputs[0] * 2
+    ...     def grad(self, inputs, output_gradients):
+    ...         return [output_gradients[0] * 2]
+    >>> Doubled()(T.as_tensor([1.0, 2.5])).eval()
+    array([2., 5.])
     """
 
     view_map: dict[int, list[int]] = {}

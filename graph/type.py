@@ -30,6 +30,11 @@ class Type(Properties):
         Lengths that are known before a call; not part of equality.
     is_number : bool
         Values are single NumPy numbers; programs hold them as arrays of rank 0, so ``layout`` has the rank 0.
+
+    Examples
+    --------
+    >>> isinstance(T.dvector, phintys.Type), T.dvector.filter([1, 2])
+    (True, array([1., 2.]))
     """
 
     Variable: Any = Variable
@@ -156,7 +161,14 @@ class SingletonType(Type):
 
 
 class Generic(SingletonType):
-    """Any Python object."""
+    """Any Python object.
+
+    Examples
+    --------
+    >>> anything = phintys.generic("anything")
+    >>> phintys.function([anything], anything)({"any": "object"})
+    {'any': 'object'}
+    """
 
     def filter(self, value, strict=False, allow_downcast=None):
         return value

@@ -14,6 +14,11 @@ class NullType(Type):
     ----------
     why_null : str
         Why there is none, for error messages. All null types are equal.
+
+    Examples
+    --------
+    >>> phintys.gradient.null_type("no value").type
+    NullType
     """
 
     def __init__(self, why_null="(no explanation given)"):
@@ -41,7 +46,14 @@ class NullType(Type):
 
 
 class DisconnectedType(SingletonType):
-    """The type of a gradient with respect to a variable that the cost does not depend on: a zero that says why."""
+    """The type of a gradient with respect to a variable that the cost does not depend on: a zero that says why.
+
+    Examples
+    --------
+    >>> x, y = T.dscalars("xy")
+    >>> phintys.grad(x * 2, y, disconnected_inputs="ignore", return_disconnected="Disconnected").type
+    DisconnectedType
+    """
 
     _refusal = "DisconnectedType is a symbolic placeholder; nothing can be assigned to it or compared with it."
 

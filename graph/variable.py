@@ -47,6 +47,14 @@ class Variable(GraphVariable):
     ------
     TypeError
         If the name is not a string.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> isinstance(x, phintys.Variable), x.name, x.owner
+    (True, 'x', None)
+    >>> (x + 1).owner.inputs[0] is x
+    True
     """
 
     __count__ = count(0)
@@ -194,6 +202,11 @@ class Constant(Variable):
     data
         A value that ``type.filter`` accepts; it is kept as ``data`` and must not be changed.
     name : str, optional
+
+    Examples
+    --------
+    >>> phintys.Constant(T.dscalar, numpy.array(3.0)).data
+    array(3.)
     """
 
     def __init__(self, type: Type, data: Any, name: str | None = None) -> None:

@@ -444,7 +444,16 @@ for _name in ("arccos arccosh arcsin arcsinh arctan arctanh ceil cos cosh deg2ra
 
 
 class TensorVariable(TensorOperators, Variable):
-    """A variable of a ``TensorType``."""
+    """A variable of a ``TensorType``.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> x.ndim, x.dtype, x.broadcastable
+    (2, 'float64', (False, False))
+    >>> (x[0] ** 2).sum().eval({x: [[1, 2], [3, 4]]})
+    array(5.)
+    """
 
     def __init__(self, type, owner=None, index=None, name=None):
         Variable.__init__(self, type, owner, index, name)
@@ -488,7 +497,13 @@ class TensorConstantSignature:
 
 
 class TensorConstant(TensorOperators, Constant):
-    """A constant array, made by ``constant``."""
+    """A constant array, made by ``constant``.
+
+    Examples
+    --------
+    >>> T.constant([1.0, 2.0]), T.constant([1.0, 2.0]).data
+    (TensorConstant{[1. 2.]}, array([1., 2.]))
+    """
 
     cached = False            # whether all graphs that use this number share this constant
 

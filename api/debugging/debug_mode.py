@@ -77,6 +77,13 @@ class DebugMode(Mode):
     ------
     ValueError
         If neither kernels nor ``perform`` are to be run, or a layout is unknown.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> f = phintys.function([x], T.exp(x).sum(), mode=phintys.compile.DebugMode(check_py_code=False))
+    >>> f([0.0, 0.0])
+    array(2.)
     """
 
     linker_class = StepwiseLinker

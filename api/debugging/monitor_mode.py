@@ -45,6 +45,16 @@ class MonitorMode(WatchingMode):
     ------
     ValueError
         If a linker is given.
+
+    Examples
+    --------
+    >>> def report(position, node, thunk):
+    ...     print(position, node.op, [output[0] for output in thunk.outputs])
+    >>> x = T.dscalar("x")
+    >>> mode = phintys.compile.MonitorMode(post_func=report, optimizer=None)
+    >>> phintys.function([x], T.exp(x), mode=mode)(0.0)
+    0 Elemwise{exp,no_inplace} [array(1.)]
+    array(1.)
     """
 
     def __init__(self, pre_func=None, post_func=None, optimizer="default", linker=None):

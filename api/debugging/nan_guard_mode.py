@@ -55,6 +55,13 @@ class NanGuardMode(WatchingMode):
     ------
     AssertionError
         If all checks are off.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> f = phintys.function([x], T.log(x), mode=phintys.compile.NanGuardMode())
+    >>> f(1.0)
+    array(0.)
     """
 
     def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):

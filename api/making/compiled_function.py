@@ -56,6 +56,15 @@ class Function(Callable):
         Refuse arguments that are not arrays of exactly the declared type instead of converting them.
     input_storage : list of Container or ArgumentContainer
         The storage of each input: of states and shared variables, and of the defaults of arguments.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> f = phintys.function([x], [x.sum(), x * 2], name="f")
+    >>> f([1, 2])
+    [array(3.), array([2., 4.])]
+    >>> f.name, f.n_returned_outputs
+    ('f', 2)
     """
 
     profile: ProfileStats | None = None

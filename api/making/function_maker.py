@@ -71,6 +71,13 @@ class FunctionMaker:
         For each input of ``fgraph``, its position in ``inputs``.
     update_positions : list of (int, int)
         Position of a new value in the outputs of ``fgraph``, and of the value that it replaces in its inputs.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> maker = phintys.FunctionMaker([phintys.In(x)], [phintys.Out(x * 2)])
+    >>> maker.create()([1.0, 2.0])
+    [array([2., 4.])]
     """
 
     def __init__(self, inputs, outputs=None, mode=None, accept_inplace=False, function_builder=Function, profile=None,

@@ -14,6 +14,12 @@ class Supervisor:
     Parameters
     ----------
     protected : iterable of Variable
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> graph.attach_feature(phintys.compile.Supervisor([x]))
     """
 
     def __init__(self, protected):

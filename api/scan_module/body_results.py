@@ -16,6 +16,14 @@ class until:
     ----------
     condition : Variable
         A scalar; computed from the arguments of the body.
+
+    Examples
+    --------
+    >>> values, updates = phintys.scan(
+    ...     lambda before: (before * 2, phintys.scan_module.until(before > 10)),
+    ...     outputs_info=T.constant(1.0, dtype="float64"), n_steps=100)
+    >>> values.eval()
+    array([ 2.,  4.,  8., 16., 32.])
     """
 
     def __init__(self, condition):

@@ -11,7 +11,14 @@ from phintys.graph.valueless_types import disconnected_type, grad_undefined
 
 
 class ViewOp(Op):
-    """The identity, as a view of its input."""
+    """The identity, as a view of its input.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.compile.view_op(x).type
+    TensorType(float64, vector)
+    """
 
     __props__ = ()
     view_map = {0: [0]}
@@ -33,7 +40,14 @@ class ViewOp(Op):
 
 
 class ZeroGrad(ViewOp):
-    """The identity, with a gradient of zero."""
+    """The identity, with a gradient of zero.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.zero_grad_(x), x).eval({x: 3.0})
+    array(3.)
+    """
 
     __props__ = ()
 
@@ -45,13 +59,27 @@ class ZeroGrad(ViewOp):
 
 
 class ConsiderConstant(ZeroGrad):
-    """`ZeroGrad` under its old name."""
+    """`ZeroGrad` under its old name.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.consider_constant_(x), x).eval({x: 3.0})
+    array(3.)
+    """
 
     __props__ = ()
 
 
 class DisconnectedGrad(ViewOp):
-    """The identity, from which the cost does not depend on the input."""
+    """The identity, from which the cost does not depend on the input.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(x * phintys.gradient.disconnected_grad_(x), x).eval({x: 3.0})
+    array(3.)
+    """
 
     __props__ = ()
 
@@ -66,7 +94,14 @@ class DisconnectedGrad(ViewOp):
 
 
 class UndefinedGrad(ViewOp):
-    """The identity, with a gradient that is undefined."""
+    """The identity, with a gradient that is undefined.
+
+    Examples
+    --------
+    >>> x, y = T.dscalars("xy")
+    >>> phintys.grad(y * phintys.gradient.undefined_grad_(x), y).eval({x: 3.0, y: 2.0})
+    array(3.)
+    """
 
     __props__ = ()
 
@@ -79,7 +114,14 @@ class UndefinedGrad(ViewOp):
 
 
 class GradClip(ViewOp):
-    """The identity, with a gradient clipped to ``[clip_lower_bound, clip_upper_bound]``."""
+    """The identity, with a gradient clipped to ``[clip_lower_bound, clip_upper_bound]``.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(phintys.gradient.GradClip(-1, 1)(x) ** 2, x).eval({x: 3.0})
+    array(1.)
+    """
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
 
@@ -95,7 +137,14 @@ class GradClip(ViewOp):
 
 
 class GradScale(ViewOp):
-    """The identity, with a gradient times ``multiplier``."""
+    """The identity, with a gradient times ``multiplier``.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.grad(phintys.gradient.GradScale(0.5)(x) ** 2, x).eval({x: 3.0})
+    array(3.)
+    """
 
     __props__ = None
 

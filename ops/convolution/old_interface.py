@@ -38,6 +38,13 @@ class ConvOp(AbstractConv2d):
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict them.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.ConvOp(output_mode="valid")(images, filters).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
 
     __props__ = AbstractConv2d.__props__ + ("imshp_logical", "kshp_logical", "kshp_logical_top_aligned")

@@ -68,6 +68,12 @@ class Alloc(Op):
     ------
     TypeError
         If the value has more dimensions than there are lengths, or a length is not an integer.
+
+    Examples
+    --------
+    >>> T.Alloc()(T.constant(1.5), 2, 2).eval()
+    array([[1.5, 1.5],
+           [1.5, 1.5]], dtype=float32)
     """
 
     __props__ = ()
@@ -115,6 +121,11 @@ class AllocEmpty(Op):
     Parameters
     ----------
     dtype : str
+
+    Examples
+    --------
+    >>> T.AllocEmpty("float64")(2, 3).eval().shape
+    (2, 3)
     """
 
     __props__ = ("dtype",)
@@ -154,6 +165,11 @@ class ARange(Op):
     Parameters
     ----------
     dtype : str
+
+    Examples
+    --------
+    >>> T.arange(T.lscalar("n")).owner.op
+    ARange{dtype='int64'}
     """
 
     __props__ = ("dtype",)
@@ -231,6 +247,12 @@ class Eye(Op):
     ----------
     dtype : str, optional
         By default floatX.
+
+    Examples
+    --------
+    >>> T.Eye("int64")(2, 3, 1).eval()
+    array([[0, 1, 0],
+           [0, 0, 1]])
     """
 
     runs_alone = True
@@ -268,6 +290,12 @@ class Tri(Eye):
     ----------
     dtype : str, optional
         By default floatX.
+
+    Examples
+    --------
+    >>> T.Tri("int64")(2, 3, 0).eval()
+    array([[1, 0, 0],
+           [1, 1, 0]])
     """
 
     def make_kernel(self, node):
@@ -281,6 +309,11 @@ class Bartlett(Op):
     ------
     TypeError
         Raised by ``make_node`` if the number of points is not an integer scalar.
+
+    Examples
+    --------
+    >>> T.Bartlett()(5).eval()
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
 
     __props__ = ()

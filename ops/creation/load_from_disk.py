@@ -31,6 +31,11 @@ class LoadFromDisk(Op):
     TypeError
         At run time, if the array in the file has another dtype or rank, or a length other than 1 in a broadcastable
         dimension.
+
+    Examples
+    --------
+    >>> T.LoadFromDisk("float64", (False,)).dtype
+    dtype('float64')
     """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")

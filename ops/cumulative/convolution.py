@@ -21,6 +21,13 @@ class Convolution(Op):
         Raised by ``make_node`` unless both are vectors of one of ``DTYPES``.
     ValueError
         At run time, if a vector is empty.
+
+    Examples
+    --------
+    >>> T.convolve([1.0, 2.0], [1.0, 1.0], mode="full").eval()
+    array([1., 3., 2.])
+    >>> T.convolve(T.dvector(), T.dvector()).owner.op
+    Convolution
     """
 
     __props__ = ()

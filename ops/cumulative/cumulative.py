@@ -31,6 +31,12 @@ class CumOp(Op):
     ------
     ValueError
         For another mode; ``make_node`` raises it for an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.CumOp(axis=1, mode="mul")(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([[ 1,  2],
+           [ 3, 12]])
     """
 
     runs_alone = True
@@ -183,6 +189,11 @@ class DiffOp(Op):
     ------
     ValueError
         For a negative ``n``; ``make_node`` raises it for an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.DiffOp(n=1, axis=0)(T.as_tensor([1, 4, 9])).eval()
+    array([3, 5])
     """
 
     runs_alone = True

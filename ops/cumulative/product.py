@@ -22,6 +22,11 @@ class Prod(CAReduceDtype):
         See `CAReduceDtype`.
     no_zeros_in_input : bool
         Promise that there are no zeros, which makes the gradient simpler.
+
+    Examples
+    --------
+    >>> T.Prod(axis=0)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([ 7, 10])
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")
@@ -59,7 +64,13 @@ class Prod(CAReduceDtype):
 
 
 class ProdWithoutZeros(CAReduceDtype):
-    """The product of the nonzero elements over axes, or 0 where all elements are zero. It has no gradient."""
+    """The product of the nonzero elements over axes, or 0 where all elements are zero. It has no gradient.
+
+    Examples
+    --------
+    >>> T.ProdWithoutZeros(axis=0)(T.as_tensor([[1, 0], [7, 2]])).eval()
+    array([7, 2])
+    """
 
     __props__ = ("axis", "dtype", "acc_dtype")
 

@@ -53,6 +53,11 @@ class Elemwise(Op):
     ------
     TypeError
         If ``scalar_op`` is not a ScalarOp.
+
+    Examples
+    --------
+    >>> T.Elemwise(phintys.scalar.exp)(T.as_tensor([0.0, 1.0])).eval()
+    array([1.        , 2.71828183])
     """
 
     __doc__ = HelpText(__doc__, lambda op: help_text(op.scalar_op))

@@ -199,8 +199,8 @@ def emit_sigmoid(steps, dtype, x):
 
 
 def emit_softplus(steps, dtype, x):
-    """A built-in loop; without one log1p(exp(x)), which has no cancellation and, where exp overflows, equals x to the last
-    bit."""
+    """A built-in loop; without one log1p(exp(x)), which has no cancellation; where exp overflows, it equals x to the
+    last bit."""
     if dtype == "float16" and providers("softplus", "float32"):
         return steps.cast(emit_softplus(steps, "float32", steps.cast(x, "float32")), dtype)
     if providers("softplus", dtype):

@@ -53,6 +53,12 @@ class Cholesky(MatrixOp):
         At run time, for infinities and NaN, if ``on_error`` is "raise".
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square, or not positive definite.
+
+    Examples
+    --------
+    >>> T.slinalg.cholesky(T.as_tensor([[4.0, 2.0], [2.0, 5.0]])).eval()
+    array([[2., 0.],
+           [1., 2.]])
     """
 
     __props__ = ("lower", "destructive", "on_error")
@@ -96,7 +102,15 @@ class Cholesky(MatrixOp):
 
 class CholeskyGrad(MatrixOp):
     """The gradient of `Cholesky` under the name of Theano's op: a graph of other ops, so calling it makes no node of
-    its own. The inputs are the matrix, its factor and the gradient with respect to the factor."""
+    its own. The inputs are the matrix, its factor and the gradient with respect to the factor.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> phintys.grad(T.slinalg.cholesky(x).sum(), x).eval({x: [[4.0, 0.0], [0.0, 1.0]]})
+    array([[0.25, 0.  ],
+           [0.5 , 0.5 ]])
+    """
 
     __props__ = ("lower", "destructive")
 

@@ -58,6 +58,13 @@ class Eig(TwiceReversed):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square or not finite.
+
+    Examples
+    --------
+    >>> values, vectors = T.nlinalg.eig(T.as_tensor([[2.0, 0.0], [0.0, 3.0]]))
+    >>> values.eval(), vectors.eval()
+    (array([2., 3.]), array([[1., 0.],
+           [0., 1.]]))
     """
 
     __props__ = ()
@@ -111,6 +118,12 @@ class Eigh(Eig):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square or not finite.
+
+    Examples
+    --------
+    >>> values, vectors = T.nlinalg.Eigh()(T.as_tensor([[2.0, 0.0], [0.0, 3.0]]))
+    >>> values.eval()
+    array([2., 3.])
     """
 
     __props__ = ("UPLO",)
@@ -154,6 +167,14 @@ class EighGrad(MatrixOp):
     ----------
     UPLO : {"L", "U"}
         Which triangle is read.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> values, vectors = T.nlinalg.eigh(x)
+    >>> phintys.grad(values.sum(), x).eval({x: [[2.0, 0.0], [0.0, 3.0]]})
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     __props__ = ("UPLO",)
@@ -209,6 +230,11 @@ class Eigvalsh(MatrixOp):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square or not finite, or if b is not positive definite.
+
+    Examples
+    --------
+    >>> T.slinalg.Eigvalsh()(T.as_tensor([[2.0, 1.0], [1.0, 2.0]]), None).eval()
+    array([1., 3.])
     """
 
     __props__ = ("lower",)
@@ -302,7 +328,16 @@ class GeneralizedEigh(MatrixOp):
 
 class EigvalshGrad(MatrixOp):
     """The gradients of generalized eigenvalues with respect to both matrices; ``gw`` is that with respect to them.
-    A graph of other ops: calling it makes no node of its own."""
+    A graph of other ops: calling it makes no node of its own.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> values = T.slinalg.eigvalsh(x, T.eye(2))
+    >>> phintys.grad(values.sum(), x).eval({x: [[2.0, 0.0], [0.0, 1.0]]})
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     __props__ = ("lower",)
 

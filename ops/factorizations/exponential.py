@@ -14,6 +14,12 @@ class Expm(MatrixOp):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> T.slinalg.expm(T.as_tensor([[0.0, 1.0], [0.0, 0.0]])).eval()
+    array([[1., 1.],
+           [0., 1.]])
     """
 
     __props__ = ()
@@ -50,7 +56,15 @@ def along(x, direction):
 
 
 class ExpmGrad(MatrixOp):
-    """The gradient of `Expm`: a graph of other ops, so calling it makes no node of its own."""
+    """The gradient of `Expm`: a graph of other ops, so calling it makes no node of its own.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> phintys.grad(T.slinalg.expm(x).sum(), x).eval({x: numpy.zeros((2, 2))})
+    array([[1., 1.],
+           [1., 1.]])
+    """
 
     __props__ = ()
 

@@ -170,7 +170,13 @@ def tensorsolve(a, b, axes=None):
 
 
 class TensorInv(MatrixOp):
-    """`tensorinv` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own."""
+    """`tensorinv` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own.
+
+    Examples
+    --------
+    >>> T.nlinalg.TensorInv(ind=1)(T.eye(6).reshape((6, 2, 3))).eval().shape
+    (2, 3, 6)
+    """
 
     __props__ = ("ind",)
 
@@ -182,7 +188,15 @@ class TensorInv(MatrixOp):
 
 
 class TensorSolve(MatrixOp):
-    """`tensorsolve` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own."""
+    """`tensorsolve` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own.
+
+    Examples
+    --------
+    >>> a, b = T.eye(6).reshape((2, 3, 2, 3)), T.ones((2, 3))
+    >>> T.nlinalg.TensorSolve(axes=None)(a, b).eval()
+    array([[1., 1., 1.],
+           [1., 1., 1.]])
+    """
 
     __props__ = ("axes",)
 

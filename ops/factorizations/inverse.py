@@ -38,6 +38,12 @@ class MatrixInverse(MatrixOp):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square, or singular.
+
+    Examples
+    --------
+    >>> T.nlinalg.matrix_inverse(T.as_tensor([[2.0, 1.0], [1.0, 1.0]])).eval().round(6)
+    array([[ 1., -1.],
+           [-1.,  2.]])
     """
 
     __props__ = ("inplace",)
@@ -88,6 +94,11 @@ class MatrixPinv(TwiceReversed):
     ------
     numpy.linalg.LinAlgError
         At run time, if the singular values do not converge.
+
+    Examples
+    --------
+    >>> T.nlinalg.pinv(T.as_tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])).eval().shape
+    (2, 3)
     """
 
     __props__ = ("rcond",)
@@ -128,6 +139,11 @@ class Det(MatrixOp):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> float(T.nlinalg.det(T.as_tensor([[1.0, 2.0], [3.0, 4.0]])).eval().round(6))
+    -2.0
     """
 
     __props__ = ()
@@ -169,6 +185,12 @@ class SLogDet(MatrixOp):
     ------
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square.
+
+    Examples
+    --------
+    >>> sign, logarithm = T.nlinalg.SLogDet()(T.as_tensor([[1.0, 0.0], [0.0, -1.0]]))
+    >>> sign.eval(), logarithm.eval()
+    (array(-1.), array(0.))
     """
 
     __props__ = ()

@@ -50,6 +50,12 @@ class SVD(TwiceReversed):
     ------
     numpy.linalg.LinAlgError
         At run time, for infinities and NaN, and if LAPACK does not converge.
+
+    Examples
+    --------
+    >>> left, values, right = T.nlinalg.SVD(full_matrices=False)(T.as_tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> values.eval()
+    array([4., 3.])
     """
 
     __props__ = ("full_matrices", "compute_uv")
@@ -160,6 +166,12 @@ class QRFull(TwiceReversed):
     mode : {"reduced", "complete", "raw"}
         Whether q has as many columns as the smaller dimension of x, or is square; "raw" returns LAPACK's reflections,
         transposed, and their factors, as NumPy does.
+
+    Examples
+    --------
+    >>> q, r = T.nlinalg.QRFull("complete")(T.ones((3, 2)))
+    >>> q.eval().shape, r.eval().shape
+    ((3, 3), (3, 2))
     """
 
     __props__ = ("mode",)
@@ -207,6 +219,11 @@ class QRIncomplete(TwiceReversed):
     Parameters
     ----------
     mode : {"r"}
+
+    Examples
+    --------
+    >>> T.nlinalg.QRIncomplete("r")(T.ones((3, 2))).eval().shape
+    (2, 2)
     """
 
     __props__ = ("mode",)

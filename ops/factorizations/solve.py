@@ -150,6 +150,12 @@ class Solve(System):
         For an unknown structure; at run time for lengths that do not fit, and for infinities and NaN.
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square, or singular.
+
+    Examples
+    --------
+    >>> a, b = T.as_tensor([[2.0, 0.0], [1.0, 1.0]]), T.as_tensor([4.0, 3.0])
+    >>> T.slinalg.solve(a, b).eval()
+    array([2., 1.])
     """
 
     __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b", "on_error")
@@ -207,6 +213,12 @@ class SolveTriangular(System):
         Whether the solution may overwrite b.
     on_error : {"raise", "nan"}
         As of `Solve`.
+
+    Examples
+    --------
+    >>> a, b = T.as_tensor([[2.0, 0.0], [1.0, 1.0]]), T.as_tensor([4.0, 3.0])
+    >>> T.slinalg.SolveTriangular(lower=True)(a, b).eval()
+    array([2., 1.])
     """
 
     __props__ = ("lower", "trans", "unit_diagonal", "inplace", "on_error")

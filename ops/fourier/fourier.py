@@ -125,6 +125,12 @@ class RFFTOp(Op):
     ------
     TypeError
         If the tensor has fewer than two dimensions, or lengths are no integers.
+
+    Examples
+    --------
+    >>> T.fft.rfft_op(T.as_tensor([[1.0, 1.0]]), T.as_tensor([2])).eval()
+    array([[[2., 0.],
+            [0., 0.]]])
     """
 
     __props__ = ()
@@ -147,6 +153,12 @@ class IRFFTOp(Op):
     ------
     TypeError
         If the tensor has fewer than three dimensions, or lengths are no integers.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1.0, 2.0, 3.0, 4.0]])
+    >>> T.fft.irfft_op(T.fft.rfft_op(x, T.as_tensor([4])), T.as_tensor([4])).eval() / 4
+    array([[1., 2., 3., 4.]])
     """
 
     __props__ = ()

@@ -19,6 +19,12 @@ class FromFunctionOp(Op):
     itypes, otypes : list of Type
     infer_shape : callable or None
         Takes the node and the shapes of its inputs and returns the shapes of its outputs.
+
+    Examples
+    --------
+    >>> double = phintys.compile.FromFunctionOp(lambda x: x * 2, [T.dvector], [T.dvector], None)
+    >>> double(T.as_tensor([1.0, 2.0])).eval()
+    array([2., 4.])
     """
 
     def __init__(self, fn, itypes, otypes, infer_shape=None):

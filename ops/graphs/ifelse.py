@@ -33,6 +33,12 @@ class IfElse(Op):
         Whether the values are on a device.
     name : str, optional
         For printing; ignored when ops are compared.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> phintys.ifelse.ifelse(x > 0, T.log(x), x).owner.op
+    if{}
     """
 
     __props__ = ("n_outs", "as_view", "gpu")

@@ -18,6 +18,13 @@ class Assert(Op):
     ----------
     msg : str
         The message of the ``AssertionError``.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> f = phintys.function([x], T.opt.Assert("x must be positive")(T.sqrt(x), x > 0))
+    >>> f(4.0)
+    array(2.)
     """
 
     __props__ = ("msg",)

@@ -12,7 +12,13 @@ __all__ = ["DeepCopyOp", "deep_copy_op"]
 
 
 class DeepCopyOp(Op):
-    """A copy of the input."""
+    """A copy of the input.
+
+    Examples
+    --------
+    >>> phintys.compile.deep_copy_op(T.as_tensor([1.0, 2.0])).eval()
+    array([1., 2.])
+    """
 
     __props__ = ()
 

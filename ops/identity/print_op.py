@@ -28,6 +28,13 @@ class Print(Op):
         Names of attributes, and of methods without arguments, of the value: ``("shape", "min", "max")``.
     global_fn : callable
         Called with the op and the value; the default prints ``attrs``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.function([x], phintys.printing.Print("x is")(x) * 2)([1, 2])
+    x is __str__ = [1. 2.]
+    array([2., 4.])
     """
 
     __props__ = ("message", "attrs", "global_fn")

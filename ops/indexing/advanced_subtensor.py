@@ -44,6 +44,11 @@ class AdvancedSubtensor1(Op):
     ------
     NotImplementedError
         Raised by ``grad`` if ``sparse_grad`` is true.
+
+    Examples
+    --------
+    >>> T.advanced_subtensor1(T.as_tensor([1, 2, 3]), [2, 0]).eval()
+    array([3, 1])
     """
 
     __props__ = ()
@@ -86,6 +91,12 @@ class AdvancedIncSubtensor1(Op):
         Whether the result may overwrite x.
     set_instead_of_inc : bool
         Whether to set the rows to y, where the last value for a row counts; otherwise all values for a row are added.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([1, 2, 3])
+    >>> T.advanced_inc_subtensor1(x, [10, 20], [0, 0]).eval()
+    array([31,  2,  3])
     """
 
     __props__ = ("inplace", "set_instead_of_inc")
@@ -180,6 +191,12 @@ class AdvancedSubtensor(AdvancedIndexing):
     idx_list : sequence, optional
         The index; see `AdvancedIndexing`. If it is omitted, it is given when the op is applied:
         ``AdvancedSubtensor()(x, rows, slice(1, None))``.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1, 2], [3, 4]])
+    >>> T.advanced_subtensor(x, [0, 1], [1, 0]).eval()
+    array([2, 3])
     """
 
     __props__ = ("indices",)
@@ -222,7 +239,14 @@ class AdvancedSubtensor(AdvancedIndexing):
 
 
 class AdvancedBooleanSubtensor(AdvancedSubtensor):
-    """`AdvancedSubtensor` for an index with masks."""
+    """`AdvancedSubtensor` for an index with masks.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.advanced_boolean_subtensor(x, x > 0).eval({x: [[1.0, -2.0], [3.0, 4.0]]})
+    array([1., 3., 4.])
+    """
 
     masks = True
 
@@ -242,6 +266,13 @@ class AdvancedIncSubtensor(AdvancedIndexing):
         Whether to set the part to y; otherwise y is added to it, repeatedly if an element is selected several times.
     idx_list : sequence, optional
         See `AdvancedSubtensor`.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([[1, 2], [3, 4]])
+    >>> T.advanced_inc_subtensor(x, 10, [0, 1], [1, 0]).eval()
+    array([[ 1, 12],
+           [13,  4]])
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
@@ -304,7 +335,15 @@ class AdvancedIncSubtensor(AdvancedIndexing):
 
 
 class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
-    """`AdvancedIncSubtensor` for an index with masks."""
+    """`AdvancedIncSubtensor` for an index with masks.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> T.advanced_boolean_set_subtensor(x, 0.0, x < 0).eval({x: [[1.0, -2.0], [3.0, 4.0]]})
+    array([[1., 0.],
+           [3., 4.]])
+    """
 
     masks = True
     taking = AdvancedBooleanSubtensor

@@ -28,6 +28,11 @@ class Choose(Op):
     listed : bool
         Whether each choice is an input; otherwise there is one input, whose slices along the first dimension are the
         choices. Applying the op to a list of choices makes a node of an op with ``listed=True``.
+
+    Examples
+    --------
+    >>> T.Choose("raise")(T.as_tensor([1, 0]), T.as_tensor([[1, 2], [10, 20]])).eval()
+    array([10,  2])
     """
 
     __props__ = ("mode", "listed")

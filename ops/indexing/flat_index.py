@@ -33,6 +33,11 @@ class UnravelIndex(Op):
     ndim : int
         The number of dimensions.
     order : {"C", "F"}
+
+    Examples
+    --------
+    >>> [positions.eval() for positions in T.extra_ops.UnravelIndex(2)([1, 5], (2, 3))]
+    [array([0, 1]), array([1, 2])]
     """
 
     runs_alone = True
@@ -116,6 +121,11 @@ class RavelMultiIndex(Op):
     mode : {"raise", "wrap", "clip"}
         The treatment of coordinates out of range.
     order : {"C", "F"}
+
+    Examples
+    --------
+    >>> T.extra_ops.RavelMultiIndex()([0, 1], [1, 2], (2, 3)).eval()
+    array([1, 5])
     """
 
     runs_alone = True

@@ -20,6 +20,11 @@ class Nonzero(Op):
     ------
     ValueError
         For a scalar.
+
+    Examples
+    --------
+    >>> [positions.eval() for positions in T.Nonzero()(T.as_tensor([[0, 1], [2, 0]]))]
+    [array([0, 1]), array([1, 0])]
     """
 
     __props__ = ()

@@ -28,6 +28,11 @@ class PermuteRowElements(Op):
         At run time, if lengths do not match.
     IndexError
         At run time, if a permutation contains a position that a row does not have.
+
+    Examples
+    --------
+    >>> T.PermuteRowElements()(T.as_tensor([[1, 2, 3]]), T.as_tensor([2, 0, 1]), 0).eval()
+    array([[3, 1, 2]])
     """
 
     runs_alone = True

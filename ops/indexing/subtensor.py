@@ -243,6 +243,11 @@ class Subtensor(Indexing):
     new_axes : bool
         Whether the DimShuffle that computes x adds the new dimensions of the same index, as in ``x[None, 1:]``. The
         result does not depend on it.
+
+    Examples
+    --------
+    >>> T.dvector("x")[1:3].owner.op
+    Subtensor{1:3}
     """
 
     __props__ = ("indices",)
@@ -315,6 +320,14 @@ class IncSubtensor(Indexing):
     destroyhandler_tolerate_aliased : sequence of (int, int)
         ``[(0, 1)]`` means that x and y may share memory even if x is overwritten, because the caller guarantees that y
         does not overlap the part that is changed.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([1, 2, 3])
+    >>> T.inc_subtensor(x[1:], 10).owner.op
+    IncSubtensor{Inc;1:}
+    >>> T.inc_subtensor(x[1:], 10).eval()
+    array([ 1, 12, 13])
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")

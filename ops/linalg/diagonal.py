@@ -57,6 +57,11 @@ class ExtractDiag(Diagonal):
     offset, axis1, axis2 : int
     view : bool
         Accepted for compatibility with Theano and ignored; the result is a view whenever this is safe.
+
+    Examples
+    --------
+    >>> T.ExtractDiag()(T.as_tensor([[1, 2], [3, 4]])).eval()
+    array([1, 4])
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
@@ -152,6 +157,13 @@ class AllocDiag(Diagonal):
     offset : int
     axis1, axis2 : int
         The positions of the dimensions of the matrices in the result.
+
+    Examples
+    --------
+    >>> T.AllocDiag(offset=1)(T.as_tensor([1, 2])).eval()
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
     """
 
     linear_in = (0,)
@@ -293,6 +305,12 @@ class FillDiagonal(Op):
         If a has fewer than two dimensions, or the value is not a scalar or has a wider dtype.
     ValueError
         At run time, if there are more than two dimensions and their lengths differ.
+
+    Examples
+    --------
+    >>> T.FillDiagonal()(T.as_tensor([[1, 2], [3, 4]]), 9).eval()
+    array([[9, 2],
+           [3, 9]])
     """
 
     runs_alone = True
@@ -335,6 +353,12 @@ class FillDiagonalOffset(FillDiagonal):
     ------
     TypeError
         If a is not a matrix, the value is not a scalar or has a wider dtype, or the offset is not an integer.
+
+    Examples
+    --------
+    >>> T.FillDiagonalOffset()(T.as_tensor([[1, 2], [3, 4]]), 9, 1).eval()
+    array([[1, 9],
+           [3, 4]])
     """
 
     def make_node(self, a, val, offset):

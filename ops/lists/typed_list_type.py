@@ -18,6 +18,12 @@ class TypedListType(Type):
         For a negative depth.
     TypeError
         If ``ttype`` is no type.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> phintys.function([values], values[0] * 2)([[1.0, 2.0]])
+    array([2., 4.])
     """
 
     __props__ = ("ttype",)

@@ -90,7 +90,14 @@ class _Change(_ListOp):
 
 
 class GetItem(_ListOp):
-    """An element of a list, or the list of those that a slice takes; a copy."""
+    """An element of a list, or the list of those that a slice takes; a copy.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> phintys.function([values], phintys.typed_list.getitem(values, 1))([[1.0], [2.0, 3.0]])
+    array([2., 3.])
+    """
 
     def make_node(self, x, index):
         x = _checked_list("GetItem", x)
@@ -109,7 +116,15 @@ class GetItem(_ListOp):
 
 
 class Append(_Change):
-    """A list with one element more at the end."""
+    """A list with one element more at the end.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], phintys.typed_list.append(values, x))([[1.0, 2.0]], [3.0])
+    [array([1., 2.]), array([3.])]
+    """
 
     def make_node(self, x, to_append):
         x = _checked_list("Append", x)
@@ -120,7 +135,14 @@ class Append(_Change):
 
 
 class Extend(_Change):
-    """A list followed by another one."""
+    """A list followed by another one.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> phintys.function([values], phintys.typed_list.extend(values, values))([[1.0, 2.0]])
+    [array([1., 2.]), array([1., 2.])]
+    """
 
     def make_node(self, x, to_append):
         x, to_append = _checked_list("Extend", x), _checked_list("Extend", to_append)
@@ -133,7 +155,15 @@ class Extend(_Change):
 
 
 class Insert(_Change):
-    """A list with one element more at a position."""
+    """A list with one element more at a position.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], phintys.typed_list.insert(values, 0, x))([[1.0, 2.0]], [3.0])
+    [array([3.]), array([1., 2.])]
+    """
 
     def make_node(self, x, index, to_insert):
         x = _checked_list("Insert", x)
@@ -145,7 +175,15 @@ class Insert(_Change):
 
 
 class Remove(_Change):
-    """A list without the first element that equals another one; the whole list if there is none."""
+    """A list without the first element that equals another one; the whole list if there is none.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], phintys.typed_list.remove(values, x))([[1.0, 2.0], [3.0]], [3.0])
+    [array([1., 2.])]
+    """
 
     def make_node(self, x, to_remove):
         x = _checked_list("Remove", x)
@@ -158,7 +196,14 @@ class Remove(_Change):
 
 
 class Reverse(_Change):
-    """A list in the opposite order."""
+    """A list in the opposite order.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> phintys.function([values], phintys.typed_list.reverse(values))([[1.0], [2.0, 3.0]])
+    [array([2., 3.]), array([1.])]
+    """
 
     def make_node(self, x):
         x = _checked_list("Reverse", x)
@@ -196,6 +241,13 @@ class Index(_Search):
     ------
     ValueError
         At run time, if there is none.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], phintys.typed_list.index_(values, x))([[1.0], [3.0]], [3.0])
+    array(1.)
     """
 
     def found(self, node, x, element):
@@ -206,7 +258,15 @@ class Index(_Search):
 
 
 class Count(_Search):
-    """How many elements equal another one."""
+    """How many elements equal another one.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], phintys.typed_list.count(values, x))([[3.0], [1.0, 2.0], [3.0]], [3.0])
+    array(2.)
+    """
 
     def found(self, node, x, element):
         equal = node.inputs[0].type.ttype.values_eq
@@ -214,7 +274,14 @@ class Count(_Search):
 
 
 class Length(_ListOp):
-    """The number of elements, as int64."""
+    """The number of elements, as int64.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> phintys.function([values], phintys.typed_list.length(values))([[1.0], [2.0, 3.0]])
+    array(2)
+    """
 
     def make_node(self, x):
         return Apply(self, [_checked_list("Length", x)], [TensorType("int64", ()).make_variable()])
@@ -233,6 +300,11 @@ class MakeList(_ListOp):
     ------
     TypeError
         Raised by ``make_node`` if the types differ, or there are no variables.
+
+    Examples
+    --------
+    >>> phintys.typed_list.make_list([T.as_tensor([1.0, 4.0]), T.as_tensor([2.0, 3.0])]).eval()
+    [array([1., 4.]), array([2., 3.])]
     """
 
     def make_node(self, a):
@@ -316,12 +388,26 @@ class TypedListOperators:
 
 @at_home
 class TypedListVariable(TypedListOperators, Variable):
-    """A variable whose values are lists."""
+    """A variable whose values are lists.
+
+    Examples
+    --------
+    >>> values = phintys.typed_list.TypedListType(T.dvector)("values")
+    >>> x = T.dvector("x")
+    >>> phintys.function([values, x], values.append(x))([[1.0, 2.0]], [3.0])
+    [array([1., 2.]), array([3.])]
+    """
 
 
 @at_home
 class TypedListConstant(TypedListOperators, Constant):
-    """A list that is known."""
+    """A list that is known.
+
+    Examples
+    --------
+    >>> phintys.typed_list.TypedListConstant(phintys.typed_list.TypedListType(T.dvector), [numpy.ones(2)]).data
+    [array([1., 1.])]
+    """
 
 
 TypedListType.Variable, TypedListType.Constant = TypedListVariable, TypedListConstant

@@ -65,6 +65,13 @@ class CrossentropySoftmaxArgmax1HotWithBias(FloatOp):
     ----------
     labels : {"classes", "index", "leading index"}
         The rules for labels: non-negative numbers; an index for every row; or an index for the first rows.
+
+    Examples
+    --------
+    >>> x, bias = T.as_tensor([[1.0, 2.0], [0.0, 0.0]]), T.as_tensor([1.0, 0.0])
+    >>> loss, softmax, position = T.nnet.crossentropy_softmax_argmax_1hot_with_bias(x, bias, T.as_tensor([0, 1]))
+    >>> loss.eval(), position.eval()
+    (array([0.69314718, 1.31326169]), array([0, 0]))
     """
 
     __props__ = ()
@@ -124,6 +131,13 @@ class CrossentropySoftmax1HotWithBiasDx(FloatOp):
     ----------
     labels : {"classes", "index", "leading index"}
         The rules for labels: non-negative numbers; an index for every row; or an index for the first rows.
+
+    Examples
+    --------
+    >>> softmax, labels = T.as_tensor([[0.5, 0.5], [0.25, 0.75]]), T.as_tensor([0, 1])
+    >>> T.nnet.crossentropy_softmax_1hot_with_bias_dx(T.as_tensor([1.0, 1.0]), softmax, labels).eval()
+    array([[-0.5 ,  0.5 ],
+           [ 0.25, -0.25]])
     """
 
     __props__ = ()
@@ -243,7 +257,15 @@ def crossentropy_softmax_max_and_argmax_1hot(x, y_idx):
 # ---- loss of given probabilities ----------------------------------------------------------------------------------
 class CrossentropyCategorical1HotGrad(FloatOp):
     """The gradient of `CrossentropyCategorical1Hot` with respect to the probabilities. The inputs are g_y, coding_dist
-    and true_one_of_n."""
+    and true_one_of_n.
+
+    Examples
+    --------
+    >>> p, labels = T.as_tensor([[0.5, 0.5], [0.25, 0.75]]), T.as_tensor([0, 1])
+    >>> T.nnet.crossentropy_categorical_1hot_grad(T.as_tensor([1.0, 1.0]), p, labels).eval()
+    array([[-2.        ,  0.        ],
+           [ 0.        , -1.33333333]])
+    """
 
     __props__ = ()
 
@@ -275,7 +297,13 @@ class CrossentropyCategorical1HotGrad(FloatOp):
 
 
 class CrossentropyCategorical1Hot(FloatOp):
-    """``-log(coding_dist[i, true_one_of_n[i]])`` for each row i of a matrix of probabilities."""
+    """``-log(coding_dist[i, true_one_of_n[i]])`` for each row i of a matrix of probabilities.
+
+    Examples
+    --------
+    >>> T.nnet.crossentropy_categorical_1hot(T.as_tensor([[0.5, 0.5], [0.25, 0.75]]), T.as_tensor([0, 1])).eval()
+    array([0.69314718, 0.28768207])
+    """
 
     __props__ = ()
 

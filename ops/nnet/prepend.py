@@ -29,6 +29,12 @@ class Prepend_scalar_constant_to_each_row(Op):
     Parameters
     ----------
     val : number
+
+    Examples
+    --------
+    >>> T.nnet.prepend_0_to_each_row(T.as_tensor([[1.0, 2.0], [3.0, 4.0]])).eval()
+    array([[0., 1., 2.],
+           [0., 3., 4.]])
     """
 
     __props__ = ("val",)
@@ -59,7 +65,14 @@ class Prepend_scalar_constant_to_each_row(Op):
 
 
 class Prepend_scalar_to_each_row(Op):
-    """Prepends a column of ``val`` to a matrix. The inputs are val, which is 0-d, and the matrix."""
+    """Prepends a column of ``val`` to a matrix. The inputs are val, which is 0-d, and the matrix.
+
+    Examples
+    --------
+    >>> T.nnet.prepend_scalar_to_each_row(9.0, T.as_tensor([[1.0, 2.0], [3.0, 4.0]])).eval()
+    array([[9., 1., 2.],
+           [9., 3., 4.]])
+    """
 
     __props__ = ()
     runs_alone = True

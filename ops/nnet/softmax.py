@@ -58,7 +58,14 @@ class RowOp(FloatOp):
 
 
 class Softmax(RowOp):
-    """``exp(x) / sum(exp(x))`` for each row of a matrix of floats, accurate for any finite x."""
+    """``exp(x) / sum(exp(x))`` for each row of a matrix of floats, accurate for any finite x.
+
+    Examples
+    --------
+    >>> T.nnet.softmax_op(T.as_tensor([[1.0, 1.0], [0.0, 1.0]])).eval()
+    array([[0.5       , 0.5       ],
+           [0.26894142, 0.73105858]])
+    """
 
     def L_op(self, inputs, outputs, output_grads):
         if isinstance(output_grads[0].type, DisconnectedType):
@@ -72,7 +79,13 @@ class Softmax(RowOp):
 
 
 class LogSoftmax(RowOp):
-    """``x - log(sum(exp(x)))`` for each row of a matrix of floats, accurate even where the softmax underflows."""
+    """``x - log(sum(exp(x)))`` for each row of a matrix of floats, accurate even where the softmax underflows.
+
+    Examples
+    --------
+    >>> T.nnet.logsoftmax_op(T.as_tensor([[0.0, 0.0]])).eval()
+    array([[-0.69314718, -0.69314718]])
+    """
 
     logarithm = True
 
@@ -88,7 +101,13 @@ class LogSoftmax(RowOp):
 
 
 class SoftmaxWithBias(FloatOp):
-    """The softmax of each row of ``x + b``, for a matrix x and a vector b of floats."""
+    """The softmax of each row of ``x + b``, for a matrix x and a vector b of floats.
+
+    Examples
+    --------
+    >>> T.nnet.softmax_with_bias(T.as_tensor([[0.0, 1.0]]), T.as_tensor([1.0, 0.0])).eval()
+    array([[0.5, 0.5]])
+    """
 
     __props__ = ()
 
@@ -125,7 +144,14 @@ class SoftmaxWithBias(FloatOp):
 
 
 class SoftmaxGrad(FloatOp):
-    """The gradient with respect to the input of a softmax ``sm`` with gradient ``dy``: ``sm * (dy - sum(dy * sm))``."""
+    """The gradient with respect to the input of a softmax ``sm`` with gradient ``dy``: ``sm * (dy - sum(dy * sm))``.
+
+    Examples
+    --------
+    >>> gradient, softmax = T.as_tensor([[1.0, 0.0]]), T.as_tensor([[0.5, 0.5]])
+    >>> T.nnet.softmax_grad(gradient, softmax).eval()
+    array([[ 0.25, -0.25]])
+    """
 
     __props__ = ()
 

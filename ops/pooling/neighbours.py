@@ -150,6 +150,15 @@ class Images2Neibs(NeighboursOp):
     ----------
     mode : {"valid", "half", "full", "wrap_centered", "ignore_borders"}
         As in `images2neibs`.
+
+    Examples
+    --------
+    >>> images = T.as_tensor(numpy.arange(16.0).reshape((1, 1, 4, 4)))
+    >>> T.nnet.neighbours.Images2Neibs("valid")(images, (2, 2), (2, 2)).eval()
+    array([[ 0.,  1.,  4.,  5.],
+           [ 2.,  3.,  6.,  7.],
+           [ 8.,  9., 12., 13.],
+           [10., 11., 14., 15.]])
     """
 
     linear_in = (0,)

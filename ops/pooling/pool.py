@@ -250,6 +250,13 @@ class Pool(PoolingOp):
         How many dimensions are pooled.
     openmp : bool, optional
         Ignored.
+
+    Examples
+    --------
+    >>> images = T.as_tensor(numpy.arange(16.0).reshape((1, 1, 4, 4)))
+    >>> T.signal.pool.Pool(ignore_border=True)(images, (2, 2)).eval()[0, 0]
+    array([[ 5.,  7.],
+           [13., 15.]])
     """
 
     def make_node(self, x, ws, stride=None, pad=None):
@@ -283,7 +290,13 @@ class Pool(PoolingOp):
 
 
 class PoolGrad(PoolingOp):
-    """Base of the gradients by the images."""
+    """Base of the gradients by the images.
+
+    Examples
+    --------
+    >>> issubclass(T.signal.pool.MaxPoolGrad, T.signal.pool.PoolGrad)
+    True
+    """
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]
@@ -291,7 +304,14 @@ class PoolGrad(PoolingOp):
 
 class MaxPoolGrad(PoolGrad):
     """The gradient of pooling by maxima. The inputs are the images, their maxima, the gradient by these, and vectors of
-    sizes, steps and paddings. Each element that is equal to the maximum of a window receives the gradient by it."""
+    sizes, steps and paddings. Each element that is equal to the maximum of a window receives the gradient by it.
+
+    Examples
+    --------
+    >>> images = T.dtensor4("images")
+    >>> T.grad(T.signal.pool.pool_2d(images, (2, 2), ignore_border=True).sum(), images).owner.op
+    MaxPoolGrad{ignore_border=True, mode='max', ndim=2}
+    """
 
     linear_in = (2,)
 
@@ -314,7 +334,14 @@ class MaxPoolGrad(PoolGrad):
 
 class AveragePoolGrad(PoolGrad):
     """The gradient of pooling by sums or averages. The inputs are the images, of which only the shape counts, the
-    gradient by the results, and vectors of sizes, steps and paddings."""
+    gradient by the results, and vectors of sizes, steps and paddings.
+
+    Examples
+    --------
+    >>> images = T.ones((1, 1, 2, 2))
+    >>> T.grad(T.signal.pool.pool_2d(images, (2, 2), ignore_border=True, mode="average_exc_pad").sum(), images).owner.op
+    AveragePoolGrad{ignore_border=True, mode='average_exc_pad', ndim=2}
+    """
 
     linear_in = (1,)
 
@@ -339,7 +366,13 @@ class AveragePoolGrad(PoolGrad):
 class DownsampleFactorMaxGradGrad(PoolingOp):
     """The sum, for each window, of a tensor's elements where the images have the maximum of the window. The inputs are
     the images, their maxima, the tensor, and vectors of sizes, steps and paddings. It is the gradient of `MaxPoolGrad`
-    by the gradient that this op receives, and the derivative of pooling along a direction."""
+    by the gradient that this op receives, and the derivative of pooling along a direction.
+
+    Examples
+    --------
+    >>> T.signal.pool.DownsampleFactorMaxGradGrad(ignore_border=True).ignore_border
+    True
+    """
 
     linear_in = (2,)
 
@@ -367,7 +400,13 @@ class DownsampleFactorMaxGradGrad(PoolingOp):
 
 class MaxPoolRop(PoolingOp):
     """The element, for each window, of a tensor where the images have the maximum of the window; the first of several.
-    The inputs are the images, the tensor, and vectors of sizes, steps and paddings."""
+    The inputs are the images, the tensor, and vectors of sizes, steps and paddings.
+
+    Examples
+    --------
+    >>> T.signal.pool.MaxPoolRop(ignore_border=True).ignore_border
+    True
+    """
 
     def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
         super().__init__(ignore_border, mode, ndim, openmp)

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 
 class BatchedDot(Op):
-    """The product of each item of one tensor with the same item of another; items are vectors or matrices."""
+    """The product of each item of one tensor with the same item of another; items are vectors or matrices.
+
+    Examples
+    --------
+    >>> T.blas.batched_dot(T.ones((5, 2, 3)), T.ones((5, 3, 4))).eval().shape
+    (5, 2, 4)
+    """
 
     if TYPE_CHECKING:
         def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]

@@ -87,7 +87,15 @@ def product_gradients(x, y, gradient):
 
 
 class Dot22(BlasOp):
-    """``x.y`` for two matrices of the same float or complex dtype."""
+    """``x.y`` for two matrices of the same float or complex dtype.
+
+    Examples
+    --------
+    >>> a = T.as_tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> T.blas._dot22(a, a).eval()
+    array([[ 7., 10.],
+           [15., 22.]])
+    """
 
     __props__ = ()
     ranks = (2, 2)
@@ -110,7 +118,15 @@ class Dot22(BlasOp):
 
 
 class Dot22Scalar(BlasOp):
-    """``a * x.y``. The inputs are x, y and a."""
+    """``a * x.y``. The inputs are x, y and a.
+
+    Examples
+    --------
+    >>> a = T.as_tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> T.blas._dot22scalar(a, a, T.constant(2.0, dtype="float64")).eval()
+    array([[14., 20.],
+           [30., 44.]])
+    """
 
     __props__ = ()
     ranks = (2, 2, 0)
@@ -192,13 +208,28 @@ class Accumulation(BlasOp):
 
 
 class Gemv(Accumulation):
-    """``beta * y + alpha * A.x`` for a matrix A and a vector x. The inputs are y, alpha, A, x and beta."""
+    """``beta * y + alpha * A.x`` for a matrix A and a vector x. The inputs are y, alpha, A, x and beta.
+
+    Examples
+    --------
+    >>> a, x, y = T.as_tensor([[1.0, 2.0], [3.0, 4.0]]), T.as_tensor([1.0, 1.0]), T.zeros((2,))
+    >>> T.blas.gemv(y, 1.0, a, x, 0.0).eval()
+    array([3., 7.])
+    """
 
     ranks = (1, 0, 2, 1, 0)
 
 
 class Gemm(Accumulation):
-    """``b * z + a * x.y`` for two matrices. The inputs are z, a, x, y and b."""
+    """``b * z + a * x.y`` for two matrices. The inputs are z, a, x, y and b.
+
+    Examples
+    --------
+    >>> a, c = T.as_tensor([[1.0, 2.0], [3.0, 4.0]]), T.zeros((2, 2))
+    >>> T.blas.gemm(c, 1.0, a, a, 0.0).eval()
+    array([[ 7., 10.],
+           [15., 22.]])
+    """
 
     ranks = (2, 0, 2, 2, 0)
     E_rank = "gemm only works for rank 2"
@@ -211,6 +242,13 @@ class Ger(BlasOp):
     ----------
     destructive : bool
         Whether the result may overwrite A.
+
+    Examples
+    --------
+    >>> x, y = T.as_tensor([1.0, 2.0]), T.as_tensor([3.0, 4.0])
+    >>> T.blas.ger(T.zeros((2, 2)), 1.0, x, y).eval()
+    array([[3., 4.],
+           [6., 8.]])
     """
 
     __props__ = ("destructive",)

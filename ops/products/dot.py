@@ -29,7 +29,13 @@ _output_types = {}      # (key of x's type, key of y's type) → type of the pro
 
 
 class Dot(Op):
-    """The matrix product of two inputs of one or two dimensions each."""
+    """The matrix product of two inputs of one or two dimensions each.
+
+    Examples
+    --------
+    >>> T.Dot()(T.as_tensor([1.0, 2.0]), T.as_tensor([3.0, 4.0])).eval()
+    array(11.)
+    """
 
     if TYPE_CHECKING:
         def __call__(self, *inputs: Any, **options: Any) -> TensorVariable: ...  # type: ignore[override]

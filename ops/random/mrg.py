@@ -30,22 +30,47 @@ SAMPLED = ("float16", "float32", "float64")
 
 
 def matVecModM(A, s, m):
-    """``A @ s`` modulo ``m`` as int32, for a matrix of int64 and a vector of int32."""
+    """``A @ s`` modulo ``m`` as int32, for a matrix of int64 and a vector of int32.
+
+    Examples
+    --------
+    >>> phintys.sandbox.rng_mrg.matVecModM(numpy.eye(3, dtype="int64") * 5, numpy.array([1, 2, 3]), 7)
+    array([5, 3, 1], dtype=int32)
+    """
     return numpy.int32(numpy.sum((A * s) % m, 1) % m)
 
 
 def multMatVect(v, A, m1, B, m2):
-    """The first half of ``v`` times ``A`` modulo ``m1``, and the second half times ``B`` modulo ``m2``, as int32."""
+    """The first half of ``v`` times ``A`` modulo ``m1``, and the second half times ``B`` modulo ``m2``, as int32.
+
+    Examples
+    --------
+    >>> identity = numpy.eye(3, dtype="int64")
+    >>> phintys.sandbox.rng_mrg.multMatVect(numpy.arange(6), identity * 5, 7, identity, 4)
+    array([0, 5, 3, 3, 0, 1], dtype=int32)
+    """
     return numpy.concatenate([matVecModM(A, v[:3], m1), matVecModM(B, v[3:], m2)])
 
 
 def ff_2p72(rstate):
-    """The state 2**72 steps after ``rstate``: that of the next substream."""
+    """The state 2**72 steps after ``rstate``: that of the next substream.
+
+    Examples
+    --------
+    >>> phintys.sandbox.rng_mrg.ff_2p72(numpy.array([1, 2, 3, 4, 5, 6])).shape
+    (6,)
+    """
     return multMatVect(rstate, A1p72, M1, A2p72, M2)
 
 
 def ff_2p134(rstate):
-    """The state 2**134 steps after ``rstate``: that of the next stream."""
+    """The state 2**134 steps after ``rstate``: that of the next stream.
+
+    Examples
+    --------
+    >>> phintys.sandbox.rng_mrg.ff_2p134(numpy.array([1, 2, 3, 4, 5, 6])).shape
+    (6,)
+    """
     return multMatVect(rstate, A1p134, M1, A2p134, M2)
 
 
@@ -55,7 +80,14 @@ def substream_states(rstate, streams):
 
 
 class DotModulo(Op):
-    """`multMatVect` as an op. The inputs are A, s, m, A2, s2 and m2; the output has the type of s."""
+    """`multMatVect` as an op. The inputs are A, s, m, A2, s2 and m2; the output has the type of s.
+
+    Examples
+    --------
+    >>> a, vector = numpy.eye(3, dtype="int64") * 5, numpy.array([1, 2, 3])
+    >>> phintys.sandbox.rng_mrg.DotModulo()(a, vector, 7, a, vector, 4).eval()
+    array([5, 3, 1, 1, 2, 3])
+    """
 
     __props__ = ()
 
@@ -77,6 +109,11 @@ class mrg_uniform_base(Op):
         Of the samples: float16, float32 or float64.
     inplace : bool
         The new state overwrites the old one.
+
+    Examples
+    --------
+    >>> issubclass(phintys.sandbox.rng_mrg.mrg_uniform, phintys.sandbox.rng_mrg.mrg_uniform_base)
+    True
     """
 
     __props__ = ("output_type", "inplace")
@@ -108,6 +145,12 @@ class mrg_uniform(mrg_uniform_base):
 
     The state is a matrix of int32 with a row of six numbers for each stream. Sample i, in C order, comes from stream
     ``i % streams``. The size is a vector of integers.
+
+    Examples
+    --------
+    >>> rng = phintys.sandbox.rng_mrg.MRG_RandomStreams(seed=3)
+    >>> rng.uniform((2,)).eval().shape
+    (2,)
     """
 
     def make_node(self, rstate, size):

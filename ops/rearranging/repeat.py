@@ -63,6 +63,11 @@ class RepeatOp(Op):
     ValueError
         Raised by ``make_node`` for an axis that does not exist; at run time, for negative repeats or a wrong number of
         them.
+
+    Examples
+    --------
+    >>> T.RepeatOp(axis=0)(T.as_tensor([1, 2]), 2).eval()
+    array([1, 1, 2, 2])
     """
 
     __props__ = ("axis",)
@@ -317,6 +322,11 @@ class Tile(Op):
     ----------
     ndim : int
         The rank of the result, which is the length of the vector.
+
+    Examples
+    --------
+    >>> T.tile(T.as_tensor([1, 2]), [2]).eval()                                  # which needs no Tile
+    array([1, 2, 1, 2])
     """
 
     runs_alone = True

@@ -20,6 +20,11 @@ class Argmax(Op):
     Parameters
     ----------
     axis : None, int or sequence of int
+
+    Examples
+    --------
+    >>> T.Argmax(axis=1)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([1, 0])
     """
 
     runs_alone = True
@@ -60,7 +65,13 @@ class Argmax(Op):
 
 
 class Argmin(Argmax):
-    """The position of the first smallest element over axes."""
+    """The position of the first smallest element over axes.
+
+    Examples
+    --------
+    >>> T.Argmin(axis=1)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([0, 1])
+    """
 
     which = "argmin"
 
@@ -71,6 +82,12 @@ class MaxAndArgmax(Op):
     Parameters
     ----------
     axis : sequence of int
+
+    Examples
+    --------
+    >>> largest, position = T.MaxAndArgmax((1,))(T.as_tensor([[1, 5], [7, 2]]))
+    >>> largest.eval(), position.eval()
+    (array([5, 7]), array([1, 0]))
     """
 
     runs_alone = True

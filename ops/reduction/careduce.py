@@ -95,6 +95,11 @@ class CAReduce(Op):
         If there is no loop that reduces by ``scalar_op``.
     ValueError
         Raised by ``make_node`` for axes that do not exist.
+
+    Examples
+    --------
+    >>> T.CAReduce(phintys.scalar.maximum, axis=0)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([7, 5])
     """
 
     runs_alone = True
@@ -160,7 +165,13 @@ class CAReduce(Op):
 
 
 class All(CAReduce):
-    """Whether all elements over the axes are nonzero, as bool."""
+    """Whether all elements over the axes are nonzero, as bool.
+
+    Examples
+    --------
+    >>> T.All(axis=1)(T.as_tensor([[True, True], [True, False]])).eval()
+    array([ True, False])
+    """
 
     __props__ = ("axis",)
 
@@ -182,7 +193,13 @@ class All(CAReduce):
 
 
 class Any(All):
-    """Whether any element over the axes is nonzero, as bool."""
+    """Whether any element over the axes is nonzero, as bool.
+
+    Examples
+    --------
+    >>> T.Any(axis=1)(T.as_tensor([[True, False], [False, False]])).eval()
+    array([ True, False])
+    """
 
     def __init__(self, axis=None):
         CAReduce.__init__(self, scalar.or_, axis)
@@ -226,7 +243,13 @@ class Extremum(CAReduce):
 
 
 class Max(Extremum):
-    """The largest element over the axes; NaN if an element is NaN."""
+    """The largest element over the axes; NaN if an element is NaN.
+
+    Examples
+    --------
+    >>> T.Max(axis=0)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([7, 5])
+    """
 
     operation = "maximum"
 
@@ -245,7 +268,13 @@ class MaxOrLowest(Max):
 
 
 class Min(Extremum):
-    """The smallest element over the axes; NaN if an element is NaN."""
+    """The smallest element over the axes; NaN if an element is NaN.
+
+    Examples
+    --------
+    >>> T.Min(axis=0)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([1, 2])
+    """
 
     operation = "minimum"
 
@@ -266,6 +295,11 @@ class CAReduceDtype(CAReduce):
     ------
     TypeError
         Raised by ``make_node`` if ``acc_dtype`` would lose precision.
+
+    Examples
+    --------
+    >>> T.CAReduceDtype(phintys.scalar.add, axis=0, dtype="float64")(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([8., 7.])
     """
 
     __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
@@ -306,7 +340,13 @@ class CAReduceDtype(CAReduce):
 
 
 class Sum(CAReduceDtype):
-    """The sum over axes; the parameters are those of `CAReduceDtype`."""
+    """The sum over axes; the parameters are those of `CAReduceDtype`.
+
+    Examples
+    --------
+    >>> T.Sum(axis=0)(T.as_tensor([[1, 5], [7, 2]])).eval()
+    array([8, 7])
+    """
 
     __props__ = ("axis", "dtype", "acc_dtype")
     linear_in = (0,)

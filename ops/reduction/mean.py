@@ -19,6 +19,11 @@ class Mean(CAReduce):
     Parameters
     ----------
     axis : None, int or sequence of int
+
+    Examples
+    --------
+    >>> T.Mean(axis=0)(T.as_tensor([[1.0, 5.0], [7.0, 2.0]])).eval()
+    array([4. , 3.5])
     """
 
     __props__ = ("axis",)

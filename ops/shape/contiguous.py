@@ -6,7 +6,14 @@ from phintys.ops.types.constant import as_tensor_variable
 
 
 class CpuContiguous(Op):
-    """The input if it is contiguous in C order, else a contiguous copy."""
+    """The input if it is contiguous in C order, else a contiguous copy.
+
+    Examples
+    --------
+    >>> x = T.as_tensor(numpy.zeros((2, 3))).T
+    >>> T.extra_ops.cpu_contiguous(x).eval().flags.c_contiguous
+    True
+    """
 
     __props__ = ()
     linear_in = (0,)

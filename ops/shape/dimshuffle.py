@@ -45,6 +45,11 @@ class DimShuffle(Op):
         If an entry is neither an int nor ``'x'``.
     ValueError
         If a dimension does not exist, appears twice, or is dropped without being broadcastable.
+
+    Examples
+    --------
+    >>> T.DimShuffle((False, False), (1, "x", 0))(T.zeros((2, 3))).eval().shape
+    (3, 1, 2)
     """
 
     __props__ = ("input_broadcastable", "new_order", "inplace")

@@ -31,6 +31,11 @@ class MakeVector(Op):
     ----------
     dtype : str
         The dtype of the vector; inputs are cast to it, which must be possible without loss.
+
+    Examples
+    --------
+    >>> T.MakeVector("int64")(1, 2, 3).eval()
+    array([1, 2, 3])
     """
 
     __props__ = ("dtype",)
@@ -82,6 +87,11 @@ class Join(Op):
         Raised by ``make_node`` if there are no tensors or the axis does not exist; at run time, if shapes do not match.
     IndexError
         For an axis below ``-ndim``.
+
+    Examples
+    --------
+    >>> T.Join()(0, T.as_tensor([1, 2]), T.as_tensor([3])).eval()
+    array([1, 2, 3])
     """
 
     Split = None        # the inverse op, set by split.py

@@ -66,6 +66,12 @@ class Reshape(Op):
     ----------
     ndim : int
         The rank of the result, which is the length of the shape.
+
+    Examples
+    --------
+    >>> T.Reshape(2)(T.as_tensor([1, 2, 3, 4]), (2, 2)).eval()
+    array([[1, 2],
+           [3, 4]])
     """
 
     __props__ = ("ndim",)

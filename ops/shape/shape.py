@@ -41,7 +41,13 @@ _length_type = TensorType("int64", ())
 
 
 class Shape(Op):
-    """The shape of a tensor, a vector of int64."""
+    """The shape of a tensor, a vector of int64.
+
+    Examples
+    --------
+    >>> phintys.compile.Shape()(T.as_tensor([[1, 2, 3]])).eval()
+    array([1, 3])
+    """
 
     __props__ = ()
 
@@ -76,6 +82,11 @@ class Shape_i(Op):
     ----------
     i : int
         The dimension; not negative.
+
+    Examples
+    --------
+    >>> phintys.compile.Shape_i(1)(T.as_tensor([[1, 2, 3]])).eval()
+    array(3)
     """
 
     __props__ = ("i",)
@@ -147,6 +158,11 @@ class Rebroadcast(Op):
     ----------
     *axis : (int, bool)
         A dimension and its new flag.
+
+    Examples
+    --------
+    >>> T.Rebroadcast((0, True))(T.dmatrix()).type
+    TensorType(float64, row)
     """
 
     __props__ = ("changes",)
@@ -243,7 +259,14 @@ TensorType.patternbroadcast = staticmethod(patternbroadcast)
 
 
 class SpecifyShape(Op):
-    """The same array; raises an error at run time if its shape differs from the given one."""
+    """The same array; raises an error at run time if its shape differs from the given one.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.function([x], T.SpecifyShape()(x, (2,)))([1, 2])
+    array([1., 2.])
+    """
 
     __props__ = ()
     linear_in = (0,)

@@ -28,6 +28,12 @@ class Split(Op):
     ValueError
         Raised by ``make_node`` if the known number of lengths differs from that of parts; at run time, if the axis does
         not exist, or if lengths are negative or do not sum to the length of the tensor.
+
+    Examples
+    --------
+    >>> first, rest = T.Split(2)(T.as_tensor([1, 2, 3]), 0, [1, 2])
+    >>> first.eval(), rest.eval()
+    (array([1]), array([2, 3]))
     """
 
     __props__ = ("len_splits",)

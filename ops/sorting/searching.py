@@ -39,6 +39,11 @@ class SearchsortedOp(Op):
         the order differs from that of the vector, or the order contains a position that does not exist.
     TypeError
         Raised by ``make_node`` if the order is not a vector of integers.
+
+    Examples
+    --------
+    >>> T.extra_ops.SearchsortedOp(side="left")(T.as_tensor([1, 3, 5]), T.as_tensor([3, 4])).eval()
+    array([1, 2])
     """
 
     __props__ = ("side",)
@@ -126,6 +131,11 @@ class Unique(Op):
     ------
     RuntimeError
         Raised by ``make_node`` for an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.extra_ops.Unique()(T.as_tensor([3, 1, 3])).eval()
+    array([1, 3])
     """
 
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")

@@ -40,7 +40,13 @@ class NumberView(ViewOp):
 
 
 class TensorFromScalar(NumberView):
-    """Converts a number to a tensor of rank 0."""
+    """Converts a number to a tensor of rank 0.
+
+    Examples
+    --------
+    >>> T.tensor_from_scalar(phintys.scalar.float64("number")).type
+    TensorType(float64, scalar)
+    """
 
     __props__ = ()
 
@@ -61,7 +67,13 @@ class TensorFromScalar(NumberView):
 
 
 class ScalarFromTensor(NumberView):
-    """Converts a tensor of rank 0 to a number."""
+    """Converts a tensor of rank 0 to a number.
+
+    Examples
+    --------
+    >>> T.scalar_from_tensor(T.as_tensor(1.5)).type
+    Scalar(float32)
+    """
 
     __props__ = ()
 

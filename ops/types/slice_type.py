@@ -17,7 +17,13 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class NoneTypeT(SingletonType):
-    """The type whose only value is None."""
+    """The type whose only value is None.
+
+    Examples
+    --------
+    >>> T.NoneConst.type, T.NoneConst.data is None
+    (NoneTypeT, True)
+    """
 
     def filter(self, value, strict=False, allow_downcast=None):
         if value is not None:
@@ -26,7 +32,13 @@ class NoneTypeT(SingletonType):
 
 
 class SliceConstant(Constant):
-    """A slice that is known at compile time."""
+    """A slice that is known at compile time.
+
+    Examples
+    --------
+    >>> T.SliceConstant(T.slicetype, slice(1, 3)).data
+    slice(1, 3, None)
+    """
 
     def signature(self):
         """The type and the three parts; slices have no hash before Python 3.12."""
@@ -34,7 +46,13 @@ class SliceConstant(Constant):
 
 
 class SliceType(SingletonType):
-    """The type of Python slices of integers."""
+    """The type of Python slices of integers.
+
+    Examples
+    --------
+    >>> T.slicetype("part").type
+    SliceType
+    """
 
     def filter(self, value, strict=False, allow_downcast=None):
         if not isinstance(value, slice):
@@ -61,7 +79,13 @@ def _as_part(part):
 
 
 class MakeSlice(Op):
-    """Makes a slice from its start, stop and step, each an integer or None, or from a slice of these."""
+    """Makes a slice from its start, stop and step, each an integer or None, or from a slice of these.
+
+    Examples
+    --------
+    >>> T.make_slice(1, 3, 1).eval()
+    slice(1, 3, 1)
+    """
 
     __props__ = ()
 

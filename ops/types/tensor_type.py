@@ -79,6 +79,16 @@ class TensorType(Type):
     ValueError
         If ``shape`` contradicts ``broadcastable``, or there are more than 64 dimensions, the most an array of NumPy
         can have.
+
+    Examples
+    --------
+    >>> row = T.TensorType("float32", (True, False))
+    >>> row, row("x").ndim
+    (TensorType(float32, row), 2)
+    >>> T.dmatrix("x").type == T.TensorType("float64", (False, False))
+    True
+    >>> T.dvector.filter([1, 2])
+    array([1., 2.])
     """
 
     Variable: Any = None    # the classes of this type's variables and constants, set by operators.py
