@@ -434,7 +434,7 @@ def method_of(name):
 
     def method(self):
         return function(self)
-    method.__name__, method.__doc__ = name, function.scalar_op.__doc__
+    method.__name__, method.__doc__ = name, function.scalar_op.summary
     return method
 
 

@@ -287,7 +287,16 @@ cdef void buffer_release(Buffer* buffer) noexcept nogil:
 
 
 def set_pool_limit(size_t size):
-    """Bound the bytes that the pool keeps; memory above the limit is returned at once."""
+    """Bound the bytes that the pool keeps; memory above the limit is returned at once.
+
+    Examples
+    --------
+    >>> before = phintys.memory.stats()["limit_bytes"]
+    >>> phintys.memory.set_limit(2 ** 30)
+    >>> phintys.memory.stats()["limit_bytes"]
+    1073741824
+    >>> phintys.memory.set_limit(before)
+    """
     global pool_limit
     pool_limit = size
     if kept_bytes > size:
@@ -316,7 +325,15 @@ def pool_statistics():
 
 
 def reset_peak():
-    """Let ``peak_bytes`` start again from the bytes that are allocated now."""
+    """Let ``peak_bytes`` start again from the bytes that are allocated now.
+
+    Examples
+    --------
+    >>> phintys.memory.reset_peak()
+    >>> stats = phintys.memory.stats()
+    >>> stats["peak_bytes"] == stats["live_bytes"]
+    True
+    """
     global peak_bytes
     peak_bytes = live_bytes
 

@@ -55,21 +55,35 @@ int_types, uint_types, float_types, complex_types, integer_types, discrete_types
 
 
 def as_common_dtype(*variables):
-    """Cast numbers and variables, including tensors, to their common dtype."""
+    """Cast numbers and variables, including tensors, to their common dtype.
+
+    Examples
+    --------
+    >>> x, y = phintys.scalar.as_common_dtype(phintys.scalar.int32("x"), phintys.scalar.float32("y"))
+    >>> x.type, y.type
+    (Scalar(float64), Scalar(float64))
+    """
     variables = [variable if isinstance(variable, Variable) else as_scalar(variable) for variable in variables]
     dtype = upcast(*[variable.type.dtype for variable in variables])  # noqa: F405
     return tuple([cast(variable, dtype) for variable in variables])
 
 
 def round_half_away_from_zero_vec(a):
-    """Round arrays to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does."""
+    """Round arrays to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does.
+
+    Examples
+    --------
+    >>> phintys.scalar.round_half_away_from_zero_vec(numpy.array([0.5, 1.5, -2.5]))
+    array([ 1.,  2., -3.])
+    """
     fraction, whole = numpy.modf(a)
     return whole + numpy.copysign(numpy.abs(fraction) >= 0.5, a)
 
 
-ints, floats, complexs = [plural_of(name, _TYPES[dtype]) for name, dtype in (
+ints, floats, complexs = [plural_of(name, _TYPES[dtype], "phintys.scalar") for name, dtype in (
     ("ints", "int64"), ("floats", "float64"), ("complexs", "complex128"))]
-complexs64, complexs128 = [plural_of(f"complexs{bits}", _TYPES[f"complex{bits}"]) for bits in (64, 128)]
+complexs64, complexs128 = [
+    plural_of(f"complexs{bits}", _TYPES[f"complex{bits}"], "phintys.scalar") for bits in (64, 128)]
 
 __all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalComparison", "Scalar", "ScalarConstant",
            "ScalarVariable", "UnaryBitOp", "all_types", "as_common_dtype", "as_scalar", "autocast_float",

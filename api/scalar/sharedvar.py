@@ -31,6 +31,11 @@ def shared(value, name=None, strict=False, allow_downcast=None):
     ------
     TypeError
         If the value is not a number.
+
+    Examples
+    --------
+    >>> phintys.scalar.shared(3.0).get_value()
+    np.float64(3.0)
     """
     if not isinstance(value, (numpy.number, numpy.bool_, float, int, complex)):
         raise TypeError(f"Expected a number, got {value!r} of {type(value)}.")

@@ -52,12 +52,13 @@ def _constructor(rank, broadcastable):
 
     construct.__name__ = construct.__qualname__ = rank
     construct.__doc__ = (f"A {rank} variable; broadcastable {broadcastable}.\n\nParameters\n----------\n"
-                         "name : str, optional\ndtype : str, optional\n    ``config.floatX`` by default.")
+                         "name : str, optional\ndtype : str, optional\n    ``config.floatX`` by default.\n\n"
+                         f"Examples\n--------\n>>> T.{rank}('x', dtype='float64').broadcastable\n{broadcastable}")
     return construct
 
 
-def plural_of(plural, construct):
-    """Return a function that makes several variables by ``construct(name)``."""
+def plural_of(plural, construct, namespace="T"):
+    """Return a function that makes several variables by ``construct(name)``; ``namespace`` is for its docstring."""
     def several(*names):
         if len(names) == 1 and isinstance(names[0], int):
             return [construct() for _ in range(names[0])]
@@ -67,7 +68,9 @@ def plural_of(plural, construct):
 
     several.__name__ = several.__qualname__ = plural
     several.__doc__ = (f"Several variables: ``{plural}(2)`` without names, ``{plural}('xy')`` or "
-                       f"``{plural}('left', 'right')`` with names; with one letter, one variable.")
+                       f"``{plural}('left', 'right')`` with names; with one letter, one variable.\n\n"
+                       f"Examples\n--------\n>>> {namespace}.{plural}('xy')\n[x, y]\n"
+                       f">>> len({namespace}.{plural}(3))\n3")
     return several
 
 

@@ -47,6 +47,15 @@ def _registering(family, *always):
     ------
     ValueError
         If its name is taken.
+
+    Examples
+    --------
+    >>> @T.opt.register_{family}("my_tag")
+    ... @T.opt.local_optimizer([T.exp])
+    ... def local_{family}_exp_of_log(node):
+    ...     inner = node.inputs[0].owner
+    ...     return [inner.inputs[0]] if inner is not None and inner.op == T.log else False
+    >>> without = phintys.compile.get_default_mode().excluding("my_tag")
     """
     return register
 

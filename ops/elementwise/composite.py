@@ -46,6 +46,13 @@ class Composite(LoopedScalarOp):
         If an input is not a single number, or an op refuses the dtypes of its operands.
     ValueError
         If the graph contains other ops, or depends on anything other than ``inputs`` and constants.
+
+    Examples
+    --------
+    >>> x, y = phintys.scalar.floats("xy")
+    >>> op = phintys.scalar.Composite([x, y], [phintys.scalar.exp(x) * y])
+    >>> T.Elemwise(op)(T.as_tensor([0.0, 0.0]), T.as_tensor([2.0, 3.0])).eval()
+    array([2., 3.])
     """
 
     def __init__(self, inputs, outputs):

@@ -22,13 +22,20 @@ class HelpText:
     of_class : str
     of_instance : callable
         Takes an instance and returns its text, or None for the text of the class.
+
+    Attributes
+    ----------
+    only_instance : object or None
+        The instance whose text is also that of the class.
     """
 
     def __init__(self, of_class, of_instance):
         self.of_class = of_class
         self.of_instance = of_instance
+        self.only_instance = None
 
     def __get__(self, instance, owner):
+        instance = self.only_instance if instance is None else instance
         return (self.of_instance(instance) if instance is not None else None) or self.of_class
 
 
@@ -53,7 +60,7 @@ def help_text(scalar_op):
     str or None
         None if the op is not a row of the table or has no docstring.
     """
-    if not scalar_op.__doc__ or not hasattr(scalar_op, "output_rule"):
+    if not getattr(scalar_op, "summary", None):
         return None
     names = operand_names(scalar_op)
     one = len(names) == 1 and names != ["*tensors"]
@@ -62,11 +69,22 @@ def help_text(scalar_op):
     rule = inspect.getdoc(scalar_op.output_rule).partition("\n")[0]
     dtype = rule[0].lower() + rule[1:]
     return "\n".join([
-        f"{(scalar_op.public or scalar_op.name).rpartition('.')[2]}({', '.join(names)})", "", scalar_op.__doc__, "",
+        f"{(scalar_op.public or scalar_op.name).rpartition('.')[2]}({', '.join(names)})", "", scalar_op.summary, "",
         "Parameters", "----------", f"{', '.join(names)} : tensor-like",
         "    Variables, arrays, numbers or lists of them, of any rank.", "",
         "Returns", "-------", "TensorVariable", _indented(f"Shape: {shape}"), _indented(f"Dtype: {dtype}"),
         *_example(scalar_op)])
+
+
+def scalar_help_text(scalar_op):
+    """The documentation of a row itself, as an op of numbers; None if it has no summary."""
+    if not scalar_op.summary:
+        return None
+    dtype, result = _first_dtypes(scalar_op)
+    operands = ", ".join("x" * _count(scalar_op))
+    return "\n".join([
+        scalar_op.summary, "", "Examples", "--------", f'>>> x = phintys.scalar.{dtype}("x")',
+        f">>> phintys.scalar.{scalar_op.name}({operands}).type", f"Scalar({result})"])
 
 
 def _indented(text):

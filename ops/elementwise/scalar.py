@@ -770,19 +770,43 @@ hyp2f1_by_cc = define("Hyp2F1ByCC", "hyp2f1_by_cc", 4, rules.upgrade_to_float_no
 
 # ---- comparison, logic, bits ---------------------------------------------------------------------------------------
 class LogicalComparison(BinaryScalarOp):
-    """A comparison of two operands."""
+    """A comparison of two operands.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.lt, phintys.scalar.LogicalComparison)
+    True
+    """
 
 
 class FixedLogicalComparison(UnaryScalarOp):
-    """A test of one operand, such as ``isnan``."""
+    """A test of one operand, such as ``isnan``.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.isnan, phintys.scalar.FixedLogicalComparison)
+    True
+    """
 
 
 class UnaryBitOp(UnaryScalarOp):
-    """An operation on the bits of one operand."""
+    """An operation on the bits of one operand.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.invert, phintys.scalar.UnaryBitOp)
+    True
+    """
 
 
 class BinaryBitOp(BinaryScalarOp):
-    """An operation on the bits of two operands."""
+    """An operation on the bits of two operands.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.and_, phintys.scalar.BinaryBitOp)
+    True
+    """
 
 
 def compare(class_name, name, loop, symbol, **options):
@@ -864,7 +888,13 @@ minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_
 
 class InRange(LoopedScalarOp):
     """Whether a number lies between two others: ``InRange(openlow, openhi)`` returns the row for open or closed
-    ends."""
+    ends.
+
+    Examples
+    --------
+    >>> phintys.scalar.InRange(True, False).impl(1.0, 1.0, 2.0)
+    np.False_
+    """
 
     def __new__(cls, openlow, openhi):
         return SCALAR_OPS.get(cls.name_of(openlow, openhi)) or super().__new__(cls)
@@ -919,7 +949,13 @@ identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x
 
 
 class Cast(LoopedScalarOp, UnaryScalarOp):
-    """Conversion to one dtype, ``o_type``; from complex to real it keeps the real part."""
+    """Conversion to one dtype, ``o_type``; from complex to real it keeps the real part.
+
+    Examples
+    --------
+    >>> phintys.scalar.convert_to_int8.impl(2.7)
+    np.int8(2)
+    """
 
     def __init__(self, dtype):
         def emit(steps, output_dtype, x):
@@ -954,7 +990,13 @@ for _dtype in ALL_DTYPES:
 
 
 def cast_op(dtype):
-    """The scalar op that converts to ``dtype``."""
+    """The scalar op that converts to ``dtype``.
+
+    Examples
+    --------
+    >>> phintys.scalar.cast_op("int8")
+    Cast{int8}
+    """
     return SCALAR_OPS[f"convert_to_{canonical_dtype(dtype)}"]
 
 

@@ -10,6 +10,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
+from phintys.ops.elementwise.help_text import HelpText, scalar_help_text
 from phintys.ops.elementwise.scalar_protocol import BinaryScalarOp, ScalarOp, UnaryScalarOp
 from phintys.ops.types.dtypes import REAL_PART, complex_dtypes, discrete_dtypes, float_dtypes, integer_dtypes, upcast
 from phintys.ops.types.scalar_type import get_scalar_type
@@ -197,12 +198,16 @@ class LoopedScalarOp(ScalarOp):
     public : str or None
         The name of its Elemwise in ``phintys.tensor``, dotted if a submodule has it; None if only rewrites make it.
         ``define`` takes the row's own name if nothing is said.
+    summary : str or None
+        A sentence for ``help``; the parameter ``doc``.
     domain : tuple
         An interval for all operands, or one for each, in which the op is defined and has a slope if it has one
         anywhere. Tests draw operands from it.
     example : tuple or None
         The operands of the example in the help text, numbers or lists of them; None for numbers from ``domain``.
     """
+
+    __doc__ = HelpText(__doc__, scalar_help_text)
 
     def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
                  connected=None, commutative=False, associative=False, identity=None, symbol=None, public=None,
@@ -222,7 +227,7 @@ class LoopedScalarOp(ScalarOp):
         self.public = public
         self.domain = domain
         self.example = example
-        self.__doc__ = doc
+        self.summary = doc
         self._elementwise = None
 
     cannot_fail = reads_before_writing = True       # properties of the kernel
@@ -346,7 +351,13 @@ BASES = {1: UnaryScalarOp, 2: BinaryScalarOp}
 
 @at_home
 def scalar_op_named(name):
-    """The ScalarOp of that name; called when a scalar op is unpickled."""
+    """The ScalarOp of that name; called when a scalar op is unpickled.
+
+    Examples
+    --------
+    >>> phintys.scalar.scalar_op_named("exp") is phintys.scalar.exp
+    True
+    """
     return SCALAR_OPS[name]
 
 
@@ -360,7 +371,7 @@ def define(class_name, name, nin, *arguments, base=None, **options):
     parent = base or BASES.get(nin, ScalarOp)
     options.setdefault("public", name)
     kind = type(class_name, (LoopedScalarOp, parent),
-                {"__module__": "phintys.scalar", "__doc__": options.get("doc")})
-    SCALAR_OPS[name] = row = kind(name, nin, *arguments, **options)
+                {"__module__": "phintys.scalar", "__doc__": HelpText(None, scalar_help_text)})
+    SCALAR_OPS[name] = kind.__dict__["__doc__"].only_instance = row = kind(name, nin, *arguments, **options)
     kind.__init__ = _refuse_instances
     return row

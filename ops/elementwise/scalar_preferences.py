@@ -22,7 +22,8 @@ def _preference(name, rule):
         return (get_scalar_type(rule(*[type_.dtype for type_ in types])),)
 
     preference.__name__ = preference.__qualname__ = name
-    preference.__doc__ = rule.__doc__
+    preference.__doc__ = (f"{rule.__doc__}\n\nExamples\n--------\n>>> phintys.scalar.{name}(phintys.scalar.float32)\n"
+                          f"{preference(get_scalar_type('float32'))}")
     return at_home(preference)
 
 
@@ -75,6 +76,11 @@ class transfer_type(Properties):
     *transfer : int, str or None
         For each output: the position of the input whose type it has, a dtype, or None for the common type of all
         inputs.
+
+    Examples
+    --------
+    >>> phintys.scalar.transfer_type(1)(phintys.scalar.int32, phintys.scalar.float32)
+    (Scalar(float32),)
     """
 
     __props__ = ("transfer",)
@@ -93,6 +99,11 @@ class specific_out(Properties):
     Parameters
     ----------
     *spec : Scalar
+
+    Examples
+    --------
+    >>> phintys.scalar.specific_out(phintys.scalar.float64)(phintys.scalar.int32)
+    (Scalar(float64),)
     """
 
     __props__ = ("spec",)
@@ -110,6 +121,12 @@ class unary_out_lookup(Properties):
     Parameters
     ----------
     type_table : dict
+
+    Examples
+    --------
+    >>> table = {phintys.scalar.int32: phintys.scalar.float64}
+    >>> phintys.scalar.unary_out_lookup(table)(phintys.scalar.int32)
+    (Scalar(float64),)
     """
 
     __props__ = ("tbl",)

@@ -60,6 +60,11 @@ class ScalarOp(Op):
     ------
     TypeError
         If ``output_types_preference`` is not callable.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.exp, phintys.scalar.ScalarOp)
+    True
     """
 
     nin = -1
@@ -214,12 +219,32 @@ class ScalarOp(Op):
 
 
 class UnaryScalarOp(ScalarOp):
-    """A ScalarOp with one input."""
+    """A ScalarOp with one input.
+
+    Examples
+    --------
+    >>> class Doubled(phintys.scalar.UnaryScalarOp):
+    ...     def impl(self, x):
+    ...         return 2 * x
+    >>> doubled = T.Elemwise(Doubled(phintys.scalar.same_out, name="doubled"))
+    >>> doubled(T.as_tensor([1.5, 2.0])).eval()
+    array([3., 4.])
+    """
 
     nin = 1
 
 
 class BinaryScalarOp(ScalarOp):
-    """A ScalarOp with two inputs."""
+    """A ScalarOp with two inputs.
+
+    Examples
+    --------
+    >>> class SumOfSquares(phintys.scalar.BinaryScalarOp):
+    ...     def impl(self, x, y):
+    ...         return x ** 2 + y ** 2
+    >>> sum_of_squares = T.Elemwise(SumOfSquares(phintys.scalar.upcast_out, name="sum_of_squares"))
+    >>> sum_of_squares(T.as_tensor([1.0, 2.0]), T.as_tensor([3.0, 4.0])).eval()
+    array([10., 20.])
+    """
 
     nin = 2

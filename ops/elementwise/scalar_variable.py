@@ -37,6 +37,11 @@ def cast(x, dtype):
     ------
     TypeError
         If ``x`` is complex and ``dtype`` is real: use ``real``, ``imag``, ``angle`` or ``abs`` instead.
+
+    Examples
+    --------
+    >>> phintys.scalar.cast(phintys.scalar.float64("x"), "int32").type
+    Scalar(int32)
     """
     x, dtype = _as_operand(x), canonical_dtype(dtype)
     if x.type.dtype == dtype:
@@ -62,6 +67,11 @@ def int_or_true_div(x_discrete, y_discrete):
     ------
     IntegerDivisionError
         For two discrete operands while ``config.int_division`` is ``"raise"``.
+
+    Examples
+    --------
+    >>> phintys.scalar.int_or_true_div(x_discrete=False, y_discrete=True)
+    true_div
     """
     if not (x_discrete and y_discrete) or config.int_division == "floatX":
         return scalar.true_div
@@ -76,7 +86,13 @@ def int_or_true_div(x_discrete, y_discrete):
 
 
 def div_proxy(x, y):
-    """``x / y``; see ``int_or_true_div``."""
+    """``x / y``; see ``int_or_true_div``.
+
+    Examples
+    --------
+    >>> phintys.scalar.div_proxy(phintys.scalar.float64("x"), 2).type
+    Scalar(float64)
+    """
     x, y = _as_operand(x), _as_operand(y)
     return int_or_true_div(x.type.dtype in discrete_dtypes, y.type.dtype in discrete_dtypes)(x, y)
 
@@ -88,6 +104,11 @@ def mod_check(x, y):
     ------
     ComplexError
         If one of the operands is complex.
+
+    Examples
+    --------
+    >>> phintys.scalar.mod_check(phintys.scalar.int64("x"), 2).type
+    Scalar(int64)
     """
     x, y = _as_operand(x), _as_operand(y)
     for variable in (x, y):
@@ -163,11 +184,24 @@ class ScalarOperators:
 
 
 class ScalarVariable(ScalarOperators, Variable):
-    """A variable of a ``Scalar`` type."""
+    """A variable of a ``Scalar`` type.
+
+    Examples
+    --------
+    >>> x = phintys.scalar.float64("x")
+    >>> type(x).__name__, (x + 1).type
+    ('ScalarVariable', Scalar(float64))
+    """
 
 
 class ScalarConstant(ScalarOperators, Constant):
-    """A constant number."""
+    """A constant number.
+
+    Examples
+    --------
+    >>> phintys.scalar.ScalarConstant(phintys.scalar.float64, 2.5).data
+    np.float64(2.5)
+    """
 
     def signature(self):
         """A key that is equal for constants of equal type and value: NaN equals NaN, and 0.0 differs from -0.0."""

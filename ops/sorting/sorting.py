@@ -88,7 +88,13 @@ class _AlongAxis(Op):
 
 
 class SortOp(_AlongAxis):
-    """The elements of an array, sorted along an axis."""
+    """The elements of an array, sorted along an axis.
+
+    Examples
+    --------
+    >>> T.sort(T.as_tensor([3, 1, 2])).owner.op
+    SortOp{kind='quicksort', order=None, inplace=False}
+    """
 
     __props__ = ("kind", "order", "inplace")
     kernel = SortKernel
@@ -110,7 +116,13 @@ class SortOp(_AlongAxis):
 
 
 class ArgSortOp(_AlongAxis):
-    """The positions along an axis in the order that sorts the array, as int64."""
+    """The positions along an axis in the order that sorts the array, as int64.
+
+    Examples
+    --------
+    >>> T.argsort(T.as_tensor([3, 1, 2])).owner.op
+    ArgSortOp{quicksort, None}
+    """
 
     kernel = ArgSortKernel
 

@@ -45,6 +45,11 @@ class TopKOp(Op):
         the axis.
     IndexError
         Raised by ``make_node`` for an axis that does not exist.
+
+    Examples
+    --------
+    >>> T.topk(T.as_tensor([3, 1, 2]), 2).owner.op
+    TopKOp{axis=-1, sorted=True}
     """
 
     __props__ = ("axis", "sorted", "return_values", "return_indices", "idx_dtype")

@@ -29,6 +29,11 @@ def scalar_constant(x, name=None, dtype=None):
     ------
     TypeError
         If ``x`` is not a single number.
+
+    Examples
+    --------
+    >>> phintys.scalar.constant(2.5, dtype="float64").type
+    Scalar(float64)
     """
     try:
         array = convert(x, dtype)
@@ -59,6 +64,11 @@ def as_scalar(x, name=None):
         If ``x`` is not a single number.
     ValueError
         If ``x`` is an Apply with several outputs.
+
+    Examples
+    --------
+    >>> phintys.scalar.as_scalar(T.as_tensor([1.5, 2.5])[0]).type
+    Scalar(float64)
     """
     if isinstance(x, Apply):
         if len(x.outputs) != 1:

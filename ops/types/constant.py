@@ -31,6 +31,13 @@ class autocast_float_as:
     Parameters
     ----------
     *dtypes : str
+
+    Examples
+    --------
+    >>> with phintys.scalar.autocast_float_as("float32"):
+    ...     product = T.fvector("x") * 1.1
+    >>> product.dtype
+    'float32'
     """
 
     candidates = FLOAT_DTYPES
@@ -64,7 +71,13 @@ def autocast_int(value):
 
 
 def autocast_float(value):
-    """A Python float as a 0-d array."""
+    """A Python float as a 0-d array.
+
+    Examples
+    --------
+    >>> phintys.scalar.autocast_float(1.5).dtype
+    dtype('float32')
+    """
     if config.cast_policy != "custom":
         return numpy.array(value, config.floatX)
     candidates = autocast_float_as.candidates

@@ -34,6 +34,12 @@ class Scalar(Type):
     ------
     TypeError
         If the dtype is not supported.
+
+    Examples
+    --------
+    >>> number = phintys.scalar.float64
+    >>> number.filter(3), number("x").type
+    (np.float64(3.0), Scalar(float64))
     """
 
     __props__ = ("dtype",)
@@ -134,7 +140,13 @@ class Scalar(Type):
 
 @at_home
 def get_scalar_type(dtype):
-    """The type of single numbers of ``dtype``; always the same object."""
+    """The type of single numbers of ``dtype``; always the same object.
+
+    Examples
+    --------
+    >>> phintys.scalar.get_scalar_type("int32") is phintys.scalar.int32
+    True
+    """
     found = _types.get(dtype)
     if found is None:
         made = Scalar(dtype)

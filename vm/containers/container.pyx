@@ -95,6 +95,15 @@ cdef class Container:
     strict : bool
     allow_downcast : bool, optional
         How ``value`` converts.
+
+    Examples
+    --------
+    >>> container = phintys.Container(T.dvector, [1, 2], name="weights")
+    >>> container.value
+    array([1., 2.])
+    >>> container.value = [3, 4]
+    >>> container.value
+    array([3., 4.])
     """
 
     def __cinit__(self, type, value=None, name=None, readonly=False, strict=False, allow_downcast=None):

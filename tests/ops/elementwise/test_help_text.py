@@ -3,10 +3,11 @@ import pydoc
 
 import pytest
 
+import phintys
 import phintys.tensor as T
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.help_text import example_operands, operand_names
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS, LoopedScalarOp, upcast_out
 
 PUBLIC = {name: op for name, op in SCALAR_OPS.items() if getattr(T, name, None) is op.elementwise}
 
@@ -14,7 +15,7 @@ PUBLIC = {name: op for name, op in SCALAR_OPS.items() if getattr(T, name, None) 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_help(name):
     text = PUBLIC[name].elementwise.__doc__
-    assert text.startswith(f"{name}({', '.join(operand_names(PUBLIC[name]))})\n\n{PUBLIC[name].__doc__}\n")
+    assert text.startswith(f"{name}({', '.join(operand_names(PUBLIC[name]))})\n\n{PUBLIC[name].summary}\n")
     assert all(part in text for part in ("Parameters\n------", "    Shape: that of ", "    Dtype: ", "\n>>> T."))
     assert max(map(len, text.splitlines())) <= 120
 
@@ -42,6 +43,19 @@ def test_rows_are_walked():
 def test_pydoc_shows_it():
     text = pydoc.render_doc(T.exp, renderer=pydoc.plaintext)
     assert "exp(x)" in text and "Dtype: the common dtype" in text and ">>> T.exp(T.dmatrix()).type" in text
+
+
+def test_help_of_scalar_ops():
+    assert phintys.scalar.hypot.__doc__ == """Elementwise sqrt(x ** 2 + y ** 2) without overflow.
+
+Examples
+--------
+>>> x = phintys.scalar.float64("x")
+>>> phintys.scalar.hypot(x, x).type
+Scalar(float64)"""
+    assert phintys.scalar.Hypot.__doc__ == phintys.scalar.hypot.__doc__
+    assert LoopedScalarOp.__doc__.startswith("One elementwise operation with inner loops.")
+    assert LoopedScalarOp("mine", 1, upcast_out, "exp").__doc__ == LoopedScalarOp.__doc__
 
 
 def test_documentation_of_the_class_and_of_users_instances():
