@@ -5,10 +5,22 @@ __all__ = ["local_bitwidth", "python_int_bitwidth"]
 
 
 def local_bitwidth():
-    """The width of an address, in bits."""
+    """The width of an address, in bits.
+
+    Examples
+    --------
+    >>> phintys.configdefaults.local_bitwidth() in (32, 64)
+    True
+    """
     return 8 * struct.calcsize("P")
 
 
 def python_int_bitwidth():
-    """The width in bits of the C type ``long``."""
+    """The width in bits of the C type ``long``.
+
+    Examples
+    --------
+    >>> phintys.configdefaults.python_int_bitwidth() in (32, 64)
+    True
+    """
     return 8 * struct.calcsize("l")

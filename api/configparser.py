@@ -19,6 +19,11 @@ class ConfigParam:
         Converts the value that is set; it raises ``ValueError`` for an invalid one.
     allow_override : bool
         Whether the option can be set at all.
+
+    Examples
+    --------
+    >>> phintys.configparser.ConfigParam("fast").default
+    'fast'
     """
 
     def __init__(self, default, filter=None, allow_override=True):
@@ -52,6 +57,11 @@ class EnumStr(ConfigParam):
     ------
     ValueError
         If a word is not a string.
+
+    Examples
+    --------
+    >>> phintys.configparser.EnumStr("fast", "slow").default
+    'fast'
     """
 
     def __init__(self, default, *options, convert=None, allow_override=True):
@@ -80,6 +90,11 @@ class TypedParam(ConfigParam):
     is_valid : callable, optional
         Returns whether a value is allowed.
     allow_override : bool
+
+    Examples
+    --------
+    >>> phintys.configparser.TypedParam("3", int).default
+    '3'
     """
 
     def __init__(self, default, mytype, is_valid=None, allow_override=True):
@@ -94,22 +109,46 @@ class TypedParam(ConfigParam):
 
 
 def StrParam(default, is_valid=None, allow_override=True):
-    """A `TypedParam` for text."""
+    """A `TypedParam` for text.
+
+    Examples
+    --------
+    >>> phintys.configparser.StrParam("fast").default
+    'fast'
+    """
     return TypedParam(default, str, is_valid, allow_override)
 
 
 def IntParam(default, is_valid=None, allow_override=True):
-    """A `TypedParam` for whole numbers."""
+    """A `TypedParam` for whole numbers.
+
+    Examples
+    --------
+    >>> phintys.configparser.IntParam(3).default
+    3
+    """
     return TypedParam(default, int, is_valid, allow_override)
 
 
 def FloatParam(default, is_valid=None, allow_override=True):
-    """A `TypedParam` for numbers."""
+    """A `TypedParam` for numbers.
+
+    Examples
+    --------
+    >>> phintys.configparser.FloatParam(0.5).default
+    0.5
+    """
     return TypedParam(default, float, is_valid, allow_override)
 
 
 def BoolParam(default, is_valid=None, allow_override=True):
-    """A `TypedParam` for True and False, also as words."""
+    """A `TypedParam` for True and False, also as words.
+
+    Examples
+    --------
+    >>> phintys.configparser.BoolParam(True).default
+    True
+    """
     return TypedParam(default, boolean, is_valid, allow_override)
 
 

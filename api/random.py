@@ -27,7 +27,14 @@ __all__ = ["Generator", "GeneratorState", "default_rng"]
 
 
 class GeneratorState(TensorSharedVariable):
-    """The shared state of a random variable: a vector of uint64, which says what kind of bit generator it is of."""
+    """The shared state of a random variable: a vector of uint64, which says what kind of bit generator it is of.
+
+    Examples
+    --------
+    >>> rng = phintys.random.default_rng(3)
+    >>> numpy.allclose(rng.uniform(size=2).eval(), numpy.random.default_rng(3).uniform(size=2))
+    True
+    """
 
     @property
     def kind(self):
@@ -355,6 +362,14 @@ def default_rng(seed=None):
     Returns
     -------
     Generator
+
+    Examples
+    --------
+    >>> rng = phintys.random.default_rng(3)
+    >>> draw = phintys.function([], rng.normal(size=2))
+    >>> expected = numpy.random.default_rng(3)
+    >>> numpy.allclose(draw(), expected.normal(size=2)), numpy.allclose(draw(), expected.normal(size=2))
+    (True, True)
     """
     return Generator(seed)
 

@@ -325,7 +325,7 @@ def shared_constructor(constructor: Constructor, remove: bool = False) -> Constr
     ...         self.low, self.high = low, high
     >>> @phintys.compile.shared_constructor
     ... def interval_constructor(value, name=None, strict=False, allow_downcast=None, **options):
-    ...     if not isinstance(value, Interval):
+    ...     if type(value).__name__ != "Interval":
     ...         raise TypeError("not an Interval")
     ...     return phintys.shared(numpy.array([value.low, value.high]), name=name)
     >>> phintys.shared(Interval(1.0, 2.0)).get_value()
@@ -419,7 +419,13 @@ def _is_masked(value):
 
 @shared_constructor
 def generic_constructor(value, name=None, strict=False, allow_downcast=None):
-    """Store any Python object by reference."""
+    """Store any Python object by reference.
+
+    Examples
+    --------
+    >>> phintys.shared("any object").type
+    Generic
+    """
     return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
 
 
@@ -436,7 +442,13 @@ def _refuse_target(target):
 @shared_constructor
 def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
                        target="cpu"):
-    """Store an array. Without ``broadcastable`` no axis is broadcastable, since the shape may change with the value."""
+    """Store an array. Without ``broadcastable`` no axis is broadcastable, since the shape may change with the value.
+
+    Examples
+    --------
+    >>> phintys.shared(numpy.zeros((1, 3)), broadcastable=(True, False)).type
+    TensorType(float64, row)
+    """
     _refuse_target(target)
     if not isinstance(value, numpy.ndarray):
         raise TypeError(f"not an array: {type(value)}")
@@ -448,7 +460,13 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
 
 @shared_constructor
 def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"):
-    """Store a Python or NumPy number as a 0-d array. ``borrow`` has no effect: there is no memory to borrow."""
+    """Store a Python or NumPy number as a 0-d array. ``borrow`` has no effect: there is no memory to borrow.
+
+    Examples
+    --------
+    >>> phintys.shared(numpy.float32(2.5)).type
+    TensorType(float32, scalar)
+    """
     _refuse_target(target)
     if not isinstance(value, (numpy.number, numpy.bool_, float, int, complex)):
         raise TypeError(f"not a number: {type(value)}")

@@ -25,6 +25,13 @@ def get_test_value(variable):
     ------
     AttributeError
         If there is no test value.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> x.tag.test_value = numpy.array([1.0, 2.0])
+    >>> phintys.gof.op.get_test_value(x)
+    array([1., 2.])
     """
     return variable.get_test_value() if isinstance(variable, Variable) else numpy.asarray(variable)
 
@@ -36,6 +43,15 @@ def compute_test_values(node):
     ------
     ValueError
         If an input has no test value and the option is ``raise``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> x.tag.test_value = numpy.array([1.0, 2.0])
+    >>> y = 2 * x
+    >>> phintys.gof.op.compute_test_values(y.owner)
+    >>> y.tag.test_value
+    array([2., 4.])
     """
     values = []
     for position, variable in enumerate(node.inputs):
@@ -85,6 +101,14 @@ def get_debug_values(*variables):
     list
         Empty if test values are off or one is missing (which may warn or raise, as the option says); otherwise it has
         one element: a tuple of the values, or the value itself if one variable was given.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> x.tag.test_value = numpy.array([1.0, 2.0])
+    >>> with phintys.change_flags(compute_test_value="raise"):
+    ...     list(phintys.gof.op.get_debug_values(x))
+    [array([1., 2.])]
     """
     if config.compute_test_value == "off":
         return []
@@ -99,7 +123,13 @@ def get_debug_values(*variables):
 
 
 def missing_test_message(message):
-    """Report a missing test value: raise ``AttributeError``, warn or do nothing, as the option says."""
+    """Report a missing test value: raise ``AttributeError``, warn or do nothing, as the option says.
+
+    Examples
+    --------
+    >>> with phintys.change_flags(compute_test_value="ignore"):
+    ...     phintys.gof.op.missing_test_message("x has no test value")
+    """
     if config.compute_test_value == "raise":
         raise AttributeError(message)
     if config.compute_test_value == "warn":
@@ -107,12 +137,27 @@ def missing_test_message(message):
 
 
 def debug_error_message(message):
-    """Report wrong test values: warn if the option is ``warn``, else raise ``ValueError``."""
+    """Report wrong test values: warn if the option is ``warn``, else raise ``ValueError``.
+
+    Examples
+    --------
+    >>> with phintys.change_flags(compute_test_value="raise"):
+    ...     try:
+    ...         phintys.gof.op.debug_error_message("the example fails")
+    ...     except ValueError as error:
+    ...         print("ValueError")
+    ValueError
+    """
     _complain(ValueError(message))
 
 
 def debug_assert(condition, message="debug_assert failed"):
-    """Assert a condition on test values; it only warns if the option is ``warn``."""
+    """Assert a condition on test values; it only warns if the option is ``warn``.
+
+    Examples
+    --------
+    >>> phintys.gof.op.debug_assert(True)
+    """
     if not condition:
         _complain(AssertionError(message))
 

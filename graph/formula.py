@@ -34,6 +34,12 @@ def as_string(inputs, outputs, leaf_formatter=_leaf, node_formatter=_call):
         One per output. A value that is read several times is written once, as ``*number -> text``, and is ``*number``
         afterwards; the number after ``::`` is that of the output of the node, if it has several (the default is the
         first).
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.graph.as_string([x], [T.exp(x)])
+    ['Elemwise{exp,no_inplace}(x)']
     """
     ends = set(inputs)
     labels = _labels(ends, outputs)

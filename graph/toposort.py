@@ -84,6 +84,12 @@ def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, 
         If an object depends on itself.
     TypeError
         If dependencies are given as a set, so that the order would not be determined.
+
+    Examples
+    --------
+    >>> below = {"roof": ["wall"], "wall": ["floor"], "floor": []}
+    >>> phintys.gof.graph.general_toposort(["roof"], deps=lambda part: below[part])
+    ['floor', 'wall', 'roof']
     """
     dependencies = deps if compute_deps_cache is None else compute_deps_cache
     waiting_for, needed_by, order = {}, {} if clients is None else clients, []

@@ -34,6 +34,13 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
     ------
     ValueError
         If ``mode`` has another value.
+
+    Examples
+    --------
+    >>> below = {"roof": ["wall"], "wall": ["floor"], "floor": []}
+    >>> from collections import deque
+    >>> phintys.gof.graph.stack_search(deque(["roof"]), below.get)
+    ['roof', 'wall', 'floor']
     """
     if mode not in ("bfs", "dfs"):
         raise ValueError(f"mode should be bfs or dfs, got {mode!r}")
@@ -64,6 +71,12 @@ def ancestors(variables, blockers=()):
     -------
     list of Variable
         Starting at the last of ``variables``, and leftmost first among the inputs of each node, as in Theano.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> [str(variable) for variable in phintys.gof.graph.ancestors([T.exp(x)])]
+    ['Elemwise{exp,no_inplace}.0', 'x']
     """
     return _walk(variables, set(blockers or ()), lambda node: node.inputs)
 
@@ -77,7 +90,14 @@ def _walk(variables, blocked, neighbours):
 
 
 def graph_inputs(variables, blockers=()):
-    """Return the leaves (including constants) that ``variables`` depend on, in the order of ``ancestors``."""
+    """Return the leaves (including constants) that ``variables`` depend on, in the order of ``ancestors``.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> list(phintys.gof.graph.inputs([x + T.exp(y)]))
+    [x, y]
+    """
     return [variable for variable in ancestors(variables, blockers) if variable.owner is None]
 
 
@@ -85,6 +105,13 @@ def variables_and_orphans(inputs, outputs):
     """Return all variables between ``inputs`` and ``outputs``, including both, and the leaves that are not inputs.
 
     Unused outputs of needed nodes are included.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> found, orphans = phintys.gof.graph.variables_and_orphans([x], [x + T.constant([1.0, 2.0])])
+    >>> len(found), orphans
+    (3, [TensorConstant{[1. 2.]}])
     """
     blocked = set(inputs)
     found = _walk(outputs, blocked, lambda node: node.inputs + node.outputs)
@@ -92,29 +119,65 @@ def variables_and_orphans(inputs, outputs):
 
 
 def variables(inputs, outputs):
-    """Return all variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``."""
+    """Return all variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> len(phintys.gof.graph.variables([x], [T.exp(x)]))
+    2
+    """
     return variables_and_orphans(inputs, outputs)[0]
 
 
 def orphans(inputs, outputs):
-    """Return the leaves below ``outputs`` that are not ``inputs``; see ``variables_and_orphans``."""
+    """Return the leaves below ``outputs`` that are not ``inputs``; see ``variables_and_orphans``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.graph.orphans([x], [x + T.constant([1.0, 2.0])])
+    [TensorConstant{[1. 2.]}]
+    """
     return variables_and_orphans(inputs, outputs)[1]
 
 
 def ops(inputs, outputs):
-    """Return the set of Apply nodes between ``inputs`` and ``outputs``."""
+    """Return the set of Apply nodes between ``inputs`` and ``outputs``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> len(phintys.gof.graph.ops([x], [T.exp(x) + 1]))
+    2
+    """
     return set(io_toposort(inputs, outputs))
 
 
 def list_of_nodes(inputs, outputs):
-    """Return the Apply nodes between ``inputs`` and ``outputs``, breadth first, starting at the first output."""
+    """Return the Apply nodes between ``inputs`` and ``outputs``, breadth first, starting at the first output.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> len(phintys.gof.graph.list_of_nodes([x], [T.exp(x) + 1]))
+    2
+    """
     ends = {variable.owner for variable in inputs}
     return stack_search(deque([variable.owner for variable in outputs if variable.owner is not None]), lambda node: [
         variable.owner for variable in node.inputs if variable.owner is not None and variable.owner not in ends])
 
 
 def is_in_ancestors(node, sought):
-    """Return whether the node ``sought`` is ``node`` or contributes to it."""
+    """Return whether the node ``sought`` is ``node`` or contributes to it.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> inner = T.exp(x)
+    >>> phintys.gof.graph.is_in_ancestors((inner + 1).owner, inner.owner)
+    True
+    """
     seen, pending = set(), [node]
     while pending:
         current = pending.pop()
@@ -142,6 +205,13 @@ def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
     -------
     tuple (list of Variable, list of Variable)
         Inputs and outputs of the copy.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> inputs, outputs = phintys.gof.graph.clone([x], [T.exp(x)])
+    >>> outputs[0].owner.inputs[0] is inputs[0], inputs[0] is x
+    (True, False)
     """
     equiv = clone_get_equiv(inputs, outputs, copy_inputs, copy_inputs if copy_orphans is None else copy_orphans)
     return [equiv[variable] for variable in inputs], [equiv[variable] for variable in outputs]
@@ -159,6 +229,14 @@ def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=N
     -------
     dict
         Variable → its copy, and Apply node → its copy.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> y = T.exp(x)
+    >>> copies = phintys.gof.graph.clone_get_equiv([x], [y])
+    >>> copies[y].owner.inputs[0] is copies[x]
+    True
     """
     equiv = {} if memo is None else memo
     for variable in inputs:
@@ -269,6 +347,12 @@ def equal_computations(xs, ys, in_xs=None, in_ys=None):
     ------
     ValueError
         If the lists have different lengths.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.graph.equal_computations([T.exp(x) + 1], [T.exp(x) + 1])
+    True
     """
     in_xs, in_ys = in_xs or [], in_ys or []
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
@@ -320,6 +404,12 @@ def is_same_graph(first, second, givens=None, debug=False):
     ------
     AssertionError
         If ``debug`` and the two comparisons disagree.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> phintys.gof.graph.is_same_graph(T.exp(x), T.exp(y)), phintys.gof.graph.is_same_graph(T.exp(x), T.exp(y), {x: y})
+    (False, True)
     """
     if givens:
         first, second = clone_replace([first, second], dict(givens), strict=False)
@@ -340,6 +430,12 @@ def io_connection_pattern(inputs, outputs):
     Returns
     -------
     list of list of bool
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> phintys.gof.graph.io_connection_pattern([x, y], [T.exp(x)])
+    [[True], [False]]
     """
     sources = {variable: {position} for position, variable in enumerate(inputs)}
     for node in io_toposort(inputs, outputs):

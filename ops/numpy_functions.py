@@ -274,6 +274,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
     ------
     ValueError, TypeError
         If ``ord`` is not supported, or there are more than two axes.
+
+    Examples
+    --------
+    >>> T.linalg.norm(T.as_tensor([3.0, 4.0])).eval()
+    array(5.)
     """
     x = as_tensor_variable(x)
     if axis is None and ord is None:

@@ -27,6 +27,12 @@ def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
         For an argument of another kind.
     Exception
         If there is no such node and ``bug_print`` says so.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.opt.check_stack_trace(phintys.function([x], T.exp(x)))
+    True
     """
     fgraph = f_or_fgraph.maker.fgraph if hasattr(f_or_fgraph, "maker") else f_or_fgraph
     if not hasattr(fgraph, "apply_nodes"):

@@ -34,6 +34,13 @@ class ArgumentContainer:
         None if the argument is required.
     storage : list
         Its only element is the value that the next call uses.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> f = phintys.function([phintys.In(x, value=3.0)], x * 2)
+    >>> f.container[x].value
+    array(3.)
     """
 
     readonly = implicit = False

@@ -17,7 +17,14 @@ Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 
 
 def pairs(mapping):
-    """Return the pairs of a dictionary, or of an iterable of pairs."""
+    """Return the pairs of a dictionary, or of an iterable of pairs.
+
+    Examples
+    --------
+    >>> from phintys.compile.pfunc import iter_over_pairs
+    >>> list(iter_over_pairs({"a": 1}))
+    [('a', 1)]
+    """
     if isinstance(mapping, Variable):
         raise TypeError("Updates and givens are dictionaries or lists of pairs, not a variable: got "
                         f"{_placed(mapping)}")

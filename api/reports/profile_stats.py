@@ -487,6 +487,12 @@ def register_profiler_printer(function: Callable[..., Any]) -> Callable[..., Any
     -------
     callable
         The function, so that this can be a decorator.
+
+    Examples
+    --------
+    >>> @phintys.compile.profiling.register_profiler_printer
+    ... def nothing_more(*arguments):
+    ...     pass
     """
     _printers.append(function)
     return function
@@ -519,7 +525,12 @@ def print_at_exit() -> None:
 
 
 def print_global_stats() -> None:
-    """Print the time since the import, in calls of measured functions, and in compiling them."""
+    """Print the time since the import, in calls of measured functions, and in compiling them.
+
+    Examples
+    --------
+    >>> phintys.compile.profiling.print_global_stats()
+    """
     rewriting = sum([stats.optimizer_time for stats in _at_exit])
     linking = sum([stats.linker_time for stats in _at_exit])
     calling = sum([stats.fct_call_time for stats in _at_exit])

@@ -28,9 +28,13 @@ def map_variables(replacer, graphs, additional_inputs=()):
 
     Examples
     --------
+    >>> a, b, c = T.dscalars("abc")
     >>> product = a + b
     >>> product.tag.replacement = a * b
-    >>> mapped, = map_variables(lambda variable: getattr(variable.tag, "replacement", variable), [product + c])
+    >>> mapped, = phintys.scan_module.scan_utils.map_variables(
+    ...     lambda variable: getattr(variable.tag, "replacement", variable), [product + c])
+    >>> phintys.pp(mapped)
+    '((a * b) + c)'
     """
     return _mapped(replacer, list(graphs), ())
 

@@ -37,6 +37,11 @@ def safe_new(x, tag="", dtype=None):
     Returns
     -------
     Variable
+
+    Examples
+    --------
+    >>> phintys.scan_module.scan_utils.safe_new(T.dvector("x"), "_copy").name
+    'x_copy'
     """
     name = x.name + tag if getattr(x, "name", None) else None
     if isinstance(x, Constant):
@@ -61,13 +66,26 @@ def get_updates_and_outputs(ls):
     ------
     ValueError
         If it is not made of these, or they are in another order.
+
+    Examples
+    --------
+    >>> x, count = T.dvector("x"), phintys.shared(0)
+    >>> phintys.scan_module.scan_utils.get_updates_and_outputs((x, {count: count + 1}))
+    (None, [x], OrderedDict([(<shared: int64, 0>, Elemwise{add,no_inplace}.0)]))
     """
     outputs, updates, condition = separated(ls)
     return condition, outputs, OrderedDict(updates)
 
 
 def isNaN_or_Inf_or_None(x):
-    """Whether a number of steps says nothing: it is None, NaN, infinite or text."""
+    """Whether a number of steps says nothing: it is None, NaN, infinite or text.
+
+    Examples
+    --------
+    >>> from phintys.scan_module.scan_utils import isNaN_or_Inf_or_None
+    >>> isNaN_or_Inf_or_None(None), isNaN_or_Inf_or_None(numpy.nan), isNaN_or_Inf_or_None(1.0)
+    (True, True, False)
+    """
     if x is None or isinstance(x, str):
         return True
     return read_steps(x) is None if isinstance(x, (Variable, float, int, numpy.number)) else False
@@ -84,6 +102,11 @@ def expand_empty(tensor_var, size):
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> phintys.scan_module.scan_utils.expand_empty(T.as_tensor([1.0, 2.0]), 3).eval().shape
+    (5,)
     """
     if isinstance(size, int) and size == 0:
         return tensor_var
@@ -103,6 +126,12 @@ def forced_replace(out, x, y):
     Returns
     -------
     Variable or None
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("xy")
+    >>> phintys.pp(phintys.scan_module.scan_utils.forced_replace(T.exp(x), x, y))
+    'exp(y)'
     """
     if out is None:
         return None
@@ -117,6 +146,13 @@ def reconstruct_graph(inputs, outputs, tag=None):
     -------
     tuple of (list of Variable, list of Variable)
         The new inputs, and the outputs computed from them.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> inputs, outputs = phintys.scan_module.scan_utils.reconstruct_graph([x], [T.exp(x)])
+    >>> outputs[0].owner.inputs[0] is inputs[0], inputs[0] is x
+    (True, False)
     """
     fresh = [safe_new(variable, tag or "") for variable in inputs]
     replace = dict(zip(inputs, fresh))
@@ -131,6 +167,12 @@ def traverse(out, x, x_copy, d, visited=None):
     -------
     dict
         ``d``.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.scan_module.scan_utils.traverse(T.exp(x), x, x.clone(), {})
+    {x: x}
     """
     if x in graph_inputs([out]):
         d[x] = x_copy

@@ -14,7 +14,15 @@ _SCALAR_OPS = """lt gt le ge eq neq and_ or_ xor invert abs_ exp exp2 expm1 neg 
     cosh arccosh sinh arcsinh tanh arctanh erf erfc erfcx gamma gammaln psi tri_gamma chi2sf j0 j1 jv i0 i1 iv second
     maximum minimum add sub mul true_div int_div mod pow conj""".split()
 
-_OPS = {f"{name}_inplace": Elemwise(in_first_dtype(SCALAR_OPS[name]), {0: 0}, name=f"{name}_inplace")
+
+def _documentation(name):
+    return (f"{SCALAR_OPS[name].summary}\n\nThe result may take the memory of the first operand, and has its dtype.\n\n"
+            f"Examples\n--------\n>>> T.inplace.{name}_inplace.inplace_pattern       # output 0 overwrites operand 0\n"
+            "{0: 0}")
+
+
+_OPS = {f"{name}_inplace": Elemwise(in_first_dtype(SCALAR_OPS[name]), {0: 0}, name=f"{name}_inplace",
+                                    doc=_documentation(name))
         for name in _SCALAR_OPS}
 globals().update(_OPS)
 fill_inplace = _OPS["second_inplace"]

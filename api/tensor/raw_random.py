@@ -29,7 +29,13 @@ __all__ = ["RandomFunction", "RandomStateType", "RandomStreamsBase", "binomial",
 
 class RandomStreamsBase:
     """The methods that make random variables, for classes that have ``gen``; what they draw is described in
-    ``raw_random``, by the function of the same name."""
+    ``raw_random``, by the function of the same name.
+
+    Examples
+    --------
+    >>> issubclass(phintys.tensor.shared_randomstreams.RandomStreams, phintys.tensor.raw_random.RandomStreamsBase)
+    True
+    """
 
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
         """How many of ``n`` trials succeed, each with probability ``p``. ``prob`` is the old name of p."""

@@ -20,6 +20,11 @@ def hash_from_ndarray(data):
     -------
     str
         64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> T.utils.hash_from_ndarray(numpy.arange(3)) == T.utils.hash_from_ndarray(numpy.arange(3))
+    True
     """
     digest = hashlib.sha256(repr((data.shape, data.strides, data.dtype.str)).encode())
     digest.update(numpy.ascontiguousarray(data))
@@ -45,6 +50,13 @@ def shape_of_variables(fgraph, input_shapes):
     ------
     ValueError
         If a key is not an input of the graph, or the shape of an input is missing.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> graph = phintys.FunctionGraph([x], [x[1:]], clone=False)
+    >>> T.utils.shape_of_variables(graph, {x: (3, 4)})[graph.outputs[0]]
+    (2, 4)
     """
     strange = [variable for variable in input_shapes if variable not in fgraph.inputs]
     if strange:

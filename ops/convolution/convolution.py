@@ -67,6 +67,11 @@ class BaseAbstractConv(FloatOp):
         For parameters that are wrong or do not match ``convdim``.
     NotImplementedError
         For ``unshared`` with three dimensions.
+
+    Examples
+    --------
+    >>> issubclass(T.nnet.abstract_conv.AbstractConv2d, T.nnet.abstract_conv.BaseAbstractConv)
+    True
     """
 
     if TYPE_CHECKING:
@@ -225,6 +230,13 @@ class AbstractConv(BaseAbstractConv):
     """The convolution of images with filters: ``(images, filters)``.
 
     See ``BaseAbstractConv`` for the parameters.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv(convdim=2)(images, filters).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
 
     role = "forward"
@@ -271,6 +283,13 @@ class AbstractConv_gradWeights(GradientOp):
     """The gradient of a convolution by its filters: ``(images, gradient of the result, lengths of filters)``.
 
     See ``BaseAbstractConv`` for the parameters.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv_gradWeights(convdim=2)(images, gradient, (2, 2)).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
 
     role = "by filters"
@@ -315,6 +334,14 @@ class AbstractConv_gradInputs(GradientOp):
     """The gradient of a convolution by its input: ``(filters, gradient of the result, lengths of images)``.
 
     See ``BaseAbstractConv`` for the parameters.
+
+    Examples
+    --------
+    >>> filters, gradient = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv_gradInputs(convdim=2)(filters, gradient, (3, 3)).eval()[0, 0]
+    array([[1., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 1.]])
     """
 
     role = "by images"
@@ -393,6 +420,13 @@ class CorrMM(_Correlation, AbstractConv):
         As for ``AbstractConv2d``.
     openmp : bool, optional
         Ignored, for compatibility.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.corr.CorrMM()(images, filters).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
 
 
@@ -400,6 +434,13 @@ class CorrMM_gradWeights(_CorrelationGradient, AbstractConv_gradWeights):
     """The gradient of ``CorrMM`` by its filters: ``(images, gradient of the result, lengths of filters)``.
 
     The lengths may be left out if filters move by single steps and the border is not ``"half"``.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.corr.CorrMM_gradWeights()(images, gradient, (2, 2)).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
 
     def _derived_lengths(self, image, result):
@@ -412,6 +453,14 @@ class CorrMM_gradInputs(_CorrelationGradient, AbstractConv_gradInputs):
     """The gradient of ``CorrMM`` by its images: ``(filters, gradient of the result, lengths of images)``.
 
     The lengths may be left out if filters move by single steps.
+
+    Examples
+    --------
+    >>> filters, gradient = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.corr.CorrMM_gradInputs()(filters, gradient, (3, 3)).eval()[0, 0]
+    array([[1., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 1.]])
     """
 
     def _derived_lengths(self, filters, result):
@@ -421,7 +470,14 @@ class CorrMM_gradInputs(_CorrelationGradient, AbstractConv_gradInputs):
 
 
 class Corr3dMM(CorrMM):
-    """The correlation of volumes with filters: ``(volumes, filters)``. Parameters are those of ``CorrMM``."""
+    """The correlation of volumes with filters: ``(volumes, filters)``. Parameters are those of ``CorrMM``.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.corr3d.Corr3dMM()(images, filters).eval().shape
+    (1, 1, 2, 2, 2)
+    """
 
     _rank = 3
 
@@ -430,13 +486,27 @@ class Corr3dMM(CorrMM):
 
 
 class Corr3dMM_gradWeights(CorrMM_gradWeights):
-    """The gradient of ``Corr3dMM`` by its filters: ``(volumes, gradient of the result, lengths of filters)``."""
+    """The gradient of ``Corr3dMM`` by its filters: ``(volumes, gradient of the result, lengths of filters)``.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.corr3d.Corr3dMM_gradWeights()(images, gradient, (2, 2, 2)).eval().shape
+    (1, 1, 2, 2, 2)
+    """
 
     _rank, __init__ = 3, Corr3dMM.__init__
 
 
 class Corr3dMM_gradInputs(CorrMM_gradInputs):
-    """The gradient of ``Corr3dMM`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``."""
+    """The gradient of ``Corr3dMM`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``.
+
+    Examples
+    --------
+    >>> filters, gradient = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.corr3d.Corr3dMM_gradInputs()(filters, gradient, (3, 3, 3)).eval().shape
+    (1, 1, 3, 3, 3)
+    """
 
     _rank, __init__ = 3, Corr3dMM.__init__
 
@@ -453,37 +523,83 @@ def _init_3d(self, imshp=None, kshp=None, border_mode="valid", subsample=(1, 1, 
 
 
 class AbstractConv2d(CorrMM):
-    """The convolution of images with filters: ``(images, filters)``. Parameters are those of ``BaseAbstractConv``."""
+    """The convolution of images with filters: ``(images, filters)``. Parameters are those of ``BaseAbstractConv``.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv2d()(images, filters).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
+    """
 
     __init__ = _init_2d
 
 
 class AbstractConv2d_gradWeights(CorrMM_gradWeights):
-    """The gradient of ``AbstractConv2d`` by its filters: ``(images, gradient of the result, lengths of filters)``."""
+    """The gradient of ``AbstractConv2d`` by its filters: ``(images, gradient of the result, lengths of filters)``.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv2d_gradWeights()(images, gradient, (2, 2)).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
+    """
 
     __init__ = _init_2d
 
 
 class AbstractConv2d_gradInputs(CorrMM_gradInputs):
-    """The gradient of ``AbstractConv2d`` by its images: ``(filters, gradient of the result, lengths of images)``."""
+    """The gradient of ``AbstractConv2d`` by its images: ``(filters, gradient of the result, lengths of images)``.
+
+    Examples
+    --------
+    >>> filters, gradient = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv2d_gradInputs()(filters, gradient, (3, 3)).eval()[0, 0]
+    array([[1., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 1.]])
+    """
 
     __init__ = _init_2d
 
 
 class AbstractConv3d(Corr3dMM):
-    """The convolution of volumes with filters: ``(volumes, filters)``. Parameters are those of ``BaseAbstractConv``."""
+    """The convolution of volumes with filters: ``(volumes, filters)``. Parameters are those of ``BaseAbstractConv``.
+
+    Examples
+    --------
+    >>> images, filters = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv3d()(images, filters).eval().shape
+    (1, 1, 2, 2, 2)
+    """
 
     __init__ = _init_3d
 
 
 class AbstractConv3d_gradWeights(Corr3dMM_gradWeights):
-    """The gradient of ``AbstractConv3d`` by its filters: ``(volumes, gradient of the result, lengths of filters)``."""
+    """The gradient of ``AbstractConv3d`` by its filters: ``(volumes, gradient of the result, lengths of filters)``.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv3d_gradWeights()(images, gradient, (2, 2, 2)).eval().shape
+    (1, 1, 2, 2, 2)
+    """
 
     __init__ = _init_3d
 
 
 class AbstractConv3d_gradInputs(Corr3dMM_gradInputs):
-    """The gradient of ``AbstractConv3d`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``."""
+    """The gradient of ``AbstractConv3d`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``.
+
+    Examples
+    --------
+    >>> filters, gradient = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.abstract_conv.AbstractConv3d_gradInputs()(filters, gradient, (3, 3, 3)).eval().shape
+    (1, 1, 3, 3, 3)
+    """
 
     __init__ = _init_3d
 

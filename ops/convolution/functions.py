@@ -255,6 +255,12 @@ def conv3d_grad_wrt_inputs(output_grad, filters, input_shape, filter_shape=None,
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> gradient, filters = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.abstract_conv.conv3d_grad_wrt_inputs(gradient, filters, input_shape=(1, 1, 3, 3, 3)).eval().shape
+    (1, 1, 3, 3, 3)
     """
     return _by_inputs(AbstractConv3d_gradInputs, 3, output_grad, filters, input_shape, filter_shape, False,
                       (border_mode, subsample, filter_flip, filter_dilation, num_groups))
@@ -283,6 +289,13 @@ def conv2d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None, 
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
+    >>> T.nnet.abstract_conv.conv2d_grad_wrt_weights(images, gradient, filter_shape=(1, 1, 2, 2)).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
     return _by_weights(AbstractConv2d_gradWeights, 2, input, output_grad, filter_shape, input_shape, unshared,
                        (border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared))
@@ -309,6 +322,12 @@ def conv3d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None, 
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> images, gradient = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
+    >>> T.nnet.abstract_conv.conv3d_grad_wrt_weights(images, gradient, filter_shape=(1, 1, 2, 2, 2)).eval().shape
+    (1, 1, 2, 2, 2)
     """
     return _by_weights(AbstractConv3d_gradWeights, 3, input, output_grad, filter_shape, input_shape, False,
                        (border_mode, subsample, filter_flip, filter_dilation, num_groups))
@@ -431,6 +450,13 @@ def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, 
     ------
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> volumes = T.ones((1, 2, 3, 3, 3))
+    >>> depthwise, pointwise = T.ones((2, 1, 2, 2, 2)), T.ones((4, 2, 1, 1, 1))
+    >>> T.nnet.abstract_conv.separable_conv3d(volumes, depthwise, pointwise, num_channels=2).eval().shape
+    (1, 4, 2, 2, 2)
     """
     return _separable(AbstractConv3d, conv3d, 3, input, depthwise_filters, pointwise_filters,
                       (input_shape, depthwise_filter_shape, pointwise_filter_shape), num_channels,
@@ -463,6 +489,12 @@ def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, f
     ------
     ValueError
         For wrong parameters or ranks, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> signal, filters = T.as_tensor([[[1.0, 2.0, 3.0]]]), T.as_tensor([[[1.0, 10.0]]])
+    >>> T.nnet.abstract_conv.causal_conv1d(signal, filters, filter_shape=(1, 1, 2)).eval()
+    array([[[ 1., 12., 23.]]])
     """
     input, filters = as_tensor_variable(input), as_tensor_variable(filters)
     if input.type.ndim != 3:

@@ -36,6 +36,12 @@ def get_diagonal_subtensor_view(x, i0, i1):
     ------
     NotImplementedError
         If dimension ``i0`` is shorter than ``i1``.
+
+    Examples
+    --------
+    >>> x = numpy.arange(9).reshape((3, 3, 1))
+    >>> T.nnet.conv3d2d.get_diagonal_subtensor_view(x, 1, 0).shape
+    (3, 1, 1)
     """
     i0, i1 = int(i0), int(i1)
     if x.shape[i0] < x.shape[i1]:
@@ -56,6 +62,11 @@ class DiagonalSubtensor(Op):
     ----------
     inplace : bool
         Whether the result is a view.
+
+    Examples
+    --------
+    >>> T.nnet.conv3d2d.diagonal_subtensor(T.zeros((5, 3, 2)), 0, 1).eval().shape
+    (3, 3, 2)
     """
 
     __props__ = ("inplace",)
@@ -93,6 +104,11 @@ class IncDiagonalSubtensor(Op):
     ----------
     inplace : bool
         Whether ``x`` is overwritten.
+
+    Examples
+    --------
+    >>> T.nnet.conv3d2d.inc_diagonal_subtensor(T.zeros((5, 3, 2)), 0, 1, T.ones((3, 3, 2))).eval().sum()
+    np.float64(18.0)
     """
 
     __props__ = ("inplace",)
@@ -157,6 +173,12 @@ def conv3d(signals, filters, signals_shape=None, filters_shape=None, border_mode
         For other borders, and at run time for shapes that contradict each other.
     NotImplementedError
         If the borders of rows and columns differ.
+
+    Examples
+    --------
+    >>> signals, filters = T.ones((1, 4, 1, 5, 5)), T.ones((2, 3, 1, 2, 2))
+    >>> T.nnet.conv3d2d.conv3d(signals, filters).eval().shape
+    (1, 2, 2, 4, 4)
     """
     signals, filters = as_tensor_variable(signals), as_tensor_variable(filters)
     border_mode = (border_mode,) * 3 if isinstance(border_mode, str) else tuple(border_mode)

@@ -182,6 +182,12 @@ def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="val
         For lengths that are no constants.
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> T.nnet.conv.conv2d(T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))).eval()[0, 0]
+    array([[4., 4.],
+           [4., 4.]])
     """
     warnings.warn("tensor.nnet.conv.conv2d is deprecated. Use tensor.nnet.conv2d instead.", stacklevel=2)
     image_shape = _constant_lengths(image_shape, "image_shape")
@@ -224,6 +230,12 @@ def signal_conv2d(input, filters, image_shape=None, filter_shape=None, border_mo
     ------
     ValueError
         For other ranks and wrong parameters, and at run time for shapes that contradict each other.
+
+    Examples
+    --------
+    >>> T.signal.conv.conv2d(T.ones((3, 3)), T.ones((2, 2))).eval()
+    array([[4., 4.],
+           [4., 4.]])
     """
     input, filters = as_tensor_variable(input), as_tensor_variable(filters)
     for tensor, title in ((input, "input"), (filters, "filters")):

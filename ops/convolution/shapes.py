@@ -53,6 +53,11 @@ def get_conv_shape_1axis(image_shape, kernel_shape, border_mode, subsample, dila
     ------
     ValueError
         If the border is negative.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.get_conv_shape_1axis(5, 3, "valid", 2)
+    2
     """
     if any([value is None for value in (image_shape, kernel_shape, border_mode, subsample, dilation)]):
         return None
@@ -81,6 +86,11 @@ def get_conv_gradweights_shape_1axis(image_shape, top_shape, border_mode, subsam
     ------
     ValueError
         If the border is negative.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.get_conv_gradweights_shape_1axis(3, 2, "valid", 1, 1)
+    2
     """
     if any([value is None for value in (image_shape, top_shape, border_mode, subsample, dilation)]):
         return None
@@ -113,6 +123,11 @@ def get_conv_gradinputs_shape_1axis(kernel_shape, top_shape, border_mode, subsam
     ------
     ValueError
         If the border is negative.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.get_conv_gradinputs_shape_1axis(2, 2, "valid", 1, 1)
+    3
     """
     if any([value is None for value in (kernel_shape, top_shape, border_mode, subsample, dilation)]):
         return None
@@ -174,6 +189,11 @@ def get_conv_gradweights_shape(image_shape, top_shape, border_mode, subsample, f
     -------
     tuple
         None means a length that is not known: steps other than 1, the border ``"half"``.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.get_conv_gradweights_shape((5, 1, 3, 3), (5, 2, 2, 2), "valid", (1, 1))
+    (2, 1, 2, 2)
     """
     filters, channels = top_shape[1], image_shape[1]
     if num_groups > 1 and channels is not None:
@@ -199,6 +219,11 @@ def get_conv_gradinputs_shape(kernel_shape, top_shape, border_mode, subsample, f
     -------
     tuple
         None means a length that is not known: steps other than 1.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.get_conv_gradinputs_shape((1, 1, 2, 2), (5, 1, 2, 2), "valid", (1, 1))
+    (5, 1, 3, 3)
     """
     rank = len(top_shape) - 2
     channels = kernel_shape[-rank - 1]
@@ -222,6 +247,11 @@ def check_conv_gradinputs_shape(image_shape, kernel_shape, output_shape, border_
     -------
     bool
         False if it has not; True if it has, and also if that is not known.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.check_conv_gradinputs_shape((1, 1, 3, 3), (1, 1, 2, 2), (1, 1, 2, 2), "valid", (1, 1))
+    True
     """
     shapes = [tuple(image_shape), tuple(kernel_shape), tuple(output_shape)]
     rank = len(shapes[0]) - 2
@@ -258,6 +288,11 @@ def assert_conv_shape(shape):
     ------
     ValueError
         For a constant that is too small.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.assert_conv_shape((1, 2, 3, 3))
+    (1, 2, 3, 3)
     """
     checked = []
     for axis, length in enumerate(shape):
@@ -288,6 +323,13 @@ def assert_shape(x, expected_shape, msg="Unexpected shape."):
     Returns
     -------
     Variable
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> phintys.function([x], T.nnet.abstract_conv.assert_shape(x, (2, None)))(numpy.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
     """
     if expected_shape is None or not config.conv.assert_shape:
         return x

@@ -29,6 +29,11 @@ def bilinear_kernel_1D(ratio, normalize=True):
     ------
     ValueError
         For a ratio below 1.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.bilinear_kernel_1D(2).eval()
+    array([0.5, 1. , 0.5])
     """
     if not isinstance(ratio, Variable) and ratio < 1:
         raise ValueError(f"the ratio of a bilinear kernel must be at least 1, got {ratio}")
@@ -50,6 +55,13 @@ def bilinear_kernel_2D(ratio, normalize=True):
     Returns
     -------
     matrix of floatX
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.bilinear_kernel_2D(2).eval()
+    array([[0.25, 0.5 , 0.25],
+           [0.5 , 1.  , 0.5 ],
+           [0.25, 0.5 , 0.25]])
     """
     rows, columns = ratio if isinstance(ratio, tuple) else (ratio, ratio)
     return (dimshuffle(bilinear_kernel_1D(columns, normalize), "x", 0)
@@ -95,6 +107,11 @@ def frac_bilinear_upsampling(input, frac_ratio):
     ------
     ValueError
         For other ratios.
+
+    Examples
+    --------
+    >>> T.nnet.abstract_conv.frac_bilinear_upsampling(T.ones((1, 1, 4, 4)), (3, 2)).eval().shape
+    (1, 1, 6, 6)
     """
     if not isinstance(frac_ratio, tuple) or len(frac_ratio) != 2:
         raise ValueError(f"frac_ratio must be a tuple of two elements, got {frac_ratio!r}")
@@ -144,6 +161,13 @@ def bilinear_upsampling(input, ratio=None, frac_ratio=None, batch_size=None, num
     ------
     ValueError
         If not exactly one ratio is given, and for ``frac_ratio`` with ``use_1D_kernel``.
+
+    Examples
+    --------
+    >>> image = T.as_tensor(numpy.array([[[[1.0, 3.0]]]]))
+    >>> T.nnet.abstract_conv.bilinear_upsampling(image, ratio=2).eval()[0, 0]
+    array([[1., 2., 3., 3.],
+           [1., 2., 3., 3.]])
     """
     if ratio is not None and frac_ratio is not None:
         raise ValueError("can't use ratio and frac_ratio together")

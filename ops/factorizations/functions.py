@@ -301,6 +301,12 @@ def cholesky(a, upper=False):
         At run time, for infinities and NaN.
     numpy.linalg.LinAlgError
         At run time, for matrices that are not square, or not positive definite.
+
+    Examples
+    --------
+    >>> T.linalg.cholesky(T.as_tensor([[4.0, 2.0], [2.0, 5.0]])).eval()
+    array([[2., 0.],
+           [1., 2.]])
     """
     if upper:
         return adjoint(lower_factor(adjoint(as_tensor_variable(a))))
@@ -308,7 +314,13 @@ def cholesky(a, upper=False):
 
 
 def eigvals(a):
-    """The eigenvalues of square matrices, of their dtype; see `eig`."""
+    """The eigenvalues of square matrices, of their dtype; see `eig`.
+
+    Examples
+    --------
+    >>> T.linalg.eigvals(T.as_tensor([[2.0, 0.0], [0.0, 3.0]])).eval()
+    array([2., 3.])
+    """
     return eig(a)[0]
 
 
@@ -325,6 +337,11 @@ def hermitian_eigenvalues(a, UPLO="L"):
     ------
     ValueError
         For another UPLO.
+
+    Examples
+    --------
+    >>> T.linalg.eigvalsh(T.as_tensor([[2.0, 1.0], [1.0, 2.0]])).eval().round(6)
+    array([1., 3.])
     """
     if UPLO not in ("L", "U"):
         raise ValueError(f"UPLO argument must be 'L' or 'U', got {UPLO!r}")
@@ -332,5 +349,12 @@ def hermitian_eigenvalues(a, UPLO="L"):
 
 
 def multi_dot(arrays):
-    """The product of several matrices, like ``numpy.linalg.multi_dot``; from the left to the right."""
+    """The product of several matrices, like ``numpy.linalg.multi_dot``; from the left to the right.
+
+    Examples
+    --------
+    >>> a, b = T.as_tensor([[1.0, 2.0]]), T.as_tensor([[3.0], [4.0]])
+    >>> T.linalg.multi_dot([a, b, a]).eval()
+    array([[11., 22.]])
+    """
     return matrix_dot(*arrays)

@@ -19,6 +19,12 @@ class Hint(Op):
     ----------
     **hints
         ``psd`` (positive semi-definite) and ``symmetric`` are used by the optimizer.
+
+    Examples
+    --------
+    >>> x = phintys.sandbox.linalg.ops.Hint(symmetric=True)(T.dmatrix("x"))
+    >>> phintys.sandbox.linalg.ops.is_symmetric(x)
+    True
     """
 
     __props__ = ("hints",)
@@ -53,28 +59,59 @@ def psd(v):
     ------
     numpy.linalg.LinAlgError
         At run time, where the factor is used, if the matrix is not positive definite.
+
+    Examples
+    --------
+    >>> x = phintys.sandbox.linalg.psd(T.dmatrix("x"))
+    >>> phintys.sandbox.linalg.ops.is_psd(x)
+    True
     """
     return Hint(psd=True, symmetric=True)(v)
 
 
 def hints(variable):
-    """The hints that were given for a variable, as a dict."""
+    """The hints that were given for a variable, as a dict.
+
+    Examples
+    --------
+    >>> x = phintys.sandbox.linalg.psd(T.dmatrix("x"))
+    >>> sorted(phintys.sandbox.linalg.ops.hints(x))
+    ['psd', 'symmetric']
+    """
     owner = variable.owner
     return dict(owner.op.hints) if owner is not None and isinstance(owner.op, Hint) else {}
 
 
 def is_psd(v):
-    """Whether the variable has the hint of `psd`."""
+    """Whether the variable has the hint of `psd`.
+
+    Examples
+    --------
+    >>> phintys.sandbox.linalg.ops.is_psd(phintys.sandbox.linalg.psd(T.dmatrix("x")))
+    True
+    """
     return hints(v).get("psd", False)
 
 
 def is_symmetric(v):
-    """Whether the variable has the hint of being symmetric."""
+    """Whether the variable has the hint of being symmetric.
+
+    Examples
+    --------
+    >>> phintys.sandbox.linalg.ops.is_symmetric(phintys.sandbox.linalg.psd(T.dmatrix("x")))
+    True
+    """
     return hints(v).get("symmetric", False)
 
 
 def is_positive(v):
-    """Whether the variable has the hint of being positive, or is an even power of another."""
+    """Whether the variable has the hint of being positive, or is an even power of another.
+
+    Examples
+    --------
+    >>> phintys.sandbox.linalg.ops.is_positive(T.dmatrix("x"))
+    False
+    """
     if hints(v).get("positive", False):
         return True
     if v.owner is None or getattr(getattr(v.owner.op, "scalar_op", None), "name", None) != "pow":
@@ -101,6 +138,11 @@ def spectral_radius_bound(X, log2_exponent):
         If X is not a matrix, or the exponent not an integer.
     ValueError
         If the exponent is not positive.
+
+    Examples
+    --------
+    >>> phintys.sandbox.linalg.spectral_radius_bound(T.as_tensor([[2.0, 0.0], [0.0, 1.0]]), 5).eval().round(4)
+    np.float64(2.0)
     """
     if X.type.ndim != 2:
         raise TypeError(f"spectral_radius_bound requires a matrix argument, got {X!r}")

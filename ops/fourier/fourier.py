@@ -42,6 +42,11 @@ class Fourier(Op):
         For a tensor of rank 0, numbers that are no integers, a length below 1 or an axis that does not exist.
     NotImplementedError
         Raised by ``grad`` if the axis is symbolic.
+
+    Examples
+    --------
+    >>> T.fourier.fft(T.as_tensor([1.0, 1.0])).eval()
+    array([2.+0.j, 0.+0.j])
     """
 
     __props__ = ()

@@ -84,7 +84,7 @@ class FourierTransform(Op):
 
     def perform(self, node, inputs, output_storage):
         if has_loops():
-            super().perform(node, inputs, output_storage)
+            Op.perform(self, node, inputs, output_storage)       # of a subclass with another base, too
             return
         x, length, factor = inputs
         norm = "forward" if self.kind in ("backward", "hermitian") else "backward"          # not divided by n

@@ -79,6 +79,13 @@ class Scan(TheanoNames, InnerGraphOp):
     ------
     TypeError
         If a state, a carried value or a sum changes its type from one step to the next.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> rows, updates = phintys.scan(lambda element: element * 2, sequences=x)
+    >>> type(rows.owner.op).__name__
+    'Scan'
     """
 
     is_loop = True                      # listings show the inner graph as what a step does

@@ -170,6 +170,11 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
 
     The inputs are x, scale, bias, epsilon, running_average_factor and optionally both running_mean and running_var. The
     outputs are the result, the mean, the inverse of the standard deviation, and the new running values.
+
+    Examples
+    --------
+    >>> T.nnet.bn.AbstractBatchNormTrain(axes=(0,)).axes
+    (0,)
     """
 
     native = BatchNormTrain
@@ -219,7 +224,13 @@ class AbstractBatchNormTrain(BatchNormalizationOp):
 
 class AbstractBatchNormTrainGrad(BatchNormalizationOp):
     """The gradients with respect to x, scale and bias. The inputs are x, the gradient of the result, scale, mean, the
-    inverse of the standard deviation, and epsilon."""
+    inverse of the standard deviation, and epsilon.
+
+    Examples
+    --------
+    >>> T.nnet.bn.AbstractBatchNormTrainGrad(axes=(0,)).axes
+    (0,)
+    """
 
     native = BatchNormTrainGrad
     parameters, settings = (2, 3, 4), (5,)
@@ -247,7 +258,13 @@ class AbstractBatchNormTrainGrad(BatchNormalizationOp):
 
 
 class AbstractBatchNormInference(BatchNormalizationOp):
-    """Normalization by a given mean and variance. The inputs are x, scale, bias, mean, variance and epsilon."""
+    """Normalization by a given mean and variance. The inputs are x, scale, bias, mean, variance and epsilon.
+
+    Examples
+    --------
+    >>> T.nnet.bn.AbstractBatchNormInference(axes=(0,)).axes
+    (0,)
+    """
 
     native = BatchNormInference
     parameters, settings = (1, 2, 3, 4), (5,)

@@ -120,6 +120,12 @@ class SparseBlockGemv(BlockSparseOp):
     ----------
     inplace : bool
         Whether the result overwrites o.
+
+    Examples
+    --------
+    >>> o, w, h = T.zeros((1, 1, 2)), T.ones((3, 1, 4, 2)), T.ones((1, 2, 4))
+    >>> T.nnet.blocksparse.sparse_block_gemv(o, w, h, [[0, 2]], [[0]]).eval()
+    array([[[8., 8.]]])
     """
 
     def make_node(self, o, W, h, inputIdx, outputIdx):
@@ -155,6 +161,14 @@ class SparseBlockOuter(BlockSparseOp):
     ----------
     inplace : bool
         Whether the result overwrites o.
+
+    Examples
+    --------
+    >>> o, x, y = T.zeros((2, 1, 3, 2)), T.ones((1, 1, 3)), T.ones((1, 1, 2))
+    >>> T.nnet.blocksparse.sparse_block_outer(o, x, y, [[1]], [[0]]).eval()[1, 0]
+    array([[1., 1.],
+           [1., 1.],
+           [1., 1.]])
     """
 
     def make_node(self, o, x, y, xIdx, yIdx, alpha=None):

@@ -48,13 +48,25 @@ def _loaded(root):
 
 
 def ctc_present():
-    """Whether the library can be loaded; ``ctc_present.msg`` says why not."""
+    """Whether the library can be loaded; ``ctc_present.msg`` says why not.
+
+    Examples
+    --------
+    >>> T.nnet.ctc.ctc_present() in (True, False)
+    True
+    """
     library, ctc_present.msg = _loaded(config.ctc.root)
     return library is not None
 
 
 def ctc_available():
-    """Whether losses can be computed; ``ctc_available.msg`` says why not."""
+    """Whether losses can be computed; ``ctc_available.msg`` says why not.
+
+    Examples
+    --------
+    >>> T.nnet.ctc.ctc_available() in (True, False)
+    True
+    """
     present = ctc_present()
     ctc_available.msg = ctc_present.msg
     return present
@@ -79,6 +91,11 @@ class ConnectionistTemporalClassification(Op):
     ------
     RuntimeError
         If the library warp-ctc is not installed.
+
+    Examples
+    --------
+    >>> if T.nnet.ctc.ctc_available():                      # T.nnet.ctc.ctc needs no library
+    ...     op = T.nnet.ctc.ConnectionistTemporalClassification()
     """
 
     __props__ = ("compute_grad",)

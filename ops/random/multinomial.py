@@ -24,6 +24,13 @@ class MultinomialFromUniform(Op):
     ----------
     odtype : str
         The dtype of the counts; "auto": that of the probabilities.
+
+    Examples
+    --------
+    >>> draw = phintys.sandbox.multinomial.MultinomialFromUniform("auto")
+    >>> draw(T.as_tensor([[0.25, 0.75], [0.25, 0.75]]), T.as_tensor([0.1, 0.9])).eval()
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     __props__ = ("odtype",)
@@ -80,6 +87,12 @@ class ChoiceFromUniform(MultinomialFromUniform):
     replace : bool
         Whether an outcome may occur several times in a row. Otherwise the probabilities of what is left are made to
         sum to 1 after each sample.
+
+    Examples
+    --------
+    >>> draw = phintys.sandbox.multinomial.ChoiceFromUniform("auto")
+    >>> draw(T.as_tensor([[0.25, 0.75]]), T.as_tensor([0.1]), T.as_tensor(1)).eval()
+    array([[0]])
     """
 
     __props__ = ("odtype", "replace")

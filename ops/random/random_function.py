@@ -38,6 +38,14 @@ class RandomFunction(Op):
         How many dimensions a sample has more than its size has entries.
     native_name : str, optional
         The key of ``NATIVE_DRAWS`` for what a function draws; that of a method is its name.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> uniform = phintys.tensor.raw_random.RandomFunction("uniform", T.dvector)
+    >>> new_state, samples = uniform(state, (2,), 0.0, 1.0)
+    >>> numpy.allclose(samples.eval(), numpy.random.RandomState(3).uniform(size=2))
+    True
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")

@@ -7,7 +7,13 @@ from phintys.graph.type import SingletonType
 
 
 class RandomStateType(SingletonType):
-    """The type of ``numpy.random.RandomState``. Two of them are equal if they are going to draw the same numbers."""
+    """The type of ``numpy.random.RandomState``. Two of them are equal if they are going to draw the same numbers.
+
+    Examples
+    --------
+    >>> phintys.tensor.raw_random.random_state_type("state").type
+    RandomStateType
+    """
 
     def filter(self, value, strict=False, allow_downcast=None):
         if self.is_valid_value(value):

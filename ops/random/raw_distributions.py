@@ -107,12 +107,27 @@ def uniform(random_state, size=None, low=0.0, high=1.0, ndim=None, dtype=None):
     -------
     list of Variable
         The new state and the sample.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.uniform(state, size=(2,))
+    >>> samples.eval().shape
+    (2,)
     """
     return _real("uniform", random_state, size, low, high, ndim, dtype)
 
 
 def normal(random_state, size=None, avg=0.0, std=1.0, ndim=None, dtype=None):
-    """Samples from the normal distribution with mean ``avg`` and standard deviation ``std``; see `uniform`."""
+    """Samples from the normal distribution with mean ``avg`` and standard deviation ``std``; see `uniform`.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.normal(state, size=(2,), avg=1.0, std=2.0)
+    >>> numpy.allclose(samples.eval(), numpy.random.RandomState(3).normal(1.0, 2.0, 2))
+    True
+    """
     return _real("normal", random_state, size, avg, std, ndim, dtype)
 
 
@@ -125,7 +140,15 @@ def _real(name, random_state, size, first, second, ndim, dtype):
 
 
 def binomial(random_state, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
-    """How many of ``n`` trials succeed, each with probability ``p``; see `uniform`. ``prob`` is the old name of p."""
+    """How many of ``n`` trials succeed, each with probability ``p``; see `uniform`. ``prob`` is the old name of p.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.binomial(state, size=(3,), n=10, p=0.5)
+    >>> samples.eval().shape
+    (3,)
+    """
     if prob is not None:
         p = prob
         print("DEPRECATION WARNING: the parameter prob to the binomal fct have been renamed to p to have the same "
@@ -136,7 +159,14 @@ def binomial(random_state, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob
 
 
 def random_integers_helper(random_state, low, high, size):
-    """Integers from ``low`` to ``high``, both included; the bounds are broadcast to ``size``."""
+    """Integers from ``low`` to ``high``, both included; the bounds are broadcast to ``size``.
+
+    Examples
+    --------
+    >>> low, high = numpy.array(1), numpy.array(6)
+    >>> phintys.tensor.raw_random.random_integers_helper(numpy.random.RandomState(3), low, high, (3,)).shape
+    (3,)
+    """
     rank = max(low.ndim, high.ndim) if size is None else len(size)
     for name, bound in (("low", low), ("high", high)):
         if bound.ndim > rank:
@@ -148,7 +178,15 @@ def random_integers_helper(random_state, low, high, size):
 
 
 def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="int64"):
-    """Integers from ``low`` to ``high``, both included; see `uniform`."""
+    """Integers from ``low`` to ``high``, both included; see `uniform`.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.random_integers(state, size=(3,), low=1, high=6)
+    >>> samples.eval().shape
+    (3,)
+    """
     low, high = as_tensor_variable(low), as_tensor_variable(high)
     ndim, size, bcast = _infer_ndim_bcast(ndim, size, low, high)
     op = RandomFunction(random_integers_helper, TensorType(dtype, bcast), native_name="integers")
@@ -156,7 +194,14 @@ def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="in
 
 
 def choice_helper(random_state, a, replace, p, size):
-    """Elements of ``a``, or of ``range(a)``; without elements, ``p`` means equal probabilities."""
+    """Elements of ``a``, or of ``range(a)``; without elements, ``p`` means equal probabilities.
+
+    Examples
+    --------
+    >>> state, p = numpy.random.RandomState(3), numpy.array([0.5, 0.5])
+    >>> phintys.tensor.raw_random.choice_helper(state, numpy.array(2), True, p, (4,)).shape
+    (4,)
+    """
     if a.ndim > 1:
         raise ValueError(f"a.ndim ({a.ndim}) must be 0 or 1")
     if p.ndim != 1:
@@ -175,6 +220,13 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
     replace : bool or 0-d Variable
     p : vector, optional
         The probabilities. By default they are equal.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.choice(state, size=(3,), a=5)
+    >>> samples.eval().shape
+    (3,)
     """
     a = as_tensor_variable(a)
     replace = constant(replace, dtype="int8") if isinstance(replace, bool) else as_tensor_variable(replace)
@@ -190,13 +242,27 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
 
 
 def poisson(random_state, size=None, lam=1.0, ndim=None, dtype="int64"):
-    """Samples from the Poisson distribution with expectation ``lam``; see `uniform`. Size or ndim must be given."""
+    """Samples from the Poisson distribution with expectation ``lam``; see `uniform`. Size or ndim must be given.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.poisson(state, size=(3,), lam=5.0)
+    >>> samples.eval().shape
+    (3,)
+    """
     _, size, bcast = _infer_ndim_bcast(ndim, size)
     return RandomFunction("poisson", TensorType(dtype, bcast))(random_state, size, as_tensor_variable(lam))
 
 
 def permutation_helper(random_state, n, shape):
-    """A permutation of ``range(n)`` for each index of ``shape``."""
+    """A permutation of ``range(n)`` for each index of ``shape``.
+
+    Examples
+    --------
+    >>> phintys.tensor.raw_random.permutation_helper(numpy.random.RandomState(3), numpy.array(4), (2,)).shape
+    (2, 4)
+    """
     if n.shape != ():
         raise ValueError(f"permutation: n must be a number, not an array of shape {n.shape}")
     shape = () if shape is None else shape
@@ -210,6 +276,13 @@ def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
     """Permutations of ``range(n)``, as many as ``size`` says; one if it is None.
 
     The sample has one dimension more than ``size`` has entries; ``ndim`` is the number of entries.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.permutation(state, size=(2,), n=4)
+    >>> samples.eval().shape
+    (2, 4)
     """
     if size is None or isinstance(size, tuple) and size == ():
         if not (ndim is None or ndim == 1):
@@ -223,7 +296,14 @@ def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
 
 
 def multinomial_helper(random_state, n, pvals, size):
-    """Counts of ``n`` samples for each row of ``pvals``; both are broadcast to ``size``."""
+    """Counts of ``n`` samples for each row of ``pvals``; both are broadcast to ``size``.
+
+    Examples
+    --------
+    >>> state = numpy.random.RandomState(3)
+    >>> phintys.tensor.raw_random.multinomial_helper(state, numpy.array(10), numpy.array([0.5, 0.5]), (3,)).shape
+    (3, 2)
+    """
     rank = max(n.ndim, pvals.ndim - 1) if size is None else len(size)
     for name, given in (("n.ndim", n.ndim), ("pvals.ndim-1", pvals.ndim - 1)):
         if given > rank:
@@ -267,6 +347,13 @@ def multinomial(random_state, size=None, n=1, pvals=(0.5, 0.5), ndim=None, dtype
     -------
     list of Variable
         The new state, and the counts: one dimension more than ``size`` has entries.
+
+    Examples
+    --------
+    >>> state = phintys.shared(numpy.random.RandomState(3))
+    >>> new_state, samples = phintys.tensor.raw_random.multinomial(state, size=(3,), n=10, pvals=[0.25, 0.75])
+    >>> samples.sum(axis=1).eval()
+    array([10, 10, 10])
     """
     n, pvals = as_tensor_variable(n), as_tensor_variable(pvals)
     _, size, bcast = _infer_ndim_bcast(ndim, size, n, pvals[..., 0])

@@ -12,11 +12,17 @@ from phintys import modes
 from phintys.ops.identity import transfer
 from phintys.optimizer.engine import registered
 
-MODULES = """phintys phintys.tensor phintys.tensor.nnet phintys.tensor.nnet.neighbours phintys.tensor.signal.pool
-    phintys.tensor.slinalg phintys.tensor.nlinalg phintys.tensor.fft phintys.tensor.extra_ops phintys.tensor.sort
-    phintys.tensor.blas phintys.tensor.xlogx phintys.tensor.shared_randomstreams phintys.tensor.opt
-    phintys.sandbox.rng_mrg phintys.scan_module phintys.gradient phintys.ifelse phintys.printing phintys.d3viz
-    phintys.typed_list phintys.scalar phintys.compile phintys.gof phintys.memory phintys.raise_op""".split()
+MODULES = """phintys phintys.tensor phintys.tensor.nnet phintys.tensor.nnet.abstract_conv
+    phintys.tensor.nnet.blocksparse phintys.tensor.nnet.conv phintys.tensor.nnet.conv3d2d phintys.tensor.nnet.corr
+    phintys.tensor.nnet.corr3d phintys.tensor.nnet.ctc phintys.tensor.nnet.neighbours phintys.tensor.signal.conv
+    phintys.tensor.signal.pool phintys.tensor.linalg phintys.tensor.slinalg phintys.tensor.nlinalg phintys.tensor.fft
+    phintys.tensor.fourier phintys.tensor.extra_ops phintys.tensor.sort phintys.tensor.blas phintys.tensor.xlogx
+    phintys.tensor.inplace phintys.tensor.raw_random phintys.tensor.shared_randomstreams phintys.tensor.opt
+    phintys.tensor.utils phintys.random phintys.sandbox.rng_mrg phintys.sandbox.linalg.ops phintys.scan_module
+    phintys.scan_module.scan_op phintys.scan_module.scan_utils phintys.gradient phintys.ifelse phintys.printing
+    phintys.d3viz phintys.typed_list phintys.scalar phintys.shared phintys.compile phintys.compile.function_module
+    phintys.compile.pfunc phintys.compile.profiling phintys.gof phintys.gof.graph phintys.gof.op phintys.gof.opt
+    phintys.misc.may_share_memory phintys.misc.pkl_utils phintys.memory phintys.raise_op""".split()
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -59,6 +59,12 @@ def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable],
     ------
     InconsistencyError or ValueError
         If there is a cycle.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> [node.op for node in phintys.gof.graph.io_toposort([x], [T.exp(x) + 1])]
+    [Elemwise{exp,no_inplace}, Elemwise{add,no_inplace}]
     """
     if not orderings and clients is None:
         return depth_first_order(inputs, outputs)

@@ -72,6 +72,13 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
     tracks : sequence of Op or of classes, optional
     requirements : sequence of callable
         Each is called with the graph before the first node.
+
+    Examples
+    --------
+    >>> rewrite = phintys.gof.opt.FromFunctionLocalOptimizer(lambda node: [T.cos(*node.inputs)], tracks=[T.sin])
+    >>> x = T.dvector("x")
+    >>> [phintys.pp(found) for found in rewrite.transform(T.sin(x).owner)]
+    ['cos(x)']
     """
 
     def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Any] = ()) -> None:

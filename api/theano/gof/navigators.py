@@ -31,6 +31,15 @@ class Updater:
     chin : callable, optional
         Called with ``(node, position, old, new, reason)`` when an input changes.
     name : str, optional
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> graph, added = phintys.FunctionGraph([x], [T.sin(x)], clone=False), []
+    >>> graph.attach_feature(phintys.gof.opt.Updater(added.append, None, None))
+    >>> graph.replace(graph.outputs[0], T.cos(x))
+    >>> [node.op for node in added]
+    [Elemwise{cos,no_inplace}]
     """
 
     def __init__(self, importer: Any, pruner: Any, chin: Any, name: str | None = None) -> None:

@@ -50,6 +50,12 @@ def check_chain(r: Any, *chain: Any) -> Any:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.gof.opt.check_chain(T.exp(T.sin(x)), T.exp, T.sin)
+    True
     """
     variable = r.outputs[0] if isinstance(r, Apply) else r
     for position, wanted in enumerate(chain):
@@ -102,5 +108,12 @@ def _made(variable: Variable) -> Any:
 
 @contextmanager
 def inherit_stack_trace(from_var: Any) -> Any:
-    """Theano's way to let nodes made inside the block know their origin; a graph here tells them when they come in."""
+    """Theano's way to let nodes made inside the block know their origin; a graph here tells them when they come in.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> with phintys.gof.opt.inherit_stack_trace(T.sin(x)):
+    ...     y = T.cos(x)
+    """
     yield

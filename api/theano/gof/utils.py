@@ -18,7 +18,13 @@ __all__ = ["MethodNotDefined", "difference", "flatten", "from_return_values", "g
 
 
 def flatten(a: Any) -> list[Any]:
-    """The items of nested lists, tuples and sets, in one list; of anything else, a list of it."""
+    """The items of nested lists, tuples and sets, in one list; of anything else, a list of it.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.flatten([1, [2, (3, 4)]])
+    [1, 2, 3, 4]
+    """
     found, pending = [], [a]
     while pending:
         item = pending.pop()
@@ -30,7 +36,13 @@ def flatten(a: Any) -> list[Any]:
 
 
 def uniq(seq: Any) -> list[Any]:
-    """The items of a sequence, each where it comes first."""
+    """The items of a sequence, each where it comes first.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.uniq([3, 1, 3])
+    [3, 1]
+    """
     try:
         return list(dict.fromkeys(seq))
     except TypeError:                               # unhashable items
@@ -38,17 +50,35 @@ def uniq(seq: Any) -> list[Any]:
 
 
 def unique(x: Any) -> bool:
-    """Whether no item comes twice."""
+    """Whether no item comes twice.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.unique([3, 1, 3]), phintys.gof.utils.unique([3, 1])
+    (False, True)
+    """
     return len(set(x)) == len(x)
 
 
 def hist(coll: Any) -> dict[Any, int]:
-    """Item to how often it comes."""
+    """Item to how often it comes.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.hist("abca")
+    {'a': 2, 'b': 1, 'c': 1}
+    """
     return dict(Counter(coll))
 
 
 def difference(seq1: Any, seq2: Any) -> list[Any]:
-    """The items of ``seq1`` that are not in ``seq2``, in order."""
+    """The items of ``seq1`` that are not in ``seq2``, in order.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.difference([3, 1, 2], [1])
+    [3, 2]
+    """
     try:
         known = set(seq2)
         return [item for item in seq1 if item not in known]
@@ -57,17 +87,35 @@ def difference(seq1: Any, seq2: Any) -> list[Any]:
 
 
 def remove(predicate: Any, coll: Any) -> list[Any]:
-    """The items for which the predicate is false."""
+    """The items for which the predicate is false.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.remove(lambda x: x > 1, [1, 2, 3])
+    [1]
+    """
     return [item for item in coll if not predicate(item)]
 
 
 def to_return_values(values: Any) -> Any:
-    """The only value of a list of one, else the list."""
+    """The only value of a list of one, else the list.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.to_return_values([1]), phintys.gof.utils.to_return_values([1, 2])
+    (1, [1, 2])
+    """
     return values[0] if len(values) == 1 else values
 
 
 def from_return_values(values: Any) -> Any:
-    """A list or tuple as it is, anything else in a list."""
+    """A list or tuple as it is, anything else in a list.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.from_return_values(1), phintys.gof.utils.from_return_values([1, 2])
+    ([1], [1, 2])
+    """
     return values if isinstance(values, (list, tuple)) else [values]
 
 
@@ -78,6 +126,11 @@ def toposort(prereqs_d: Any) -> list[Any]:
     ------
     ValueError
         If there is a cycle, or an item is not a key.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.toposort({"roof": {"wall"}, "wall": {"floor"}, "floor": set()})
+    ['floor', 'wall', 'roof']
     """
     waiting = {item: len(set(earlier)) for item, earlier in prereqs_d.items()}
     readers: dict[Any, list[Any]] = {}
@@ -97,7 +150,14 @@ def toposort(prereqs_d: Any) -> list[Any]:
 
 
 def memoize(f: Callable[..., Any]) -> Any:
-    """A function that computes each result once; arguments must have a hash."""
+    """A function that computes each result once; arguments must have a hash.
+
+    Examples
+    --------
+    >>> square = phintys.gof.utils.memoize(lambda x: x ** 2)
+    >>> square(3), square(3)
+    (9, 9)
+    """
     results = {}
 
     def remembered(*arguments: Any, **options: Any) -> Any:
@@ -115,6 +175,11 @@ def give_variables_names(variables: Any) -> Any:
     ------
     ValueError
         If two variables still have the same name.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.give_variables_names([T.dvector(), T.dvector("y")])
+    [_0, y]
     """
     warnings.warn("give_variables_names() is deprecated: use a variable's auto_name", DeprecationWarning, stacklevel=2)
     counts = Counter([variable.name for variable in variables])
@@ -127,6 +192,12 @@ def give_variables_names(variables: Any) -> Any:
 
 
 def hash_from_code(msg: Any) -> str:
-    """A module name made of the SHA256 of a text or bytes."""
+    """A module name made of the SHA256 of a text or bytes.
+
+    Examples
+    --------
+    >>> phintys.gof.utils.hash_from_code("x = 1")[:6]
+    'm8ff43'
+    """
     import hashlib
     return "m" + hashlib.sha256(msg.encode() if isinstance(msg, str) else msg).hexdigest()

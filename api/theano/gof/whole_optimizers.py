@@ -105,6 +105,17 @@ class FromFunctionOptimizer(Optimizer):
         ``fn(fgraph)``.
     requirements : sequence of callable
         Each is called with the graph before ``fn``.
+
+    Examples
+    --------
+    >>> def to_cosine(fgraph):
+    ...     fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]))
+    >>> rewrite = phintys.gof.opt.FromFunctionOptimizer(to_cosine)
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> rewrite.optimize(graph)
+    >>> phintys.pp(graph.outputs[0])
+    'cos(x)'
     """
 
     def __init__(self, fn: Callable[..., Any], requirements: Iterable[Any] = ()) -> None:

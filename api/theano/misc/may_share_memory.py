@@ -30,6 +30,12 @@ def may_share_memory(a, b, raise_other_type=True):
     ------
     TypeError
         If one is neither an array nor such a matrix.
+
+    Examples
+    --------
+    >>> x = numpy.arange(3)
+    >>> phintys.misc.may_share_memory.may_share_memory(x, x[1:])
+    True
     """
     parts = [_parts(a), _parts(b)]
     if None in parts:

@@ -27,6 +27,14 @@ class StripPickler(pickle.Pickler):
     protocol : int
     extra_tag_to_remove : list of str, optional
         More attributes of ``tag`` to omit.
+
+    Examples
+    --------
+    >>> import io, pickle
+    >>> file, x = io.BytesIO(), T.dvector("x")
+    >>> phintys.misc.pkl_utils.StripPickler(file).dump(T.exp(x))
+    >>> pickle.loads(file.getvalue()).owner.op
+    Elemwise{exp,no_inplace}
     """
 
     def __init__(self, file, protocol=0, extra_tag_to_remove=None):
@@ -48,6 +56,13 @@ class CompatUnpickler(pickle.Unpickler):
     file : file
     encoding : str
         The encoding of strings in the file, as for ``pickle.Unpickler``.
+
+    Examples
+    --------
+    >>> import io, pickle
+    >>> file = io.BytesIO(pickle.dumps([1, 2]))
+    >>> phintys.misc.pkl_utils.CompatUnpickler(file).load()
+    [1, 2]
     """
 
     def __init__(self, file, *, encoding="latin1", **options):
@@ -60,6 +75,13 @@ class PersistentNdarrayID:
     Parameters
     ----------
     zip_file : zipfile.ZipFile
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as archive:
+    ...     phintys.misc.pkl_utils.PersistentNdarrayID(archive)(numpy.arange(3))
+    'ndarray.array_0'
     """
 
     def __init__(self, zip_file):
@@ -96,6 +118,14 @@ class PersistentSharedVariableID(PersistentNdarrayID):
     ------
     ValueError
         When called, for shared variables that are not allowed, and for one called ``pkl``.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> weights = phintys.shared(numpy.arange(3), name="weights")
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as archive:
+    ...     phintys.misc.pkl_utils.PersistentSharedVariableID(archive)(weights.container.value) is None
+    False
     """
 
     def __init__(self, zip_file, allow_unnamed=True, allow_duplicates=True):
@@ -136,6 +166,14 @@ class PersistentNdarrayLoad:
     Parameters
     ----------
     zip_file : zipfile.ZipFile
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as archive:
+    ...     name = phintys.misc.pkl_utils.PersistentNdarrayID(archive)(numpy.arange(3))
+    ...     phintys.misc.pkl_utils.PersistentNdarrayLoad(archive)(name)
+    array([0, 1, 2])
     """
 
     def __init__(self, zip_file):
@@ -167,6 +205,14 @@ def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=Pers
     ------
     ValueError
         See `PersistentSharedVariableID`.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> phintys.misc.pkl_utils.dump(phintys.shared(numpy.arange(3), name="values"), file)
+    >>> phintys.misc.pkl_utils.load(file).get_value()
+    array([0, 1, 2])
     """
     with zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as zip_file:
         text = BytesIO()
@@ -189,6 +235,14 @@ def load(f, persistent_load=PersistentNdarrayLoad):
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> phintys.misc.pkl_utils.dump([numpy.arange(3)], file)
+    >>> phintys.misc.pkl_utils.load(file)
+    [array([0, 1, 2])]
     """
     with zipfile.ZipFile(f) as zip_file:
         unpickler = pickle.Unpickler(BytesIO(zip_file.read("pkl")))

@@ -221,3 +221,12 @@ def test_theanos_ops_with_parts():
                          (lambda: fft.rfft_op(x, [1.5, 2.0]), "must be of type integer")):
         with pytest.raises(TypeError, match=error):
             build()
+
+
+def test_the_transform_along_a_known_axis_is_computed_from_constants():
+    """``perform`` of `FourierAlong` runs the kernel, not that of `Fourier`, whose third input is the axis."""
+    transformed = T.fourier.fft(T.constant([[1.0, 2.0], [3.0, 5.0]]), axis=0)
+    with phintys.change_flags(on_opt_error="raise"):
+        folded = phintys.function([], transformed)
+    assert "Fourier" not in str(folded.maker.fgraph)
+    numpy.testing.assert_allclose(folded(), [[4, 7], [-2, -3]])
