@@ -185,7 +185,7 @@ def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="val
 
     Examples
     --------
-    >>> T.nnet.conv.conv2d(T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))).eval()[0, 0]
+    >>> T.nnet.conv2d(T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))).eval()[0, 0]        # what replaces it
     array([[4., 4.],
            [4., 4.]])
     """
