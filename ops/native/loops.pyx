@@ -50,6 +50,8 @@ cdef extern from "native/arithmetic_loops.h" nogil:
     LoopFunction phintys_unless_overflow[PHINTYS_TYPES]
     LoopFunction phintys_clips[PHINTYS_TYPES]
     LoopFunction phintys_signs[PHINTYS_TYPES]
+    LoopFunction phintys_absolutes[PHINTYS_TYPES]
+    LoopFunction phintys_remainders[PHINTYS_TYPES]
     LoopFunction phintys_ultra_fast_sigmoids[PHINTYS_TYPES]
     LoopFunction phintys_reals[2]
     LoopFunction phintys_imaginaries[2]
@@ -90,6 +92,8 @@ OWN_LOOPS = {
     "round_half_away_from_zero": "(float, the same)",
     "unless_overflow": "(float, the same, the same): the first operand, or the second where the first is +inf",
     "clip": "(int or float from 32 bits, the same, the same, the same): the first between the others; NaN stays",
+    "absolute": "(signed integer or float from 32 bits, the same)",
+    "remainder": "(int, the same, the same): with the sign of the divisor; 0 for the divisor 0",
     "sign": "(float from 32 bits, the same): -1, 0 or 1; NaN stays",
     "softplus": "(float from 32 bits, the same), where config.math and config.cpu allow vector functions",
     "ultra_fast_sigmoid": "(float from 32 bits, the same): the sigmoid within 0.03",
@@ -210,6 +214,10 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
         return phintys_clips[first] if count == 4 else NULL
     if name == "sign":
         return phintys_signs[first] if count == 2 else NULL
+    if name == "absolute":
+        return phintys_absolutes[first] if count == 2 else NULL
+    if name == "remainder":
+        return phintys_remainders[first] if count == 3 else NULL
     if name == "ultra_fast_sigmoid":
         return phintys_ultra_fast_sigmoids[first] if count == 2 else NULL
     if name == "power":
@@ -368,6 +376,13 @@ cdef Loop best_loop(object ufunc, tuple dtypes):
     return loop
 
 
+cdef bint takes_own(object ufunc, tuple dtypes) except -1:
+    """Whether there is a built-in loop in place of NumPy's, which may raise errors or takes longer for few elements."""
+    if ufunc is not numpy.power and ufunc is not numpy.absolute and ufunc is not numpy.remainder:
+        return False
+    return len(set(dtypes)) == 1 and own_function(ufunc.__name__, dtypes) != NULL
+
+
 def ufunc_loop(object ufunc, tuple dtypes):
     """The ufunc's own loop, or one that calls the ufunc as a Python object.
 
@@ -384,8 +399,8 @@ def ufunc_loop(object ufunc, tuple dtypes):
     if table.nout != 1 or table.nargs != len(dtypes):
         raise TypeError(f"{ufunc.__name__} has {table.nin} inputs and {table.nout} outputs; a step needs one output "
                         f"and as many dtypes as operands, not {dtypes}")
-    if ufunc is numpy.power and dtypes[0] in INTEGERS and dtypes[0] == dtypes[1] == dtypes[2]:
-        return own_loop("power", dtypes)                # NumPy's loop raises errors
+    if takes_own(ufunc, dtypes):
+        return own_loop(loop.name, dtypes)
     index = legacy_index(table, dtypes)
     if index >= 0:
         loop.function, loop.data, loop.owner = table.functions[index], table.data[index], ufunc

@@ -10,6 +10,7 @@ from phintys.ops.native.vector_math import NO_UFUNCS
 from phintys.vm.abi import run_kernel
 
 REAL_TYPES = TYPES[:12]
+INTEGERS = TYPES[1:9]
 COMPLEX_TYPES = TYPES[12:]
 
 
@@ -184,6 +185,31 @@ def test_integer_division_by_zero_is_zero():
     numpy.testing.assert_array_equal(apply(numpy.remainder, ("int32",) * 3, [7, -7], [0, 2]), [0, 1])
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_remainders(dtype):
+    limits = numpy.iinfo(dtype)
+    numbers = numpy.array([limits.min, limits.min + 1, 0, 1, 3, 7, 8, 100, limits.max - 1, limits.max], dtype)
+    numbers = numpy.concatenate([numbers, 0 - numbers])
+    x, y = [part.ravel() for part in numpy.meshgrid(numbers, numbers)]
+    with numpy.errstate(all="ignore"):
+        numpy.testing.assert_array_equal(apply(numpy.remainder, (dtype,) * 3, x, y), numpy.remainder(x, y))
+        for divisor in numbers:                     # powers of two among them
+            f = ElementwiseKernel([(dtype, (False,))], [numpy.array(divisor)],
+                                  [(numpy.remainder, [0, 1], [dtype] * 3)], [2])
+            found, = run_kernel(f, [numbers], [(numbers.dtype.num, 1)])
+            numpy.testing.assert_array_equal(found, numpy.remainder(numbers, divisor))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "float32", "float64"])
+def test_magnitudes(dtype):
+    x = numpy.array([-3, 0, 5, 100], dtype)
+    x = numpy.concatenate([x, [numpy.iinfo(dtype).min] if x.dtype.kind == "i" else [-numpy.inf, numpy.nan, -0.0]])
+    x = x.astype(dtype)
+    for values in (x, x[::-1][::2]):
+        found = apply(numpy.absolute, (dtype, dtype), values)
+        assert found.tobytes() == numpy.absolute(values).tobytes()
+
+
 @pytest.mark.parametrize("part, dtype", [("float32", "complex64"), ("float64", "complex128")])
 def test_complex_parts(part, dtype):
     z = numpy.array([1 + 2j, -3j, 4], dtype)
@@ -202,6 +228,7 @@ def test_ufuncs_of_objects_are_refused():
 def test_every_own_loop_is_found():
     signatures = {"cast": ("int8", "float64"), "copy": ("int8", "int8"), "switch": ("bool", "int8", "int8", "int8"),
                   "power": ("int8",) * 3, "round_half_away_from_zero": ("float64",) * 2,
+                  "absolute": ("float32",) * 2, "remainder": ("uint8",) * 3,
                   "unless_overflow": ("float64",) * 3, "clip": ("int8",) * 4, "sign": ("float32",) * 2,
                   "ultra_fast_sigmoid": ("float64",) * 2,
                   "real": ("complex64", "float32"), "imag": ("complex64", "float32"),
