@@ -10,22 +10,28 @@ The rules are NumPy's: arrays are broadcast together, and a mask is equivalent t
 The op determines the place of their dimensions in the result (``lead``). ``prepare`` checks every position, so that
 ``run`` cannot fail and nothing is written before the whole index is known to be valid. No data is passed from
 ``prepare`` to ``run``: ``run`` converts positions to byte offsets, one block at a time, on the stack.
+
+Without masks and computed slices, positions decide no layout. Then kernels can be bound, to a step that checks the
+positions before it does what ``run`` does. Few elements or rows at vectors of positions, the frequent case in bodies of
+loops, have a step that knows the layout (``Points``).
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
-from phintys.ops.indexing.index_parts cimport Part, Range, integer_position, read_part, slice_range
+from phintys.ops.indexing.index_parts cimport (
+    Part, Range, checked_operands, integer_position, is_computed, read_part, slice_range)
 from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
 from phintys.ops.native.indexed_loops cimport (
-    AddAtLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
-    phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
+    AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
+    phintys_first_outside, phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
-from phintys.ops.native.row_copy cimport gather_rows, scatter_rows
+from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport (
+    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
@@ -46,6 +52,62 @@ cdef struct Entry:
     int operand
     int dtype                       # dtype of an array of positions
     Part start, stop, step          # parts of a slice; an integer is in `start`
+
+cdef enum:
+    FEW_POINTS = 256                # positions: 2 KiB of the stack
+
+cdef struct Line:                   # a vector of positions in an array, as the step of `Points` sees it
+    int operand
+    npy_intp stride                 # from position to position
+    npy_intp length, step           # of the dimension it selects from
+    OutsideLoop first_outside       # NULL: the positions are constants, and have been checked
+    OffsetLoop offsets
+
+cdef struct Points:                 # elements, or rows without gaps, at the positions of vectors
+    int count                       # of lines, which follow
+    int result
+    npy_intp size                   # of each vector
+    npy_intp bytes                  # of an element or a row
+    npy_intp first                  # offset of the first element that positions count from
+    ItemLoop items
+    RowLoop rows                    # NULL: elements
+
+
+cdef int check_bound(Context* context, Cell** operands) except -1 nogil:
+    """What ``prepare`` checks, by the kernel that is the first thing in the room."""
+    return (<AdvancedIndexKernel>(<void**>context.room)[0]).check_again(operands)
+
+
+# The cast removes `except -1`: a step returns -1 with the exception set, and its caller handles it.
+cdef Step check_again = <Step>check_bound
+
+
+cdef int check_and_run(Context* context, Cell** operands) noexcept nogil:
+    """The step of any index: what ``prepare`` checks, then ``run``."""
+    if check_again(context, operands) < 0:
+        return -1
+    return (<AdvancedIndexKernel>(<void**>context.room)[0]).run(context, operands)
+
+
+cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
+    """The step of ``Points``."""
+    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+    cdef const Line* line = <const Line*>(points + 1)
+    cdef npy_intp offsets[FEW_POINTS]
+    cdef const char* positions
+    cdef char* base = operands[0].data + points.first
+    cdef int index
+    for index in range(points.count):
+        positions = operands[line.operand].data
+        if line.first_outside != NULL and line.first_outside(positions, line.stride, points.size, line.length) >= 0:
+            return check_again(context, operands)               # raises
+        line.offsets(offsets, positions, line.stride, points.size, line.length, line.step, index == 0)
+        line += 1
+    if points.rows != NULL:
+        points.rows(base, offsets, operands[points.result].data, points.bytes, points.size, points.bytes)
+    else:
+        points.items(base, offsets, operands[points.result].data, points.bytes, points.size)
+    return 0
 
 
 cdef inline void keep(CopyPlan* dimensions, npy_intp length, npy_intp stride) noexcept nogil:
@@ -71,6 +133,8 @@ cdef class AdvancedIndexKernel(Kernel):
     cdef int arrays_rank            # rank of the broadcast index arrays
     cdef int lead
     cdef int source_count, mask_count
+    cdef bint slices_vary           # whether a part of a slice is computed
+    cdef readonly tuple checked
 
     def __cinit__(self, plan, *rest):
         self.entries = <Entry*>malloc((len(plan) + 1) * sizeof(Entry))
@@ -92,6 +156,7 @@ cdef class AdvancedIndexKernel(Kernel):
         if entry.kind == SLICE:
             entry.start, entry.stop = read_part(details[0]), read_part(details[1])
             entry.step = read_part(details[2])
+            self.slices_vary |= is_computed(&entry.start) or is_computed(&entry.stop) or is_computed(&entry.step)
         elif entry.kind == INTEGER:
             entry.start = read_part(details[0])
         elif entry.kind == ARRAY:
@@ -163,6 +228,18 @@ cdef class AdvancedIndexKernel(Kernel):
                 raise IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes "
                                  + " ".join(map(str, self.array_shapes(operands))))
         return 0
+
+    cdef int check_again(self, Cell** operands) except -1 nogil:
+        """The same for operands of a layout that has been checked."""
+        cdef Walk walk
+        walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
+        self.lay_out(operands, operands[0], &walk)
+        return self.check(operands, operands[0], &walk)
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        (<void**>context.room)[0] = <void*>self
+        step[0] = check_and_run
+        return BOUND
 
     cdef list array_shapes(self, Cell** operands):
         """The shapes of the index arrays, for error messages."""
@@ -272,7 +349,9 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
     def __init__(self, plan, int lead, int result):
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result = result
-        self.examined, self.binding = tuple(range(1, result)), BOUND
+        self.examined = tuple(range(1, result))
+        self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 1, result)
+        self.room = sizeof(void*) + sizeof(Points) + self.source_count * <int>sizeof(Line)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Walk walk
@@ -310,6 +389,48 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         return 0
 
 
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        (<void**>context.room)[0] = <void*>self
+        step[0] = copy_points if self.bind_points(<Points*>(<void**>context.room + 1), operands) else check_and_run
+        return BOUND
+
+    cdef bint bind_points(self, Points* points, Cell** operands) noexcept nogil:
+        """Write down where the positions are; returns whether they are few, in vectors, and select what has no gaps."""
+        cdef Line* line = <Line*>(points + 1)
+        cdef const Cell* array = operands[0]
+        cdef const Cell* positions
+        cdef const Entry* entry
+        cdef int index, axis
+        if self.mask_count or self.arrays_rank > 1 or self.count != self.source_count:
+            return False
+        points.count, points.result, points.first, points.size = self.count, self.result, 0, 1
+        for index in range(self.count):
+            positions = operands[self.entries[index].operand]
+            points.size = max(points.size, cell_size(positions))
+        if points.size > FEW_POINTS or cell_size(operands[self.result]) == 0:
+            return False
+        for index in range(self.count):
+            entry = &self.entries[index]
+            positions = operands[entry.operand]
+            line.operand, line.stride = entry.operand, positions.strides[0] if cell_size(positions) > 1 else 0
+            line.length, line.step = array.shape[entry.axis], array.strides[entry.axis]
+            line.offsets = phintys_offsets[entry.dtype]
+            line.first_outside = NULL
+            if not positions.flags & CELL_CONSTANT:
+                line.first_outside = phintys_first_outside[entry.dtype]
+            line += 1
+        points.bytes = array.itemsize
+        for axis in range(array.ndim - 1, self.axes - 1, -1):
+            if array.shape[axis] != 1 and array.strides[axis] != points.bytes:
+                return False
+            points.bytes *= array.shape[axis]
+        points.items = phintys_get_items[size_class(array.itemsize)]
+        points.rows = NULL
+        if points.bytes != array.itemsize:
+            points.rows = gather_rows
+        return True
+
+
 cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
     """A copy of ``x`` in which the indexed part is set or added to: ``(x, y, index operands..., out)``.
 
@@ -335,7 +456,8 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
-        self.examined, self.binding = tuple(range(2, result)), BOUND
+        self.examined, self.room = tuple(range(2, result)), sizeof(void*)
+        self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 2, result)
         self.add_at = NULL
         if self.source_count == 1 and self.mask_count == 0 and not sets:
             for index in range(self.count):

@@ -56,6 +56,14 @@ cdef inline npy_intp integer_position(const Part* part, Cell** operands, npy_int
             raise IndexError(f"index {position} is out of bounds for axis {axis} with size {length}")
     return position + length if position < 0 else position
 
+cdef inline bint is_computed(const Part* part) noexcept nogil:
+    return part.source == OPERAND
+
+cdef inline tuple checked_operands(bint slices_vary, int first, int stop):
+    """``checked`` of a kernel: of the operands of an index those that decide no layout. A slice that is computed does,
+    and then no step is bound."""
+    return () if slices_vary else tuple(range(first, stop))
+
 cdef inline int slice_range(const Part* first, const Part* last, const Part* by, Cell** operands, npy_intp length,
                             int axis, Range* result) except -1 nogil:
     """The elements of a dimension that ``first:last:by`` selects."""

@@ -11,11 +11,17 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
+cdef extern from "native/taken_rows.h" nogil:
+    ctypedef npy_intp (*TakeRowsLoop)(char* result, const char* array, npy_intp step, npy_intp length,
+                                      const char* positions, npy_intp stride, npy_intp count, npy_intp bytes) nogil
+    const TakeRowsLoop* phintys_take_rows
+
 cdef enum:
+    FEW_BYTES = 4096                # of a result whose rows are checked and copied one by one
     BLOCK = 512                     # offsets: 4 KiB of the stack
 
 cdef struct Rows:
@@ -31,7 +37,7 @@ cdef struct Rows:
     npy_intp bytes                  # size of a row
     bint outside                    # whether a position was out of range; workers only ever set it to true
     bint contiguous
-    CopyPlan row
+    CopyPlan* row                   # of rows with gaps
 
 ctypedef int (*Refusal)(const Cell* positions, int dtype, npy_intp length) noexcept nogil
 
@@ -45,6 +51,36 @@ cdef int raise_outside(const Cell* positions, int dtype, npy_intp length) except
 cdef Refusal refuse = <Refusal>raise_outside
 
 
+cdef struct Bound:                  # few rows without gaps: what the step knows
+    Rows rows
+    npy_intp count
+    int dtype
+
+
+cdef int take_few(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound to few bytes."""
+    cdef const Bound* bound = <const Bound*>context.room
+    cdef const Rows* rows = &bound.rows
+    if phintys_take_rows[bound.dtype](operands[2].data, operands[0].data, rows.step, rows.length, operands[1].data,
+                                      rows.stride, bound.count, rows.bytes) >= 0:
+        refuse(operands[1], bound.dtype, rows.length)
+        return -1
+    return 0
+
+
+cdef int take_bound(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.room
+    cdef Rows* rows = &bound.rows
+    rows.array, rows.positions, rows.result = operands[0].data, operands[1].data, operands[2].data
+    take_range(rows, 0, 0, bound.count)
+    if rows.outside:
+        rows.outside = False
+        refuse(operands[1], bound.dtype, rows.length)
+        return -1
+    return 0
+
+
 cdef class RowsKernel(Kernel):
     """See the docstring of the file.
 
@@ -56,7 +92,7 @@ cdef class RowsKernel(Kernel):
     cdef int dtype
 
     def __cinit__(self):
-        self.examined, self.binding = (), BOUND
+        self.examined, self.room = (), sizeof(Bound)
 
     def __init__(self, str dtype):
         self.dtype = position_dtype(dtype)
@@ -73,12 +109,29 @@ cdef class RowsKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Rows rows
+        cdef CopyPlan row
+        rows.row = &row
         lay_out(operands, self.dtype, &rows)
         parallel(context, take_range, &rows, operands[1].shape[0], PIECE_INDEXED_BYTES // (rows.bytes + 1) + 1)
         if rows.outside:
             refuse(operands[1], self.dtype, rows.length)
             return -1
         return 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Bound* bound = <Bound*>context.room
+        cdef CopyPlan row
+        bound.rows.row = &row
+        lay_out(operands, self.dtype, &bound.rows)
+        bound.rows.row = NULL
+        bound.count, bound.dtype = operands[1].shape[0], self.dtype
+        if bound.rows.contiguous and bound.count <= BLOCK:
+            step[0] = take_few if rows_are_few(bound) else take_bound
+        return BOUND
+
+
+cdef inline bint rows_are_few(const Bound* bound) noexcept nogil:
+    return bound.rows.take == NULL and bound.count * bound.rows.bytes <= FEW_BYTES
 
 
 cdef inline void lay_out(Cell** operands, int dtype, Rows* rows) noexcept nogil:
@@ -99,7 +152,7 @@ cdef inline void lay_out(Cell** operands, int dtype, Rows* rows) noexcept nogil:
     rows.first_outside, rows.offsets = phintys_first_outside[dtype], phintys_offsets[dtype]
     rows.line = phintys_get_line[size_class(array.itemsize)]
     if not rows.contiguous:
-        plan_copy(&rows.row, array.ndim - 1, array.shape + 1, array.strides + 1, result.strides + 1)
+        plan_copy(rows.row, array.ndim - 1, array.shape + 1, array.strides + 1, result.strides + 1)
 
 
 cdef void take_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -132,4 +185,4 @@ cdef inline void take_rows(const Rows* rows, char* result, const npy_intp* offse
         gather_rows(rows.array, offsets, result, rows.bytes, count, rows.bytes)
     else:
         for number in range(count):
-            move_lines(rows.line, &rows.row, rows.array + offsets[number], result + number * rows.bytes)
+            move_lines(rows.line, rows.row, rows.array + offsets[number], result + number * rows.bytes)

@@ -6,12 +6,13 @@ must be in range, slices are clipped.
 """
 from numpy cimport npy_intp
 
-from phintys.ops.indexing.index_parts cimport Part, Range, integer_position, read_part, slice_range
+from phintys.ops.indexing.index_parts cimport (
+    Part, Range, integer_position, is_computed, checked_operands, read_part, slice_range)
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
+    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -30,6 +31,34 @@ cdef struct Region:                 # part of an array
 cdef struct Place:                  # what the step of a view knows
     npy_intp offset                 # from the first byte of the source
     int result
+    int count                       # of turns, which follow
+
+cdef struct Turn:                   # an integer that is computed, and the dimension in which it chooses
+    const Part* part
+    npy_intp length, stride
+    int axis
+
+ctypedef int (*Slice)(Row* row, Cell** operands, npy_intp length, int axis, Range* part) noexcept nogil
+ctypedef npy_intp (*Position)(const Part* part, Cell** operands, npy_intp length, int axis) noexcept nogil
+ctypedef int (*Assignment)(IncSubtensorKernel kernel, Cell** operands) noexcept nogil
+
+
+cdef npy_intp checked_position(const Part* part, Cell** operands, npy_intp length, int axis) except -1 nogil:
+    return integer_position(part, operands, length, axis)
+
+
+cdef int checked_slice(Row* row, Cell** operands, npy_intp length, int axis, Range* part) except -1 nogil:
+    return slice_range(&row.start, &row.stop, &row.step, operands, length, axis, part)
+
+
+cdef int assigned(IncSubtensorKernel kernel, Cell** operands) except -1 nogil:
+    return kernel.assign(operands)
+
+
+# The casts remove `except -1`: a step returns -1 with the exception set, and its caller handles it.
+cdef Position find_position = <Position>checked_position
+cdef Slice slice_of = <Slice>checked_slice
+cdef Assignment assign = <Assignment>assigned
 
 
 cdef inline bint is_inline(const Cell* cell) noexcept nogil:
@@ -43,18 +72,46 @@ cdef int view_at_place(Context* context, Cell** operands) noexcept nogil:
     return 0
 
 
+cdef int view_at_turns(Context* context, Cell** operands) noexcept nogil:
+    """The same with integers that are computed."""
+    cdef const Place* place = <const Place*>context.room
+    cdef const Turn* turn = <const Turn*>(place + 1)
+    cdef const Turn* end = turn + place.count
+    cdef npy_intp offset = place.offset, position
+    while turn != end:
+        position = find_position(turn.part, operands, turn.length, turn.axis)
+        if position < 0:
+            return -1
+        offset += position * turn.stride
+        turn += 1
+    share(context, operands[place.result], operands[0], operands[0].data + offset)
+    return 0
+
+
+cdef int assign_at_once(Context* context, Cell** operands) noexcept nogil:
+    """The step of assignments: checks the integers, too."""
+    return assign(<IncSubtensorKernel>(<void**>context.room)[0], operands)
+
+
 cdef class IndexKernel(Kernel):
     """The base class of both kernels: locates the indexed part of an array."""
     cdef Row rows[MAX_RANK]
-    cdef int count
+    cdef int count, turns           # how many entries of the plan, and how many computed integers
+    cdef bint slices_vary           # whether a part of a slice is computed
+    cdef readonly tuple checked
 
     def __init__(self, plan):
+        cdef Row* row
         self.count = len(plan)
         for axis, (drops, start, stop, step) in enumerate(plan):
             self.rows[axis].drops = drops
             self.rows[axis].start = read_part(start)
             self.rows[axis].stop = read_part(stop)
             self.rows[axis].step = read_part(step)
+            row = &self.rows[axis]
+            self.turns += row.drops and is_computed(&row.start)
+            self.slices_vary |= not row.drops and (is_computed(&row.start) or is_computed(&row.stop)
+                                                   or is_computed(&row.step))
 
     cdef int locate(self, Cell** operands, const Cell* array, Region* region) except -1 nogil:
         """Compute the shape, strides and address of the indexed part of ``array``."""
@@ -87,7 +144,9 @@ cdef class SubtensorKernel(IndexKernel):
 
     def __init__(self, plan, int integers):
         IndexKernel.__init__(self, plan)
-        self.examined, self.room = tuple(range(1, 1 + integers)), sizeof(Place)
+        self.examined = tuple(range(1, 1 + integers))
+        self.checked = checked_operands(self.slices_vary, 1, 1 + integers)
+        self.room = sizeof(Place) + self.turns * <int>sizeof(Turn)
         self.result = 1 + integers
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -113,11 +172,37 @@ cdef class SubtensorKernel(IndexKernel):
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef Place* place = <Place*>context.room
         cdef Cell* view = operands[self.result]
+        if self.turns and not self.slices_vary:
+            return self.bind_turns(place, operands, step)
         if cell_size(view):
             place.offset, place.result = view.data - operands[0].data, self.result
             if is_inline(operands[0]):               # the view has a copy of the value
                 place.offset -= <char*>view.value - <char*>operands[0].value
             step[0] = view_at_place
+        return BOUND_VIEW
+
+    cdef Binding bind_turns(self, Place* place, Cell** operands, Step* step) noexcept nogil:
+        """Write down which integers choose a place; without elements there is none."""
+        cdef Turn* turn = <Turn*>(place + 1)
+        cdef const Cell* source = operands[0]
+        cdef Row* row
+        cdef Range part
+        cdef int axis
+        if cell_size(operands[self.result]) == 0:
+            return UNBOUND
+        place.offset, place.result, place.count = 0, self.result, self.turns
+        for axis in range(self.count):
+            row = &self.rows[axis]
+            if not row.drops:
+                slice_of(row, operands, source.shape[axis], axis, &part)
+                place.offset += part.start * source.strides[axis]
+            elif is_computed(&row.start):
+                turn.part, turn.axis = &row.start, axis
+                turn.length, turn.stride = source.shape[axis], source.strides[axis]
+                turn += 1
+            else:
+                place.offset += find_position(&row.start, operands, source.shape[axis], axis) * source.strides[axis]
+        step[0] = view_at_turns
         return BOUND_VIEW
 
 
@@ -138,7 +223,8 @@ cdef class IncSubtensorKernel(IndexKernel):
 
     def __init__(self, plan, int integers, dtype, bint sets):
         IndexKernel.__init__(self, plan)
-        self.examined, self.binding = tuple(range(2, 2 + integers)), BOUND
+        self.examined, self.room = tuple(range(2, 2 + integers)), sizeof(void*)
+        self.checked = checked_operands(self.slices_vary, 2, 2 + integers)
         self.result = 2 + integers
         self.sets = sets
         self.add = phintys_add_line[<int>TYPES.index(dtype)]
@@ -158,16 +244,25 @@ cdef class IncSubtensorKernel(IndexKernel):
         return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return assign(self, operands)                # cannot fail after `prepare`
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        (<void**>context.room)[0] = <void*>self
+        step[0] = assign_at_once
+        return BOUND
+
+    cdef int assign(self, Cell** operands) except -1 nogil:
+        """Copy the source, and assign to the part. Nothing is overwritten before the integers are checked."""
         cdef Cell* source = operands[0]
         cdef Cell* part = operands[1]
         cdef Cell* result = operands[self.result]
         cdef Region region
         cdef npy_intp strides[MAX_RANK]
         cdef int axis, lead, ndim
+        ndim = self.locate(operands, result, &region)
         if result.data != source.data:               # they are equal if the linker chose to run in place
             copy_strided(source.ndim, source.shape, result.data, result.strides, source.data, source.strides,
                          source.itemsize)
-        ndim = self.locate(operands, result, &region)
         lead = ndim - part.ndim
         for axis in range(ndim):
             strides[axis] = 0 if axis < lead or part.shape[axis - lead] == 1 else part.strides[axis - lead]

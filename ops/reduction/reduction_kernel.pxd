@@ -19,6 +19,7 @@ cdef class ReductionKernel(Kernel):
     cdef unsigned long long reduced      # bit d: dimension d is reduced
     cdef bint keepdims
     cdef bint pairwise
+    cdef bint divides                    # by the number of elements: means
     cdef bint has_identity
     cdef char identity[16]
     cdef const phintys_fold* fold        # NULL: the ufunc's loop reduces

@@ -15,6 +15,7 @@ This file has the kernels. The rest of the module is included, so that one compi
 * ``reduction_results.pxi``: results from accumulators
 """
 cimport numpy as cnp
+from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -27,7 +28,8 @@ from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
@@ -46,6 +48,22 @@ include "reduction_walk.pxi"
 include "reduced_lines.pxi"
 include "kept_lines.pxi"
 include "reduction_results.pxi"
+
+
+# What is in the kernel's room. After it: the bases and the arrays of the layout.
+cdef struct Bound:
+    PyObject* kernel
+    Layout layout
+
+
+# In the same place where one call of a fold is all there is to do.
+cdef struct OneFold:
+    const phintys_fold* fold
+    bint by_columns                # lines are added to a line of results; else each line has one result
+    int value, result              # numbers of the operands
+    npy_intp stride, length        # of a line
+    npy_intp next_line, lines, next_result
+    double divisor                 # 0: none
 
 
 cdef class ReductionKernel(Kernel):
@@ -94,6 +112,8 @@ cdef class ReductionKernel(Kernel):
             self.cast = find_loop("cast", (accumulator_dtype, output_dtype)).function
         self.set_identity(loop.identity if identity is None else identity, accumulator_dtype)
         self.set_producer(inputs, constants, steps, value, loop, accumulator_dtype, output_dtype)
+        self.room = sizeof(Bound) + len(inputs) * <int>sizeof(char*) + (
+            layout_numbers(rank, len(inputs)) * <int>sizeof(npy_intp))
 
     cdef int set_identity(self, object identity, str dtype) except -1:
         self.has_identity = identity is not None
@@ -153,55 +173,123 @@ cdef class ReductionKernel(Kernel):
         return RUNS_ALONE if kept * reduced * self.cost < 2 * PIECE_NANOSECONDS else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Program* program = &self.program.program
-        cdef Cell* result = operands[program.inputs]
-        cdef int rank = self.program.rank, inputs = program.inputs, index
-        cdef npy_intp kept = 1
-        cdef npy_intp* strides = <npy_intp*>alloca((2 * (rank + 1) + 1) * inputs * sizeof(npy_intp))
+        cdef int inputs = self.program.program.inputs
         cdef Layout layout
-        for index in range(result.ndim):
-            kept *= result.shape[index]
-        if kept == 0:
+        if cell_size(operands[inputs]) == 0:
             return 0
-        layout.program = program
-        layout.fold = self.fold
-        layout.function, layout.data = self.loop.function, self.loop.data
-        layout.pairwise = self.pairwise
-        layout.identity = self.identity if self.has_identity else NULL
-        layout.value_place, layout.value_size, layout.itemsize = self.value_place, self.value_size, self.itemsize
-        layout.copy = copy_function(self.itemsize)
         layout.bases = <char**>alloca(inputs * sizeof(char*))
-        set_strides(&layout, strides, rank)
-        for index in range(inputs):
-            layout.bases[index] = operands[index].data
-        lay_out(&layout, operands, rank, self.reduced)
-        layout.accumulators = result.data if self.cast == NULL and layout.in_order else context.scratch
-        layout.block = block_length(&layout)
-        if layout.inner_reduced:
-            reduce_all(&layout, context, self.cost)
-        else:
-            accumulate_all(&layout, context, self.cost)
-        if layout.accumulators != result.data:
-            hand_out(&layout, self.cast, result, kept, self.reduced, self.keepdims)
+        fill(self, &layout, <npy_intp*>alloca(layout_numbers(self.program.rank, inputs) * sizeof(npy_intp)), operands)
+        reduce(self, &layout, context, operands)
         return 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Bound* bound = <Bound*>context.room
+        cdef int inputs = self.program.program.inputs
+        if cell_size(operands[inputs]):
+            bound.kernel = <PyObject*>self
+            bound.layout.bases = <char**>(bound + 1)
+            fill(self, &bound.layout, <npy_intp*>(bound.layout.bases + inputs), operands)
+            step[0] = fold_once if find_one_fold(self, context) else reduce_bound
+        return BOUND
+
+
+# ---- the work --------------------------------------------------------------------------------------------------------
+cdef void fill(ReductionKernel kernel, Layout* layout, npy_intp* memory, Cell** operands) noexcept nogil:
+    """All that does not depend on addresses."""
+    cdef int axis, rank = kernel.program.rank
+    layout.program = &kernel.program.program
+    layout.fold = kernel.fold
+    layout.function, layout.data = kernel.loop.function, kernel.loop.data
+    layout.pairwise = kernel.pairwise
+    layout.identity = kernel.identity if kernel.has_identity else NULL
+    layout.value_place, layout.value_size, layout.itemsize = kernel.value_place, kernel.value_size, kernel.itemsize
+    layout.copy = copy_function(kernel.itemsize)
+    set_arrays(layout, memory, rank)
+    lay_out(layout, operands, rank, kernel.reduced)
+    layout.block = block_length(layout)
+    layout.divisor = 0
+    if kernel.divides:
+        layout.divisor = 1
+        for axis in range(rank):
+            if kernel.reduced >> axis & 1:
+                layout.divisor *= common_length(operands, layout.program.inputs, axis)
+
+
+cdef void reduce(ReductionKernel kernel, Layout* layout, Context* context, Cell** operands) noexcept nogil:
+    """The work of a layout, for the operands' addresses. The result has elements."""
+    cdef Cell* result = operands[layout.program.inputs]
+    cdef int index
+    for index in range(layout.program.inputs):
+        layout.bases[index] = operands[index].data
+    layout.accumulators = result.data if kernel.cast == NULL and layout.in_order else context.scratch
+    if layout.inner_reduced:
+        reduce_all(layout, context, kernel.cost)
+    else:
+        accumulate_all(layout, context, kernel.cost)
+    if layout.accumulators != result.data:
+        hand_out(layout, kernel.cast, result, cell_size(result), kernel.reduced, kernel.keepdims)
+    if kernel.divides:
+        divide(result, layout.divisor)
+
+
+cdef int reduce_bound(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.room
+    reduce(<ReductionKernel>bound.kernel, &bound.layout, context, operands)
+    return 0
+
+
+cdef bint find_one_fold(ReductionKernel kernel, Context* context) noexcept nogil:
+    """Replace a layout, in the room, by the only call of its fold, if there is one."""
+    cdef OneFold* one = <OneFold*>context.room
+    cdef Layout* layout = &(<Bound*>context.room).layout
+    cdef Dimensions* others = &layout.kept if layout.inner_reduced else &layout.reduced
+    cdef Dimensions* none = &layout.reduced if layout.inner_reduced else &layout.kept
+    cdef npy_intp size = others.size * layout.inner, stride, next_line, next_result
+    cdef double divisor = layout.divisor
+    cdef bint by_columns = not layout.inner_reduced
+    cdef npy_intp length = layout.inner, lines = others.size
+    if (layout.fold == NULL or layout.program.step_count or kernel.cast != NULL or not layout.in_order
+            or none.count or others.count > 1 or size == 0 or size * kernel.cost > LONG_NANOSECONDS
+            or (by_columns and length > COLUMNS)):
+        return False
+    stride = layout.inner_strides[layout.value_place]
+    next_line = others.strides[layout.value_place] if others.count else 0
+    next_result = others.result_strides[0] if others.count else 0
+    one.fold, one.by_columns, one.divisor = kernel.fold, by_columns, divisor
+    one.value, one.result = kernel.value_place, kernel.program.program.inputs
+    one.stride, one.length = stride, length
+    one.next_line, one.lines, one.next_result = next_line, lines, next_result
+    return True
+
+
+cdef int fold_once(Context* context, Cell** operands) noexcept nogil:
+    """The step of ``OneFold``."""
+    cdef const OneFold* one = <const OneFold*>context.room
+    cdef const char* data = operands[one.value].data
+    cdef Cell* result = operands[one.result]
+    if one.by_columns:
+        one.fold.columns(data, one.stride, one.length, one.next_line, one.lines, result.data, True)
+    else:
+        one.fold.rows(data, one.stride, one.length, one.next_line, one.lines, result.data, one.next_result, True)
+    if one.divisor != 0:
+        divide(result, one.divisor)
+    return 0
 
 
 cdef class MeanKernel(ReductionKernel):
     """Sums divided by the number of elements; parameters as for ``ReductionKernel``, results float64 or complex128."""
 
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* result = operands[self.program.program.inputs]
-        cdef npy_intp position, parts = result.itemsize // sizeof(double)
-        cdef double count = 1
-        cdef double* parts_of_means = <double*>result.data
-        cdef int axis
-        ReductionKernel.run(self, context, operands)
-        for axis in range(self.program.rank):
-            if self.reduced >> axis & 1:
-                count *= common_length(operands, self.program.program.inputs, axis)
-        for position in range(cell_size(result) * parts):
-            parts_of_means[position] /= count
-        return 0
+    def __cinit__(self):
+        self.divides = True
+
+
+cdef void divide(Cell* result, double divisor) noexcept nogil:
+    """Divide sums, float64 or complex128."""
+    cdef double* parts = <double*>result.data
+    cdef npy_intp position
+    for position in range(cell_size(result) * (result.itemsize // <npy_intp>sizeof(double))):
+        parts[position] /= divisor
 
 
 cdef bint accumulates_in_order(ReductionKernel kernel, Cell** operands) noexcept nogil:
@@ -214,7 +302,7 @@ cdef bint accumulates_in_order(ReductionKernel kernel, Cell** operands) noexcept
     if long_axes < 2:
         return True
     layout.program, layout.fold, layout.itemsize = program, kernel.fold, kernel.itemsize
-    set_strides(&layout, <npy_intp*>alloca((2 * (rank + 1) + 1) * program.inputs * sizeof(npy_intp)), rank)
+    set_arrays(&layout, <npy_intp*>alloca(layout_numbers(rank, program.inputs) * sizeof(npy_intp)), rank)
     lay_out(&layout, operands, rank, kernel.reduced)
     return layout.in_order
 

@@ -25,8 +25,8 @@ cdef enum:
 cdef struct Dimensions:
     int count
     npy_intp size                              # elements: the product of the lengths
-    npy_intp lengths[MAX_RANK]
-    npy_intp result_strides[MAX_RANK]      # of the accumulators, in bytes; 0 for reduced dimensions
+    npy_intp* lengths
+    npy_intp* result_strides                   # of the accumulators, in bytes; 0 for reduced dimensions
     npy_intp* strides                          # of the inputs, in bytes: strides[dimension * inputs + input]
 
 # One run of a kernel, as its loops and its workers see it.
@@ -53,8 +53,9 @@ cdef struct Layout:
     char** bases                   # memory of each input
     # The accumulators:
     char* accumulators             # the results' memory, or scratch memory
-    npy_intp result_strides[MAX_RANK]      # by axis of the inputs; 0 for reduced axes and axes of length 1
+    npy_intp* result_strides       # by axis of the inputs; 0 for reduced axes and axes of length 1
     bint in_order                  # they are in C order, as the results
+    double divisor                 # of means: what the results are divided by; else 0
     # Work at a time:
     npy_intp block                 # elements of the innermost dimension that the producer computes
     # Where one result is reduced in pieces, because it has many elements:
@@ -110,13 +111,23 @@ cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexc
     return count
 
 
-cdef void set_strides(Layout* layout, npy_intp* strides, int rank) noexcept nogil:
-    """Divide memory for ``(2 * (rank + 1) + 1) * inputs`` strides: innermost, kept, reduced dimensions."""
-    cdef int inputs = layout.program.inputs
+cdef inline int layout_numbers(int rank, int inputs) noexcept nogil:
+    """How many numbers ``set_arrays`` divides."""
+    return (rank + 1) * (2 * inputs + 5) + inputs
+
+
+cdef void set_arrays(Layout* layout, npy_intp* memory, int rank) noexcept nogil:
+    """Divide memory for the strides and lengths of a layout."""
+    cdef int inputs = layout.program.inputs, most = rank + 1
     layout.rank = rank
-    layout.inner_strides = strides
-    layout.kept.strides = strides + inputs
-    layout.reduced.strides = strides + (rank + 2) * inputs
+    layout.inner_strides = memory
+    layout.kept.strides = memory + inputs
+    layout.reduced.strides = layout.kept.strides + most * inputs
+    layout.kept.lengths = layout.reduced.strides + most * inputs
+    layout.reduced.lengths = layout.kept.lengths + most
+    layout.kept.result_strides = layout.reduced.lengths + most
+    layout.reduced.result_strides = layout.kept.result_strides + most
+    layout.result_strides = layout.reduced.result_strides + most
 
 
 # ---- dimensions of the walk ------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ cdef class LoopKernel(Kernel):
         self.n_wholes = program.n_arguments - self.first_tap - self.n_taps - n_carried
         self.taps, self.kept, self.patterns = taps, kept, patterns
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
-        self.code = Code(program)
+        self.code = Code(program, self.first_tap + self.n_taps + n_carried)
         keep_results(self.code)
         self._find_views()
 
@@ -339,6 +339,7 @@ cdef class LoopKernel(Kernel):
         cdef int index
         steps.n_steps = (<long long*>outer[0].data)[0]
         self._check(steps)
+        steps.frame.machine.epoch += self.code.reads_wholes         # their values may be others than in the last run
         steps.arguments = steps.frame.cells
         steps.results = steps.frame.machine.operands + self.code.first_result
         steps.rows = <Rows*>calloc(self.n_states + self.n_stacked + 1, sizeof(Rows))

@@ -23,7 +23,14 @@ cdef struct Outline:                # of an instruction that runs a kernel or ca
     size_t room                     # where the kernel's room begins in the frame's
 
 cdef class Code:
-    """A Program in C arrays, shared by all frames."""
+    """A Program in C arrays, shared by all frames.
+
+    Parameters
+    ----------
+    program : Program
+    first_whole : int, optional
+        The program is the body of a loop, and from this argument on arguments are the same in all steps of a run.
+    """
     cdef readonly object program
     cdef Instruction* instructions
     cdef unsigned char* ops         # what PROFILE and FAIL replaced, by position
@@ -40,6 +47,8 @@ cdef class Code:
     cdef int* watched_cells         # the cells into which they are loaded
     cdef dict known_reads           # (such a cell, a CALL) → whether it may have been read by then
     cdef int n_updated, n_loaded, n_watched, n_arguments
+    cdef int first_whole            # of a loop's body: the first argument that is the same in all steps
+    cdef bint reads_wholes          # whether layouts depend on such values
     cdef int halt                   # the position of HALT
     cdef int first_result           # position of the results' cells in the operand pool
     cdef list lent                  # which results are lent

@@ -19,8 +19,9 @@ cdef enum:
 
 cdef class Code:
 
-    def __cinit__(self, program):
+    def __cinit__(self, program, first_whole=None):
         cdef int index
+        self.first_whole = len(program.cells) if first_whole is None else first_whole
         self.program = program
         self.kept = [program.kernels, program.containers]
         self.n_instructions = len(program.code) // sizeof(Instruction)
@@ -159,22 +160,32 @@ cdef class Code:
 
     cdef bint _varies(self, int position) except -1:
         """Whether an instruction's outputs may have other layouts although those of its inputs are the same: `perform`
-        decides as it likes, a kernel by the values that it examines, `allocate` by an array that may be overwritten."""
+        decides as it likes, a kernel by the values that it examines, `allocate` by an array that may be overwritten.
+
+        What a kernel has `checked` in `prepare` decides no layout, and its step checks it again; but a step that runs
+        after COMMIT must not fail. Wholes of a loop stay what they are until the next epoch."""
         cdef Instruction* at = &self.instructions[position]
         cdef Outline* outline = &self.outlines[position]
         cdef list layouts = self.program.cells
-        cdef object examined
-        cdef int index
+        cdef Kernel kernel
+        cdef object examined, checked
+        cdef int index, cell
         if at.op == OP_CALL or not at.c:
             return True
         for index in range(outline.inputs, at.c):
             layout = layouts[self.pool[at.b + index]]
             if layout.donor is not None and layout.any_layout:
                 return True
-        examined = (<Kernel>self.kernels[at.a]).examined
+        kernel = <Kernel>self.kernels[at.a]
+        examined = kernel.examined
+        checked = getattr(kernel, "checked", ()) if at.op == OP_KERNEL else ()
         for index in range(outline.inputs) if examined is None else examined:
-            if layouts[self.pool[at.b + index]].kind != "constant":
+            cell = self.pool[at.b + index]
+            if index in checked or layouts[cell].kind == "constant":
+                continue
+            if not self.first_whole <= cell < self.n_arguments:
                 return True
+            self.reads_wholes = True
         return examined is None and outline.inputs == 0
 
     cdef int measure(self, bint timed) except -1:

@@ -1,0 +1,34 @@
+/* Copies of rows at positions, checked in the same pass: for few rows, where three passes (checks, offsets, copies)
+ * take longer than the copies themselves. */
+#ifndef PHINTYS_TAKEN_ROWS_H
+#define PHINTYS_TAKEN_ROWS_H
+
+#include "indexed_loops.h"
+#include "row_copy.h"
+
+/* Returns the number of the first position that is out of range, or -1. The rows of the result have no gaps. */
+typedef npy_intp (*TakeRowsLoop)(char *result, const char *array, npy_intp step, npy_intp length,
+                                 const char *positions, npy_intp stride, npy_intp count, npy_intp bytes);
+
+#define EACH_POSITION(COPY)                                                                                            \
+    for (npy_intp i = 0; i < count; i++, positions += stride, result += bytes) {                                       \
+        const uint64_t place = FROM_START(Position, *(const Position *)positions, length);                             \
+        if (place >= (uint64_t)length) return i;                                                                       \
+        const char *const row = array + (npy_intp)place * step;                                                        \
+        COPY;                                                                                                          \
+    }
+
+#define DEFINE_TAKE_ROWS(NAME, T)                                                                                      \
+    PHINTYS_AVX2_CLONES static npy_intp take_rows_##NAME(char *result, const char *array, npy_intp step,               \
+                                                         npy_intp length, const char *positions, npy_intp stride,      \
+                                                         npy_intp count, npy_intp bytes) {                             \
+        typedef T Position;                                                                                            \
+        WALK_ROWS(EACH_POSITION, result, row, bytes)                                                                   \
+        return -1;                                                                                                     \
+    }
+POSITION_TYPES(DEFINE_TAKE_ROWS)
+
+#define TAKE_ROWS_ROW(NAME, T) take_rows_##NAME,
+static const TakeRowsLoop phintys_take_rows[] = {POSITION_TYPES(TAKE_ROWS_ROW)};
+
+#endif
