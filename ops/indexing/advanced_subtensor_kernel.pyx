@@ -31,7 +31,8 @@ from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
 from phintys.vm.abi cimport (
-    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel)
+    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous,
+    cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
@@ -68,7 +69,8 @@ cdef struct Points:                 # elements, or rows without gaps, at the pos
     int result
     npy_intp size                   # of each vector
     npy_intp bytes                  # of an element or a row
-    npy_intp first                  # offset of the first element that positions count from
+    npy_intp stride                 # of the partner, from position to position
+    npy_intp copied                 # bytes of the array that a copy with another part begins with
     ItemLoop items
     RowLoop rows                    # NULL: elements
 
@@ -89,13 +91,10 @@ cdef int check_and_run(Context* context, Cell** operands) noexcept nogil:
     return (<AdvancedIndexKernel>(<void**>context.room)[0]).run(context, operands)
 
 
-cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
-    """The step of ``Points``."""
-    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+cdef inline int find_points(Context* context, Cell** operands, const Points* points, npy_intp* offsets) noexcept nogil:
+    """The offsets of all positions; returns -1, with an exception, if one is out of range."""
     cdef const Line* line = <const Line*>(points + 1)
-    cdef npy_intp offsets[FEW_POINTS]
     cdef const char* positions
-    cdef char* base = operands[0].data + points.first
     cdef int index
     for index in range(points.count):
         positions = operands[line.operand].data
@@ -103,10 +102,36 @@ cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
             return check_again(context, operands)               # raises
         line.offsets(offsets, positions, line.stride, points.size, line.length, line.step, index == 0)
         line += 1
+    return 0
+
+
+cdef inline void move_points(const Points* points, char* base, const npy_intp* offsets, char* partner) noexcept nogil:
     if points.rows != NULL:
-        points.rows(base, offsets, operands[points.result].data, points.bytes, points.size, points.bytes)
+        points.rows(base, offsets, partner, points.stride, points.size, points.bytes)
     else:
-        points.items(base, offsets, operands[points.result].data, points.bytes, points.size)
+        points.items(base, offsets, partner, points.stride, points.size)
+
+
+cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
+    """The step of ``Points`` that are copied."""
+    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+    cdef npy_intp offsets[FEW_POINTS]
+    if find_points(context, operands, points, offsets) < 0:
+        return -1
+    move_points(points, operands[0].data, offsets, operands[points.result].data)
+    return 0
+
+
+cdef int assign_points(Context* context, Cell** operands) noexcept nogil:
+    """The step of ``Points`` that are set or added to, in a copy of the array or in place."""
+    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+    cdef npy_intp offsets[FEW_POINTS]
+    cdef char* target = operands[points.result].data
+    if find_points(context, operands, points, offsets) < 0:
+        return -1
+    if target != operands[0].data:
+        memcpy(target, operands[0].data, points.copied)
+    move_points(points, target, offsets, operands[1].data)
     return 0
 
 
@@ -236,10 +261,43 @@ cdef class AdvancedIndexKernel(Kernel):
         self.lay_out(operands, operands[0], &walk)
         return self.check(operands, operands[0], &walk)
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        (<void**>context.room)[0] = <void*>self
-        step[0] = check_and_run
-        return BOUND
+    cdef int room_of_points(self) noexcept:
+        """For the kernel, ``Points`` and their lines."""
+        return sizeof(void*) + sizeof(Points) + self.source_count * <int>sizeof(Line)
+
+    cdef bint find_lines(self, Points* points, Cell** operands, const Cell* array) noexcept nogil:
+        """Write down where the positions are; returns whether they are few, in vectors, and select what has no gaps."""
+        cdef Line* line = <Line*>(points + 1)
+        cdef const Cell* positions
+        cdef const Entry* entry
+        cdef int index, axis
+        if self.mask_count or self.arrays_rank > 1 or self.count != self.source_count:
+            return False
+        points.count, points.size = self.count, 1
+        for index in range(self.count):
+            positions = operands[self.entries[index].operand]
+            if cell_size(positions) != 1:
+                points.size = cell_size(positions)
+        if points.size > FEW_POINTS:
+            return False
+        for index in range(self.count):
+            entry = &self.entries[index]
+            positions = operands[entry.operand]
+            line.operand, line.stride = entry.operand, positions.strides[0] if cell_size(positions) != 1 else 0
+            line.length, line.step = array.shape[entry.axis], array.strides[entry.axis]
+            line.offsets, line.first_outside = phintys_offsets[entry.dtype], NULL
+            if not positions.flags & CELL_CONSTANT:
+                line.first_outside = phintys_first_outside[entry.dtype]
+            line += 1
+        points.bytes = array.itemsize
+        for axis in range(array.ndim - 1, self.axes - 1, -1):
+            if array.shape[axis] != 1 and array.strides[axis] != points.bytes:
+                return False
+            points.bytes *= array.shape[axis]
+        points.rows = NULL
+        if points.bytes != array.itemsize:
+            points.rows = gather_rows
+        return True
 
     cdef list array_shapes(self, Cell** operands):
         """The shapes of the index arrays, for error messages."""
@@ -351,7 +409,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         self.result = result
         self.examined = tuple(range(1, result))
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 1, result)
-        self.room = sizeof(void*) + sizeof(Points) + self.source_count * <int>sizeof(Line)
+        self.room = self.room_of_points()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Walk walk
@@ -390,45 +448,16 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
 
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Points* points = <Points*>(<void**>context.room + 1)
         (<void**>context.room)[0] = <void*>self
-        step[0] = copy_points if self.bind_points(<Points*>(<void**>context.room + 1), operands) else check_and_run
+        step[0] = check_and_run
+        if cell_size(operands[self.result]) and self.find_lines(points, operands, operands[0]):
+            points.result, points.stride = self.result, points.bytes
+            points.items = phintys_get_items[size_class(operands[0].itemsize)]
+            if points.rows != NULL:
+                points.rows = gather_rows
+            step[0] = copy_points
         return BOUND
-
-    cdef bint bind_points(self, Points* points, Cell** operands) noexcept nogil:
-        """Write down where the positions are; returns whether they are few, in vectors, and select what has no gaps."""
-        cdef Line* line = <Line*>(points + 1)
-        cdef const Cell* array = operands[0]
-        cdef const Cell* positions
-        cdef const Entry* entry
-        cdef int index, axis
-        if self.mask_count or self.arrays_rank > 1 or self.count != self.source_count:
-            return False
-        points.count, points.result, points.first, points.size = self.count, self.result, 0, 1
-        for index in range(self.count):
-            positions = operands[self.entries[index].operand]
-            points.size = max(points.size, cell_size(positions))
-        if points.size > FEW_POINTS or cell_size(operands[self.result]) == 0:
-            return False
-        for index in range(self.count):
-            entry = &self.entries[index]
-            positions = operands[entry.operand]
-            line.operand, line.stride = entry.operand, positions.strides[0] if cell_size(positions) > 1 else 0
-            line.length, line.step = array.shape[entry.axis], array.strides[entry.axis]
-            line.offsets = phintys_offsets[entry.dtype]
-            line.first_outside = NULL
-            if not positions.flags & CELL_CONSTANT:
-                line.first_outside = phintys_first_outside[entry.dtype]
-            line += 1
-        points.bytes = array.itemsize
-        for axis in range(array.ndim - 1, self.axes - 1, -1):
-            if array.shape[axis] != 1 and array.strides[axis] != points.bytes:
-                return False
-            points.bytes *= array.shape[axis]
-        points.items = phintys_get_items[size_class(array.itemsize)]
-        points.rows = NULL
-        if points.bytes != array.itemsize:
-            points.rows = gather_rows
-        return True
 
 
 cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
@@ -456,7 +485,7 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
-        self.examined, self.room = tuple(range(2, result)), sizeof(void*)
+        self.examined, self.room = tuple(range(2, result)), self.room_of_points()
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 2, result)
         self.add_at = NULL
         if self.source_count == 1 and self.mask_count == 0 and not sets:
@@ -483,6 +512,36 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
                                      f"to indexing result of shape {part}")
         allocate(context, result, operands[0].shape)
         return RUNS_ALONE if cell_size(result) * result.itemsize >= 2 * LONG_SCATTER_BYTES or walk.size >= LONG_SCATTER else 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+        cdef Points* points = <Points*>(<void**>context.room + 1)
+        (<void**>context.room)[0] = <void*>self
+        step[0] = check_and_run
+        if cell_size(operands[1]) and self.find_lines(points, operands, operands[self.result]) and (
+                self.finds_values(points, operands)):
+            step[0] = assign_points
+        return BOUND
+
+    cdef bint finds_values(self, Points* points, Cell** operands) noexcept nogil:
+        """Write down where the values are; returns whether there is one without gaps for each position."""
+        cdef const Cell* array = operands[0]
+        cdef const Cell* value = operands[1]
+        cdef const Cell* result = operands[self.result]
+        cdef int axis, inner = array.ndim - self.axes, lead = value.ndim - inner
+        cdef npy_intp bytes = value.itemsize
+        if not cell_is_contiguous(array) or not cell_is_contiguous(result) or lead < 0 or lead > self.arrays_rank:
+            return False
+        for axis in range(value.ndim - 1, lead - 1, -1):
+            if value.shape[axis] != array.shape[array.ndim - value.ndim + axis] or (
+                    value.shape[axis] != 1 and value.strides[axis] != bytes):
+                return False
+            bytes *= value.shape[axis]
+        points.stride = value.strides[0] if lead and value.shape[0] != 1 else 0
+        points.result, points.copied = self.result, cell_size(array) * array.itemsize
+        points.items = phintys_set_items[size_class(array.itemsize)] if self.sets else phintys_add_items[self.dtype]
+        if points.rows != NULL:
+            points.rows = scatter_rows
+        return self.sets or points.rows == NULL
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Walk walk

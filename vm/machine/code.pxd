@@ -47,6 +47,7 @@ cdef class Code:
     cdef int* watched_cells         # the cells into which they are loaded
     cdef dict known_reads           # (such a cell, a CALL) → whether it may have been read by then
     cdef int n_updated, n_loaded, n_watched, n_arguments
+    cdef bint is_body               # of a loop
     cdef int first_whole            # of a loop's body: the first argument that is the same in all steps
     cdef bint reads_wholes          # whether layouts depend on such values
     cdef int halt                   # the position of HALT

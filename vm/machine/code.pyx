@@ -21,6 +21,7 @@ cdef class Code:
 
     def __cinit__(self, program, first_whole=None):
         cdef int index
+        self.is_body = first_whole is not None
         self.first_whole = len(program.cells) if first_whole is None else first_whole
         self.program = program
         self.kept = [program.kernels, program.containers]
@@ -163,7 +164,8 @@ cdef class Code:
         decides as it likes, a kernel by the values that it examines, `allocate` by an array that may be overwritten.
 
         What a kernel has `checked` in `prepare` decides no layout, and its step checks it again; but a step that runs
-        after COMMIT must not fail. Wholes of a loop stay what they are until the next epoch."""
+        after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what they are until
+        the next epoch."""
         cdef Instruction* at = &self.instructions[position]
         cdef Outline* outline = &self.outlines[position]
         cdef list layouts = self.program.cells
@@ -174,7 +176,7 @@ cdef class Code:
             return True
         for index in range(outline.inputs, at.c):
             layout = layouts[self.pool[at.b + index]]
-            if layout.donor is not None and layout.any_layout:
+            if layout.donor is not None and layout.any_layout and not self.is_body:
                 return True
         kernel = <Kernel>self.kernels[at.a]
         examined = kernel.examined

@@ -30,6 +30,11 @@ BODIES = {
     "a row that is set": lambda x, h, w: T.tanh(T.set_subtensor(w[positions(h)[0]], x).sum(axis=1) - h),
     "an element that is added to": lambda x, h, w: T.tanh(T.inc_subtensor(h[positions(h)[0]], x[0]) + x),
     "rows that are added to": lambda x, h, w: T.tanh(T.inc_subtensor(w[positions(h)], x).sum(axis=0)),
+    "rows that are set to one": lambda x, h, w: T.tanh(T.set_subtensor(w[positions(h)[:2]], x).sum(axis=0)),
+    "rows that are set to others": lambda x, h, w: T.tanh(
+        T.set_subtensor(w[positions(h)[:2]], w[2:4] * x).sum(axis=1) + T.set_subtensor(w[positions(x)], w[:, :1])[0]),
+    "elements that are set to a number": lambda x, h, w: T.tanh(T.set_subtensor(h[positions(h)[:2]], x[1]) + x),
+    "elements that are added to": lambda x, h, w: T.tanh(T.inc_subtensor((h * x)[positions(h)], x) + w[0, ::-1]),
     "points that are set": lambda x, h, w: T.tanh(T.set_subtensor(w[positions(h), positions(x)], x).sum(axis=1)),
 }
 
