@@ -248,6 +248,7 @@ HOMES = {
         "making.optional_argument": "OptionalType",
         "ops.convolution.convolution": "GradientOp",
         "ops.convolution.fused_convolution": "FusedConvolution",
+        "ops.convolution.pooled_convolution": "PooledConvolution",
         "ops.cumulative.recurrence": "LinearRecurrence",
         "ops.elementwise.elementwise": "_rebuilt",
         "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",

@@ -193,10 +193,10 @@ class BaseAbstractConv(FloatOp):
         return TensorType(dtype, flags, shape=lengths)()
 
     # ---- computation ----
-    def kernel_for(self, node, dtype, following=None):
+    def kernel_for(self, node, dtype, following=None, pooled=None):
         return ConvolutionKernel(dtype, self.role, self.convdim, border_pairs(self.border_mode, self.convdim),
                                  self.subsample, self.filter_dilation, self.filter_flip, self.num_groups, self.unshared,
-                                 self.imshp, self.kshp, following)
+                                 self.imshp, self.kshp, following, pooled)
 
     def flops(self, inp, outp):
         """Multiplications and additions for shapes of inputs and outputs, for profiles."""

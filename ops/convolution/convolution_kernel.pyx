@@ -6,7 +6,8 @@ Arguments with gaps are copied first. Scratch memory is the planes of one image 
 whatever the number of images; the gradient by filters has as many images at once as stay in the cache.
 
 Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
-steps to each plane of results in place, once it is computed.
+steps to each plane of results in place, once it is computed. Results of images may be pooled (``PooledResults``): only
+a strip of rows of the results is kept then.
 """
 cimport numpy as cnp
 from libc.stdint cimport uintptr_t
@@ -18,6 +19,8 @@ import numpy
 from phintys.ops.elementwise.block_program cimport BlockProgram, Program, broadcast_shape, run_steps, set_places
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.ops.pooling.pool_kernel cimport (
+    count_windows, mode_number, phintys_pool_task, phintys_pooling, pool_squares, pool_tasks)
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
@@ -48,6 +51,10 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         npy_intp dilation[3]
         npy_intp pad[3]
         const phintys_convolution_set* set
+    ctypedef struct phintys_pooled:
+        phintys_pooling what
+        phintys_pool_task task
+        int first
     ctypedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length) noexcept
     ctypedef struct phintys_work:
         phintys_convolution what
@@ -63,6 +70,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         double low, high
         phintys_finish finish
         void* finisher
+        phintys_pooled* pooled
         npy_intp image, images, group, at, parts
         int by_images
         char* sums
@@ -166,6 +174,44 @@ cdef class Following:
             self.rest = BlockProgram(list(inputs), list(constants), list(rest[0]), list(rest[1]))
 
 
+cdef class PooledResults:
+    """How the results of a convolution of images are pooled.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float64"}
+    ws, stride, pad : tuple of 2 int
+        Sizes, steps and paddings of windows that are possible.
+    mode : str
+    ignore_border : bool
+        As in ``PoolingKernel``.
+    first : bool
+        Whether the elementwise steps that are left follow pooling; else they come before.
+    """
+    cdef phintys_pooled pooled     # all but the shape and what follows from it
+    cdef bint ignore_border
+
+    def __init__(self, dtype, ws, stride, pad, str mode, bint ignore_border, bint first):
+        cdef int axis
+        dtype = numpy.dtype(dtype)
+        memset(&self.pooled, 0, sizeof(self.pooled))
+        self.ignore_border, self.pooled.first = ignore_border, first
+        self.pooled.task = pool_tasks(dtype.num).forward
+        self.pooled.what.squares = pool_squares(dtype.num)
+        self.pooled.what.outer, self.pooled.what.pooled = 1, 2
+        self.pooled.what.typenum, self.pooled.what.itemsize = dtype.num, dtype.itemsize
+        self.pooled.what.mode = mode_number(mode, ignore_border)
+        for axis in range(2):
+            self.pooled.what.window[axis], self.pooled.what.step[axis] = ws[axis], stride[axis]
+            self.pooled.what.pad[axis] = pad[axis]
+
+    cdef void measure(self, phintys_pooled* pooled, const npy_intp* shape) noexcept nogil:
+        """Say how results of a shape are pooled: (anything, rows, columns), which must stay where it is."""
+        pooled[0] = self.pooled
+        pooled.what.shape = shape
+        count_windows(&pooled.what, self.ignore_border, 0)
+
+
 cdef class ConvolutionKernel(Kernel):
     """A convolution or one of its gradients.
 
@@ -191,6 +237,8 @@ cdef class ConvolutionKernel(Kernel):
     following : tuple, optional
         Of a convolution: elementwise steps that follow it, as the arguments of ``Following``. Their inputs other than
         the result of the convolution are operands between the filters and the result.
+    pooled : tuple, optional
+        How the result of a convolution of images is pooled: the arguments of ``PooledResults`` after the dtype.
 
     Raises
     ------
@@ -210,12 +258,13 @@ cdef class ConvolutionKernel(Kernel):
     cdef readonly list providers                    # the name of the loop, and whose it is
     cdef Following following       # or None
     cdef int others                # how many of its inputs are operands
+    cdef PooledResults pooled      # or None
 
     def __cinit__(self):
         self.binding, self.room = BOUND, sizeof(phintys_convolution)
 
     def __init__(self, dtype, role, int rank, border, stride, dilation, bint flip, npy_intp groups, bint unshared,
-                 image_shape, filter_shape, following=None):
+                 image_shape, filter_shape, following=None, pooled=None):
         cdef int axis, skipped = AXES - rank
         self.role, self.rank = ROLES[role], rank
         self.examined = () if self.role == FORWARD else (2,)
@@ -239,6 +288,7 @@ cdef class ConvolutionKernel(Kernel):
         self.providers = [("convolution", built_in_title())]
         self.following = None if following is None else Following(*following)
         self.others = 0 if following is None else self.following.whole.program.inputs - 1
+        self.pooled = None if pooled is None else PooledResults(dtype, *pooled)
 
     cdef inline int result_position(self) noexcept nogil:
         return 2 + self.others if self.role == FORWARD else 3
@@ -414,10 +464,14 @@ cdef class ConvolutionKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef phintys_work work
         cdef npy_intp shape[MAX_RANK]
+        cdef phintys_pooled pooled
         cdef npy_intp count
         cdef size_t size
         self.measure(operands, &work.what, shape)
         (<phintys_convolution*>context.room)[0] = work.what
+        self.set_pooled(&work, &pooled)
+        if self.pooled is not None:
+            shape[2], shape[3] = pooled.what.count[0], pooled.what.count[1]
         allocate(context, operands[self.result_position()], shape)
         if self.following is not None:
             self.check_others(operands)
@@ -425,7 +479,7 @@ cdef class ConvolutionKernel(Kernel):
         size = self.copies(operands)
         if self.following is not None:
             size += self.bias_size(&work.what)
-        if (count or self.following is not None) and not self.unshared:
+        if (count or self.following is not None or self.pooled is not None) and not self.unshared:
             size += plan_convolution(&work, NULL, context.workers)
         if size:
             scratch(context, size)
@@ -434,6 +488,7 @@ cdef class ConvolutionKernel(Kernel):
     # ---- computation ----
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef phintys_work work
+        cdef phintys_pooled pooled
         cdef Finisher finisher
         cdef Cell* out = operands[self.result_position()]
         cdef char* memory = context.scratch
@@ -442,6 +497,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp count
         work.what = (<phintys_convolution*>context.room)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
+        self.set_pooled(&work, &pooled)
         count = multiplications_of(&work.what)
         if count == 0 or self.unshared or self.role == BY_FILTERS:
             memset(out.data, 0, cell_size(out) * self.itemsize)
@@ -450,7 +506,7 @@ cdef class ConvolutionKernel(Kernel):
             finisher.strides = <npy_intp*>alloca((self.others + 1) * sizeof(npy_intp))
             self.set_following(operands, &work, &finisher, memory)
             memory += self.bias_size(&work.what)
-        if cell_size(out) == 0 or (count == 0 and self.following is None):
+        if cell_size(out) == 0 or (count == 0 and self.following is None and self.pooled is None):
             return 0
         first = contiguous_data(operands[0], memory)
         if first == memory:
@@ -477,6 +533,13 @@ cdef class ConvolutionKernel(Kernel):
         else:
             self.run_sums(context, &work, count)
         return 0
+
+    cdef inline void set_pooled(self, phintys_work* work, phintys_pooled* pooled) noexcept nogil:
+        """Say how results are pooled; ``pooled`` has room for that."""
+        work.pooled = NULL
+        if self.pooled is not None:
+            work.pooled = pooled
+            self.pooled.measure(pooled, work.what.result)
 
     cdef inline size_t bias_size(self, const phintys_convolution* what) noexcept nogil:
         return 0 if self.following.bias < 0 else (what.filters * what.groups * self.itemsize + 127) & ~<size_t>63

@@ -15,6 +15,9 @@
  * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With
  * few channels vectors run along the summed dimension.
  *
+ * Results of images may be pooled: a strip of rows of the results of a block of filters, which stays in the cache, then
+ * the rows of windows that it has. Of the results themselves no more is kept.
+ *
  * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
  * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
  */
@@ -28,6 +31,7 @@
 #include "native/clones.h"
 #include "native/instruction_sets.h"
 #include "native/templates.h"
+#include "pooling/pool_tasks.h"
 
 enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 3, DOT_SIZES = 4, MOST_LANES = 16 };
 enum { Z, Y, X, AXES };
@@ -112,6 +116,17 @@ typedef struct {
                                            rows, and the results are copied from there */
 } phintys_pass;
 
+/* How the results of a block of filters are pooled. */
+typedef struct {
+    phintys_pooling what;               /* of planes of results; the outer dimension is that of filters */
+    phintys_pool_task task;
+    int first;                          /* whether pooled results are finished; else what is pooled is */
+    npy_intp plane;                     /* pooled results of a plane */
+    npy_intp windows;                   /* rows of windows that are computed at once */
+    npy_intp strip;                     /* results of each filter that this takes */
+    size_t at, room_at;                 /* where in a worker's room strips are, and what the task needs */
+} phintys_pooled;
+
 typedef struct {
     phintys_convolution what;
     phintys_axis axis[AXES];
@@ -139,6 +154,7 @@ typedef struct {
     double low, high;
     phintys_finish finish;              /* or NULL */
     void* finisher;
+    phintys_pooled* pooled;             /* or NULL */
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
     npy_intp at, until;                 /* the first line or place that is worked on, and the end of the lines */
 } phintys_work;
@@ -239,18 +255,24 @@ static inline npy_intp rows_in_room(const phintys_pass* pass) {
     return larger(1, smaller(pass->count[Y], ROOM_ELEMENTS / larger(1, pass->in[Y])));
 }
 
+/* Whether tiles write rows of results; else they write to room, with what lies between rows. */
+static int writes_rows(npy_intp lanes, npy_intp rows, npy_intp length, npy_intp in) {
+    const npy_intp flat = (rows - 1) * in + length;
+    const npy_intp vectors = rows * ((length + lanes - 1) / lanes), flat_vectors = (flat + lanes - 1) / lanes;
+    return length >= lanes && 8 * vectors <= 9 * flat_vectors;
+}
+
 /* Join dimensions without gaps, and choose how tiles write. */
 static void plan_writing(phintys_work* work, phintys_pass* pass) {
     const npy_intp lanes = work->what.set->lanes;
-    for (int number = Y; number >= Z; number--) {
+    for (int number = Y; number >= Z && work->pooled == NULL; number--) {
         const npy_intp length = pass->count[X];
         if (pass->out[X] != 1 || pass->in[number] != length || pass->out[number] != length) break;
         pass->count[X] *= pass->count[number];
         pass->count[number] = 1;
     }
-    const npy_intp length = pass->count[X], flat = (pass->count[Y] - 1) * pass->in[Y] + length;
-    const npy_intp vectors = pass->count[Y] * ((length + lanes - 1) / lanes), flat_vectors = (flat + lanes - 1) / lanes;
-    pass->by_rows = pass->out[X] == 1 && length >= lanes && 8 * vectors <= 9 * flat_vectors;
+    const npy_intp length = pass->count[X];
+    pass->by_rows = pass->out[X] == 1 && writes_rows(lanes, pass->count[Y], length, pass->in[Y]);
     if (!pass->by_rows && (rows_in_room(pass) - 1) * pass->in[Y] + length < lanes) work->direct = 0;
 }
 
@@ -377,8 +399,31 @@ static npy_intp sets_of_images(const phintys_work* work) {
 
 /* Bytes of a worker for them: the images, one plane of each, and the results of one block of filters. */
 static size_t room_side_by_side(const phintys_work* work) {
-    const npy_intp elements = (work->planes + 1) * work->plane + MOST_FILTERS * work->out_plane;
+    const npy_intp pooled = work->pooled == NULL ? 0 : work->pooled->plane;
+    const npy_intp elements = (work->planes + 1) * work->plane + MOST_FILTERS * work->out_plane + pooled;
     return whole_lines(elements * work->what.set->lanes * work->what.itemsize);
+}
+
+/* Bytes of a strip that is pooled: it is in the second cache, together with planes. */
+enum { STRIP_BYTES = 1 << 17 };
+
+/* Choose strips, and add what they need to the room of a worker. */
+static void plan_strips(phintys_work* work) {
+    phintys_pooled* pooled = work->pooled;
+    const phintys_convolution* what = &work->what;
+    const npy_intp rows = what->result[Y], length = what->result[X], *count = pooled->what.count;
+    const npy_intp window = pooled->what.window[0], step = pooled->what.step[0];
+    pooled->plane = count[0] * count[1];
+    pooled->windows = larger(count[0], 1);
+    pooled->strip = work->out_plane;
+    if (writes_rows(what->set->lanes, rows, length, work->axis[X].length)) {
+        const npy_intp at_once = STRIP_BYTES / (MOST_FILTERS * length * what->itemsize);
+        pooled->windows = smaller(pooled->windows, larger(1, (at_once - window) / step + 1));
+        pooled->strip = smaller(rows, (pooled->windows - 1) * step + window) * length;
+    }
+    pooled->at = work->room;
+    pooled->room_at = pooled->at + whole_lines(MOST_FILTERS * pooled->strip * what->itemsize);
+    work->room = pooled->room_at + whole_lines(pooled->what.room);
 }
 
 /* Bytes of the gradient by filters. */
@@ -443,6 +488,7 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     work->room = work->prepared;
     work->room += whole_lines(MOST_FILTERS * what->itemsize
                               * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
+    if (work->pooled != NULL) plan_strips(work);
     work->sets = sets_of_images(work);
     if (work->sets) work->room = larger(work->room, room_side_by_side(work));
     work->side_offsets = taken(&memory, &used, work->window * sizeof(npy_intp));

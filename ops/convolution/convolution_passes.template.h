@@ -167,28 +167,46 @@ static inline void TYPED(trim_taps)(TYPED(tiles)* tiles, const phintys_work* wor
     tiles->weights = weights + first * size;
 }
 
-/* The sums of one block of filters in one pass, for one image and group. */
-static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image, npy_intp group,
-                             npy_intp block, const T* planes, T* room) {
+/* Which rows of results are computed, of one image and group. */
+typedef struct {
+    const T* planes;                    /* as laid out: where their first row is, or would be */
+    npy_intp plane;                     /* elements from one to the next */
+    T* out;                             /* where the first row of results is or would be, of the first filter */
+    npy_intp out_plane;                 /* elements from filter to filter */
+    npy_intp first, last;               /* rows, in each depth */
+} TYPED(stretch);
+
+/* All rows of results of a block, where they belong. */
+static TYPED(stretch) TYPED(whole_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image,
+                                         npy_intp group, npy_intp block, const T* planes) {
+    const npy_intp filter = (image * work->what.groups + group) * work->outs + block * work->what.set->sizes[0].filters;
+    const TYPED(stretch) stretch = {planes, work->plane, (T*)work->out + filter * work->out_plane, work->out_plane,
+                                    0, pass->count[Y]};
+    return stretch;
+}
+
+/* The sums of one block of filters in one pass. */
+static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
+                             const TYPED(stretch)* stretch, T* room) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
     const npy_intp lanes = set->lanes;
-    T* out = (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + pass->start;
+    const T* planes = stretch->planes + pass->base;
+    T* out = stretch->out + pass->start;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
     tiles.sum.add = 0;
     tiles.sum.planes = work->planes;
-    tiles.sum.plane = work->plane;
+    tiles.sum.plane = stretch->plane;
     tiles.sum.taps = pass->taps;
     tiles.sum.offsets = pass->offsets;
     TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
     const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
         + first * work->planes * pass->taps;
     tiles.weights = weights;
-    planes += pass->base;
     if (pass->by_rows) {
-        tiles.out_filter = work->out_plane;
+        tiles.out_filter = stretch->out_plane;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
-            for (npy_intp y = 0; y < pass->count[Y]; y++) {
+            for (npy_intp y = stretch->first; y < stretch->last; y++) {
                 TYPED(trim_taps)(&tiles, work, pass, y, pass->offsets, weights);
                 TYPED(add_row)(&tiles, planes + z * pass->in[Z] + y * pass->in[Y],
                                out + z * pass->out[Z] + y * pass->out[Y], pass->count[X]);
@@ -198,8 +216,8 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
     }
     const npy_intp at_once = rows_in_room(pass);
     for (npy_intp z = 0; z < pass->count[Z]; z++)
-        for (npy_intp y = 0; y < pass->count[Y]; y += at_once) {
-            const npy_intp rows = smaller(at_once, pass->count[Y] - y);
+        for (npy_intp y = stretch->first; y < stretch->last; y += at_once) {
+            const npy_intp rows = smaller(at_once, stretch->last - y);
             const npy_intp length = (rows - 1) * pass->in[Y] + pass->count[X];
             const T* in = planes + z * pass->in[Z] + y * pass->in[Y];
             if (work->direct && length < lanes) {           /* the last rows: a vector must end where memory does */
@@ -209,7 +227,7 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
                 TYPED(flush)(&tiles);
                 for (npy_intp f = 0; f < left; f++)
                     TYPED(copy_results)(pass, rows, room + f * tiles.out_filter + back,
-                                        out + f * work->out_plane + z * pass->out[Z] + y * pass->out[Y]);
+                                        out + f * stretch->out_plane + z * pass->out[Z] + y * pass->out[Y]);
                 continue;
             }
             tiles.out_filter = (length + lanes - 1) / lanes * lanes;
@@ -217,7 +235,7 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
             TYPED(flush)(&tiles);
             for (npy_intp f = 0; f < left; f++)
                 TYPED(copy_results)(pass, rows, room + f * tiles.out_filter,
-                                    out + f * work->out_plane + z * pass->out[Z] + y * pass->out[Y]);
+                                    out + f * stretch->out_plane + z * pass->out[Z] + y * pass->out[Y]);
         }
 }
 
@@ -231,6 +249,125 @@ static void TYPED(finish_block)(const phintys_work* work, npy_intp image, npy_in
         work->finish(work->finisher, (char*)(out + f * work->out_plane), first + f, work->out_plane);
 }
 
+/* ---- pooled results ------------------------------------------------------------------------------------------------- */
+/* Rows of results of a block that are in a strip. */
+typedef struct {
+    T* strip;                           /* of all filters */
+    npy_intp base, have;                /* the row at its beginning, and the end of those that are computed */
+} TYPED(strip);
+
+/* Finish `length` results of each filter of a block, from `results` on. */
+static void TYPED(finish_rows)(const phintys_work* work, npy_intp filter, npy_intp filters, T* results,
+                               npy_intp plane, npy_intp length) {
+    for (npy_intp f = 0; f < filters; f++)
+        work->finish(work->finisher, (char*)(results + f * plane), filter + f, length);
+}
+
+/* Rows [start, stop) of windows of a block. Rows of results that the last call has computed too are kept, unless
+ * planes are only those that this call needs (`plane`: elements from one to the next). */
+static void TYPED(pool_windows)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block,
+                                const T* planes, npy_intp plane, char* room, TYPED(strip)* strip, npy_intp start,
+                                npy_intp stop) {
+    const phintys_pooled* pooled = work->pooled;
+    const phintys_pass* pass = work->pass;
+    const int most = work->what.set->sizes[0].filters;
+    const npy_intp filters = smaller(work->outs - block * most, most), filter = group * work->outs + block * most;
+    const npy_intp length = work->what.result[X], rows = work->what.result[Y];
+    const npy_intp low = phintys_covered(&pooled->what, 0, start).start;
+    const npy_intp high = pass->by_rows ? phintys_covered(&pooled->what, 0, stop - 1).stop : rows;
+    const npy_intp shape[] = {filters, rows, length};
+    const npy_intp strides[] = {pooled->strip * sizeof(T), length * sizeof(T), sizeof(T)};
+    phintys_pooling what = pooled->what;
+    if (strip->have > low) {
+        for (npy_intp f = 0; f < filters; f++) {
+            T* to = strip->strip + f * pooled->strip;
+            memmove(to, to + (low - strip->base) * length, (strip->have - low) * length * sizeof(T));
+        }
+    } else
+        strip->have = low;
+    strip->base = low;
+    if (strip->have < high) {
+        T* first = strip->strip + (strip->have - low) * length;
+        const TYPED(stretch) stretch = {planes, plane, strip->strip - low * length, pooled->strip, strip->have, high};
+        TYPED(sum_block)(work, pass, group, block, &stretch, (T*)(room + work->prepared));
+        if (work->finish != NULL && !pooled->first)
+            TYPED(finish_rows)(work, filter, filters, first, pooled->strip, (high - strip->have) * length);
+        strip->have = high;
+    }
+    what.shape = shape;
+    what.images[0].data = (char*)(strip->strip - low * length);
+    what.images[0].strides = strides;
+    T* out = (T*)work->out + (image * work->what.groups * work->outs + filter) * pooled->plane;
+    what.images[1].data = (char*)out;
+    for (npy_intp f = 0; f < filters; f++)
+        pooled->task(&what, f * what.count[0] + start, f * what.count[0] + stop, room + pooled->room_at);
+    if (work->finish != NULL && pooled->first)
+        TYPED(finish_rows)(work, filter, filters, out + start * what.count[1], pooled->plane,
+                           (stop - start) * what.count[1]);
+}
+
+/* Rows of windows whose planes are copied at once, as in sum_chunk; 0: they are used where they are. */
+static npy_intp TYPED(windows_in_chunk)(const phintys_work* work) {
+    const phintys_pooling* what = &work->pooled->what;
+    const npy_intp row = work->planes * work->what.result[X] * work->what.itemsize;
+    if (!work->direct || work->window != 1 || work->blocks < 2 || !work->pass->by_rows) return 0;
+    if (row * work->what.result[Y] < LARGE_PLANES) return 0;
+    return smaller(work->pooled->windows, larger(1, (CHUNK_BYTES / row - what->window[0]) / what->step[0] + 1));
+}
+
+/* Pooled results of blocks [first, last), as run_range. */
+static void TYPED(pool_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
+                              const T* planes, char* room) {
+    const phintys_pooled* pooled = work->pooled;
+    const npy_intp in_chunk = TYPED(windows_in_chunk)(work), windows = pooled->what.count[0], row = work->pass->in[Y];
+    TYPED(strip) strip = {(T*)(room + pooled->at), 0, 0};
+    if (pooled->plane == 0) return;
+    for (npy_intp block = first; block < last && !in_chunk; block++) {
+        strip.base = strip.have = 0;
+        for (npy_intp start = 0; start < windows; start += pooled->windows)
+            TYPED(pool_windows)(work, image, group, block, planes, work->plane, room, &strip, start,
+                                smaller(windows, start + pooled->windows));
+    }
+    for (npy_intp start = 0; in_chunk && start < windows; start += in_chunk) {
+        const npy_intp stop = smaller(windows, start + in_chunk);
+        const npy_intp low = phintys_covered(&pooled->what, 0, start).start;
+        const npy_intp rows = phintys_covered(&pooled->what, 0, stop - 1).stop - low;
+        const npy_intp plane = rows * row + work->what.set->lanes;
+        T* chunk = (T*)room;
+        for (npy_intp p = 0; p < work->planes; p++)
+            memcpy(chunk + p * plane, planes + p * work->plane + low * row, rows * row * sizeof(T));
+        for (npy_intp block = first; block < last; block++) {
+            strip.base = strip.have = 0;
+            TYPED(pool_windows)(work, image, group, block, chunk - low * row, plane, room, &strip, start, stop);
+        }
+    }
+}
+
+/* Pool results of one filter of a set of images, which are side by side. */
+static void TYPED(pool_side_by_side)(const phintys_pooling* what, npy_intp row, npy_intp lanes, const T* results,
+                                     T* to) {
+    for (npy_intp y = 0; y < what->count[0]; y++)
+        for (npy_intp x = 0; x < what->count[1]; x++, to += lanes) {
+            const phintys_pool_range down = phintys_covered(what, 0, y), across = phintys_covered(what, 1, x);
+            const T* first = results + (down.start * row + across.start) * lanes;
+            npy_intp size = what->window[0] * what->window[1];
+            memcpy(to, first, lanes * sizeof(T));
+            for (npy_intp k = down.start; k < down.stop; k++)
+                for (npy_intp l = across.start + (k == down.start); l < across.stop; l++) {
+                    const T* from = results + (k * row + l) * lanes;
+                    if (what->mode == PHINTYS_POOL_MAX)         /* NaN is the maximum of each window that has one */
+                        for (npy_intp n = 0; n < lanes; n++) to[n] = to[n] > from[n] || to[n] != to[n] ? to[n] : from[n];
+                    else
+                        for (npy_intp n = 0; n < lanes; n++) to[n] += from[n];
+                }
+            if (what->mode < PHINTYS_POOL_AVERAGE_WINDOW) continue;
+            if (what->mode == PHINTYS_POOL_AVERAGE_IMAGE)
+                size = (down.stop - down.start) * (across.stop - across.start);
+            for (npy_intp n = 0; n < lanes; n++) to[n] /= size;
+        }
+}
+
+/* ---- blocks and images ------------------------------------------------------------------------------------------------- */
 /* Places [start, start + count) of one block of filters of one element; the planes of these are in `chunk`. */
 static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* chunk,
                              npy_intp plane, npy_intp start, npy_intp count) {
@@ -252,9 +389,16 @@ static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp 
 static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                              const T* planes, T* chunk, T* room) {
     const npy_intp places = places_in_chunk(work), lanes = work->what.set->lanes, plane = places + lanes;
+    if (work->pooled != NULL) {
+        TYPED(pool_range)(work, image, group, first, last, planes, (char*)chunk);
+        return;
+    }
     for (npy_intp block = first; block < last && !places; block++) {
-        for (npy_intp pass = 0; pass < work->passes; pass++)
-            TYPED(sum_block)(work, &work->pass[pass], image, group, block, planes, room);
+        for (npy_intp number = 0; number < work->passes; number++) {
+            const phintys_pass* pass = &work->pass[number];
+            const TYPED(stretch) all = TYPED(whole_block)(work, pass, image, group, block, planes);
+            TYPED(sum_block)(work, pass, group, block, &all, room);
+        }
         TYPED(finish_block)(work, image, group, block);
     }
     for (npy_intp start = 0, count; places && start < work->plane; start += count) {
@@ -293,8 +437,10 @@ static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image
 static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp group, T* room) {
     const phintys_convolution_set* set = work->what.set;
     const phintys_pass* pass = work->pass;
+    const phintys_pooled* pooled = work->pooled;
     const npy_intp lanes = set->lanes, size = work->plane * lanes, places = work->out_plane;
-    T *rows = room + work->planes * size, *results = rows + size;
+    const npy_intp outs = pooled == NULL ? places : pooled->plane;
+    T *rows = room + work->planes * size, *results = rows + size, *pool = results + MOST_FILTERS * places * lanes;
     for (npy_intp p = 0; p < work->planes; p++)
         TYPED(lay_out_side_by_side)(work, image, group, p, rows, room + p * size);
     for (npy_intp block = 0; block < work->blocks; block++) {
@@ -316,13 +462,21 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
                     TYPED(add_vector)(&tiles, in + x * lanes, to);
             }
         TYPED(flush)(&tiles);
-        for (npy_intp f = 0; f < left && work->finish != NULL; f++)
-            work->finish(work->finisher, (char*)(results + f * places * lanes), group * work->outs + first + f,
-                         places * lanes);
-        for (npy_intp f = 0; f < left; f++)
-            set->transpose(results + f * places * lanes, lanes, places, lanes,
-                           (T*)work->out + ((image * work->what.groups + group) * work->outs + first + f) * places,
-                           work->what.groups * work->outs * places);
+        const npy_intp filter = group * work->outs + first;
+        if (work->finish != NULL && (pooled == NULL || !pooled->first))
+            TYPED(finish_rows)(work, filter, left, results, places * lanes, places * lanes);
+        for (npy_intp f = 0; f < left; f++) {
+            T* of_filter = results + f * places * lanes;
+            if (pooled != NULL) {
+                TYPED(pool_side_by_side)(&pooled->what, work->what.result[X], lanes, of_filter, pool);
+                of_filter = pool;
+                if (work->finish != NULL && pooled->first)
+                    TYPED(finish_rows)(work, filter + f, 1, pool, 0, outs * lanes);
+            }
+            set->transpose(of_filter, lanes, outs, lanes,
+                           (T*)work->out + (image * work->what.groups * work->outs + filter + f) * outs,
+                           work->what.groups * work->outs * outs);
+        }
     }
 }
 

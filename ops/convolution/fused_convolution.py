@@ -60,6 +60,10 @@ class FusedConvolution(Op):
         return types
 
     def make_kernel(self, node):
+        return self.convolution.kernel_for(node, node.outputs[0].type.dtype, self.following(node))
+
+    def following(self, node):
+        """What follows the convolution, as its kernel takes it."""
         types = self._types(node.outputs[0].type, node.inputs[2:])
         dtypes = [type_.dtype for type_ in types]
         steps = Steps(dtypes)
@@ -67,9 +71,8 @@ class FusedConvolution(Op):
         inputs = [(type_.dtype, type_.broadcastable) for type_ in types]
         dtype = node.outputs[0].type.dtype
         constants, rows, outputs = steps.finish(outputs)
-        following = inputs, self.place, constants, rows, outputs, *in_registers(inputs, self.place, constants, rows,
-                                                                                outputs, dtype)
-        return self.convolution.kernel_for(node, dtype, following)
+        return inputs, self.place, constants, rows, outputs, *in_registers(inputs, self.place, constants, rows, outputs,
+                                                                           dtype)
 
     def infer_shape(self, node, input_shapes):
         return self.convolution.infer_shape(node, input_shapes[:2])

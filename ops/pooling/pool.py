@@ -230,8 +230,11 @@ class PoolingOp(Op):
 
     def lengths(self, node, shape):
         """The lengths of the result for images of a shape."""
-        vectors = [numbers_of(vector, self.ndim) for vector in node.inputs[-3:]]
-        return shape_of_results(shape, vectors[0], self.ignore_border, vectors[1], vectors[2], self.ndim)
+        return self.pooled_lengths(shape, *[numbers_of(vector, self.ndim) for vector in node.inputs[-3:]])
+
+    def pooled_lengths(self, shape, ws, stride, pad):
+        """The same for windows whose numbers are given."""
+        return shape_of_results(shape, ws, self.ignore_border, stride, pad, self.ndim)
 
     def connection_pattern(self, node):
         return [[position < len(node.inputs) - 3] for position in range(len(node.inputs))]

@@ -17,33 +17,6 @@ from phintys.vm.thresholds cimport LONG_POOL, PIECE_POOL
 from phintys.ops.native.providers import usable_instructions
 
 cdef extern from "pooling/pool_loops.h" nogil:
-    enum:
-        PHINTYS_POOL_MAX, PHINTYS_POOL_SUM, PHINTYS_POOL_AVERAGE_WINDOW, PHINTYS_POOL_AVERAGE_IMAGE
-    ctypedef struct phintys_images:
-        char* data
-        const npy_intp* strides
-    ctypedef struct phintys_pooling:
-        int outer
-        int pooled
-        int mode
-        int typenum
-        int itemsize
-        const npy_intp* shape
-        npy_intp window[MAX_RANK]
-        npy_intp step[MAX_RANK]
-        npy_intp pad[MAX_RANK]
-        npy_intp count[MAX_RANK]
-        npy_intp rows
-        npy_intp width
-        size_t room
-        phintys_images images[4]
-    ctypedef void (*phintys_pool_task)(const phintys_pooling* p, npy_intp first, npy_intp last, char* room) noexcept
-    ctypedef struct phintys_pool_tasks:
-        phintys_pool_task forward
-        phintys_pool_task max_gradient
-        phintys_pool_task sum_gradient
-        phintys_pool_task max_selected
-        phintys_pool_task max_first
     const phintys_pool_tasks* phintys_pool_tasks_of(int typenum)
     size_t pool_room_size_double(const phintys_pooling* p, int copied)
 
@@ -55,6 +28,7 @@ cdef extern from "pooling/pool_tables.h" nogil:
     ctypedef struct phintys_pool_table_set:
         phintys_pool_table_task task
     const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int instructions)
+    phintys_pool_squares phintys_pool_squares_of(int typenum, int instructions)
     size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
                                    const phintys_pool_table_set* set, char* memory)
     size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers)
@@ -80,6 +54,22 @@ cdef void table_piece(void* argument, int worker, npy_intp start, npy_intp stop)
     work.table_task(work.pooling, &work.table, start, stop, work.room + worker * work.table_room)
 
 
+cdef const phintys_pool_tasks* pool_tasks(int typenum) noexcept nogil:
+    """The loops for a type of NumPy, or NULL."""
+    return phintys_pool_tasks_of(typenum)
+
+
+cdef phintys_pool_squares pool_squares(int typenum):
+    """What this processor, or the option ``cpu``, has for squares of a type, or NULL."""
+    return phintys_pool_squares_of(typenum, len(usable_instructions()))
+
+
+cdef int mode_number(str mode, bint ignore_border) except -1:
+    """What is computed of a window, as the loops name it."""
+    return {"max": PHINTYS_POOL_MAX, "sum": PHINTYS_POOL_SUM, "average_exc_pad": PHINTYS_POOL_AVERAGE_IMAGE,
+            "average_inc_pad": PHINTYS_POOL_AVERAGE_WINDOW if ignore_border else PHINTYS_POOL_AVERAGE_IMAGE}[mode]
+
+
 cdef inline npy_intp windows_over(npy_intp length, npy_intp window, npy_intp step, npy_intp pad,
                                   bint ignore_border) noexcept nogil:
     """The number of windows in one dimension."""
@@ -91,6 +81,21 @@ cdef inline npy_intp windows_over(npy_intp length, npy_intp window, npy_intp ste
     if step >= window:
         return (padded - 1) // step + 1
     return 1 if padded <= window else (padded - window + step - 1) // step + 1
+
+
+cdef void count_windows(phintys_pooling* p, bint ignore_border, int copied) noexcept nogil:
+    """Fill in what follows from the shape, windows, steps and paddings; ``copied``: how many inputs are copied."""
+    cdef npy_intp length
+    cdef int axis, last = p.pooled - 1
+    p.rows = 1
+    for axis in range(p.pooled):
+        length = p.shape[p.outer + axis]
+        p.count[axis] = windows_over(length, p.window[axis], p.step[axis], p.pad[axis], ignore_border)
+        if axis < last:
+            p.rows *= min(p.window[axis], max(length, p.count[axis]))
+    p.width = max(p.shape[p.outer + last] + p.pad[last], p.count[last]) + p.step[last] + 1
+    p.rows = max(p.rows, 1)
+    p.room = pool_room_size_double(p, copied)
 
 
 cdef inline void set_images(phintys_pooling* p, int position, Cell* cell) noexcept nogil:
@@ -117,6 +122,7 @@ cdef class PoolingKernel(Kernel):
         element of the image, and if the shapes of operands do not fit together.
     """
     cdef phintys_pool_task task
+    cdef phintys_pool_squares squares
     cdef int pooled, mode
     cdef int inputs             # how many operands come before the sizes
     cdef int unread             # how many of them are read for their shape only
@@ -128,11 +134,10 @@ cdef class PoolingKernel(Kernel):
         if tasks == NULL:
             raise TypeError(f"pooling takes real numbers, not {dtype}")
         self.describe(tasks)
+        self.squares = pool_squares(numpy.dtype(dtype).num)
         self.binding, self.examined = BOUND, (self.inputs, self.inputs + 1, self.inputs + 2)
         self.pooled, self.ignore_border = pooled, ignore_border
-        self.mode = {"max": PHINTYS_POOL_MAX, "sum": PHINTYS_POOL_SUM, "average_exc_pad": PHINTYS_POOL_AVERAGE_IMAGE,
-                     "average_inc_pad": PHINTYS_POOL_AVERAGE_WINDOW if ignore_border else PHINTYS_POOL_AVERAGE_IMAGE
-                     }[mode]
+        self.mode = mode_number(mode, ignore_border)
         if dtype == "bool" and self.mode != PHINTYS_POOL_MAX:
             self.mode = PHINTYS_POOL_MAX                        # a sum or an average is true if one element is
 
@@ -151,23 +156,14 @@ cdef class PoolingKernel(Kernel):
         """What shapes and the last three inputs say. The images are set by the kernels."""
         cdef Cell* x = operands[0]
         cdef Cell** sizes = operands + self.inputs
-        cdef npy_intp length
         cdef int axis
         p.outer, p.pooled, p.mode = x.ndim - self.pooled, self.pooled, self.mode
-        p.typenum, p.itemsize = x.typenum, x.itemsize
-        p.shape, p.rows = x.shape, 1
+        p.typenum, p.itemsize, p.shape, p.squares = x.typenum, x.itemsize, x.shape, self.squares
         for axis in range(self.pooled):
-            length = x.shape[p.outer + axis]
             p.window[axis] = integer_at(sizes[0], axis)
             p.step[axis] = integer_at(sizes[1], axis)
             p.pad[axis] = integer_at(sizes[2], axis)
-            p.count[axis] = windows_over(length, p.window[axis], p.step[axis], p.pad[axis], self.ignore_border)
-            if axis < self.pooled - 1:
-                p.rows *= min(p.window[axis], max(length, p.count[axis]))
-        axis = self.pooled - 1
-        p.width = max(x.shape[p.outer + axis] + p.pad[axis], p.count[axis]) + p.step[axis] + 1
-        p.rows = max(p.rows, 1)
-        p.room = pool_room_size_double(p, self.copied_inputs(operands))
+        count_windows(p, self.ignore_border, self.copied_inputs(operands))
 
     cdef inline int copied_inputs(self, Cell** operands) noexcept nogil:
         """For how many inputs there must be room for copies of rows: for all, if one has gaps or is converted."""

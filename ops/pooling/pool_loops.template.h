@@ -193,6 +193,12 @@ PHINTYS_INLINE void TYPED(pool_squares)(const phintys_pooling* p, npy_intp first
     while (first < last) {
         const npy_intp stop = phintys_least(rows, walk.row[0] + last - first);
         first += stop - walk.row[0];
+        if (p->squares != NULL && between % sizeof(T) == 0) {
+            p->squares(walk.images[0] + 2 * walk.row[0] * between, between / (npy_intp)sizeof(T), stop - walk.row[0],
+                       count, out, sums, (int)quarter);
+            out += (stop - walk.row[0]) * count;
+            walk.row[0] = stop;
+        }
         for (npy_intp row = walk.row[0]; row < stop; row++, out += count) {
             const char* upper = walk.images[0] + 2 * row * between;
             TYPED(join_squares)(out, (const T*)upper, (const T*)(upper + between), count, sums);

@@ -236,6 +236,17 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
+/* Sixteen numbers from `first` on by a step. */
+PHINTYS_FOR_AVX512 PHINTYS_INLINE __m512i phintys_numbers(int first, int step) {
+    const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm512_add_epi32(_mm512_set1_epi32(first), _mm512_mullo_epi32(numbers, _mm512_set1_epi32(step)));
+}
+
+/* Pairs 0, 2, 1, 3 in order. */
+PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), _MM_SHUFFLE(3, 1, 2, 0)));
+}
+
 PHINTYS_FOR_AVX512 PHINTYS_INLINE __m512 phintys_both_halves(__m256 first, __m256 second) {
     return _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(first)),
                                                _mm256_castps_pd(second), 1));
@@ -254,6 +265,11 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
 #define STORE_FIRST(TO, VALUE, COUNT) _mm512_mask_storeu_ps(TO, (__mmask16)((1u << (COUNT)) - 1), VALUE)
+#define LOAD_FIRST(FROM, COUNT) _mm512_maskz_loadu_ps((__mmask16)((1u << (COUNT)) - 1), FROM)
+#define LARGER(A, B) _mm512_mask_mov_ps(_mm512_max_ps(A, B), _mm512_cmp_ps_mask(A, A, _CMP_UNORD_Q), A)
+#define EVEN(A, B) _mm512_permutex2var_ps(A, phintys_numbers(0, 2), B)
+#define ODD(A, B) _mm512_permutex2var_ps(A, phintys_numbers(1, 2), B)
+#include "pool_squares.template.h"
 #define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
 #define PLACED_OR_ZERO(VALUES, INDEX) _mm512_permutex2var_ps(VALUES, INDEX, _mm512_setzero_ps())
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
@@ -265,6 +281,11 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define LOAD _mm512_loadu_pd
 #define STORE _mm512_storeu_pd
 #define STORE_FIRST(TO, VALUE, COUNT) _mm512_mask_storeu_pd(TO, (__mmask8)((1u << (COUNT)) - 1), VALUE)
+#define LOAD_FIRST(FROM, COUNT) _mm512_maskz_loadu_pd((__mmask8)((1u << (COUNT)) - 1), FROM)
+#define LARGER(A, B) _mm512_mask_mov_pd(_mm512_max_pd(A, B), _mm512_cmp_pd_mask(A, A, _CMP_UNORD_Q), A)
+#define EVEN(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), B)
+#define ODD(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), B)
+#include "pool_squares.template.h"
 #define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_setzero_ps()))
@@ -288,6 +309,13 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define STORE_FIRST(TO, VALUE, COUNT) \
     _mm256_maskstore_ps(TO, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(COUNT)), \
                                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)), VALUE)
+#define LOAD_FIRST(FROM, COUNT) \
+    _mm256_maskload_ps(FROM, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(COUNT)), \
+                                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)))
+#define LARGER(A, B) _mm256_blendv_ps(_mm256_max_ps(A, B), A, _mm256_cmp_ps(A, A, _CMP_UNORD_Q))
+#define EVEN(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0)))
+#define ODD(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1)))
+#include "pool_squares.template.h"
 #define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_ps(PLACED(VALUES, INDEX), _mm256_setzero_ps(), _mm256_castsi256_ps(INDEX))
@@ -299,6 +327,12 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define STORE _mm256_storeu_pd
 #define STORE_FIRST(TO, VALUE, COUNT) \
     _mm256_maskstore_pd(TO, _mm256_cmpgt_epi64(_mm256_set1_epi64x(COUNT), _mm256_setr_epi64x(0, 1, 2, 3)), VALUE)
+#define LOAD_FIRST(FROM, COUNT) \
+    _mm256_maskload_pd(FROM, _mm256_cmpgt_epi64(_mm256_set1_epi64x(COUNT), _mm256_setr_epi64x(0, 1, 2, 3)))
+#define LARGER(A, B) _mm256_blendv_pd(_mm256_max_pd(A, B), A, _mm256_cmp_pd(A, A, _CMP_UNORD_Q))
+#define EVEN(A, B) _mm256_permute4x64_pd(_mm256_unpacklo_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
+#define ODD(A, B) _mm256_permute4x64_pd(_mm256_unpackhi_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
+#include "pool_squares.template.h"
 #define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_pd(PLACED(VALUES, INDEX), _mm256_setzero_pd(), _mm256_castsi256_pd(INDEX))
@@ -321,6 +355,17 @@ static const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int 
          {PHINTYS_AVX512_BYTES, 16, 0, table_gradient_double_avx512}}};
     if (instructions && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE))
         return &sets[instructions - 1][typenum == NPY_DOUBLE];
+#endif
+    return NULL;
+}
+
+/* What there is for squares of a type number and an instruction set; NULL: nothing. */
+static phintys_pool_squares phintys_pool_squares_of(int typenum, int instructions) {
+#if defined(__GNUC__) && defined(__x86_64__)
+    static const phintys_pool_squares squares[2][2] = {{squares_float_avx2, squares_double_avx2},
+                                                       {squares_float_avx512, squares_double_avx512}};
+    if (instructions && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE))
+        return squares[instructions - 1][typenum == NPY_DOUBLE];
 #endif
     return NULL;
 }

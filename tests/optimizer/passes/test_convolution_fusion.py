@@ -4,6 +4,7 @@ from optimized_graphs import operations, optimized
 from program_listings import code, listing
 
 import phintys.tensor as T
+from phintys.tensor.signal.pool import pool_2d
 
 x, w, g = T.dtensor4("x"), T.dtensor4("w"), T.dtensor4("g")
 b = T.vector("b", dtype="float64")
@@ -21,6 +22,11 @@ CASES = {
     "an operand of the result's shape": ([T.tanh(y + x[:, :, 2:, 2:])], ["AbstractConv2d", "Subtensor", "Composite"]),
     "an operand that depends on the result": ([y / (y ** 2).sum().dimshuffle("x", "x", "x", "x")],
                                               ["AbstractConv2d", "DimShuffle", "FusedReduction", "true_div"]),
+    "pooling": ([pool_2d(y, (2, 2), True)], ["PooledConvolution"]),
+    "a function and pooling": ([pool_2d(T.tanh(y + bias), (2, 2), True)], ["DimShuffle", "PooledConvolution"]),
+    "pooling and a function": ([T.tanh(pool_2d(y, (2, 2), True) + bias)], ["DimShuffle", "PooledConvolution"]),
+    "functions on both sides": ([T.exp(pool_2d(T.tanh(y), (2, 2), True))], ["PooledConvolution", "exp"]),
+    "pooling of what is read by others too": ([pool_2d(y, (2, 2), True), y], ["AbstractConv2d", "Pool"]),
     "a gradient by images": ([2 * T.grad(None, x, known_grads={y: g})], ["AbstractConv2d_gradInputs", "mul"]),
 }
 
