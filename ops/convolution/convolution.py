@@ -381,7 +381,7 @@ class AbstractConv_gradInputs(GradientOp):
 
 
 # ---- Theano's names ------------------------------------------------------------------------------------------------
-class _Correlation:
+class Correlation:
     """What the ops ``CorrMM...`` and ``Corr3dMM...`` have instead of the parameters of ``AbstractConv``."""
 
     _rank = 2
@@ -398,7 +398,7 @@ class _Correlation:
         return {"half": ((-1, -1),) * self.convdim, "full": ((-2, -2),) * self.convdim}.get(pairs, pairs)
 
 
-class _CorrelationGradient(_Correlation):
+class _CorrelationGradient(Correlation):
     """Both gradients of a correlation: the lengths may be left out where the operands determine them."""
 
     def make_node(self, first, topgrad, shape=None, **options):
@@ -411,7 +411,7 @@ class _CorrelationGradient(_Correlation):
         return super().make_node(first, topgrad, shape, **options)
 
 
-class CorrMM(_Correlation, AbstractConv):
+class CorrMM(Correlation, AbstractConv):
     """The correlation of images with filters, which are read as they are: ``(images, filters)``.
 
     Parameters
@@ -482,7 +482,7 @@ class Corr3dMM(CorrMM):
     _rank = 3
 
     def __init__(self, border_mode="valid", subsample=None, filter_dilation=None, num_groups=1, openmp=None):
-        _Correlation.__init__(self, border_mode, subsample, filter_dilation, num_groups)
+        Correlation.__init__(self, border_mode, subsample, filter_dilation, num_groups)
 
 
 class Corr3dMM_gradWeights(CorrMM_gradWeights):

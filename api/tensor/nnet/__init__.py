@@ -16,13 +16,18 @@ from phintys.tensor.nnet.sigm import *  # noqa: F403
 _public_names.adopt(globals())
 
 # Modules, and names of functions and classes: where they are, and their names there.
-_MODULES = ("abstract_conv", "blocksparse", "conv", "conv3d2d", "corr", "corr3d", "ctc", "neighbours")
+_MODULES = ("Conv3D", "ConvGrad3D", "ConvTransp3D", "abstract_conv", "blocksparse", "conv", "conv3d2d", "corr",
+            "corr3d", "ctc", "neighbours")
 _ON_DEMAND = {
     "ConvOp": ("phintys.tensor.nnet.conv", "ConvOp"),
     "abstract_conv2d": ("phintys.tensor.nnet.abstract_conv", "conv2d"),
+    "causal_conv1d": ("phintys.tensor.nnet.abstract_conv", "causal_conv1d"),
     "conv2d": ("phintys.ops.convolution.functions", "conv2d_of_networks"),
     "conv2d_grad_wrt_inputs": ("phintys.tensor.nnet.abstract_conv", "conv2d_grad_wrt_inputs"),
     "conv2d_transpose": ("phintys.ops.convolution.functions", "conv2d_transpose"),
+    "conv3D": ("phintys.tensor.nnet.Conv3D", "conv3D"),
+    "convGrad3D": ("phintys.tensor.nnet.ConvGrad3D", "convGrad3D"),
+    "convTransp3D": ("phintys.tensor.nnet.ConvTransp3D", "convTransp3D"),
     "conv3d": ("phintys.tensor.nnet.abstract_conv", "conv3d"),
     "separable_conv2d": ("phintys.tensor.nnet.abstract_conv", "separable_conv2d"),
 }

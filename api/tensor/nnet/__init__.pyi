@@ -16,6 +16,9 @@ from phintys.ops.nnet.softmax import LogSoftmax as LogSoftmax
 from phintys.ops.nnet.softmax import Softmax as Softmax
 from phintys.ops.nnet.softmax import SoftmaxGrad as SoftmaxGrad
 from phintys.ops.nnet.softmax import SoftmaxWithBias as SoftmaxWithBias
+from phintys.tensor.nnet import Conv3D as Conv3D
+from phintys.tensor.nnet import ConvGrad3D as ConvGrad3D
+from phintys.tensor.nnet import ConvTransp3D as ConvTransp3D
 from phintys.tensor.nnet import abstract_conv as abstract_conv
 from phintys.tensor.nnet import blocksparse as blocksparse
 from phintys.tensor.nnet import bn as bn
@@ -35,7 +38,10 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 
 __all__ = [
+    "Conv3D",
+    "ConvGrad3D",
     "ConvOp",
+    "ConvTransp3D",
     "CrossentropyCategorical1Hot",
     "CrossentropyCategorical1HotGrad",
     "CrossentropySoftmax1HotWithBiasDx",
@@ -59,13 +65,17 @@ __all__ = [
     "blocksparse",
     "bn",
     "categorical_crossentropy",
+    "causal_conv1d",
     "confusion_matrix",
     "conv",
     "conv2d",
     "conv2d_grad_wrt_inputs",
     "conv2d_transpose",
+    "conv3D",
     "conv3d",
     "conv3d2d",
+    "convGrad3D",
+    "convTransp3D",
     "corr",
     "corr3d",
     "crossentropy_categorical_1hot",
@@ -127,6 +137,9 @@ def batch_normalization_train(inputs: _Any, gamma: _Any, beta: _Any, axes: _Any 
                               running_mean: _Any = None, running_var: _Any = None) -> _Any: ...
 def binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
 def categorical_crossentropy(coding_dist: _Any, true_dist: _Any) -> TensorVariable: ...
+def causal_conv1d(input: _TensorLike, filters: _Any, filter_shape: _Any, input_shape: _Any = None,
+                  subsample: int | Variable = 1, filter_flip: bool = True, filter_dilation: int | Variable = 1,
+                  num_groups: int | Variable = 1, unshared: bool = False) -> TensorVariable: ...
 def confusion_matrix(actual: _Any, pred: _Any) -> list[TensorVariable]: ...
 def conv2d(input: _TensorLike, filters: _Any, input_shape: _Any = None, filter_shape: _Any = None,
            border_mode: str = 'valid', subsample: _Any = (1, 1), filter_flip: bool = True,
@@ -140,9 +153,12 @@ def conv2d_transpose(input: _TensorLike, filters: _Any, output_shape: _Any, filt
                      border_mode: str = 'valid', input_dilation: _Any = (1, 1), filter_flip: bool = True,
                      filter_dilation: _Any = (1, 1), num_groups: int | Variable = 1, unshared: bool = False
                      ) -> TensorVariable: ...
+def conv3D(V: _Any, W: _Any, b: _TensorLike, d: _Any) -> TensorVariable: ...
 def conv3d(input: _TensorLike, filters: _Any, input_shape: _Any = None, filter_shape: _Any = None,
            border_mode: str = 'valid', subsample: _Any = (1, 1, 1), filter_flip: bool = True,
            filter_dilation: _Any = (1, 1, 1), num_groups: int | Variable = 1) -> TensorVariable: ...
+def convGrad3D(V: _Any, d: _Any, WShape: _Any, dCdH: _Any) -> TensorVariable: ...
+def convTransp3D(W: _Any, b: _TensorLike, d: _Any, H: _Any, RShape: _Any = None) -> TensorVariable: ...
 crossentropy_categorical_1hot: CrossentropyCategorical1Hot
 crossentropy_categorical_1hot_grad: CrossentropyCategorical1HotGrad
 def crossentropy_softmax_1hot(x: _TensorLike, y_idx: _Any) -> list[TensorVariable]: ...

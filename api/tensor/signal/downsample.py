@@ -9,11 +9,12 @@ from phintys.tensor.signal.pool import (
     PoolGrad,
     max_pool_2d_same_size,
 )
+from phintys.tensor.signal.pool import MaxPoolGrad as DownsampleFactorMaxGrad
 from phintys.tensor.signal.pool import Pool as DownsampleFactorMax
 from phintys.tensor.signal.pool import pool_2d as max_pool_2d
 
-__all__ = ["AveragePoolGrad", "DownsampleFactorMax", "DownsampleFactorMaxGradGrad", "MaxPoolGrad", "PoolGrad",
-           "max_pool_2d", "max_pool_2d_same_size"]
+__all__ = ["AveragePoolGrad", "DownsampleFactorMax", "DownsampleFactorMaxGrad", "DownsampleFactorMaxGradGrad",
+           "MaxPoolGrad", "PoolGrad", "max_pool_2d", "max_pool_2d_same_size"]
 __getattr__ = lookup(__name__)
 
 _warnings.warn("downsample module has been moved to the tensor.signal.pool module.", stacklevel=2)

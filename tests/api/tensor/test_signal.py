@@ -20,6 +20,7 @@ def test_the_old_name_of_the_module_warns():
     with pytest.warns(UserWarning, match="moved to the tensor.signal.pool module"):
         downsample = importlib.import_module("phintys.tensor.signal.downsample")
     assert downsample.max_pool_2d is pool.pool_2d and downsample.DownsampleFactorMax is pool.Pool
+    assert downsample.DownsampleFactorMaxGrad is pool.MaxPoolGrad
 
 
 def test_unknown_names():

@@ -129,3 +129,38 @@ def test_diagonal_subtensors_have_gradients():
     T.verify_grad(lambda x: conv3d2d.diagonal_subtensor(x, 1, 2) ** 2, [x], rng=np.random.RandomState(1))
     with pytest.raises(NotImplementedError, match="there is no whole diagonal"):
         conv3d2d.get_diagonal_subtensor_view(x, 0, 1)
+
+
+def test_volumes_by_channel_last():
+    """``conv3D`` of Theano before 1.0 and its gradients, by its definition."""
+    random = np.random.RandomState(5)
+    v, w, b = random.normal(size=(2, 5, 6, 7, 3)), random.normal(size=(4, 2, 3, 2, 3)), random.normal(size=4)
+    V, W, B, H = T.dtensor5(), T.dtensor5(), T.dvector(), T.dtensor5()
+    steps = (1, 2, 3)
+    y = T.nnet.conv3D(V, W, B, steps)
+    expected = np.zeros((2, 4, 2, 2, 4)) + b
+    for i, j, k in np.ndindex(2, 3, 2):
+        seen = v[:, i:i + 4, j:j + 3:2, k:k + 4:3]
+        expected += np.einsum("nxyzc,fc->nxyzf", seen, w[:, i, j, k])
+    f = phintys.function([V, W, B, H], [y, *T.grad(None, [V, W], known_grads={y: H}, disconnected_inputs="ignore"),
+                                        T.nnet.ConvTransp3D.convTransp3D(W, T.zeros(3), steps, H, (5, 6, 7)),
+                                        T.nnet.ConvTransp3D.convTransp3D(W, T.zeros(3), steps, H),
+                                        T.nnet.ConvGrad3D.convGrad3D(V, steps, w.shape, H)])
+    h = random.normal(size=expected.shape)
+    got, by_volumes, by_filters, transposed, least, gradient = f(v, w, b, h)
+    np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(transposed, by_volumes, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(gradient, by_filters, rtol=1e-11, atol=1e-11)
+    assert least.shape == (2, 5, 5, 5, 3)
+    np.testing.assert_allclose(least, transposed[:, :5, :5, :5], rtol=1e-11, atol=1e-11)
+    with pytest.raises(TypeError, match="conv3D: W must have 5 dimensions"):
+        T.nnet.Conv3D.conv3D(V, B, B, steps)
+    with pytest.raises(ValueError, match="conv3D: the steps d must be three constants"):
+        T.nnet.conv3D(V, W, B, T.lvector())
+
+
+def test_old_names():
+    import phintys.sandbox.conv
+    assert phintys.sandbox.conv.conv2d is conv.conv2d
+    assert issubclass(T.nnet.corr.CorrMM_gradInputs, T.nnet.corr.BaseCorrMM)
+    assert issubclass(T.nnet.corr3d.Corr3dMM, T.nnet.corr3d.BaseCorr3dMM)
