@@ -13,7 +13,7 @@
  * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
  * The gradient by filters sums over places instead. With many channels it is the same sum again, if planes are laid out
  * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With
- * few channels vectors run along the summed dimension.
+ * few channels vectors run along the summed dimension, or, where rows of results are short, over images.
  *
  * Results of images may be pooled: a strip of rows of the results of a block of filters, which stays in the cache, then
  * the rows of windows that it has. Of the results themselves no more is kept.
@@ -139,7 +139,9 @@ typedef struct {
     npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
     npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
-    npy_intp parts;                     /* of images or lines, whose sums (`sums`) are added in the end */
+    npy_intp beside;                    /* images that stand side by side: as many as a vector has elements, or 1 */
+    npy_intp units;                     /* images, or sets of them that stand side by side */
+    npy_intp parts;                     /* of units or lines, whose sums (`sums`) are added in the end */
     int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
@@ -334,6 +336,8 @@ static npy_intp multiplications_of(const phintys_convolution* what) {
     return count;
 }
 
+enum { MOST_SIDE_BY_SIDE = 1 << 22 };   /* bytes of images that are laid out side by side */
+
 static void plan_lines(phintys_work* work) {
     const npy_intp* count = work->what.result;
     const npy_intp lanes = work->what.set->lanes, length = work->axis[X].length;
@@ -341,16 +345,27 @@ static void plan_lines(phintys_work* work) {
     const npy_intp flat = ((count[Y] - 1) * length + count[X] + lanes - 1) / lanes;
     work->lines = by_rows <= flat ? count[Z] * count[Y] : count[Z];
     work->top_line = lanes * (by_rows <= flat ? (count[X] + lanes - 1) / lanes : flat);
+    work->beside = 1;
+    work->units = work->what.images;
+    const npy_intp places = count[Z] * count[Y] * count[X], sets = (work->units + lanes - 1) / lanes;
+    if (work->units >= lanes && work->planes * work->plane * lanes * work->what.itemsize <= MOST_SIDE_BY_SIDE
+            && 6 * sets * lanes * places <= 5 * work->units * work->lines * work->top_line) {
+        work->beside = lanes;
+        work->units = sets;
+        work->lines = count[Z] * count[Y];
+        work->top_line = count[X] * lanes;
+    }
+    work->prepared = whole_lines((work->planes * work->plane * work->beside + MOST_LANES) * work->what.itemsize);
     const npy_intp of_line = work->top_line * (work->what.filters + work->planes) * work->what.itemsize;
     work->lines_at_once = larger(1, smaller(work->lines, WORKING_SET / larger(1, of_line)));
     work->images_at_once = 1;
     if (work->lines_at_once == work->lines) {
         const npy_intp parts = smaller(LEAST_PARTS, 1 + multiplications_of(&work->what) / OF_PART);
-        const npy_intp least = (work->what.images + parts - 1) / parts;
+        const npy_intp least = (work->units + parts - 1) / parts;
         work->images_at_once = larger(1, smaller(least, WORKING_SET / larger(1, of_line * work->lines)));
     }
     work->by_images = work->what.images > 1;
-    work->parts = smaller(MOST_PARTS, (work->what.images + work->images_at_once - 1) / work->images_at_once);
+    work->parts = smaller(MOST_PARTS, (work->units + work->images_at_once - 1) / work->images_at_once);
     if (!work->by_images) work->parts = larger(1, smaller(LEAST_PARTS, work->lines / LEAST_PARTS));
 }
 
@@ -383,8 +398,6 @@ static void furnish_places(phintys_work* work, char** memory, size_t* used, int 
         work->place[place] = ((z * work->axis[Y].length + y) * work->axis[X].length + x) * work->channels;
     }
 }
-
-enum { MOST_SIDE_BY_SIDE = 1 << 22 };   /* bytes of images that are laid out side by side */
 
 /* How many sets of images are computed side by side: where vectors of neighbouring results waste a sixth or more. */
 static npy_intp sets_of_images(const phintys_work* work) {
@@ -438,7 +451,7 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     const phintys_convolution* what = &work->what;
     const int forward = what->role != BY_IMAGES;
     size_t used = 0;
-    work->direct = 1;
+    work->direct = work->beside = 1;
     work->plane = work->source_plane = work->out_plane = work->window = work->passes = 1;
     for (int a = Z; a < AXES; a++) {
         phintys_axis* axis = &work->axis[a];
@@ -474,12 +487,13 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
         work->room = work->images_at_once * work->prepared;
         work->room += whole_lines(work->images_at_once * what->filters * work->lines * work->top_line * what->itemsize);
+        if (work->beside > 1) work->room += whole_lines(work->beside * work->plane * what->itemsize);
         work->rooms = taken(&memory, &used, work->room * (work->by_images ? workers : 1));
         work->sums = taken(&memory, &used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
         if (memory == NULL) return used;
         const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
         for (npy_intp k = 0; k < work->lines; k++)
-            work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length;
+            work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length * work->beside;
         return used;
     }
     work->pass = taken(&memory, &used, work->passes * sizeof(phintys_pass));

@@ -55,6 +55,29 @@ static void TYPED(lay_out)(const phintys_work* work, npy_intp image, npy_intp gr
     if (last == work->planes) memset(planes + last * work->plane, 0, MOST_LANES * sizeof(T));
 }
 
+/* The same elements of `images` arrays side by side; what is left of a vector is zeros. */
+static void TYPED(put_side_by_side)(const phintys_work* work, const T* from, npy_intp between, npy_intp images,
+                                    npy_intp elements, T* to) {
+    const npy_intp lanes = work->what.set->lanes;
+    if (images < lanes) memset(to, 0, elements * lanes * sizeof(T));
+    work->what.set->transpose(from, between, images, elements, to, lanes);
+}
+
+/* Lay out a plane of a set of images, or of those that are left: the same element of all images stands side by side. */
+static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
+                                        T* rows, T* to) {
+    const npy_intp images = smaller(work->what.set->lanes, work->what.images - image);
+    const npy_intp between = work->what.groups * work->planes * work->source_plane;
+    const T* source = TYPED(source_of)(work, image, group) + plane * work->source_plane;
+    if (work->direct) {
+        TYPED(put_side_by_side)(work, source, between, images, work->plane, to);
+        return;
+    }
+    for (npy_intp n = 0; n < images; n++)
+        TYPED(lay_out_plane)(work, source + n * between, rows + n * work->plane);
+    TYPED(put_side_by_side)(work, rows, work->plane, images, work->plane, to);
+}
+
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
 /* Pack block `block` of a group for each pass: for each plane and tap the elements of all its filters. */
 static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block) {
@@ -419,19 +442,6 @@ static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_i
     return (const T*)room;
 }
 
-/* Lay out a plane of a set of images: the same element of all images stands side by side. */
-static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
-                                        T* rows, T* to) {
-    const npy_intp lanes = work->what.set->lanes, between = work->what.groups * work->planes * work->source_plane;
-    const T* source = TYPED(source_of)(work, image, group) + plane * work->source_plane;
-    if (work->direct) {
-        work->what.set->transpose(source, between, lanes, work->plane, to, lanes);
-        return;
-    }
-    for (npy_intp n = 0; n < lanes; n++)
-        TYPED(lay_out_plane)(work, source + n * between, rows + n * work->plane);
-    work->what.set->transpose(rows, work->plane, lanes, work->plane, to, lanes);
-}
 
 /* One set of images, side by side. */
 static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp group, T* room) {
@@ -621,6 +631,24 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
     }
 }
 
+/* The planes and the gradient of the units of images that workers share, which stand side by side. */
+static void TYPED(lay_out_units)(const phintys_work* work) {
+    const npy_intp filters = work->what.filters, groups = work->what.groups, lanes = work->beside;
+    const npy_intp places = work->lines * work->top_line / lanes, of_filter = work->lines * work->top_line;
+    T* rows = (T*)(work->rooms + work->room - whole_lines(lanes * work->plane * sizeof(T)));
+    for (npy_intp unit = 0; unit < work->images; unit++) {
+        const npy_intp image = (work->image + unit) * lanes, images = smaller(lanes, work->what.images - image);
+        T* planes = (T*)(work->rooms + unit * work->prepared);
+        T* tops = TYPED(top_room)(work) + unit * filters * of_filter;
+        const T* top = (const T*)work->top + (image * groups + work->group) * filters * places;
+        for (npy_intp p = 0; p < work->planes; p++)
+            TYPED(lay_out_side_by_side)(work, image, work->group, p, rows, planes + p * work->plane * lanes);
+        for (npy_intp f = 0; f < filters; f++)
+            TYPED(put_side_by_side)(work, top + f * places, groups * filters * places, images, places,
+                                    tops + f * of_filter);
+    }
+}
+
 /* Add the products of one stretch of filters and taps to the gradient. */
 static void TYPED(add_dots)(const phintys_work* work, const phintys_places* places, int size, npy_intp filter) {
     const phintys_convolution* what = &work->what;
@@ -634,7 +662,7 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
         const int count = (int)smaller(taps, all - t);
         for (int k = 0; k < taps; k++) {
             if (k < count) {
-                offsets[k] = plane * work->plane + work->offsets[tap];
+                offsets[k] = (plane * work->plane + work->offsets[tap]) * work->beside;
                 places_in_filter[k] = plane * work->window + work->numbers[tap];
                 if (++tap == work->window) tap = 0, plane++;
             }
@@ -679,17 +707,21 @@ static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int w
     return part;
 }
 
-/* Parts [start, stop) of the images, in the present group. */
+/* Parts [start, stop) of the units of images, in the present group. */
 static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         phintys_work part = TYPED(part)(work, number, worker);
-        const npy_intp last = (number + 1) * work->what.images / work->parts;
-        part.image = number * work->what.images / work->parts;
+        const npy_intp last = (number + 1) * work->units / work->parts;
+        part.image = number * work->units / work->parts;
         for (; part.image < last; part.image += part.images) {
             part.images = smaller(work->images_at_once, last - part.image);
-            TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
-            TYPED(run_tops)(&part, worker, 0, part.images * work->what.filters);
+            if (work->beside > 1) {
+                TYPED(lay_out_units)(&part);
+            } else {
+                TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
+                TYPED(run_tops)(&part, worker, 0, part.images * work->what.filters);
+            }
             part.until = work->lines;
             for (part.at = 0; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
         }

@@ -6,8 +6,10 @@ from convolutions import case, unshared
 import phintys
 import phintys.tensor as T
 from phintys.gradient import jacobian
+from phintys.graph.config import change_flags
 from phintys.ops.convolution.convolution import FAMILIES, AbstractConv2d, AbstractConv3d, CorrMM
 from phintys.ops.loops.loop import Scan
+from phintys.tensor.nnet.abstract_conv import conv2d_grad_wrt_inputs, conv2d_grad_wrt_weights
 
 DERIVED = [case((2, 2, 5, 4), (3, 2, 3, 2)), case((2, 2, 5, 6), (3, 2, 3, 2), border_mode="half", subsample=(2, 1)),
            case((2, 2, 5, 6), (2, 2, 2, 3), border_mode=((1, 0), 2), filter_dilation=(1, 2), filter_flip=False),
@@ -158,3 +160,30 @@ def test_filters_of_one_element_and_large_planes(length, workers):
     np.testing.assert_allclose(followed, np.tanh(expected + bias[:, None, None]), atol=1e-3)
     np.testing.assert_allclose(gradient, 2 * np.einsum("nfhw,fc->nchw", expected, filters[:, :, 0, 0]), rtol=1e-4,
                                atol=2e-2)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
+    """Images stand side by side where rows of results are short: as one batch, and image by image."""
+    x, g = T.tensor4(dtype=dtype), T.tensor4(dtype=dtype)
+    w = T.tensor4(dtype=dtype)
+    random = np.random.default_rng(0)
+    with change_flags(cpu=cpu, workers=2):
+        for images, filters, parameters in [
+                ((33, 3, 8, 8), (10, 3, 5, 5), {}), ((16, 1, 6, 7), (4, 1, 3, 2), {"border_mode": "half"}),
+                ((20, 4, 9, 9), (6, 2, 3, 3), {"num_groups": 2, "subsample": (2, 2), "filter_flip": False}),
+                ((40, 2, 9, 10), (5, 2, 3, 3), {"filter_dilation": (2, 3), "border_mode": (2, 1)}),
+                ((17, 1, 5, 5), (3, 1, 5, 5), {"border_mode": "full"}), ((18, 2, 4, 5), (9, 2, 1, 1), {})]:
+            by_filters = conv2d_grad_wrt_weights(x, g, (None, None, *filters[2:]), **parameters)
+            by_images = conv2d_grad_wrt_inputs(g, w, (None, None, *images[2:]), **parameters)
+            f = phintys.function([x, g, w], [by_filters, by_images])
+            values, weights = random.normal(size=images).astype(dtype), random.normal(size=filters).astype(dtype)
+            shape = T.nnet.conv2d(x, w, **parameters).eval({x: values, w: weights}).shape
+            gradient = random.normal(size=shape).astype(dtype)
+            got = f(values, gradient, weights)
+            single = [f(values[n:n + 1], gradient[n:n + 1], weights) for n in range(len(values))]
+            tolerance = 1e-3 if dtype == "float32" else 1e-10
+            np.testing.assert_allclose(got[0], sum([one for one, _ in single]), rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(got[1], np.concatenate([one for _, one in single]), rtol=tolerance,
+                                       atol=tolerance)
