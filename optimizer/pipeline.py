@@ -30,6 +30,7 @@ from phintys.optimizer.rewrites import (
     approximations,
     batch_normalization,
     blas_rewrites,
+    congruences,
     ctc,
     distinct,
     fills,
@@ -52,7 +53,8 @@ CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table 
     ("neutral", neutral), ("switches", switches), ("views", views), ("fills", fills),
     ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
     ("ifelse", lazy_branches))]
-STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("linear_algebra", systems.REWRITES, ("stabilize",))]
+STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("linear_algebra", systems.REWRITES, ("stabilize",)),
+             Family("linear_algebra", congruences.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra", systems.HINTS, ("specialize",))]

@@ -1,38 +1,10 @@
 """Cholesky factors of positive definite matrices."""
-import numpy
-
 from phintys.graph.apply import Apply
-from phintys.ops.elementwise.scalar import isnan, switch
 from phintys.ops.factorizations.cholesky_kernel import CholeskyKernel
+from phintys.ops.factorizations.factor_gradient import gradient_by_factor, halved
 from phintys.ops.factorizations.solve import solve_triangular
 from phintys.ops.factorizations.stacks import MatrixOp, adjoint, matrices, order_of, product, result
 from phintys.ops.linalg.triangle import tril, triu
-from phintys.ops.reduction.careduce import Any
-from phintys.ops.shape.dimshuffle import dimshuffle
-
-
-def halved(x):
-    """The lower triangle of each matrix with half of its diagonal."""
-    return (tril(x) + tril(x, -1)) * numpy.asarray(0.5, "float32")
-
-
-def gradient_by_factor(factor, gradient, lower, may_be_nan=False):
-    """The gradient with respect to a matrix, given that with respect to its Cholesky factor: a function of the factor;
-    see Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527. It is in the triangle that is read.
-    """
-    valid = None
-    if may_be_nan:                                   # no NaN reaches the solutions, which would refuse it
-        valid = ~Any((factor.type.ndim - 2, factor.type.ndim - 1))(isnan(factor))
-        valid = dimshuffle(valid, *range(valid.type.ndim), "x", "x")
-        factor, gradient = switch(valid, factor, 1), switch(valid, gradient, 1)
-    if not lower:
-        factor, gradient = adjoint(factor), adjoint(gradient)
-    inner = halved(product(adjoint(factor), gradient))
-    whole = solve_triangular(factor, inner, trans=2, lower=True)
-    whole = solve_triangular(factor, adjoint(whole), trans=2, lower=True)
-    both = halved(whole + adjoint(whole))
-    both = both if lower else adjoint(both)
-    return both if valid is None else switch(valid, both, numpy.nan)
 
 
 class Cholesky(MatrixOp):

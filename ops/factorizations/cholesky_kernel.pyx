@@ -1,4 +1,4 @@
-"""The Cholesky factor of each matrix of a stack: ``(x, factor)``.
+"""The Cholesky factor of each matrix of a stack, its inverse by the factor, and Hermitian matrices by one triangle.
 
 LAPACK sees a matrix in C order as its transpose, so the lower factor here is the upper factor there, also for complex
 matrices: ``x.T = U^H U`` means ``x = U^T conj(U)``, and the memory of U, read by rows, is ``U^T``.
@@ -63,3 +63,114 @@ cdef class CholeskyKernel(StackKernel):
         if reason == NOT_FINITE:
             raise ValueError("cholesky: array must not contain infs or NaNs")
         raise_linalg_error(f"{reason}-th leading minor of the array is not positive definite")
+
+
+cdef enum:
+    TILE = 32                          # rows and columns that are mirrored together, so that both are in the cache
+
+ctypedef fused number:
+    float
+    double
+
+
+cdef inline void mirror_tile(number* data, npy_intp order, int parts, npy_intp high, npy_intp wide) noexcept nogil:
+    cdef npy_intp row, column
+    cdef number* source
+    cdef number* target
+    for row in range(high, min(high + TILE, order)):
+        for column in range(wide, min(wide + TILE, row)):
+            source, target = data + parts * (row * order + column), data + parts * (column * order + row)
+            target[0] = source[0]
+            if parts == 2:
+                target[1] = -source[1]
+
+
+cdef void mirror_tiles(number* data, npy_intp order, int parts) noexcept nogil:
+    """Set the upper triangle to the conjugate of the lower one; numbers have one part, or two if they are complex."""
+    cdef npy_intp high = 0, wide
+    while high < order:
+        wide = 0
+        while wide <= high:
+            mirror_tile(data, order, parts, high, wide)
+            wide += TILE
+        high += TILE
+    if parts == 2:
+        for high in range(order):
+            data[2 * high * (order + 1) + 1] = 0
+
+
+cdef void mirror(char* data, npy_intp order, int precision, bint is_complex) noexcept nogil:
+    if precision == 8:
+        mirror_tiles(<double*>data, order, 1 + is_complex)
+    else:
+        mirror_tiles(<float*>data, order, 1 + is_complex)
+
+
+cdef class MirrorKernel(StackKernel):
+    """The Hermitian matrix with the given lower triangle, and a real diagonal: ``(x, out)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    """
+
+    def __init__(self, str dtype, int lead):
+        self.describe(dtype, lead, (2, 2), 1)
+        self.may_fail = False
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        if order != items[0].columns:
+            with gil:
+                raise_not_square("mirrored", order, items[0].columns)
+        items[1].rows = items[1].columns = order
+        cost[0] = <double>order * order
+        return 0
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef npy_intp order = items[0].rows
+        copy_item(&items[0], items[1].data, order * self.itemsize, self.itemsize, self.itemsize)
+        mirror(items[1].data, order, self.precision, self.is_complex)
+        return 0
+
+
+cdef class CholeskyInverseKernel(StackKernel):
+    """The inverse of a matrix from its lower factor: ``(factor, inverse)``; the inverse may overwrite the factor.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    nan : bool
+        Whether the inverse is NaN where there is none, instead of an error.
+    """
+    cdef Potrf potri
+
+    def __init__(self, str dtype, int lead, bint nan):
+        self.describe(dtype, lead, (2, 2), 1)
+        self.potri = <Potrf>library_function("potri", self.typenum)
+        self.fails_with_nan = nan
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        if order != items[0].columns:
+            with gil:
+                raise_not_square("cho_solve", order, items[0].columns)
+        items[1].rows = items[1].columns = order
+        cost[0] = <double>order * order * order * 2 / 3
+        return 0
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef char* inverse = items[1].data
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0
+        copy_item(&items[0], inverse, order * self.itemsize, self.itemsize, self.itemsize)
+        if order:
+            self.potri(b"U", &order, inverse, &leading, &info)
+            mirror(inverse, order, self.precision, self.is_complex)
+        return info
+
+    cdef int refuse(self, int reason) except -1:
+        raise_linalg_error(f"cho_solve: singular matrix: resolution failed at diagonal {reason - 1}")

@@ -63,12 +63,13 @@ def broadcast_lead(node, input_shapes, of, by):
     return [input_shapes[by][axis] if flags[axis] else input_shapes[of][axis] for axis in range(lead)]
 
 
-def gradient_by_matrix(A, b, solution, by_b):
-    """The gradient with respect to the matrix, given that with respect to the right-hand side."""
+def gradient_by_matrix(A, b, left, right):
+    """The gradient with respect to the matrix: minus the outer product of two solutions, that of the system and the
+    gradient with respect to the right-hand side. `factor_gradient` knows the form of this formula."""
     if b.type.ndim == 1:
-        whole = -columns(by_b) * conjugated(rows(solution))
+        whole = -columns(left) * conjugated(rows(right))
     else:
-        whole = -product(by_b, adjoint(solution))
+        whole = -product(left, adjoint(right))
     return as_operand(whole, A)
 
 
@@ -191,7 +192,7 @@ class Solve(System):
         A, b = inputs
         structure = TRANSPOSED_STRUCTURE.get(self.A_structure, self.A_structure)
         by_b = Solve(structure, not self.lower, on_error=self.on_error)(adjoint(A), output_gradients[0])
-        by_A = self.part(gradient_by_matrix(A, b, outputs[0], by_b))
+        by_A = self.part(gradient_by_matrix(A, b, by_b, outputs[0]))
         return [by_A, by_b if b.type.ndim == 1 else as_operand(by_b, b)]
 
 
@@ -254,8 +255,11 @@ class SolveTriangular(System):
             by_b = conjugated(self._with(trans=0)(A, conjugated(gradient)))
         else:
             by_b = self._with(trans=0 if self.trans else 2)(A, gradient)
-        by_A = gradient_by_matrix(A, b, solution, by_b)
-        return [self.part(self.turned(by_A)), by_b if b.type.ndim == 1 else as_operand(by_b, b)]
+        if self.trans == 1 and A.type.dtype.startswith("complex"):
+            by_A = transposed(gradient_by_matrix(A, b, by_b, solution))
+        else:
+            by_A = gradient_by_matrix(A, b, *[solution, by_b] if self.trans else [by_b, solution])
+        return [self.part(by_A), by_b if b.type.ndim == 1 else as_operand(by_b, b)]
 
     def _with(self, trans):
         return SolveTriangular(self.lower, trans, self.unit_diagonal, on_error=self.on_error)

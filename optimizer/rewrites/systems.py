@@ -9,13 +9,13 @@ import numpy
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import ge, log, switch
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
+from phintys.ops.factorizations.factor_gradient import CholeskyInverse
 from phintys.ops.factorizations.hints import is_psd
 from phintys.ops.factorizations.inverse import Det, FactoredDeterminant, MatrixInverse, SLogDet
 from phintys.ops.factorizations.solve import TRANSPOSED_STRUCTURE, LUFactor, LUSolve, Solve, cho_solve
 from phintys.ops.factorizations.stacks import identity_for, transposed
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.reduction.careduce import Sum
-from phintys.ops.shape.dimshuffle import shape_padleft
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
@@ -128,9 +128,7 @@ def inverse_by_cholesky(fgraph, node):
     matrix = hinted(node.inputs[0])
     if matrix is None or inverted(fgraph, node.outputs[0]) is not None:
         return None
-    identity = identity_for(matrix)
-    lead = matrix.type.ndim - 2
-    return cho_solve((cholesky(matrix), True), shape_padleft(identity, lead) if lead else identity)
+    return CholeskyInverse()(cholesky(matrix))
 
 
 def remove_hint(fgraph, node):

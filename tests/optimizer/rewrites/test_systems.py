@@ -14,7 +14,7 @@ RANDOM = numpy.random.default_rng(0)
 SQUARE = RANDOM.normal(size=(4, 4))
 VALUES = {A: SQUARE @ SQUARE.T + numpy.eye(4), B: RANDOM.normal(size=(4, 3)), v: RANDOM.normal(size=4)}
 FACTORIZATIONS = {"MatrixInverse", "Solve", "SolveTriangular", "Det", "SLogDet", "Cholesky", "LUFactor", "LUSolve",
-                  "FactoredDeterminant", "Hint"}
+                  "FactoredDeterminant", "Hint", "CholeskyInverse"}
 
 
 def compiled(*outputs):
@@ -41,7 +41,7 @@ CASES = {
     "transposed inverse": (lambda: matrix_inverse(A).T.dot(v), "general"),
     "inverse times both": (lambda: (matrix_inverse(A).dot(v), matrix_inverse(A).dot(B)), "LUFactor LUSolve LUSolve"),
     "inverse with other readers": (lambda: (matrix_inverse(A).dot(v), matrix_inverse(A)), "MatrixInverse"),
-    "inverse of psd": (lambda: matrix_inverse(psd(A)), "Cholesky SolveTriangular SolveTriangular"),
+    "inverse of psd": (lambda: matrix_inverse(psd(A)), "Cholesky CholeskyInverse"),
     "inverse of psd times": (lambda: matrix_inverse(psd(A)).dot(v), "Cholesky SolveTriangular SolveTriangular"),
     "solve of psd": (lambda: solve(psd(A), B), "Cholesky SolveTriangular SolveTriangular"),
     "solve of psd transposed": (lambda: solve(psd(A).T, B), "Cholesky SolveTriangular SolveTriangular"),
