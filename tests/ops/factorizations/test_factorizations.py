@@ -326,3 +326,19 @@ def test_least_squares_of_what_is_not_a_matrix():
     x, ratio = T.dvector(), T.dvector()
     with pytest.raises(numpy.linalg.LinAlgError, match="needs a matrix"):
         phintys.function([x, ratio], T.nlinalg.lstsq()(x, x, ratio))([1.0], [1.0])
+
+
+@pytest.mark.parametrize("dtype", [*TOLERANCE])
+@pytest.mark.parametrize("order", [63, 64, 65, 97])
+def test_factors_of_large_matrices(order, dtype):
+    """Large matrices are factored in the other triangle; what is in it does not matter."""
+    random = numpy.random.default_rng(0)
+    root = random.normal(size=(order, order)) + 1j * random.normal(size=(order, order)) * dtype.startswith("complex")
+    matrix = (root @ root.conj().T + order * numpy.eye(order)).astype(dtype)
+    x = variable_for(matrix)
+    for lower, triangle in ((True, numpy.tril), (False, numpy.triu)):
+        f = phintys.function([x], Cholesky(lower=lower)(x))
+        wanted = numpy.linalg.cholesky(matrix.astype("complex128" if dtype.startswith("complex") else "float64"))
+        wanted = wanted if lower else wanted.conj().T
+        for value in (matrix, triangle(matrix), numpy.asfortranarray(triangle(matrix))):
+            numpy.testing.assert_allclose(f(value), wanted, rtol=1e-4, atol=TOLERANCE[dtype])
