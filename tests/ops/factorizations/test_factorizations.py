@@ -333,7 +333,8 @@ def test_least_squares_of_what_is_not_a_matrix():
 def test_factors_of_large_matrices(order, dtype):
     """Large matrices are factored in the other triangle; what is in it does not matter."""
     random = numpy.random.default_rng(0)
-    root = random.normal(size=(order, order)) + 1j * random.normal(size=(order, order)) * dtype.startswith("complex")
+    root = random.normal(size=(order, order))
+    root = root + 1j * random.normal(size=(order, order)) if dtype.startswith("complex") else root
     matrix = (root @ root.conj().T + order * numpy.eye(order)).astype(dtype)
     x = variable_for(matrix)
     for lower, triangle in ((True, numpy.tril), (False, numpy.triu)):
