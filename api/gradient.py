@@ -31,6 +31,7 @@ from phintys.graph.valueless_types import (
     grad_undefined,
     null_type,
 )
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.loops.jacobian import hessian, hessian_vector_product, jacobian
 from phintys.ops.types.tensor_type import TensorType
 
@@ -43,3 +44,4 @@ __all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "Di
            "hessian_vector_product", "jacobian", "null_type", "numeric_grad", "subgraph_grad", "undefined_grad",
            "undefined_grad_", "verify_grad", "zero_grad", "zero_grad_"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

@@ -1,7 +1,9 @@
 """Names that Theano has and phintys does not have yet; accessing one raises an AttributeError that says so.
 
-``NOT_YET`` is the only table of them. Names that are implemented are removed; a test finds any left over.
+``NOT_YET`` is the only table of them. Names that are implemented are removed; a test finds any left over. Names that
+are elsewhere here, or make no sense here, are in `theano_names`.
 """
+from phintys.theano_names import advice, found_elsewhere
 
 # Module → missing feature → its names in the module.
 NOT_YET = {
@@ -34,15 +36,24 @@ def unknown(module, name):
     Returns
     -------
     AttributeError
-        It names the missing feature if phintys is going to have it.
+        It names the missing feature if phintys is going to have it, or says what to use instead.
     """
     feature = feature_of(module, name)
-    reason = "" if feature is None else f": phintys has no {feature} yet"
+    reason = advice(module, name) if feature is None else f"phintys has no {feature} yet"
+    reason = "" if reason is None else f": {reason}"
     return AttributeError(f"module {module!r} has no attribute {name!r}{reason}", name=name)
 
 
+def found(module, name):
+    """Return what Theano's module has under a name that phintys has elsewhere, or raise the error of `unknown`."""
+    try:
+        return found_elsewhere(module, name)
+    except KeyError:
+        raise unknown(module, name) from None
+
+
 def lookup(module):
-    """Return the ``__getattr__`` of a module that loads nothing on demand."""
-    def refuse(name):
-        raise unknown(module, name)
-    return refuse
+    """Return the ``__getattr__`` of a module that loads nothing else on demand."""
+    def find(name):
+        return found(module, name)
+    return find

@@ -5,7 +5,7 @@ argument, for instance because a shape was inferred from it, None is refused lik
 """
 from phintys.graph.public_names import at_home
 from phintys.ops.creation.absent import absent
-from phintys.ops.types.dtypes import int_dtypes
+from phintys.ops.types.tensor_type import TensorType
 
 
 @at_home
@@ -20,7 +20,9 @@ class OptionalType:
 
     def filter(self, value, strict=False, allow_downcast=None):
         """Convert a value as the type does; None becomes the value that ops recognise as None."""
-        return absent(self._type.dtype) if value is None else self._type.filter(value, strict, allow_downcast)
+        if value is None:
+            return absent(self._type.dtype, self._type.ndim)
+        return self._type.filter(value, strict, allow_downcast)
 
     def __str__(self):
         return str(self._type)
@@ -34,5 +36,5 @@ def argument_types(fgraph, count):
 
 def _may_be_none(fgraph, variable):
     readers = fgraph.clients[variable]
-    return (getattr(variable.type, "dtype", None) in int_dtypes and len(readers) > 0
+    return (isinstance(variable.type, TensorType) and len(readers) > 0
             and all([node != "output" and position in node.op.takes_none for node, position in readers]))

@@ -3,7 +3,7 @@ from importlib import import_module as _import_module
 
 from phintys.not_yet import unknown as _unknown
 
-__all__ = ["blocksparse", "conv", "linalg", "multinomial", "neighbours", "rng_mrg"]
+__all__ = ["blocksparse", "conv", "fourier", "linalg", "multinomial", "neighbours", "rng_mrg", "softsign", "solve"]
 
 
 def __getattr__(name):

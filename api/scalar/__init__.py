@@ -10,6 +10,7 @@ import numpy
 import phintys.ops.elementwise.impl_elementwise  # gives users' scalar ops their Elemwise
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.elementwise import scalar as _table
 from phintys.ops.elementwise import scalar_preferences as _preferences
 from phintys.ops.elementwise.composite import Composite
@@ -94,3 +95,4 @@ __all__ = ["BinaryBitOp", "Composite", "FixedLogicalComparison", "LogicalCompari
            "round_half_away_from_zero_vec", "shared", "uint_dtypes", "uint_types", *_TYPES,
            *_table.__all__, *_preferences.__all__]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

@@ -19,7 +19,7 @@ from phintys.gradient import (
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
-from phintys.not_yet import unknown as _unknown
+from phintys.not_yet import found as _found
 from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.creation.allocation import (
     Alloc,
@@ -347,7 +347,7 @@ _public_names.adopt(globals())
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise _unknown(__name__, name)
+        return _found(__name__, name)
     return _import_module("phintys.tensor." + name)
 
 

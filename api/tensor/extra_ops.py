@@ -1,5 +1,6 @@
 """Theano's name ``tensor.extra_ops``: cumulative sums, repetition, searching and the like; names only."""
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.creation.allocation import Bartlett, bartlett, bartlett_
 from phintys.ops.cumulative.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.indexing.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index
@@ -23,3 +24,4 @@ __all__ = ["Bartlett", "CpuContiguous", "CumOp", "CumprodOp", "CumsumOp", "DiffO
            "fill_diagonal", "fill_diagonal_", "fill_diagonal_offset", "fill_diagonal_offset_",
            "ravel_multi_index", "repeat", "searchsorted", "squeeze", "to_one_hot", "unravel_index"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

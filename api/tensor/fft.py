@@ -4,6 +4,7 @@
 first. ``complex_rfft`` and ``complex_irfft`` are NumPy's, and so are all others.
 """
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.fourier.fourier import IRFFTOp, RFFTOp, irfft_op, rfft_op
 from phintys.ops.fourier.functions import (
     fft,
@@ -32,3 +33,4 @@ __all__ = ["IRFFTOp", "RFFTOp", "complex_irfft", "complex_rfft", "fft", "fft2", 
            "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfft_op", "irfftn", "rfft", "rfft2",
            "rfft_op", "rfftfreq", "rfftn"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

@@ -1,5 +1,6 @@
 """Theano's name ``tensor.io`` for arrays in files and in messages: names only, see ``phintys.ops.creation``."""
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.creation.messages import (
     MPIRecv,
@@ -23,3 +24,4 @@ __all__ = ["LoadFromDisk", "MPIRecv", "MPIRecvWait", "MPISend", "MPISendWait", "
            "mpi_enabled", "mpi_keys", "mpi_send_wait_cmp", "mpi_send_wait_key", "mpi_tag_cmp", "mpi_tag_key", "recv",
            "send"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

@@ -1,5 +1,6 @@
 """Theano's name ``tensor.nlinalg`` for linear algebra on matrices: names only."""
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.factorizations.eigen import Eig, Eigh, EighGrad, eig, eigh
 from phintys.ops.factorizations.functions import (
     TensorInv,
@@ -32,3 +33,4 @@ __all__ = ["SVD", "AllocDiag", "Det", "Eig", "Eigh", "EighGrad", "ExtractDiag", 
            "extract_diag", "lstsq", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr", "slogdet",
            "svd", "tensorinv", "tensorsolve", "trace"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

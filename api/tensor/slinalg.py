@@ -1,5 +1,6 @@
 """Theano's name ``tensor.slinalg`` for linear algebra that SciPy has: names only."""
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.factorizations.cholesky import Cholesky, CholeskyGrad, cholesky
 from phintys.ops.factorizations.eigen import Eigvalsh, EigvalshGrad, eigvalsh
 from phintys.ops.factorizations.exponential import Expm, ExpmGrad, expm
@@ -24,3 +25,4 @@ __all__ = ["MATRIX_STRUCTURES", "Cholesky", "CholeskyGrad", "Eigvalsh", "Eigvals
            "SolveTriangular", "block_diag", "cho_solve", "cholesky", "eigvalsh", "expm", "kron", "lu", "lu_factor",
            "solve", "solve_lower_triangular", "solve_symmetric", "solve_triangular", "solve_upper_triangular"]
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

@@ -1,4 +1,5 @@
 """Theano's name ``tensor.subtensor``: indexing, basic and advanced. Names only; see ``phintys.ops``."""
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.indexing.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -23,3 +24,4 @@ from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.indexing.take import take
 
 __all__ = [name for name in dir() if not name.startswith("_")]
+__getattr__ = _lookup(__name__)

@@ -1,4 +1,5 @@
 """Theano's name ``tensor.type_other``: slices and None as variables; names only."""
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.types.slice_type import (
     MakeSlice,
     NoneConst,
@@ -12,3 +13,4 @@ from phintys.ops.types.slice_type import (
 
 __all__ = ["MakeSlice", "NoneConst", "NoneTypeT", "SliceConstant", "SliceType", "make_slice", "none_type_t",
            "slicetype"]
+__getattr__ = _lookup(__name__)

@@ -4,6 +4,7 @@ import hashlib
 import numpy
 
 from phintys.graph import public_names as _public_names
+from phintys.not_yet import lookup as _lookup
 from phintys.reports.predicted_shapes import shapes_in_graph
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]
@@ -67,3 +68,4 @@ def shape_of_variables(fgraph, input_shapes):
         raise ValueError(f"input_shapes lacks the inputs {missing}")
     return shapes_in_graph(fgraph, input_shapes)
 _public_names.adopt(globals())
+__getattr__ = _lookup(__name__)

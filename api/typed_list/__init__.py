@@ -5,6 +5,7 @@
 >>> phintys.function([numbers], typed_list.length(typed_list.append(numbers, T.constant(1.0))))([2.0, 3.0]).item()
 3
 """
+from phintys.not_yet import lookup as _lookup
 from phintys.ops.lists.typed_list_type import TypedListType
 from phintys.ops.lists.typed_lists import (
     Append,
@@ -37,3 +38,4 @@ __all__ = ["Append", "Count", "Extend", "GetItem", "Index", "Insert", "Length", 
            "insert", "length", "make_list", "remove", "reverse"]
 globals().update(_submodules(__name__, {"basic": "phintys.ops.lists.typed_lists",
                                         "type": "phintys.ops.lists.typed_list_type"}))
+__getattr__ = _lookup(__name__)

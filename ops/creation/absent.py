@@ -7,10 +7,15 @@ inputs that may be None in ``takes_none``.
 """
 import numpy
 
-ABSENT = numpy.full(8, 0xff, dtype="uint8")
+ABSENT = numpy.full(16, 0xff, dtype="uint8")
 ABSENT.flags.writeable = False
 
 
-def absent(dtype):
-    """The 0-d array of a signed integer dtype that represents None."""
-    return ABSENT[:numpy.dtype(dtype).itemsize].view(dtype).reshape(())
+def absent(dtype, rank=0):
+    """The array, of lengths 1, that represents None."""
+    return ABSENT[:numpy.dtype(dtype).itemsize].view(dtype).reshape((1,) * rank)
+
+
+def is_absent(array):
+    """Whether an array represents None."""
+    return array.ctypes.data == ABSENT.ctypes.data

@@ -11,11 +11,12 @@ from io import BytesIO
 import numpy
 
 from phintys.graph.scratchpad import Scratchpad
+from phintys.not_yet import lookup as _lookup
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
 
 __all__ = ["CompatUnpickler", "PersistentNdarrayID", "PersistentNdarrayLoad", "PersistentSharedVariableID",
-           "StripPickler", "dump", "load"]
+           "StripPickler", "dump", "load", "zipadd"]
 
 
 class StripPickler(pickle.Pickler):
@@ -248,3 +249,20 @@ def load(f, persistent_load=PersistentNdarrayLoad):
         unpickler = pickle.Unpickler(BytesIO(zip_file.read("pkl")))
         unpickler.persistent_load = persistent_load(zip_file)
         return unpickler.load()
+
+
+def zipadd(func, zip_file, name):
+    """Add a file to a zip file: ``func`` is called with a binary file, and writes it.
+
+    Parameters
+    ----------
+    func : callable
+    zip_file : zipfile.ZipFile
+    name : str
+        In the zip file.
+    """
+    with zip_file.open(name, "w", force_zip64=True) as file:
+        func(file)
+
+
+__getattr__ = _lookup(__name__)

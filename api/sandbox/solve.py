@@ -1,0 +1,4 @@
+"""Theano's old name for ``tensor.slinalg.solve``."""
+from phintys.tensor.slinalg import solve
+
+__all__ = ["solve"]

@@ -1,0 +1,27 @@
+"""Theano's ``misc.windows``: programs that are run without a window of their own."""
+import subprocess
+
+__all__ = ["call_subprocess_Popen", "output_subprocess_Popen", "subprocess_Popen"]
+
+_NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+
+
+def subprocess_Popen(command, **params):
+    """Start a program, as ``subprocess.Popen`` does, without input unless ``stdin`` is given."""
+    params.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen(command, creationflags=_NO_WINDOW, **params)
+
+
+def call_subprocess_Popen(command, **params):
+    """Run a program without its output; return its exit status."""
+    if "stdout" in params or "stderr" in params:
+        raise TypeError("don't use stderr or stdout with call_subprocess_Popen")
+    return subprocess_Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **params).wait()
+
+
+def output_subprocess_Popen(command, **params):
+    """Run a program; return its output, its error output and its exit status."""
+    if "stdout" in params or "stderr" in params:
+        raise TypeError("don't use stderr or stdout with output_subprocess_Popen")
+    process = subprocess_Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **params)
+    return (*process.communicate(), process.returncode)

@@ -1,0 +1,135 @@
+"""Names that Theano's modules have, and that are somewhere else here: because Theano's module imported them, or because
+nothing here needs them. Modules look names up here that they do not have (`not_yet.lookup`).
+
+``ELSEWHERE`` says where they are. ``INSTEAD`` has names of what makes no sense here, such as C code: the error says
+what to use. `tests/api/test_theano_names.py` compares both with a list of Theano's names.
+"""
+from importlib import import_module
+
+# Names that many of Theano's modules import.
+COMMON = {
+    "phintys": "config", "phintys.compile": "SharedVariable", "phintys.configparser": "change_flags",
+    "phintys.graph.apply": "Apply", "phintys.graph.function_graph": "FunctionGraph", "phintys.graph.op": "Op",
+    "phintys.graph.type": "Type Generic generic", "phintys.graph.valueless_types": "NullType",
+    "phintys.tensor.older": "hashtype key_to_cmp",
+    "phintys.graph.variable": "Variable Constant",
+    "phintys.gradient": "DisconnectedType disconnected_type grad_not_implemented grad_undefined",
+    "phintys.printing": "pprint min_informative_str", "phintys.gof.utils": "MethodNotDefined",
+    "phintys.gof": "local_optimizer optdb",
+    "phintys.gof.opt": "Optimizer in2out inherit_stack_trace EquilibriumOptimizer",
+    "phintys.tensor.opt": "register_canonicalize register_specialize register_stabilize",
+    "phintys.tensor": """
+        as_tensor_variable TensorType cast alloc arange addbroadcast tensor NotScalarConstantError SliceType NoneConst
+        get_scalar_constant_value get_vector_length set_subtensor TensorConstant TensorVariable NoneTypeT make_slice""",
+    "phintys.tensor.elemwise": "Elemwise DimShuffle", "phintys.tensor.blas": "Dot22", "phintys.tensor.basic": "Dot",
+    "phintys.scalar": """
+        Scalar as_scalar get_scalar_type BinaryScalarOp UnaryScalarOp upcast upgrade_to_float upgrade_to_float64
+        upgrade_to_float_no_complex ComplexError IntegerDivisionError""",
+}
+OF_BASIC = """ShapeError Default Flatten default setdefault constructor check_equal_numpy numpy_scalar makeKeepDims
+    check_and_normalize_axes alloc_validate_shape"""
+OF_SUBTENSOR = """AdvancedIndexingError AdvancedBooleanIndexingError make_constant get_idx_list as_index_variable
+    adv_index_broadcastable_pattern check_advanced_indexing_dimensions check_and_reject_bool SubtensorPrinter"""
+
+# Module → module that has the names → the names.
+ELSEWHERE = {
+    "phintys.tensor": {
+        "phintys.tensor.older": f"{OF_BASIC} {OF_SUBTENSOR} as_int_none_variable",
+        "phintys.tensor.io": "MPIRecv MPIRecvWait MPISend MPISendWait irecv isend recv send mpi_send_wait_cmp "
+                             "mpi_send_wait_key mpi_tag_cmp mpi_tag_key",
+        "phintys.ops.operators": "TensorConstantSignature", "phintys.scalar": "int32"},
+    "phintys.tensor.subtensor": {"phintys.tensor.older": OF_SUBTENSOR},
+    "phintys.tensor.elemwise": {"phintys.tensor.older": "DimShufflePrinter MulWithoutZeros mul_without_zeros",
+                                "phintys.misc.frozendict": "frozendict"},
+    "phintys.tensor.type_other": {"phintys.tensor.older": "as_int_none_variable"},
+    "phintys.scalar": {"phintys.tensor.older": "NumpyAutocaster autocast_int round_half_away_from_zero_",
+                       "phintys.ops.types.constant": "convert", "phintys.tensor": "floor_div"},
+    "phintys.tensor.blas": {"phintys.printing": "FunctionPrinter debugprint",
+                            "phintys.gof": "SequenceDB view_roots",
+                            "phintys.gof.toolbox": "ReplacementDidntRemovedError",
+                            "phintys.tensor.type": "values_eq_approx_remove_inf_nan"},
+    "phintys.compile.builders": {"phintys.compile": "orig_function rebuild_collect_shared",
+                                 "phintys.gof.graph": "io_connection_pattern"},
+    "phintys.gradient": {"phintys.tensor.older": "mode_not_slow",
+                         "phintys.compile": "DebugMode FAST_RUN get_mode ViewOp",
+                         "phintys.gof.op": "get_debug_values"},
+    "phintys.tensor.utils": {"phintys.gof.utils": "hash_from_code"},
+    "phintys.tensor.shared_randomstreams": {"phintys.compile.sharedvalue": "shared shared_constructor"},
+    "phintys.sandbox.rng_mrg": {"phintys": "function"},
+    "phintys.scalar.basic_scipy": {"phintys.scalar": "exp"},
+}
+# Modules that have nothing else of this kind than names that they imported in Theano.
+MERELY_IMPORTING = """
+    tensor.extra_ops tensor.slinalg tensor.nlinalg tensor.sort tensor.fft tensor.fourier tensor.io tensor.xlogx
+    tensor.utils tensor.inplace tensor.raw_random tensor.shared_randomstreams typed_list sandbox.linalg.ops
+    sandbox.fourier sandbox.multinomial sandbox.rng_mrg scalar.basic_scipy scalar.sharedvar misc.pkl_utils"""
+for _name in MERELY_IMPORTING.split():
+    ELSEWHERE.setdefault(f"phintys.{_name}", {})
+
+C_CODE = "phintys generates no C code; an op computes by perform, or by a kernel in Cython (CONTRIBUTING.md)"
+REWRITES = "the optimizer's rewrites are rows of tables here; a mode includes and excludes them by Theano's names"
+ADVANCED = {"use AdvancedSubtensor, of which AdvancedBooleanSubtensor is a subclass": "BaseAdvancedSubtensor",
+            "use AdvancedIncSubtensor, of which AdvancedBooleanIncSubtensor is a subclass": "BaseAdvancedIncSubtensor"}
+# Module → what to use instead → names.
+INSTEAD = {
+    "phintys.tensor": {C_CODE: "inc_code int32_t blas_c blas_headers elemwise_cgen blas_scipy ParamsType", **ADVANCED},
+    "phintys.scalar": {
+        "float16 is computed in float32 by every kernel, so nothing needs to be converted":
+            "Compositef32 composite_f32 handle_cast handle_composite"},
+    "phintys.tensor.blas": {
+        C_CODE: "ldflags blas_header_text blas_header_version bool_t ParamsType",
+        REWRITES: "GemmOptimizer GemmRelated blas_opt_inplace blas_optdb check_init_y res_is_a"},
+    "phintys.tensor.elemwise": {C_CODE: "COp OpenMPOp ParamsType"},
+    "phintys.tensor.extra_ops": {C_CODE: "EnumList ParamsType int_t"},
+    "phintys.tensor.subtensor": {C_CODE: "inc_code ParamsType", **ADVANCED},
+    "phintys.tensor.raw_random": {REWRITES: "random_make_inplace"},
+    "phintys.sandbox.linalg.ops": {
+        "hints are nodes of the graph until the optimizer has used them; hints(variable) returns those of a variable":
+            "HintsFeature HintsOptimizer is_hint_node no_transpose_symmetric"},
+    "phintys.sandbox.fourier": {"the transforms of this module have gradients": "GradTodo grad_todo"},
+    "phintys.sandbox.rng_mrg": {
+        C_CODE: "ParamsType bool_t int_t", REWRITES: "mrg_random_make_inplace",
+        "mrg_uniform draws from many states at once": "mrg_next_value"},
+    "phintys.compile": {C_CODE: """
+        register_deep_copy_op_c_code register_rebroadcast_c_code register_shape_c_code register_shape_i_c_code
+        register_specify_shape_c_code register_view_op_c_code"""},
+    "phintys.compile.builders": {REWRITES: "inline_ofg_expansion"},
+    "phintys.misc": {"phintys has no scripts of this kind; asv_bench/ measures speed, and phintys.test() checks values":
+                     "check_blas elemwise_time_test elemwise_openmp_speedup latence_gpu_transfer buildbot_filter"},
+    "phintys.misc.ordered_set": {"the sets are dictionaries, and have no links": "Link"},
+    "phintys.misc.pkl_utils": {
+        "values of shared variables are NumPy arrays in every pickle; see PersistentNdarrayID": "PersistentGpuArrayID",
+        "CompatUnpickler reads what Python 2 wrote": "load_reduce"},
+    "phintys.typed_list": {REWRITES: "opt"},
+}
+
+
+def _by_name(table):
+    return {(module, name): place for module, places in table.items() for place, names in places.items()
+            for name in names.split()}
+
+
+_ELSEWHERE, _INSTEAD = _by_name(ELSEWHERE), _by_name(INSTEAD)
+_COMMON = {name: place for place, names in COMMON.items() for name in names.split()}
+
+
+def place_of(module, name):
+    """Return the name of the module that has a name which Theano's module has; None if there is none."""
+    found = _ELSEWHERE.get((module, name))
+    return found or (_COMMON.get(name) if module in ELSEWHERE else None)
+
+
+def found_elsewhere(module, name):
+    """Return what Theano's module has under a name; raise KeyError if it is nowhere."""
+    place = place_of(module, name)
+    if place is None:
+        raise KeyError(name)
+    return getattr(import_module(place), name)
+
+
+def advice(module, name):
+    """Return what to use instead of a name, or None."""
+    found = _INSTEAD.get((module, name))
+    if found is None and (module == "phintys.tensor.opt" or name.startswith("local_") and module in ELSEWHERE):
+        return REWRITES
+    return found
