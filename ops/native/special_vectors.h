@@ -2,8 +2,9 @@
  * which are computed in double. special_vectors.template.h has them for one instruction set.
  *
  * The polynomials are interpolations at Chebyshev nodes, made by asv_bench/fit_vector_functions.py; coefficients of the
- * highest power come first. Operands outside of the formulas' range (negative numbers for gammaln and psi, infinities,
- * NaN, subnormal numbers) go through the scalar functions below, one by one. Included by vector_functions.h only.
+ * highest power come first. Operands outside of the formulas' range (numbers below -8 for gammaln, negative ones for
+ * psi, infinities, NaN, subnormal numbers) go through the scalar functions below, one by one. Included by
+ * vector_functions.h only.
  */
 #ifndef PHINTYS_SPECIAL_VECTORS_H
 #define PHINTYS_SPECIAL_VECTORS_H
@@ -53,6 +54,8 @@ static const double phintys_erfinv_end[] = {
     0x1.f6fdc753fedb7p-19, -0x1.16550d0df8615p-16, 0x1.0f552c1a7e778p-14, -0x1.795c0dd6cdfa7p-13,
     -0x1.bdda7d4c16cf8p-13, 0x1.02a027c1f3378p+0, 0x1.3e79eb73b06f4p+2};
 
+enum { PHINTYS_NEGATIVE_FACTORS = 8 };     /* gammaln of numbers above minus this many is computed by vectors */
+
 /* ---- what vectors leave out -------------------------------------------------------------------------------------- */
 static double phintys_gammaln_rest(double x) { return x == -INFINITY ? x : phintys_log_gamma(x); }
 
@@ -76,6 +79,7 @@ static double phintys_erfinv_rest(double x) { return fabs(x) == 1 ? copysign(INF
 #define OP(NAME) _mm256_##NAME
 #define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
 #define BOTH(a, b) _mm256_and_pd(a, b)
+#define EITHER(a, b) _mm256_or_pd(a, b)
 #define CHOOSE(mask, yes, no) _mm256_blendv_pd(no, yes, mask)
 #define ONLY(mask, yes) _mm256_and_pd(mask, yes)
 #define BITS_OF(mask) _mm256_movemask_pd(mask)
@@ -99,6 +103,7 @@ PHINTYS_FOR_AVX2 static inline __m256 phintys_in_double_avx2(__m256d (*of)(__m25
 #define OP(NAME) _mm512_##NAME
 #define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define BOTH(a, b) ((__mmask8)((a) & (b)))
+#define EITHER(a, b) ((__mmask8)((a) | (b)))
 #define CHOOSE(mask, yes, no) _mm512_mask_blend_pd(mask, no, yes)
 #define ONLY(mask, yes) _mm512_maskz_mov_pd(mask, yes)
 #define BITS_OF(mask) ((int)(mask))

@@ -52,11 +52,16 @@ FOR_SET static V NAMED(one_by_one)(V found, V x, int inside, double (*of)(double
 }
 
 /* Below 8: log(gamma(1 + u)), u = x - floor(x), plus the logarithm of the product that leads to x; below 1, minus that
- * of x. Its zeros at u = 0 and 1 are factors, so that it is exact there, and little cancels elsewhere. A factor of the
- * product that x does not have is max(x - i, 1) = 1. From 8 on: Stirling's series. */
+ * of |x (x + 1) ...|, up to the last factor below 1. Its zeros at u = 0 and 1 are factors, so that it is exact there, and
+ * little cancels elsewhere. A factor of the product that x does not have is max(x - i, 1) = 1. From 8 on: Stirling's
+ * series. */
 FOR_SET static V NAMED(phintys_gammaln_double)(V whole) {
-    const MASK inside = BOTH(LESS(SET1(0x1p-1022), whole), LESS(whole, SET1(INFINITY)));
-    const V x = CHOOSE(inside, whole, SET1(1.0)), one = SET1(1.0);
+    const V one = SET1(1.0), zero = SET1(0.0);
+    const MASK positive = BOTH(LESS(SET1(0x1p-1022), whole), LESS(whole, SET1(INFINITY)));
+    const MASK negative = BOTH(BOTH(LESS(SET1(-PHINTYS_NEGATIVE_FACTORS), whole), LESS(whole, SET1(-0x1p-1022))),
+                               LESS(FLOOR(whole), whole));
+    const MASK inside = EITHER(positive, negative);
+    const V x = CHOOSE(inside, whole, one);
     const MASK small = LESS(x, SET1(8.0)), below = LESS(x, one);
     V argument = x, found = x;
     if (BITS_OF(small)) {
@@ -65,7 +70,15 @@ FOR_SET static V NAMED(phintys_gammaln_double)(V whole) {
             first = OP(mul_pd)(first, OP(max_pd)(OP(sub_pd)(x, SET1(i)), one));
             second = OP(mul_pd)(second, OP(max_pd)(OP(sub_pd)(x, SET1(i + 1)), one));
         }
-        argument = CHOOSE(small, CHOOSE(below, x, OP(mul_pd)(first, second)), x);
+        V descent = x;
+        if (BITS_OF(negative)) {
+            for (int i = 1; i <= PHINTYS_NEGATIVE_FACTORS; i++) {
+                const V factor = OP(add_pd)(x, SET1(i));
+                descent = OP(mul_pd)(descent, CHOOSE(LESS(factor, one), factor, one));
+            }
+            descent = OP(max_pd)(descent, OP(sub_pd)(zero, descent));
+        }
+        argument = CHOOSE(small, CHOOSE(below, descent, OP(mul_pd)(first, second)), x);
     }
     const NAMED(Log) log = NAMED(log_of)(argument);
     if (BITS_OF(small) != ALL) {
@@ -163,6 +176,7 @@ FOR_SET static V NAMED(phintys_erfinv_double)(V whole) {
 #undef OP
 #undef LESS
 #undef BOTH
+#undef EITHER
 #undef CHOOSE
 #undef ONLY
 #undef BITS_OF
