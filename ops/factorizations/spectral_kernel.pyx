@@ -6,7 +6,7 @@ determined, are those of NumPy. Only singular values alone need no transposition
 ``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``; outside of
 programs there is no such room, and ``run`` asks again.
 """
-from numpy cimport npy_intp
+from numpy cimport NPY_COMPLEX128, NPY_FLOAT64, npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
     NOT_FINITE, Item, StackKernel, all_finite, at_least_1, clear_triangle, copy_item, raise_linalg_error,
@@ -49,8 +49,38 @@ cdef class SpectralKernel(StackKernel):
         return (<Lengths*>context.room)[0] if context.room != NULL else self.keep_lengths(context, items)
 
 
+cdef void widen_item(const Item* item, char* target, npy_intp row_step, npy_intp column_step, int precision,
+                     int parts) noexcept nogil:
+    """Copy a matrix to one of double precision with the given distances in bytes."""
+    cdef npy_intp row, column
+    cdef int part
+    if precision == 8:
+        copy_item(item, target, row_step, column_step, 8 * parts)
+        return
+    for row in range(item.rows):
+        for column in range(item.columns):
+            for part in range(parts):
+                (<double*>(target + row * row_step + column * column_step))[part] = (
+                    <const float*>(item.data + row * item.row_step + column * item.column_step))[part]
+
+
+cdef void narrow_item(const Item* item, Item* target, int precision, int parts) noexcept nogil:
+    """Copy a matrix of double precision to a result."""
+    cdef npy_intp row, column
+    cdef int part
+    if precision == 8:
+        copy_item(item, target.data, target.row_step, target.column_step, 8 * parts)
+        return
+    for row in range(item.rows):
+        for column in range(item.columns):
+            for part in range(parts):
+                (<float*>(target.data + row * target.row_step + column * target.column_step))[part] = <float>(
+                    <const double*>(item.data + row * item.row_step + column * item.column_step))[part]
+
+
 cdef class EighKernel(SpectralKernel):
-    """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``.
+    """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``. All are computed in
+    double precision, as NumPy's are.
 
     Parameters
     ----------
@@ -66,8 +96,13 @@ cdef class EighKernel(SpectralKernel):
 
     def __init__(self, str dtype, int lead, bint lower, bint vectors):
         self.describe(dtype, lead, [2, 1, 2][:2 + vectors], 1)
-        self.function = library_function("heevd" if self.is_complex else "syevd", self.typenum)
+        self.function = library_function("heevd" if self.is_complex else "syevd",
+                                         NPY_COMPLEX128 if self.is_complex else NPY_FLOAT64)
         self.lower, self.vectors = lower, vectors
+
+    cdef inline npy_intp size(self) noexcept nogil:
+        """Bytes of a number in double precision."""
+        return 8 << self.is_complex
 
     cdef int call(self, int order, char* x, char* values, char* room, Lengths* lengths) noexcept nogil:
         """Call LAPACK on a matrix in column order, or let it write the lengths of its work arrays to them."""
@@ -75,8 +110,8 @@ cdef class EighKernel(SpectralKernel):
         cdef char uplo = c'L' if self.lower else c'U'
         cdef char job = c'V' if self.vectors else c'N'
         cdef char* work = room
-        cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
-        cdef int* integers = <int*>(real_work + rounded(<npy_intp>lengths.real_work * self.precision))
+        cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.size())
+        cdef int* integers = <int*>(real_work + rounded(<npy_intp>lengths.real_work * 8))
         if self.is_complex:
             (<Heevd>self.function)(&job, &uplo, &order, x, &leading, values, work, &lengths.work, real_work,
                                    &lengths.real_work, integers, &lengths.integers, &info)
@@ -97,8 +132,8 @@ cdef class EighKernel(SpectralKernel):
         else:
             (<Syevd>self.function)(&job, &uplo, &order, NULL, &leading, NULL, answers[0], &lengths.work,
                                    <int*>answers[2], &lengths.integers, &info)
-        lengths.work = asked(<char*>answers[0], self.precision)
-        lengths.real_work = asked(<char*>answers[1], self.precision) if self.is_complex else 0
+        lengths.work = asked(<char*>answers[0], 8)
+        lengths.real_work = asked(<char*>answers[1], 8) if self.is_complex else 0
         lengths.integers = (<int*>answers[2])[0]
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
@@ -110,25 +145,30 @@ cdef class EighKernel(SpectralKernel):
         items[1].rows = items[2].rows = items[2].columns = order
         cost[0] = <double>order * order * order * 9
         lengths = self.keep_lengths(context, items)
-        return (rounded(order * order * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
-                + rounded(<npy_intp>lengths.real_work * self.precision) + rounded(lengths.integers * sizeof(int)))
+        return (rounded(order * order * self.size()) + rounded(order * 8)
+                + rounded(<npy_intp>lengths.work * self.size()) + rounded(<npy_intp>lengths.real_work * 8)
+                + rounded(lengths.integers * sizeof(int)))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
-        cdef npy_intp order = items[0].rows, size = self.itemsize
+        cdef npy_intp order = items[0].rows, size = self.size()
         cdef Lengths lengths = self.kept_lengths(context, items)
-        cdef Item vectors
+        cdef char* values = room + rounded(order * order * size)
+        cdef Item found
         cdef int info
         if order == 0:
             return 0
-        copy_item(&items[0], room, size, order * size, self.itemsize)
-        if not all_finite(room, order * order, self.precision, self.is_complex):
+        widen_item(&items[0], room, size, order * size, self.precision, 1 + self.is_complex)
+        if not all_finite(room, order * order, 8, self.is_complex):
             return NOT_FINITE
-        info = self.call(<int>order, room, items[1].data, room + rounded(order * order * size), &lengths)
-        if info == 0 and self.vectors:
-            vectors.data, vectors.rows, vectors.columns = room, order, order
-            vectors.row_step, vectors.column_step = size, order * size
-            copy_item(&vectors, items[2].data, order * size, size, self.itemsize)
-        return info
+        info = self.call(<int>order, room, values, values + rounded(order * 8), &lengths)
+        if info:
+            return info
+        found.data, found.rows, found.columns, found.row_step, found.column_step = values, order, 1, 8, 8
+        narrow_item(&found, &items[1], self.precision, 1)
+        if self.vectors:
+            found.data, found.columns, found.row_step, found.column_step = room, order, size, order * size
+            narrow_item(&found, &items[2], self.precision, 1 + self.is_complex)
+        return 0
 
     cdef int refuse(self, int reason) except -1:
         if reason == NOT_FINITE:

@@ -343,3 +343,25 @@ def test_factors_of_large_matrices(order, dtype):
         wanted = wanted if lower else wanted.conj().T
         for value in (matrix, triangle(matrix), numpy.asfortranarray(triangle(matrix))):
             numpy.testing.assert_allclose(f(value), wanted, rtol=1e-4, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_eigenvalues_in_single_precision_are_as_precise_as_those_of_numpy(dtype):
+    random = numpy.random.default_rng(0)
+    for _ in range(20):
+        x = random.uniform(size=(5, 5)) + 1j * random.uniform(size=(5, 5)) * dtype.startswith("complex")
+        x = (x @ x.conj().T).astype(dtype) if dtype.startswith("complex") else (x.real @ x.real.T).astype(dtype)
+        variable = variable_for(x)
+        values, vectors = phintys.function([variable], eigen.eigh(variable))(x)
+        wanted, directions = numpy.linalg.eigh(x)
+        numpy.testing.assert_array_equal(values, wanted)
+        numpy.testing.assert_allclose(vectors, directions, rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_of_eigenvectors_in_single_precision():
+    x32, x64 = T.fmatrix(), T.dmatrix()
+    value = numpy.random.RandomState(2).rand(5, 5).astype("float32")
+    weights = numpy.random.RandomState(3).normal(size=(5, 5)).astype("float32")
+    found, wanted = [phintys.function([x], phintys.grad((eigen.eigh(x.dot(x.T))[1] * weights).sum(), x))(
+        value.astype(x.dtype)) for x in (x32, x64)]
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * abs(wanted).max())
