@@ -120,3 +120,64 @@ def test_dimensions_of_length_one():
     found = values_of([t], [output, grad(output.sum(), t)], [LARGE[:, None, :]])
     numpy.testing.assert_allclose(found[0], scipy.special.logsumexp(LARGE, 0), rtol=1e-14)
     numpy.testing.assert_allclose(found[1], scipy.special.softmax(LARGE, 0)[:, None, :], rtol=1e-13)
+
+
+# ---- second derivatives ----------------------------------------------------------------------------------------------
+POINTS = [numpy.array([1.0, 2.0, 3.0]), numpy.array([1000.0, 1001.0, 999.0]), numpy.array([-1000.0, -1001.0, -999.0]),
+          numpy.array([1000.0, 0.0, -1000.0]), numpy.array([-numpy.inf, 1000.0, 1000.0])]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_second_derivatives_of_logarithms_of_sums(point):
+    x, v = T.dvector(), T.dvector()
+    cost = T.log(T.exp(x).sum())
+    slope = phintys.grad(cost, x)
+    f = phintys.function([x, v], [phintys.gradient.hessian(cost, x), phintys.gradient.Rop(slope, x, v),
+                                  phintys.grad((slope * v).sum(), x), phintys.gradient.jacobian(slope, x)])
+    shares = numpy.exp(point - point.max())
+    shares /= shares.sum()
+    wanted, direction = numpy.diag(shares) - numpy.outer(shares, shares), numpy.array([1.0, -2.0, 0.5])
+    hessian, right, left, jacobian = f(point, direction)
+    for found in (hessian, jacobian):
+        numpy.testing.assert_allclose(found, wanted, atol=1e-16)
+    for found in (right, left):
+        numpy.testing.assert_allclose(found, wanted @ direction, atol=3e-16)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2), None])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_second_derivatives_along_axes(axis, keepdims):
+    x = T.dtensor3()
+    value = numpy.random.default_rng(0).normal(size=(2, 3, 4))
+    cost = (T.log(T.exp(x).sum(axis=axis, keepdims=keepdims)) ** 2).sum()
+    plain = T.log(T.exp(x - value.max()).sum(axis=axis, keepdims=keepdims)) + value.max()
+    found, wanted = [phintys.function([x], phintys.grad((phintys.grad(total, x) ** 3).sum(), x))
+                     for total in (cost, (plain ** 2).sum())]
+    numpy.testing.assert_allclose(found(value), wanted(value), rtol=1e-10)
+    assert numpy.isfinite(found(value + 800)).all() and numpy.isfinite(found(value - 800)).all()
+
+
+def test_exponentials_whose_factor_does_not_cancel_stay():
+    """Also one that is summed along two axes in different ways."""
+    x, v = T.dmatrix(), T.dmatrix()
+    e = T.exp(x)
+    for build in (lambda: e / e.sum(axis=0, keepdims=True) ** 2, lambda: (e * v).sum(axis=0) / e.sum(axis=1)[:2],
+                  lambda: (e + 1) / (e.sum() * v), lambda: [e * v / (e * v).sum(), e.sum()],
+                  lambda: (e * v).sum(axis=0, keepdims=True) / e.sum(axis=1, keepdims=True)):
+        out = build()
+        f = phintys.function([x, v], out, on_unused_input="ignore")
+        assert not any([type(node.op).__name__ == "MaxOrLowest" for node in f.maker.fgraph.toposort()])
+        plain = phintys.function([x, v], out, mode="FAST_COMPILE", on_unused_input="ignore")
+        value, weight = numpy.array([[0.1, 0.2], [0.5, 0.3]]), numpy.array([[1.0, 2.0], [3.0, 4.0]])
+        for found, wanted in zip(numpy.atleast_1d(f(value, weight)), numpy.atleast_1d(plain(value, weight))):
+            numpy.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def test_quotients_whose_factor_cancels():
+    x, v = T.dmatrix(), T.dmatrix()
+    e = T.exp(x)
+    for out in ((e * v).sum() / e.sum(), (e * v).sum(axis=0) / e.sum(axis=0), T.sqr(e) / (e.sum(axis=1) ** 2)[:, None],
+                -(e * v) / (e.sum() + T.zeros(()))):
+        f = phintys.function([x, v], out, on_unused_input="ignore")
+        value, weight = numpy.array([[0.1, 0.2], [0.5, 0.3]]), numpy.array([[1.0, 2.0], [3.0, 4.0]])
+        numpy.testing.assert_allclose(f(value + 900, weight), f(value, weight), rtol=1e-12)

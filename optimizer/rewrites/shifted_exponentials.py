@@ -1,0 +1,124 @@
+"""Exponentials whose common factor cancels, as in second derivatives of ``log(sum(exp(x)))``.
+
+Dividing all exponentials of a sum by one number, exp(s), divides the sum by it, too. Where a graph uses both only in
+ways in which the factor cancels, it may compute exp(x - s) instead of exp(x), with s the largest x of each sum, so that
+nothing overflows. To see this, every variable that depends on the exponential gets a *degree*: how often the factor is
+in it. The exponential and the sum have degree 1, a product has the sum of its factors' degrees, and terms that are
+added must have the same. If every path ends at a variable of degree 0, the factor cancels.
+"""
+from dataclasses import dataclass
+
+from phintys.graph.variable import Constant
+from phintys.ops.reduction.careduce import positive_axes
+from phintys.optimizer.engine.values import constant_value, key_of, whole_power
+from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential
+
+MOST_NODES = 100               # that depend on one exponential, so that the work stays linear
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A variable with a power of the factor. The factor is different for each place along some dimensions of the
+    exponential; ``places`` are the dimensions of the variable that belong to these."""
+
+    degree: int
+    places: tuple
+
+    def times(self, number):
+        return Scaled(self.degree * number, self.places)
+
+
+FAILS = object()               # what is not known to be a power of the factor
+INVARIANT = None
+
+
+def of_product(node, known):
+    places = {each.places for each in known if each is not INVARIANT}
+    signs = [-1 if number and key_of(node.op) == "true_div" else 1 for number in range(len(known))]
+    degree = sum([each.degree * sign for each, sign in zip(known, signs) if each is not INVARIANT])
+    return FAILS if len(places) > 1 else Scaled(degree, *places)
+
+
+def of_sum(node, known):
+    kinds = {each for each, term in zip(known, node.inputs) if each is not INVARIANT or constant_value(term) != 0}
+    return kinds.pop() if len(kinds) == 1 else FAILS
+
+
+def of_dimshuffle(node, known):
+    order = node.op.new_order
+    if any([place not in order for place in known[0].places]):
+        return FAILS
+    return Scaled(known[0].degree, tuple([order.index(place) for place in known[0].places]))
+
+
+def of_reduction(node, known):
+    axes = positive_axes(node.inputs[0], node.op.axis)
+    if any([place in axes for place in known[0].places]):
+        return FAILS
+    return Scaled(known[0].degree, tuple([place - sum([axis < place for axis in axes]) for place in known[0].places]))
+
+
+def of_power(node, known):
+    power = whole_power(node.outputs[0]) if known[1] is INVARIANT else None
+    return FAILS if power is None else known[0].times(power)
+
+
+def of_fill(node, known):
+    return known[1]
+
+
+RULES = {"mul": of_product, "true_div": of_product, "add": of_sum, "sub": of_sum, "pow": of_power, "Sum": of_reduction,
+         "DimShuffle": of_dimshuffle, "second": of_fill, "neg": lambda node, known: known[0],
+         "inv": lambda node, known: known[0].times(-1), "sqr": lambda node, known: known[0].times(2),
+         "Shape": lambda node, known: INVARIANT, "Shape_i": lambda node, known: INVARIANT}
+
+
+def cancels(fgraph, exponential, axes, positions):
+    """Whether the factor of an exponential that is summed along axes cancels in all that is computed of it."""
+    places = tuple([axis for axis in range(exponential.type.ndim) if axis not in axes])
+    known = {exponential: Scaled(1, places)}
+    waiting = {reader for reader, _ in fgraph.clients[exponential]}
+    seen = 0
+    while waiting:
+        if seen > MOST_NODES or any([node not in positions for node in waiting]):       # an output, or a new node
+            return False
+        node = min(waiting, key=positions.__getitem__)          # inputs before readers
+        waiting.discard(node)
+        seen += 1
+        rule = RULES.get(key_of(node.op))
+        found = FAILS if rule is None else rule(node, [known.get(x) for x in node.inputs])
+        if found is FAILS:
+            return False
+        if found is not INVARIANT and found.degree:
+            known[node.outputs[0]] = found
+            waiting.update([reader for reader, _ in fgraph.clients[node.outputs[0]]])
+    return True
+
+
+def sum_of_exponential(fgraph, exponential):
+    """A reduction of an exponential, if there is one, else None."""
+    for reader, _ in fgraph.clients[exponential]:
+        if reader != "output" and key_of(reader.op) == "Sum":
+            return reader
+    return None
+
+
+def shift_exponentials(fgraph):
+    """Rewrite ``fgraph`` in place; return how many exponentials were replaced."""
+    nodes = [node for node in fgraph.apply_nodes if key_of(node.op) == "exp"]
+    made, positions = 0, None
+    for node in nodes:
+        exponential = node.outputs[0]
+        if node not in fgraph.apply_nodes or not is_exponential(exponential) or isinstance(node.inputs[0], Constant):
+            continue
+        reduction = sum_of_exponential(fgraph, exponential)
+        if reduction is None:
+            continue
+        if positions is None:
+            positions = {each: number for number, each in enumerate(fgraph.toposort())}
+        if cancels(fgraph, exponential, positive_axes(exponential, reduction.op.axis), positions):
+            new = Reduced(reduction.outputs[0]).scaled
+            if new.type == exponential.type:
+                fgraph.replace(exponential, new, reason="local_shift_exponentials")
+                made += 1
+    return made
