@@ -33,7 +33,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-gpu check lint types coverage develop editable annotate stress bench clean list-sources
+.PHONY: help demo test test-gpu check lint types coverage develop editable annotate stress bench docs clean list-sources
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
+	@echo 'make docs      build the site in build/site, with its notebooks, and check its links'
 	@echo 'make clean     remove everything that can be built again'
 
 demo: $(VENV)/examples.stamp
@@ -98,6 +99,16 @@ test-gpu: $(VENV)/test.stamp $(VENV)/gpu.stamp
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null
 	$(ASV) run --show-stderr $(SHORT) $(ARGS) 'HEAD^!'
+
+# Needs no network: what pages use is in the folder. Warnings are errors. asv's pages of what `make bench` has measured
+# are beside it, in build/site/benchmarks.
+docs: $(VENV)/docs.stamp
+	$(RUN) -I -m sphinx --quiet --fail-on-warning --keep-going $(ARGS) docs build/site
+	$(RUN) -I docs/check_site.py build/site
+	@if ls asv_bench/.asv/results/*/*.json >/dev/null 2>&1; then \
+		$(RUN) -m pip install --quiet --disable-pip-version-check "phintys[bench]" && \
+		$(ASV) publish --html-dir "$(CURDIR)/build/site/benchmarks" >/dev/null; fi
+	@echo 'The site: build/site/index.html'
 
 clean:
 	rm -rf .venv .venv-editable build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
