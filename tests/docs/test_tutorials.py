@@ -6,7 +6,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "index")
-CELL = re.compile(r"^```{code-cell}.*?\n((?::.*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```{code-cell}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
