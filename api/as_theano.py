@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import phintys
-from phintys.not_yet import feature_of
+from phintys.not_yet import reason_for
 from phintys.theano_flags import read_theano_options
 
 __all__ = ["install_as_theano"]
@@ -87,9 +87,8 @@ def ours(name):
     except ModuleNotFoundError as error:
         if error.name is None or not f"{counterpart}.".startswith(error.name + "."):
             raise
-        feature = feature_of(*error.name.rpartition(".")[::2])
-        reason = "phintys has no such module" if feature is None else f"phintys has no {feature} yet"
-        raise ModuleNotFoundError(f"No module named {name!r}: {reason}", name=name) from None
+        reason = reason_for(*error.name.rpartition(".")[::2]) or ": phintys has no such module"
+        raise ModuleNotFoundError(f"No module named {name!r}{reason}", name=name) from None
 
 
 def add_imported_modules():

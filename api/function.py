@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
+from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from phintys.reports.profile_stats import ProfileStats
 
     Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]
-__all__ = ["convert_function_input", "function"]
+__all__ = ["convert_function_input", "function", "function_dump"]
 
 
 def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],

@@ -3,6 +3,8 @@
 ``NOT_YET`` is the only table of them. Names that are implemented are removed; a test finds any left over. Names that
 are elsewhere here, or make no sense here, are in `theano_names`.
 """
+import sys
+
 from phintys.theano_names import advice, found_elsewhere
 
 # Module → missing feature → its names in the module.
@@ -38,10 +40,15 @@ def unknown(module, name):
     AttributeError
         It names the missing feature if phintys is going to have it, or says what to use instead.
     """
+    return AttributeError(f"module {module!r} has no attribute {name!r}{reason_for(module, name)}", name=name,
+                          obj=sys.modules.get(module))          # from which Python suggests the nearest name
+
+
+def reason_for(module, name):
+    """Return the end of the message of such an error: which feature is missing, and what to use instead."""
     feature = feature_of(module, name)
     reason = advice(module, name) if feature is None else f"phintys has no {feature} yet"
-    reason = "" if reason is None else f": {reason}"
-    return AttributeError(f"module {module!r} has no attribute {name!r}{reason}", name=name)
+    return "" if reason is None else f": {reason}"
 
 
 def found(module, name):

@@ -68,17 +68,33 @@ for _name in MERELY_IMPORTING.split():
 
 C_CODE = "phintys generates no C code; an op computes by perform, or by a kernel in Cython (CONTRIBUTING.md)"
 REWRITES = "the optimizer's rewrites are rows of tables here; a mode includes and excludes them by Theano's names"
+MERGED_PRODUCTS = "the optimizer merges products into calls of BLAS by itself; Mode.excluding('BlasOpt') prevents it"
+STABLE = "the optimizer finds such expressions by patterns; Mode.excluding('stabilize') leaves them as they are"
+GPU = "use phintys.gpu, or PHINTYS_FLAGS=device=cuda, which moves functions to a GPU"
+SIGMOIDS = "compute_mul is_1pexp is_exp is_neg parse_mul_tree perform_sigm_times_exp"
 ADVANCED = {"use AdvancedSubtensor, of which AdvancedBooleanSubtensor is a subclass": "BaseAdvancedSubtensor",
             "use AdvancedIncSubtensor, of which AdvancedBooleanIncSubtensor is a subclass": "BaseAdvancedIncSubtensor"}
 # Module → what to use instead → names.
 INSTEAD = {
-    "phintys.tensor": {C_CODE: "inc_code int32_t blas_c blas_headers elemwise_cgen blas_scipy ParamsType", **ADVANCED},
+    "phintys": {GPU: "gpuarray"},
+    "phintys.sandbox": {GPU: "cuda gpuarray"},
+    "phintys.tensor": {
+        C_CODE: "inc_code int32_t elemwise_cgen ParamsType", **ADVANCED,
+        "use T.blas, whose ops need no C compiler": "blas_c blas_scipy blas_headers",
+        "constants of equal value are merged in each graph": "constant_cache",
+        "use phintys.tensor, which is usually imported as T": "T"},
+    "phintys.tensor.nnet": {STABLE: SIGMOIDS}, "phintys.tensor.nnet.sigm": {STABLE: SIGMOIDS},
+    "phintys.tensor.nnet.nnet": {STABLE: "local_advanced_indexing_crossentropy_onehot local_log_softmax"},
     "phintys.scalar": {
         "float16 is computed in float32 by every kernel, so nothing needs to be converted":
             "Compositef32 composite_f32 handle_cast handle_composite"},
     "phintys.tensor.blas": {
         C_CODE: "ldflags blas_header_text blas_header_version bool_t ParamsType",
-        REWRITES: "GemmOptimizer GemmRelated blas_opt_inplace blas_optdb check_init_y res_is_a"},
+        REWRITES: "GemmOptimizer GemmRelated blas_opt_inplace blas_optdb check_init_y res_is_a",
+        MERGED_PRODUCTS: """
+            _as_scalar _beta_L_plus_alpha_M _factor_canonicalized _gemm_canonicalize _gemm_from_factored_list
+            _is_real_matrix _is_real_vector local_dot22_to_dot22scalar local_dot_to_dot22 local_gemm_to_gemv
+            local_gemm_to_ger local_inplace_gemm local_inplace_gemv"""},
     "phintys.tensor.elemwise": {C_CODE: "COp OpenMPOp ParamsType"},
     "phintys.tensor.extra_ops": {C_CODE: "EnumList ParamsType int_t"},
     "phintys.tensor.subtensor": {C_CODE: "inc_code ParamsType", **ADVANCED},

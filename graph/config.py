@@ -226,6 +226,20 @@ OPTIONS = [
     ("numpy.seterr_under", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
     ("numpy.seterr_invalid", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
     ("gcc.cxxflags", "", text, "Accepted for compatibility: nothing is compiled at run time."),
+    ("cmodule.age_thresh_use", 60 * 60 * 24 * 24, integer, "Accepted for compatibility: nothing is compiled."),
+] + [(f"cmodule.{name}", False, boolean, "Accepted for compatibility: nothing is compiled at run time.") for name in (
+    "compilation_warning", "debug", "mac_framework_link", "preload_cache", "remove_gxx_opt", "warn_no_version")] + [
+    ("dnn.enabled", "auto", one_of("auto", "True", "False", "no_check"), "Accepted for compatibility: see device."),
+    ("magma.enabled", False, boolean, "Accepted for compatibility: see device."),
+] + [(name, "", text, "Accepted for compatibility: see device.") for name in (
+    "dnn.base_path", "dnn.bin_path", "dnn.include_path", "dnn.library_path", "magma.include_path",
+    "magma.library_path")] + [
+    (f"dnn.conv.{name}", default, text, "Accepted for compatibility: see device.") for name, default in (
+        ("algo_fwd", "small"), ("algo_bwd_data", "none"), ("algo_bwd_filter", "none"), ("algo_bwd", "none"),
+        ("precision", "as_input_f32"), ("workmem", ""), ("workmem_bwd", ""))] + [
+    ("metaopt.verbose", 0, integer, "Accepted for compatibility: one convolution is chosen by shapes."),
+    ("metaopt.optimizer_excluding", "", text, "Accepted for compatibility: see metaopt.verbose."),
+    ("metaopt.optimizer_including", "", text, "Accepted for compatibility: see metaopt.verbose."),
     ("force_device", False, boolean, "Accepted for compatibility: there is one device."),
     ("print_active_device", True, boolean, "Accepted for compatibility: there is one device."),
     ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "Accepted for compatibility: there is one device."),
@@ -295,11 +309,12 @@ class Section:
 @at_home
 def options_of_process(prefix):
     """Return ``config``, or the section whose options' names begin with ``prefix``; for pickles and copies."""
-    if not prefix:
-        return config
-    if prefix[:-1] not in config.__dict__:
-        raise no_option(prefix[:-1])
-    return config.__dict__[prefix[:-1]]
+    section = config
+    for part in prefix.split(".")[:-1]:
+        if part not in section.__dict__:
+            raise no_option(prefix[:-1])
+        section = section.__dict__[part]
+    return section
 
 
 def no_option(name, hint=""):
@@ -325,10 +340,12 @@ class Config(Section):
 
     def _place(self, name):
         """Return the section that holds an option, and the attribute with its value."""
-        prefix, dot, attribute = name.rpartition(".")
-        if not dot:
-            return self, name
-        return self.__dict__.setdefault(prefix, Section(prefix + ".", self)), attribute
+        *parts, attribute = name.split(".")
+        section, prefix = self, ""
+        for part in parts:
+            prefix += part + "."
+            section = section.__dict__.setdefault(part, Section(prefix, self))
+        return section, attribute
 
     def _row(self, name):
         if name not in self._options:

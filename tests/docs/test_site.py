@@ -51,8 +51,8 @@ def test_a_site_is_checked(tmp_path):
     page.write_text('<link rel="stylesheet" href="style.css"><img src="data:,"><a id="top" href="other.html#here">a</a>'
                     '<a href="#top">b</a><a href="https://example.org/x">c</a>')
     assert site.check(tmp_path) == []
-    page.write_text('<script src="https://example.org/a.js"></script><img src="none.png"><a href="other.html#there">a</a>'
-                    '<a href="none.html">b</a><a href="#nowhere">c</a>')
+    page.write_text('<script src="https://example.org/a.js"></script><img src="none.png">'
+                    '<a href="other.html#there">a</a><a href="none.html">b</a><a href="#nowhere">c</a>')
     (tmp_path / "style.css").write_text("@import url('//example.org/font.css');")
     assert [line.split(" ", 1)[1] for line in site.check(tmp_path)] == [
         "loads https://example.org/a.js", "loads none.png, which does not exist",

@@ -1,4 +1,5 @@
 """Theano's name ``tensor.nnet.nnet`` for softmax, cross-entropies and activations: names only."""
+from phintys.not_yet import lookup
 from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
 from phintys.ops.elementwise.scalar import ScalarSoftsign, scalar_softsign
 from phintys.ops.nnet.activations import elu, relu, selu, softsign
@@ -52,3 +53,4 @@ __all__ = ["CrossentropyCategorical1Hot", "CrossentropyCategorical1HotGrad", "Cr
            "prepend_1_to_each_row", "prepend_scalar_to_each_row", "relu", "scalar_softsign", "selu", "sigmoid",
            "sigmoid_binary_crossentropy", "softmax", "softmax_grad", "softmax_graph", "softmax_op",
            "softmax_with_bias", "softplus", "softsign"]
+__getattr__ = lookup(__name__)

@@ -1,4 +1,5 @@
 """Theano's name ``tensor.nnet.sigm`` for the sigmoid and its relatives."""
+from phintys.not_yet import lookup
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
 from phintys.ops.elementwise.scalar import ScalarSigmoid, ScalarSoftplus, UltraFastScalarSigmoid
@@ -13,3 +14,4 @@ ultra_fast_sigmoid_inplace = Elemwise(ultra_fast_scalar_sigmoid, {0: 0}, name="u
 __all__ = ["ScalarSigmoid", "ScalarSoftplus", "UltraFastScalarSigmoid", "hard_sigmoid", "scalar_sigmoid",
            "scalar_softplus", "sigmoid", "sigmoid_inplace", "softplus", "ultra_fast_scalar_sigmoid",
            "ultra_fast_sigmoid", "ultra_fast_sigmoid_inplace"]
+__getattr__ = lookup(__name__)

@@ -10,6 +10,7 @@ from phintys.debugging.debug_mode import DebugMode
 from phintys.debugging.monitor_mode import MonitorMode
 from phintys.debugging.nan_guard_mode import NanGuardMode
 from phintys.function import function
+from phintys.gof.whole_optimizers import AddFeatureOptimizer
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import AliasedMemoryError, UnusedInputError
 from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
@@ -46,15 +47,15 @@ _modules = submodules(__name__, {
 globals().update(_modules)
 submodules(__name__, {"function": "phintys.function"})      # importable; the name here is the function's
 
-__all__ = ["AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAST_RUN", "FromFunctionOp", "Function",
-           "FunctionMaker", "In", "Mode", "MonitorMode", "NanGuardMode", "OpFromGraph", "OrderedUpdates", "Out",
-           "Param", "ProfileStats", "Rebroadcast", "ScanProfileStats", "Shape", "Shape_i", "SharedVariable",
-           "SpecifyShape", "Supervisor", "SymbolicInput", "SymbolicOutput", "UnusedInputError", "ViewOp", "as_op",
-           "builders", "convert_function_input", "deep_copy_op", "function", "function_dump", "function_module",
-           "get_default_mode", "get_mode", "ops", "optdb", "orig_function", "pfunc", "predefined_linkers",
-           "predefined_modes", "predefined_optimizers", "profiling", "rebuild", "rebuild_collect_shared",
-           "register_linker", "register_mode", "register_optimizer", "shape", "shape_i", "shared",
-           "shared_constructor", "specify_shape", "view_op", *_modules]
+__all__ = ["AddFeatureOptimizer", "AliasedMemoryError", "DebugMode", "DeepCopyOp", "FAST_COMPILE", "FAST_RUN",
+           "FromFunctionOp", "Function", "FunctionMaker", "In", "Mode", "MonitorMode", "NanGuardMode", "OpFromGraph",
+           "OrderedUpdates", "Out", "Param", "ProfileStats", "Rebroadcast", "ScanProfileStats", "Shape", "Shape_i",
+           "SharedVariable", "SpecifyShape", "Supervisor", "SymbolicInput", "SymbolicOutput", "UnusedInputError",
+           "ViewOp", "as_op", "builders", "convert_function_input", "deep_copy_op", "function", "function_dump",
+           "function_module", "get_default_mode", "get_mode", "ops", "optdb", "orig_function", "pfunc",
+           "predefined_linkers", "predefined_modes", "predefined_optimizers", "profiling", "rebuild",
+           "rebuild_collect_shared", "register_linker", "register_mode", "register_optimizer", "shape", "shape_i",
+           "shared", "shared_constructor", "specify_shape", "view_op", *_modules]
 if TYPE_CHECKING:                   # the names of _modules
     from phintys import io
     from phintys import modes as mode

@@ -10,6 +10,8 @@ from phintys.making.argument_container import ArgumentContainer
 from phintys.making.compiled_function import DUPLICATE, Function
 from phintys.making.function_maker import FunctionMaker
 from phintys.making.supervisor import Supervisor
+from phintys.not_yet import lookup
+from phintys.ops.identity.deep_copy import deep_copy_op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from phintys.reports.profile_stats import ProfileStats
 
 __all__ = ["AliasedMemoryError", "ArgumentContainer", "DUPLICATE", "Function", "FunctionMaker", "In", "Supervisor",
-           "SymbolicInput", "SymbolicOutput", "UnusedInputError", "convert_function_input", "orig_function"]
+           "SymbolicInput", "SymbolicOutput", "UnusedInputError", "convert_function_input", "deep_copy_op",
+           "orig_function"]
 
 
 def orig_function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
@@ -54,3 +57,4 @@ def orig_function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     return FunctionMaker([convert_function_input(spec) for spec in inputs], outputs, mode,
                          accept_inplace=accept_inplace, profile=profile, on_unused_input=on_unused_input,
                          output_keys=output_keys, name=name).create()
+__getattr__ = lookup(__name__)

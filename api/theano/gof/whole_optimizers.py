@@ -132,6 +132,21 @@ class FromFunctionOptimizer(Optimizer):
         return self.__name__
 
 
+class AddFeatureOptimizer(Optimizer):
+    """Attaches a feature to a graph that is optimized, and changes nothing.
+
+    Parameters
+    ----------
+    feature : Feature
+    """
+
+    def __init__(self, feature: Any) -> None:
+        self.feature = feature
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        fgraph.attach_feature(self.feature)
+
+
 def optimizer(f: Callable[..., Any]) -> Any:
     """Decorator: the function of a graph as an `Optimizer`.
 
