@@ -155,9 +155,12 @@ class Variable(GraphVariable):
         return f"{self.owner.op}.{output}"
 
     def __repr__(self):
-        if config.print_test_value and hasattr(self.tag, "test_value"):
+        if not config.print_test_value or not hasattr(self.tag, "test_value"):
+            return str(self)
+        try:
+            return f"{self}\n{self.get_test_value()!r}"
+        except (TypeError, ValueError):             # of no value of the type: a text must not fail
             return f"{self}\n{self.tag.test_value!r}"
-        return str(self)
 
     # ---- comparison is left to subclasses ----------------------------------------------------------------------------
     def __lt__(self, other: Any) -> Any:

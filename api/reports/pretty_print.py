@@ -138,7 +138,10 @@ class IgnorePrinter:
 
 
 class ElementwisePrinter:
-    """Prints a node of numbers or an elementwise one: with the symbol of its scalar op, else as ``name(inputs)``."""
+    """Prints a node of numbers or an elementwise one: arithmetic with its operator, all else as ``name(inputs)``.
+
+    As in Theano, comparisons are names, too: ``gt(a, b)``.
+    """
 
     def pieces(self, variable):
         op = variable.owner.op
@@ -147,7 +150,7 @@ class ElementwisePrinter:
             return SPECIAL[scalar_op.name].pieces(variable)
         if str(scalar_op).startswith("Cast{"):
             return _call(str(scalar_op)[5:-1], variable.owner.inputs)
-        if scalar_op.symbol is not None:
+        if scalar_op.symbol in ARITHMETIC:
             return OperatorPrinter(scalar_op.symbol, 0).pieces(variable)
         return _call(str(scalar_op), variable.owner.inputs)
 
@@ -223,6 +226,8 @@ def _call(name, inputs):
 
 leaf_printer = LeafPrinter()
 default_printer = DefaultPrinter()
+
+ARITHMETIC = ("+", "-", "*", "/", "//", "**", "%")
 
 # Name of a scalar op → its format, unless it is printed as its symbol between the operands or as name(inputs).
 SPECIAL = {

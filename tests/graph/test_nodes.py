@@ -298,6 +298,16 @@ def test_test_values_are_computed():
     assert x.get_test_value() == 3.0 and get_debug_values(x) == []
 
 
+def test_test_values_are_printed_as_values_of_the_type():
+    x = scalar("x")
+    x.tag.test_value = 3
+    with change_flags(print_test_value=True):
+        assert repr(x) == f"x\n{scalar.filter(3)!r}"
+        x.tag.test_value = "no number"
+        assert repr(x) == "x\n'no number'"
+    assert repr(x) == "x"
+
+
 @pytest.mark.parametrize("action", ["raise", "warn", "ignore"])
 def test_missing_test_values(action):
     x = scalar("x")

@@ -42,7 +42,7 @@ FORMULAE = [
     (m[1:, 0], "m[Constant{1}:, Constant{0}]"),
     (v[T.lscalar("n")::-1], "v[n::Constant{-1}]"),
     (T.alloc(x, 3), "alloc(x, TensorConstant{3})"),
-    (T.switch(T.lt(x, y), x, y), "switch((x < y), x, y)"),
+    (T.switch(T.lt(x, y), x, y), "switch(lt(x, y), x, y)"),
     (T.grad(x ** 2, x), "((fill((x ** TensorConstant{2}), TensorConstant{1.0}) * x) * TensorConstant{2.0})"),
     (T.dscalar() + x, "(<TensorType(float64, scalar)> + x)"),
 ]
