@@ -38,7 +38,9 @@ cdef extern from * nogil:
             if (head) munmap(block, head);
             if (spare - head) munmap(block + head + size, spare - head);
             block += head;
+    #ifdef MADV_HUGEPAGE                /* of Linux */
             madvise(block, size, MADV_HUGEPAGE);
+    #endif
         }
         return block;
     }
