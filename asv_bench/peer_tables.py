@@ -95,7 +95,7 @@ def compared(ours, other, unit, name="", scale=1):
     """A value of another library, and in brackets how many times as fast phintys is."""
     ratio = times_as_fast(ours, other, unit)
     text = written(other * scale)
-    shown = (f"**{text}**" if ratio < 1 else text) + (f", {name}" if name else "")
+    shown = (f"**{text}**" if ratio < 0.995 else text) + (f", {name}" if name else "")
     return f"{shown} ({ratio:.0f})" if ratio >= 99.5 else f"{shown} ({ratio:.2g})"
 
 
