@@ -25,10 +25,10 @@ def constant_folding(fgraph, node):
     op = node.op
     if key_of(op) == "Alloc" and _is_overwritten(fgraph, node.outputs[0]):
         return None
-    if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or _too_large(node):
+    if not node.inputs or op.destroy_map or not op.do_constant_folding(node) or too_large(node):
         return None
     storage = [[None] for _ in node.outputs]
-    values = inputs_for(op, [_copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
+    values = inputs_for(op, [copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
     with numpy.errstate(all="ignore"):
         op.perform(node, values, storage)
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
@@ -40,12 +40,12 @@ def _is_overwritten(fgraph, variable):
                 for reader, position in fgraph.clients[variable]])
 
 
-def _copied(data):
+def copied(data):
     """Copy data, so that no constant is a view of another one's memory."""
     return data.copy() if isinstance(data, numpy.ndarray) else data
 
 
-def _too_large(node):
+def too_large(node):
     """Return whether a node that makes an array from a shape would make a large one."""
     if key_of(node.op) not in ("Alloc", "ARange", "Eye"):
         return False

@@ -1,5 +1,10 @@
 """Reductions over nothing, over dimensions of length 1, of views, of other reductions, and of scaled values."""
+from phintys.graph.variable import Constant
+from phintys.ops.products.products import dot
 from phintys.ops.reduction.careduce import CAReduceDtype
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, as_type, is_inexact, key, key_of
 
@@ -92,6 +97,50 @@ def _scalar(factor, out):
     return factor.dimshuffle(*["x"] * out.type.ndim)
 
 
+def sum_of_repeated_factor(fgraph, node):
+    """``sum(x * row, axis=0) -> sum(x, axis=0) * vector``: a factor that is repeated along all axes of the sum."""
+    x, out, axes = node.inputs[0], node.outputs[0], axes_of(node)
+    if key(x) != "mul" or not is_inexact(out) or out.type.dtype != x.type.dtype or len(axes) == x.type.ndim \
+            or len(fgraph.clients[x]) != 1:
+        return None
+    factors = [_once_along(axes, factor) for factor in x.owner.inputs]
+    scales = [factor for factor in factors if _is_repeated(factor, axes)]
+    rest = [factor for factor in x.owner.inputs if not _is_repeated(_once_along(axes, factor), axes)]
+    inner = apply_op("mul", *rest) if len(rest) > 1 else rest[0] if rest else None
+    if not scales or inner is None or inner.type != x.type:
+        return None
+    kept = [axis for axis in range(x.type.ndim) if axis not in axes]
+    return apply_op("mul", node.op(inner), *[factor.dimshuffle(*kept) for factor in scales])
+
+
+def _is_repeated(factor, axes):
+    return all([factor.type.broadcastable[axis] for axis in axes])
+
+
+def _once_along(axes, factor):
+    """A constant that is the same all along ``axes``, with length 1 there; other factors as they are."""
+    if not isinstance(factor, Constant) or _is_repeated(factor, axes) or not factor.data.size:
+        return factor
+    first = factor.data[tuple([slice(0, 1) if axis in axes else slice(None) for axis in range(factor.type.ndim)])]
+    return constant(first) if (factor.data == first).all() else factor
+
+
+def sum_of_batched_products(fgraph, node):
+    """``sum(batched_dot(a, b), axis=0)`` is one product: the sum over the batch is a part of its inner dimension."""
+    x = node.inputs[0]
+    if key(x) != "BatchedDot" or axes_of(node) != (0,) or len(fgraph.clients[x]) != 1 \
+            or node.outputs[0].type.dtype != x.type.dtype:
+        return None
+    a, b = x.owner.inputs
+    if a.type.ndim != 3 or b.type.ndim != 3 or a.type.broadcastable[0] != b.type.broadcastable[0]:
+        return None
+    if a.type.broadcastable[2] and b.type.broadcastable[1]:            # outer products: views suffice
+        return dot(a.dimshuffle(1, 0), b.dimshuffle(0, 2))
+    count, rows, inner = [shape_i(a, axis) for axis in range(3)]
+    return dot(reshape(a.dimshuffle(1, 0, 2), [rows, count * inner], ndim=2),
+               reshape(b, [count * inner, shape_i(b, 2)], ndim=2))
+
+
 REWRITES = [
     Rewrite("local_useless_reduce", KEYS, useless_reduction,
             (FAST_RUN, "local_reduce_broadcastable", "local_cut_useless_reduce")),
@@ -99,4 +148,6 @@ REWRITES = [
     Rewrite("local_reduce_dimshuffle", KEYS, reduction_of_dimshuffle, (FAST_RUN,)),
     Rewrite("local_op_of_op", ("Sum", "Prod", "Max", "Min"), reduction_of_reduction, (FAST_RUN,)),
     Rewrite("local_sum_prod_mul_by_scalar", ("Sum",), sum_of_scaled, (FAST_RUN,)),
+    Rewrite("local_sum_of_repeated_factor", ("Sum",), sum_of_repeated_factor, (FAST_RUN,)),
+    Rewrite("local_sum_of_batched_products", ("Sum",), sum_of_batched_products, (FAST_RUN,)),
 ]

@@ -3,6 +3,7 @@ from functools import reduce
 from operator import mul
 
 from phintys import tensor as T
+from phintys.graph.variable import Constant
 from phintys.interop.pytensor.translation import applied
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.loops.building import Body, make_loop
@@ -55,7 +56,11 @@ def batched(op, node, inputs, core_ranks):
 
 def _only_item(variable, core_rank):
     """The item that all items of a batch are equal to, if the graph says so; else None."""
-    core = variable.type.broadcastable[variable.type.ndim - core_rank:]
+    lead = variable.type.ndim - core_rank
+    if isinstance(variable, Constant) and variable.data.size:
+        first = variable.data[(0,) * lead]
+        return T.constant(first, ndim=core_rank) if (variable.data == first).all() else None
+    core = variable.type.broadcastable[lead:]
     while variable.owner is not None and isinstance(variable.owner.op, Rebroadcast):
         variable = variable.owner.inputs[0]
     if variable.owner is not None and isinstance(variable.owner.op, Alloc):

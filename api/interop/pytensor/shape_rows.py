@@ -39,12 +39,14 @@ def _check(op, node, value, *conditions):
 # ---- shapes --------------------------------------------------------------------------------------------------------
 @row(Shape)
 def _shape(op, node, x):
-    return T.shape(x)
+    lengths = node.inputs[0].type.shape
+    return T.shape(x) if None in lengths else T.constant(lengths, ndim=1, dtype="int64")
 
 
 @row(Shape_i)
 def _shape_i(op, node, x):
-    return T.shape_i(x, op.i)
+    length = node.inputs[0].type.shape[op.i]
+    return T.shape_i(x, op.i) if length is None else T.constant(length, dtype="int64")
 
 
 @row(Reshape)

@@ -13,6 +13,7 @@ from pytensor.tensor.type import TensorType
 from phintys import shared
 from phintys import tensor as T
 from phintys.interop.pytensor.fallback import performed
+from phintys.interop.pytensor.known_values import with_known_value
 from phintys.interop.pytensor.types import translated_constant, translated_type
 
 ROWS = {}                               # class of PyTensor's op → row
@@ -84,7 +85,7 @@ def translated(outputs, known):
             continue
         inputs = [_root(variable, known) for variable in node.inputs]
         for output, found in zip(node.outputs, applied(node.op, node, inputs)):
-            known.setdefault(output, found)
+            known.setdefault(output, with_known_value(found, inputs))
     return [_root(variable, known) for variable in outputs]
 
 

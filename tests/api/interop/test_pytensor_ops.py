@@ -8,6 +8,7 @@ import pytensor_reference as reference
 from pytensor.graph.replace import vectorize_graph
 from pytensor.ifelse import ifelse
 from pytensor.scalar import basic as scalar_basic
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.shape import Shape_i
 from pytensor_reference import pytensor
@@ -263,6 +264,33 @@ def test_static_lengths_of_one_broadcast():
     g = pytensor.function([y], y + pt.ones((3, 4)), mode="PHINTYS")
     with pytest.raises(ValueError):
         g(np.ones((3, 1)))
+
+
+def loops_in(f):
+    return [node for node in f.vm.jit_fn.maker.fgraph.toposort() if type(node.op).__name__ == "Scan"]
+
+
+def test_what_all_items_of_a_batch_share_is_computed_once():
+    """A triangle of each matrix of a stack has one mask, which no loop makes."""
+    x = pt.tensor("x", dtype="float64", shape=(5, 4, 4))
+    item = pt.tensor("item", dtype="float64", shape=(4, 4))
+    triangles = vectorize_graph(pt.tril(item), {item: x})
+    f = pytensor.function([x], triangles, mode="PHINTYS")
+    value = np.random.default_rng(0).normal(size=(5, 4, 4))
+    np.testing.assert_array_equal(f(value), np.tril(value))
+    assert not loops_in(f)
+    one = pt.tensor("one", dtype="float64", shape=(1, 4))
+    g = pytensor.function([one], Blockwise(pt.basic.AllocDiag(offset=0, axis1=0, axis2=1), signature="(i)->(o,p)")(one), mode="PHINTYS")
+    np.testing.assert_array_equal(g(value[0, :1]), np.diag(value[0, 0])[None])
+    assert not loops_in(g)
+
+
+def test_known_lengths_are_numbers_in_the_translation():
+    known, other = pt.tensor(shape=(3, 4), dtype="float64"), pt.matrix(dtype="float64")
+    lengths = [known.shape, known.shape[0] * 2 + known.shape[1], other.shape, pt.arange(known.shape[1])]
+    *_, found, total, unknown, numbers = phintys.interop.pytensor.translate([known, other, *lengths])
+    assert found.data.tolist() == [3, 4] and total.data == 10 and numbers.data.tolist() == [0, 1, 2, 3]
+    assert unknown.owner is not None
 
 
 def test_translate_gives_the_graph():

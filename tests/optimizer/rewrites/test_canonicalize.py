@@ -118,6 +118,9 @@ CASES = {
     "sum of a sum": ([m], reduction.sum(reduction.sum(m, 0)), ["Sum"]),
     "max of a max": ([m], reduction.max(reduction.max(m, 1), 0), ["Max"]),
     "sum(2 * x)": ([x], reduction.sum(2 * x), ["Sum", "mul"]),
+    "sum(m * row, 0)": ([m, row], reduction.sum(m * row, 0), ["DimShuffle", "Sum", "mul"]),
+    "sum(m * row, 1)": ([m, row], reduction.sum(m * row, 1), ["mul", "Sum"]),
+    "sum(m * equal rows, 0)": ([m], reduction.sum(m * numpy.tile(numpy.arange(10.0), (10, 1)), 0), ["Sum", "mul"]),
     "sum(-x)": ([x], reduction.sum(-x), ["Sum", "neg"]),
     "shape of an elementwise result": ([x, y], (exp(x) + y).shape[0] + 1, ["Shape_i", "add"]),
     "shape of a product's transpose": ([m, n], m.dot(n).T.shape[0] + 1, ["Shape_i", "add"]),
@@ -156,6 +159,18 @@ def test_gradients_are_the_same_and_have_no_fills(output, wrt):
 
 def test_a_fill_of_something_computed_reads_its_shape_only():
     assert operations(optimized([m], [second(exp(m), 2.0)])) == ["Shape_i", "Shape_i", "Alloc"]
+
+
+@pytest.mark.parametrize("inner", [1, 4])
+def test_a_sum_of_batched_products_is_one_product(inner):
+    one = inner == 1
+    a, b = [phintys.tensor.TensorType("float64", pattern)() for pattern in ((False, False, one), (False, one, False))]
+    fgraph = optimized([a, b], [reduction.sum(T.batched_dot(a, b), 0)], UNFUSED)
+    assert operations(fgraph).count("Dot22") == 1 and "BatchedDot" not in operations(fgraph)
+    random = numpy.random.default_rng(0)
+    points = [random.normal(size=(5, 2, inner)), random.normal(size=(5, inner, 3))]
+    numpy.testing.assert_allclose(evaluate(fgraph, points), [(points[0] @ points[1]).sum(0)])
+    assert "BatchedDot" in operations(optimized([a, b], [reduction.sum(T.batched_dot(a, b), 1)], UNFUSED))
 
 
 def test_unsigned_numbers_keep_their_negations():

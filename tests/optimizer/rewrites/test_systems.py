@@ -7,7 +7,7 @@ import phintys.tensor as T
 from phintys.ops.factorizations.cholesky import cholesky
 from phintys.ops.factorizations.hints import psd
 from phintys.ops.factorizations.inverse import det, matrix_inverse, slogdet
-from phintys.ops.factorizations.solve import solve
+from phintys.ops.factorizations.solve import Solve, solve, solve_triangular
 
 A, B, v = T.dmatrix("A"), T.dmatrix("B"), T.dvector("v")
 RANDOM = numpy.random.default_rng(0)
@@ -103,6 +103,26 @@ def test_stacks_share_factors():
     assert sorted(ops_of(f).split()) == ["FactoredDeterminant", "LUFactor", "LUSolve"]
     for got, wanted in zip(f(value), [numpy.linalg.inv(value), numpy.linalg.det(value)]):
         numpy.testing.assert_allclose(got, wanted)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("on_error", ["raise", "nan"])
+def test_a_stack_of_systems_with_one_matrix_is_one_system(columns, on_error):
+    right = T.TensorType("float64", (False, False, columns == 1))()
+    stack = T.alloc(A, right.shape[0], A.shape[0], A.shape[1])
+    sides = RANDOM.normal(size=(5, 4, columns))
+    for solved, matrix in ((solve_triangular(stack, right, lower=True, on_error=on_error), numpy.tril(VALUES[A])),
+                           (Solve(on_error=on_error)(stack, right), VALUES[A])):
+        f = phintys.function([A, right], solved)
+        node, = [node for node in f.maker.fgraph.toposort() if type(node.op).__name__.startswith("Solve")]
+        assert [variable.type.ndim for variable in node.inputs] == [2, 2]
+        numpy.testing.assert_allclose(f(VALUES[A], sides), numpy.linalg.solve(matrix, sides))
+        assert f(VALUES[A], sides[:0]).shape == (0, 4, columns)
+        if on_error == "nan":
+            assert numpy.isnan(f(numpy.zeros((4, 4)), sides)).all()
+    g = phintys.function([A, right], solve_triangular(T.alloc(A[0], *stack.shape), right))      # other matrices, too
+    node, = [node for node in g.maker.fgraph.toposort() if type(node.op).__name__.startswith("Solve")]
+    assert node.inputs[0].type.ndim == 3
 
 
 def test_matrices_of_one_element_share_factors():

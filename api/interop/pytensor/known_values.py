@@ -1,0 +1,47 @@
+"""Integers that are known while a graph is translated: lengths, indices and masks that follow from static shapes.
+
+PyTensor's types know the lengths of most values of a model, and phintys' constant folding would find the same later.
+It is too late then for rows that look at numbers, such as that of an op on each item of a batch.
+"""
+from phintys.graph.read_only import inputs_for
+from phintys.graph.toposort import io_toposort
+from phintys.graph.variable import Constant
+from phintys.optimizer.passes.constant_folding import copied, too_large
+
+LARGEST = 1 << 12              # elements
+
+
+def with_known_value(found, inputs):
+    """A constant for a translation that has constants of integers for all its inputs; else the translation itself.
+
+    Parameters
+    ----------
+    found : Variable or slice
+        What a row has returned.
+    inputs : list
+        What the row was given.
+    """
+    if getattr(found, "owner", None) is None or not inputs or not _is_discrete(found.type):
+        return found
+    if not all([isinstance(each, (Constant, slice)) for each in inputs]):
+        return found
+    values = {}
+    for node in io_toposort([], [found]):
+        if not all([isinstance(each, Constant) or each in values for each in node.inputs]) or not _computes(node):
+            return found
+        given = [each.data if isinstance(each, Constant) else values[each] for each in node.inputs]
+        storage = [[None] for _ in node.outputs]
+        node.op.perform(node, inputs_for(node.op, [copied(each) for each in given]), storage)
+        values.update(zip(node.outputs, [cell[0] for cell in storage]))
+    value = values[found]
+    return found if value.size > LARGEST else found.type.make_constant(value, name=None)
+
+
+def _is_discrete(kind):
+    return getattr(kind, "dtype", "").startswith(("int", "uint", "bool"))
+
+
+def _computes(node):
+    """Whether a node always computes the same small integers."""
+    return (not node.op.destroy_map and node.op.do_constant_folding(node) and not too_large(node)
+            and all([_is_discrete(output.type) for output in node.outputs]))
