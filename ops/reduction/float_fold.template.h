@@ -94,9 +94,27 @@ static PART MEMBER(long_line)(const char *data, intptr_t stride, intptr_t n) {
     return part;
 }
 
+/* Short lines, of `n` values; `n` is known when this is compiled, so that a line takes no loop of its own. */
+PHINTYS_INLINE void MEMBER(short_rows)(const char *data, intptr_t stride, int n, intptr_t next_row, intptr_t rows,
+                                       char *totals, intptr_t next_total) {
+    for (; rows > 0; rows--, data += next_row, totals += next_total) {
+        PART part = READ_ONE(data);
+        for (int i = 1; i < n; i++) part = COMBINE_ONE(part, READ_ONE(data + i * stride));
+        *(PART *)totals = part;
+    }
+}
+
 /* As `rows` of phintys_fold. */
 static void MEMBER(rows)(const char *data, intptr_t stride, intptr_t n, intptr_t next_row, intptr_t rows,
                          char *totals, intptr_t next_total, int fresh) {
+    if (fresh && n == 2) {
+        MEMBER(short_rows)(data, stride, 2, next_row, rows, totals, next_total);
+        return;
+    }
+    if (fresh && n == 3) {
+        MEMBER(short_rows)(data, stride, 3, next_row, rows, totals, next_total);
+        return;
+    }
     for (; rows > 0; rows--, data += next_row, totals += next_total) {
         PART part = n > PHINTYS_BLOCK ? MEMBER(long_line)(data, stride, n)
                     : stride == VALUE_BYTES ? MEMBER(line)(data, n) : MEMBER(strided_line)(data, stride, n);
