@@ -92,6 +92,19 @@ static const phintys_loop_function phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES] =
 typedef struct { uint64_t half[2]; } sixteen_bytes;
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, sixteen_bytes)
 
+#define COPY_LOOP(SIZE, TYPE) \
+static void copy_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
+    intptr_t n = dims[0], i; \
+    const char* in = args[0]; char* out = args[1]; \
+    if (steps[0] == SIZE && steps[1] == SIZE) { memmove(out, in, n * SIZE); return; } \
+    if (n && steps[1] == SIZE && steps[0] == 0) { \
+        const TYPE value = *(const TYPE*)in; \
+        for (i = 0; i < n; i++) ((TYPE*)out)[i] = value; \
+        return; \
+    } \
+    if (steps[1] == SIZE) { for (i = 0; i < n; i++, in += steps[0]) ((TYPE*)out)[i] = *(const TYPE*)in; return; } \
+    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) *(TYPE*)out = *(const TYPE*)in; \
+}
 /* These loops have no branch for each element: a condition that alternates costs 5 ns per misprediction. */
 #define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = condition[i] ? a : b; }
 #define SWITCH_LOOP(SIZE, TYPE) \
@@ -109,20 +122,19 @@ static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* ste
         else { const TYPE first = *yes, second = *no; CHOOSE_LINE(first, second) } \
         return; \
     } \
+    if (n && steps[0] == 0) {                          /* one condition for all: a copy */ \
+        const int first = *(const uint8_t*)args[0] ? 1 : 2; \
+        char* operands[2] = {args[first], args[3]}; \
+        const intptr_t strides[2] = {steps[first], steps[3]}; \
+        copy_##SIZE(operands, dims, strides, data); \
+        return; \
+    } \
     const char* condition = args[0]; const char* yes = args[1]; const char* no = args[2]; char* out = args[3]; \
     for (i = 0; i < n; i++, condition += steps[0], yes += steps[1], no += steps[2], out += steps[3]) \
         *(TYPE*)out = *condition ? *(const TYPE*)yes : *(const TYPE*)no; \
 }
-#define COPY_LOOP(SIZE, TYPE) \
-static void copy_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
-    intptr_t n = dims[0], i; \
-    const char* in = args[0]; char* out = args[1]; \
-    if (steps[0] == SIZE && steps[1] == SIZE) { memmove(out, in, n * SIZE); return; } \
-    if (steps[1] == SIZE) { for (i = 0; i < n; i++, in += steps[0]) ((TYPE*)out)[i] = *(const TYPE*)in; return; } \
-    for (i = 0; i < n; i++, in += steps[0], out += steps[1]) *(TYPE*)out = *(const TYPE*)in; \
-}
-SIZES(SWITCH_LOOP)
 SIZES(COPY_LOOP)
+SIZES(SWITCH_LOOP)
 
 #define BY_SIZE(NAME) \
 static phintys_loop_function phintys_##NAME##_loop(int size) { \

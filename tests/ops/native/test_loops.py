@@ -1,4 +1,6 @@
 """Finding inner loops, and built-in loops."""
+import itertools
+
 import numpy
 import pytest
 import scipy.special
@@ -115,6 +117,18 @@ def test_switch_and_copy(dtype):
     numpy.testing.assert_array_equal(apply("switch", ("bool", dtype, dtype, dtype), condition, yes, no),
                                      numpy.where(condition, yes, no))
     numpy.testing.assert_array_equal(apply("copy", (dtype, dtype), no), no)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("condition", [True, False])
+def test_switch_by_one_condition(dtype, condition):
+    """The condition has a stride of 0; the outcomes have any."""
+    whole = numpy.arange(202).astype(dtype)
+    outcomes = [whole[:101], whole[::2], whole[100::-1], numpy.broadcast_to(whole[7], (101,))]
+    repeated = numpy.broadcast_to(numpy.array(condition), (101,))
+    for yes, no in itertools.product(outcomes, repeat=2):
+        numpy.testing.assert_array_equal(apply("switch", ("bool", dtype, dtype, dtype), repeated, yes, no),
+                                         yes if condition else no)
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if "int" in dtype])
