@@ -1,13 +1,17 @@
 """Twenty PyMC models by phintys and PyTensor's other back ends: time to the first value and gradient, and of a call.
 
     python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,CVM,JAX] [--models NAME,...] [--warm] [--json FILE]
+    python asv_bench/compare_pymc.py --sample eight_schools,radon
 
-Each pair of a model and a mode runs in a process of its own. Without ``--warm`` PyTensor's cache of compiled code is
-empty when the process begins; with it, it was filled by a run before. Times are of the processor, compilers included.
+Each pair of a model and a mode has a process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty
+when the process begins; with it, it was filled by a run before. Times to the first value are of the processor,
+compilers included. The processes of a model are all prepared before their calls are timed, one after the other.
+``--sample`` measures ``pm.sample`` instead: two chains of 1,000 draws after 1,000 of tuning, in one process.
 """
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,14 +19,14 @@ from pathlib import Path
 
 MODELS_FOLDER = Path(__file__).resolve().parents[1] / "tests/support"
 CALLS = 7                               # repetitions; the shortest counts
-COMPILED = ("C", "CVM")                # the modes that need a compiler
+COMPILED = ("C", "CVM")                 # the modes that need a compiler
 
-PROCESS = """
+PREPARED = """
 import json, os, sys, time, warnings
 warnings.simplefilter("ignore")
-import numpy as np, pymc_models, pytensor
+import numpy as np, pymc as pm, pymc_models, pytensor
 from pymc.blocking import DictToArrayBijection
-name, mode, calls = sys.argv[1:]
+name, mode = sys.argv[1:]
 if mode == "PHINTYS":
     import phintys.interop.pytensor
 if mode == "JAX":
@@ -31,9 +35,11 @@ if mode == "JAX":
 def spent():
     return sum(os.times()[:4])
 model = pymc_models.MODELS[name]()
+model.logp_dlogp_function(ravel_inputs=True, mode=pytensor.compile.mode.Mode("py", None))   # PyMC's own caches
+"""
+CALLED = PREPARED + """
 point = DictToArrayBijection.map(model.initial_point()).data
 point = point + 0.3 * np.random.default_rng(1).normal(size=point.shape)
-model.logp_dlogp_function(ravel_inputs=True, mode=pytensor.compile.mode.Mode("py", None))   # PyMC's own caches
 start, cpu = time.perf_counter(), spent()
 f = model.logp_dlogp_function(ravel_inputs=True, mode=mode)
 f.set_extra_values({})
@@ -41,7 +47,7 @@ f = f._pytensor_function
 f.trust_input = True
 value = f(point)
 first, first_cpu = time.perf_counter() - start, spent() - cpu
-count, best = 1, 0
+count = 1
 while True:
     start = time.perf_counter()
     for _ in range(count):
@@ -49,8 +55,9 @@ while True:
     if time.perf_counter() - start > 0.02:
         break
     count *= 2
+print("prepared", flush=True)
 best = 1e9
-for _ in range(int(calls)):
+for _ in range(int(sys.stdin.readline())):
     start = time.perf_counter()
     for _ in range(count):
         f(point)
@@ -58,18 +65,61 @@ for _ in range(int(calls)):
 print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": first_cpu, "call_us": best * 1e6,
                   "value": float(value[0])}))
 """
+SAMPLED = PREPARED + """
+print("prepared", flush=True)
+sys.stdin.readline()
+start, cpu = time.perf_counter(), spent()
+with model:
+    pm.sample(1000, tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False,
+              compile_kwargs={"mode": mode})
+print(json.dumps({"model": name, "mode": mode, "sample": time.perf_counter() - start, "sample_cpu": spent() - cpu}))
+"""
 
 
-def measured(name, mode, folder, calls=CALLS):
-    """What one process says of a model in a mode."""
+def prepared(program, name, mode, folder):
+    """A process that has compiled a model, and waits; or what is known of one that failed."""
     flags = f"base_compiledir={folder}" + ("" if mode in COMPILED else ",cxx=")
     environment = dict(os.environ, PYTENSOR_FLAGS=flags, PYTHONPATH=str(MODELS_FOLDER), OMP_NUM_THREADS="1",
                        XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    done = subprocess.run([sys.executable, "-c", PROCESS, name, mode, str(calls)], env=environment, text=True,
-                          capture_output=True, check=False)
-    if done.returncode:
-        return {"model": name, "mode": mode, "error": done.stderr.strip().splitlines()[-1][:200]}
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.Popen([sys.executable, "-c", program, name, mode], env=environment, text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = iter(process.stdout.readline, "")
+    if "prepared" not in [line.strip() for line in _until("prepared", lines)]:
+        return {"model": name, "mode": mode, "error": process.stderr.read().strip().splitlines()[-1][:200]}
+    return process
+
+
+def _until(wanted, lines):
+    for line in lines:
+        yield line
+        if line.strip() == wanted:
+            return
+
+
+def measured(program, name, modes, folders, quiet=None, calls=CALLS):
+    """What the processes of a model say, one for each mode.
+
+    Parameters
+    ----------
+    quiet : str, optional
+        A command that keeps the machine quiet until its input ends, and copies its input, as ``cat`` does.
+    """
+    processes = [prepared(program, name, mode, folder) for mode, folder in zip(modes, folders)]
+    keeper = None
+    if quiet:
+        keeper = subprocess.Popen(shlex.split(quiet), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        keeper.stdin.write("quiet?\n")
+        keeper.stdin.flush()
+        keeper.stdout.readline()
+    found = []
+    for process in processes:
+        if not isinstance(process, dict):
+            said, _ = process.communicate(f"{calls}\n")
+            process = json.loads(said.splitlines()[-1])
+        found.append(process)
+    if keeper:
+        keeper.communicate()
+    return found
 
 
 TITLES = {"PHINTYS": "phintys", "NUMBA": "PyTensor, Numba", "CVM": "PyTensor, C", "JAX": "PyTensor, JAX"}
@@ -107,9 +157,11 @@ def draw(path, picture):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modes", default="PHINTYS,NUMBA,CVM,JAX")
-    parser.add_argument("--models")
+    parser.add_argument("--models", help="names, with commas between them; all by default")
+    parser.add_argument("--sample", help="names of models to sample from, instead of timing calls")
     parser.add_argument("--warm", action="store_true", help="run twice, and show the second")
     parser.add_argument("--folder", help="where PyTensor keeps its caches, one for each pair; else a temporary one")
+    parser.add_argument("--quiet", help="a command that keeps the machine quiet until its input ends, and copies it")
     parser.add_argument("--json", help="a file to which one line for each pair is added")
     parser.add_argument("--picture", help="draw what the file has, instead of measuring")
     options = parser.parse_args()
@@ -118,22 +170,35 @@ def main():
         return
     sys.path.insert(0, str(MODELS_FOLDER))
     import pymc_models
-    print(f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'call, us':>10}  value")
-    for name in options.models.split(",") if options.models else pymc_models.MODELS:
-        for mode in options.modes.split(","):
-            with tempfile.TemporaryDirectory() as empty:
-                folder = Path(options.folder or empty) / f"{name}-{mode}"
-                if options.warm and not options.folder:
-                    measured(name, mode, folder, 0)
-                found = measured(name, mode, folder)
-            if options.json:
-                with open(options.json, "a") as file:
-                    file.write(json.dumps(found) + "\n")
-            if "error" in found:
-                print(f"{name:<26} {mode:<8} {found['error']}", flush=True)
-            else:
-                print(f"{name:<26} {mode:<8} {found['first']:9.2f} {found['first_cpu']:8.2f} {found['call_us']:10.1f}  "
-                      f"{found['value']:.6f}", flush=True)
+    modes = options.modes.split(",")
+    program = SAMPLED if options.sample else CALLED
+    print(TITLE_OF_SAMPLES if options.sample else TITLE_OF_CALLS)
+    for name in (options.sample or options.models or ",".join(pymc_models.MODELS)).split(","):
+        with tempfile.TemporaryDirectory() as empty:
+            folders = [Path(options.folder or empty) / f"{name}-{mode}" for mode in modes]
+            if options.warm and not options.folder:
+                measured(program, name, modes, folders, calls=0)
+            for found in measured(program, name, modes, folders, options.quiet):
+                report(found, options.json)
+
+
+TITLE_OF_CALLS = f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'call, us':>10}  value"
+TITLE_OF_SAMPLES = f"{'model':<26} {'mode':<8} {'sample, s':>9} {'CPU, s':>8}"
+
+
+def report(found, path):
+    """Print what was found of a pair, and add it to a file if there is one."""
+    if path:
+        with open(path, "a") as file:
+            file.write(json.dumps(found) + "\n")
+    begin = f"{found['model']:<26} {found['mode']:<8} "
+    if "error" in found:
+        print(begin + found["error"], flush=True)
+    elif "sample" in found:
+        print(begin + f"{found['sample']:9.2f} {found['sample_cpu']:8.2f}", flush=True)
+    else:
+        print(begin + f"{found['first']:9.2f} {found['first_cpu']:8.2f} {found['call_us']:10.1f}  {found['value']:.6f}",
+              flush=True)
 
 
 if __name__ == "__main__":
