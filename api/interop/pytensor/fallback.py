@@ -4,11 +4,10 @@ import warnings
 import numpy
 from pytensor.graph.op import _NoPythonOp
 from pytensor.scalar.basic import ScalarType
-from pytensor.tensor.type import TensorType
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.interop.pytensor.types import translated_type
+from phintys.interop.pytensor.types import is_dense, translated_type
 
 _named = set()
 
@@ -53,7 +52,8 @@ class Performed(Op):
         storage = [[None] for _ in output_storage]
         self.op.perform(self.node, values, storage)
         for cell, kind, (value,) in zip(output_storage, self.output_types, storage):
-            cell[0] = numpy.asarray(value, dtype=kind.dtype) if isinstance(kind, (ScalarType, TensorType)) else value
+            is_array = isinstance(kind, ScalarType) or is_dense(kind)
+            cell[0] = numpy.asarray(value, dtype=kind.dtype) if is_array else value
 
     def do_constant_folding(self, node):
         return False

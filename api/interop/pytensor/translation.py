@@ -14,7 +14,7 @@ from phintys import shared
 from phintys import tensor as T
 from phintys.interop.pytensor.fallback import performed
 from phintys.interop.pytensor.known_values import with_known_value
-from phintys.interop.pytensor.types import translated_constant, translated_type
+from phintys.interop.pytensor.types import is_dense, translated_constant, translated_type
 
 ROWS = {}                               # class of PyTensor's op → row
 
@@ -113,7 +113,7 @@ def named_input(variable):
 
 def applied(op, node, inputs):
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
-    function = row_of(op)
+    function = None if _has_sparse(node) else row_of(op)
     outputs = None
     try:
         if function is not None:
@@ -130,11 +130,17 @@ def applied(op, node, inputs):
     return [conformed(found, output) for found, output in zip(outputs, node.outputs)]
 
 
+def _has_sparse(node):
+    """Whether a node reads or computes sparse matrices, which no row knows."""
+    return any([isinstance(each.type, TensorType) and not is_dense(each.type)
+                for each in [*node.inputs, *node.outputs]])
+
+
 def conformed(found, output):
     """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
     if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here
         return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
-    if not isinstance(output.type, TensorType):
+    if not is_dense(output.type):
         return found
     if found.type.ndim != output.type.ndim:
         raise TranslationError(f"{output.owner} has {output.type.ndim} dimensions, its translation {found} has "

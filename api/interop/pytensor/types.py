@@ -8,13 +8,18 @@ from phintys.graph.type import generic
 from phintys.graph.variable import Constant
 
 
+def is_dense(kind):
+    """Whether values are arrays; sparse matrices, whose type is derived from that of arrays, are objects to phintys."""
+    return isinstance(kind, TensorType) and not hasattr(kind, "format_cls")
+
+
 def translated_type(kind):
     """The type of phintys that has the same values.
 
     Tensors keep dtype, rank and static lengths; PyTensor's scalars are tensors of rank 0. All other values, such as
-    random generators, are passed on as objects.
+    random generators and sparse matrices, are passed on as objects.
     """
-    if isinstance(kind, TensorType):
+    if is_dense(kind):
         return T.TensorType(kind.dtype, tuple(length == 1 for length in kind.shape), shape=kind.shape)
     if isinstance(kind, ScalarType):
         return T.TensorType(kind.dtype, ())
