@@ -74,13 +74,19 @@ def test_the_first_samples_of_nuts_are_the_same():
         np.testing.assert_allclose(found[name], wanted[name], rtol=1e-6)
 
 
+# Means and variances of 40,000 draws by PyTensor's Numba mode, whose own standard errors are below 0.02.
+MEANS = {"mean": 4.4, "spread": 3.58, "offsets": [0.312, 0.095, -0.079, 0.059, -0.159, -0.069, 0.352, 0.084]}
+VARIANCES = {"mean": 10.932, "spread": 10.375, "offsets": [0.98, 0.891, 0.921, 0.889, 0.865, 0.875, 0.932, 0.936]}
+
+
 def test_samples_of_nuts_have_the_same_distribution():
-    """Later samples differ by rounding; means agree within five standard errors of chains that forget in ten steps."""
-    found, wanted = [samples(mode, 500, 500) for mode in ("PHINTYS", reference.PYTHON)]
+    """Later samples differ by rounding; means agree within five standard errors of chains that forget in four steps."""
+    found = samples("PHINTYS", 2000, 1000)
     for name in found:
-        value, other = found[name].values[0], wanted[name].values[0]
-        error = 5 * np.sqrt((value.var(0) + other.var(0)) / 50)
-        assert (np.abs(value.mean(0) - other.mean(0)) < error).all(), name
+        draws = found[name].values[0]
+        error = 5 * np.sqrt(np.array(VARIANCES[name]) / (len(draws) / 4))
+        assert (np.abs(draws.mean(0) - MEANS[name]) < error + 0.02).all(), name
+        assert (np.abs(np.log(draws.var(0) / VARIANCES[name])) < 0.7).all(), name
 
 
 def test_forward_sampling_draws_numpys_numbers():
