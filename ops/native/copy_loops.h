@@ -81,6 +81,8 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
         case 2: SHORT_LINES(Word##SIZE, 2)                                                                             \
         case 3: SHORT_LINES(Word##SIZE, 3)                                                                             \
         case 4: SHORT_LINES(Word##SIZE, 4)                                                                             \
+        case 5: SHORT_LINES(Word##SIZE, 5)                                                                             \
+        case 6: SHORT_LINES(Word##SIZE, 6)                                                                             \
         default: SHORT_LINES(Word##SIZE, count)                                                                        \
         }                                                                                                              \
     }
