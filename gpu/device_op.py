@@ -89,15 +89,18 @@ def placement_of(node, at_device):
     kernel, read = recorded
     if kernel.examined is None:
         return None
-    examined = {read[number] for number in kernel.examined
-                if number < len(read) and number not in row.checked_at_device}
+    checked = row.checked_at_device(kernel) if callable(row.checked_at_device) else row.checked_at_device
+    examined = {read[number] for number in kernel.examined if number < len(read) and number not in checked}
+    values = row.by_value(kernel) if callable(row.by_value) else row.by_value
+    values = set(read) if values is True else {read[number] for number in values or () if number < len(read)}
     host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
-            or (row.by_value and may_stay(variable) and not at_device(variable))}
+            or (position in values and may_stay(variable) and not at_device(variable))}
     if any([node.inputs[position].type.dtype not in DTYPES for position in read if position not in host]):
         return None
     operands = [Operand(node.inputs[position].type.dtype, node.inputs[position].type.broadcastable, position in host)
                 for position in read]
-    twin = row.make(kernel, operands)
+    results = [Operand(variable.type.dtype, variable.type.broadcastable, False) for variable in node.outputs]
+    twin = row.make(kernel, operands, results)
     return None if twin is None else Placement(kernel, read, host, twin, row.results_at_host)
 
 
@@ -124,13 +127,17 @@ class DeviceOp(Op):
         self.destroyhandler_tolerate_aliased = op.destroyhandler_tolerate_aliased
 
     def make_node(self, *inputs):
-        outputs = self.op.make_node(*[as_tensor(variable) for variable in inputs]).outputs
-        return Apply(self, list(inputs), [variable.type() if self.results_at_host else GpuArrayType.of(variable.type)()
-                                          for variable in outputs])
+        return self.node_for(list(inputs), self.op.make_node(*[as_tensor(variable) for variable in inputs]).outputs)
+
+    def node_for(self, inputs, outputs):
+        """The node with these inputs whose outputs have the types, at the device, of those of the host's node."""
+        return Apply(self, inputs, [variable.type() if self.results_at_host else GpuArrayType.of(variable.type)()
+                                    for variable in outputs])
 
     def host_node(self, node):
-        """The node that computes the same at the host."""
-        return self.op.make_node(*[as_tensor(variable) for variable in node.inputs])
+        """The node that computes the same at the host. Not all ops make it from the inputs alone."""
+        return Apply(self.op, [as_tensor(variable) for variable in node.inputs],
+                     [getattr(variable.type, "tensor", variable.type)() for variable in node.outputs])
 
     def lower(self, emitter, node):
         shadow = self.host_node(node)

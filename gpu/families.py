@@ -1,6 +1,17 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
+from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
+    batch_normalization_source,
+    convolution_source,
+    line_source,
+    random_source,
+    rearranging_source,
+    window_source,
+)
 from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
+from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
+from phintys.gpu.kernels.general_source import DESCRIBERS
+from phintys.gpu.kernels.indexing_source import positions_of
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
     GpuAllocKernel,
@@ -25,7 +36,12 @@ from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.identity.assertion_kernel import AssertKernel
+from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
+from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
+from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
+from phintys.ops.linalg.diagonal_kernel import ExtractDiagKernel
 from phintys.ops.native.shape_kernel import (
     ContiguousKernel,
     DimShuffleKernel,
@@ -41,6 +57,7 @@ from phintys.ops.nnet.crossentropy_kernel import (
     LabelLossGradKernel,
     LabelLossKernel,
 )
+from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
@@ -56,7 +73,7 @@ register_shape(ShapeIKernel)
 register(ContiguousKernel, GpuContiguousKernel)
 
 
-def elementwise(kernel, operands):
+def elementwise(kernel, operands, results):
     """Steps for which there is text, with operands that fit into the arguments of a launch."""
     inputs, constants, steps, outputs = kernel.arguments
     values = [operand.at_host for operand in operands]
@@ -74,7 +91,7 @@ register(ElementwiseKernel, GpuElementwiseKernel, elementwise, by_value=True)
 
 def reduction(is_mean):
     """Folds of steps for which there is text."""
-    def make(kernel, operands):
+    def make(kernel, operands, results):
         arguments = ("inputs", "constants", "steps", "value", "loop", "axes", "accumulator_dtype", "output_dtype",
                      "keepdims", "identity")
         given = dict(zip(arguments, kernel.arguments)) | (kernel.named_arguments or {})
@@ -90,7 +107,7 @@ def reduction(is_mean):
 
 def plain(device_class):
     """The class with the kernel's arguments, for dtypes that have text."""
-    def make(kernel, operands):
+    def make(kernel, operands, results):
         try:
             return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
         except NoSource:
@@ -104,7 +121,7 @@ register(ProductKernel, GpuProductKernel, plain(GpuProductKernel), by_value=True
 register(GerKernel, GpuGerKernel, plain(GpuGerKernel), by_value=True)
 
 
-def join(kernel, operands):
+def join(kernel, operands, results):
     """Arrays of one dtype."""
     dtypes, dtype = kernel.arguments[:2]
     return GpuJoinKernel(*kernel.arguments) if set(dtypes) == {dtype} else None
@@ -116,11 +133,13 @@ register(AllocEmptyKernel, GpuAllocEmptyKernel)
 register(JoinKernel, GpuJoinKernel, join)
 register(MakeVectorKernel, GpuMakeVectorKernel)
 register_view(SplitKernel)
+register_view(ExtractDiagKernel)
+register_view(AssertKernel)
 
 
 def labelled(device_class, matrix, labels):
     """Kernels with labels, which are checked at the device; they need the dtypes of a matrix and of the labels."""
-    def make(kernel, operands):
+    def make(kernel, operands, results):
         more = {"label": operands[labels].dtype}
         if device_class in (GpuCrossentropyGradKernel, GpuLabelLossGradKernel):
             more["dtype"] = operands[matrix].dtype
@@ -137,7 +156,7 @@ for _host, _device, _matrix, _labels in (
              checked_at_device=(_labels,))
 
 
-def part(kernel, operands):
+def part(kernel, operands, results):
     """A part of any basic index; its rank follows from the plan."""
     plan, integers, dtype, sets = kernel.arguments
     rank = len(operands[0].broadcastable) - sum([bool(drops) for drops, *_ in plan])
@@ -152,3 +171,30 @@ def part(kernel, operands):
 register(IncSubtensorKernel, GpuIncSubtensorKernel, part)
 register(ArgKernel, GpuArgKernel, plain(GpuArgKernel))
 register(ExtremumKernel, GpuExtremumKernel, plain(GpuExtremumKernel))
+
+
+def general(kernel, operands, results):
+    """What is described by `general_source.py`."""
+    described = [(operand.dtype, len(operand.broadcastable), operand.at_host) for operand in (*operands, *results)]
+    try:
+        return GpuGeneralKernel(type(kernel).__name__, kernel.arguments,
+                                tuple((kernel.named_arguments or {}).items()), tuple(described))
+    except NoSource:
+        return None
+
+
+# Which inputs may be numbers at the host, where a kernel has such.
+NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
+           "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
+           "ConvolutionKernel": tuple(range(2, 30))}
+CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel)
+
+for _name, (_host, _) in DESCRIBERS.items():
+    register(_host, GpuGeneralKernel, general, NUMBERS.get(_name, ()),
+             positions_of if _host in CHECKED else ())
+register(PrependKernel, GpuGeneralKernel, general, lambda kernel: () if has_number(kernel) else (0,))
+
+
+def has_number(kernel):
+    """Whether the column that is prepended is a constant."""
+    return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)

@@ -117,7 +117,7 @@ class Placer:
         op = DeviceOp(node.op, placement.host, placement.results_at_host)
         inputs = [variable if position in placement.host else self._device(variable)
                   for position, variable in enumerate(node.inputs)]
-        made = op.make_node(*inputs)
+        made = op.node_for(inputs, node.outputs)
         made._position = node._position
         for old, new in zip(node.outputs, made.outputs):
             new.name = old.name

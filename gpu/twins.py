@@ -3,9 +3,10 @@
 A twin is made from the kernel itself: its class and the arguments of its constructor (``kernel.arguments``) say what it
 does. So no op needs to know the device. ``register`` adds a row:
 
-* ``make(kernel, operands)`` returns the twin, or None if the device cannot do this. ``operands`` says of each input
-  whether it is at the host (``Operand.at_host``), its dtype and its pattern.
-* ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value.
+* ``make(kernel, operands, results)`` returns the twin, or None if the device cannot do this. ``operands`` says of each
+  input whether it is at the host (``Operand.at_host``), its dtype and its pattern; ``results`` the same of each output.
+* ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value. It is True for
+  all inputs, or a collection of their numbers, or a function of the kernel that returns either.
 
 Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay at the host, so a twin has them where
 its ``prepare`` can read them; but those of ``checked_at_device`` (labels) go to the device. A kernel that only looks at
@@ -32,28 +33,28 @@ def register(host_class, device_class, make=None, by_value=False, checked_at_dev
     device_class : type
         What ``make`` returns.
     make : callable, optional
-        ``(kernel, operands)`` → a kernel or None. By default the class with the arguments of the kernel.
-    by_value : bool
-    checked_at_device : sequence of int
-        Inputs that the processor's kernel examines, and that the twin checks at the device.
+        ``(kernel, operands, results)`` → a kernel or None. By default the class with the arguments of the kernel.
+    by_value : bool, collection of int, or callable
+    checked_at_device : sequence of int, or callable
+        Inputs (of a kernel) that the processor's kernel examines, and that the twin checks at the device.
     """
-    def alike(kernel, operands):
+    def alike(kernel, operands, results):
         return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
 
     WORK_AT_DEVICE.add(device_class)
-    TWINS[host_class] = Twin(make or alike, by_value, checked_at_device=tuple(checked_at_device))
+    TWINS[host_class] = Twin(make or alike, by_value, checked_at_device=checked_at_device)
 
 
 def register_view(host_class):
     """Add a row for a kernel that only makes views: it is its own twin."""
     WORK_AT_DEVICE.add(host_class)
-    TWINS[host_class] = Twin(lambda kernel, operands: kernel)
+    TWINS[host_class] = Twin(lambda kernel, operands, results: kernel)
 
 
 def register_shape(host_class):
     """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results at the host."""
     WORK_AT_DEVICE.add(host_class)
-    TWINS[host_class] = Twin(lambda kernel, operands: kernel, results_at_host=True)
+    TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=True)
 
 
 def twin_of(kernel):

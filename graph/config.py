@@ -243,7 +243,8 @@ OPTIONS = [
     ("force_device", False, boolean, "Accepted for compatibility: there is one device."),
     ("print_active_device", True, boolean, "Accepted for compatibility: there is one device."),
     ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "Accepted for compatibility: there is one device."),
-    ("deterministic", "default", one_of("default", "more"), "Accepted for compatibility: functions are deterministic."),
+    ("deterministic", "default", one_of("default", "more"), "more: sums of values at repeated positions have one "
+     "order at a GPU, too, where atomic operations are faster. At the processor functions are always deterministic."),
     ("check_input", True, boolean, "Accepted for compatibility: arguments are always checked."),
     ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
      "Accepted for compatibility: rewrites always keep where the user made nodes."),

@@ -119,4 +119,70 @@ CASES = [
     ("loss of probabilities", lambda x, y: [nnet.categorical_crossentropy(x, y),
                                             T.grad(nnet.categorical_crossentropy(x, y).sum(), x)],
      positive(7, 10), whole(7, low=0, dtype="uint8")),
+    # ---- batch normalization ----
+    ("batch normalization", lambda x, g, b, m, v: nnet.batch_normalization_train(x, g, b, "per-activation", 1e-3, 0.2,
+                                                                                    m, v),
+     floats(12, 5), positive(1, 5), floats(1, 5), floats(1, 5), positive(1, 5)),
+    ("batch normalization of images", lambda x, g, b: nnet.batch_normalization_train(x, g, b, "spatial"),
+     floats(3, 4, 5, 6), positive(1, 4, 1, 1), floats(1, 4, 1, 1)),
+    ("batch normalization's gradient", lambda x, g, b, y: T.grad((nnet.batch_normalization_train(
+        x, g, b, "spatial")[0] * y).sum(), [x, g, b]), floats(3, 4, 5, 6), positive(1, 4, 1, 1), floats(1, 4, 1, 1),
+     floats(3, 4, 5, 6)),
+    ("batch normalization for given moments", lambda x, g, b, m, v: nnet.batch_normalization_test(
+        x, g, b, m, v, "per-activation"), transposed(12, 5), positive(1, 5), floats(1, 5), floats(1, 5),
+     positive(1, 5)),
+    # ---- lines ----
+    ("cumulative", lambda x: [T.cumsum(x), T.cumsum(x, 0), T.cumsum(x.T, 0), T.cumprod(x, 1)], floats(7, 300)),
+    ("cumulative integers", lambda x: [T.cumsum(x, 1), T.cumprod(x, 0)], whole(4, 30, dtype="int64")),
+    ("differences", lambda x: [T.extra_ops.diff(x, axis=0), T.extra_ops.diff(x.T)], floats(5, 6)),
+    ("searchsorted", lambda x, y: [T.extra_ops.searchsorted(x, y), T.extra_ops.searchsorted(x, y, side="right")],
+     numpy.sort(floats(30)).round(1), floats(4, 5).round(1)),
+    # ---- positions ----
+    ("rows", lambda x, i: [x[i], x.T[i[:3]]], floats(9, 11), whole(12, low=-9, high=9)),
+    ("advanced indices", lambda x, i, j: [x[i, 1:, j], x[i.dimshuffle(0, "x"), j], x[:, i, ::2], x[2, i]],
+     floats(9, 9, 9), whole(6, low=-9, high=9), whole(6, low=0, high=9, dtype="int64")),
+    ("add at positions", lambda x, y, i: [T.inc_subtensor(x[i], y), T.inc_subtensor(x[:, i], y[0, 0]),
+                                          T.inc_subtensor(x[1:, i], y[:, :1])], floats(8, 8), floats(7, 8),
+     whole(7, low=-8, high=8)),
+    ("set at positions", lambda x, y, i, j: [T.set_subtensor(x[i], y), T.set_subtensor(x[i, j], 2)], floats(8, 8),
+     floats(7, 8), whole(7, low=-8, high=8), whole(7, low=0, high=8)),
+    ("add bytes at positions", lambda x, y, i: T.inc_subtensor(x[i], y), whole(8, dtype="int8"),
+     whole(17, dtype="int8"), whole(17, low=0, high=8)),
+    # ---- images ----
+    ("pool", lambda x: [T.signal.pool.pool_2d(x, (2, 3), mode=mode, ignore_border=border, stride=(2, 1))
+                        for mode in ("max", "sum", "average_inc_pad", "average_exc_pad") for border in (True, False)],
+     floats(2, 3, 7, 8)),
+    ("pool with padding", lambda x: [T.signal.pool.pool_2d(x, (3, 3), mode=mode, ignore_border=True, stride=(2, 2),
+                                                           pad=(1, 2)) for mode in ("max", "average_exc_pad")],
+     floats(2, 7, 8)),
+    ("gradients of pool", lambda x, y: [T.grad((T.signal.pool.pool_2d(
+        x, (3, 2), mode=mode, ignore_border=True, stride=(2, 1)) * y).sum(), x)
+        for mode in ("max", "sum", "average_inc_pad", "average_exc_pad")], floats(2, 7, 8), floats(2, 3, 7)),
+    ("neighbourhoods", lambda x: [nnet.neighbours.images2neibs(x, (2, 3), (1, 2), mode="ignore_borders"),
+                                  nnet.neighbours.images2neibs(x, (3, 3), (2, 2), mode="wrap_centered")],
+     floats(2, 3, 7, 8)),
+    ("gradient of neighbourhoods", lambda x, y: T.grad((nnet.neighbours.images2neibs(
+        x, (3, 3), (2, 2), mode="wrap_centered") * y).sum(), x), floats(2, 3, 7, 8), floats(96, 9)),
+    ("convolution", lambda x, w: [nnet.conv2d(x, w), nnet.conv2d(x, w, border_mode="half", subsample=(2, 1)),
+                                  nnet.conv2d(x, w, border_mode="full", filter_flip=False, filter_dilation=(1, 2))],
+     floats(2, 3, 7, 8), floats(4, 3, 3, 2)),
+    ("convolution with a bias", lambda x, w, b: nnet.relu(nnet.conv2d(x, w, border_mode=(1, 2))
+                                                          + b.dimshuffle("x", 0, "x", "x")),
+     floats(2, 3, 7, 8), floats(4, 3, 3, 2), floats(4)),
+    ("convolution in groups", lambda x, w, y: [T.grad((nnet.conv2d(x, w, num_groups=2) * y).sum(), v) for v in (x, w)],
+     floats(2, 4, 6, 7), floats(6, 2, 3, 2), floats(2, 6, 4, 6)),
+    ("gradients of convolution", lambda x, w, y: [T.grad((nnet.conv2d(
+        x, w, border_mode="half", subsample=(2, 2)) * y).sum(), v) for v in (x, w)],
+     floats(2, 3, 7, 8), floats(4, 3, 3, 3), floats(2, 4, 4, 4)),
+    ("convolution of volumes", lambda x, w: nnet.conv3d(x, w, border_mode="half"), floats(1, 2, 4, 5, 6),
+     floats(3, 2, 3, 3, 3)),
+    # ---- rearranging ----
+    ("tile and repeat", lambda x: [T.tile(x, (2, 1, 3)), T.repeat(x, 3, axis=1), T.repeat(x, 2)], floats(4, 5)),
+    ("diagonals", lambda x, v: [T.diag(x), T.diag(v), T.diagonal(x, 1), T.tril(x), T.triu(x, 1),
+                                T.fill_diagonal(x, HALF), T.fill_diagonal_offset(x, HALF, -1)],
+     floats(5, 6), floats(4)),
+    ("gradient of a diagonal", lambda x, v: T.grad((T.diag(x) * v).sum() + T.repeat(v, 2).prod(), [x, v]), floats(5, 5),
+     floats(5)),
+    ("batched products", lambda x, y: [T.batched_dot(x, y), T.batched_dot(x, y[:, :, 0]), T.batched_dot(x[:, 0], y)],
+     floats(3, 4, 5), floats(3, 5, 6)),
 ]

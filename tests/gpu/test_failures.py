@@ -118,6 +118,23 @@ def test_labels_that_are_no_class(there, label):
     f(numpy.asarray([0, 1, 1, 2], "int32"))
 
 
+@pytest.mark.parametrize("position, axis, size", [(8, 0, 8), (-9, 0, 8), (5, 1, 5)])
+def test_positions_out_of_bounds(there, position, axis, size):
+    x, y = phintys.shared(numpy.ones((8, 5), "float32"), name="x"), phintys.shared(numpy.ones((4, 5), "float32"))
+    i = phintys.shared(numpy.asarray([0, 1, position, 2], "int32"), target="cuda")
+    part = x[phintys.gpu.host_from_gpu(i)] if axis == 0 else x[:, phintys.gpu.host_from_gpu(i)]
+    message = f"index {position} is out of bounds for axis {axis} with size {size}"
+    with pytest.raises(IndexError, match=message):
+        phintys.function([], part)()
+    f = phintys.function([], [], updates=[(x, T.inc_subtensor(part, y if axis == 0 else 1))])
+    with pytest.raises(IndexError, match=message):
+        f()
+    assert x.get_value().tolist() == [[1] * 5] * 8
+    i.set_value(numpy.asarray([0, 1, 1, 2], "int32"))
+    f()
+    assert x.get_value()[1, 1] == 3
+
+
 def test_the_compiler_cannot_be_run(there, tmp_path):
     config = phintys.config
     x = phintys.shared(numpy.ones(3, "float32"))

@@ -1,7 +1,7 @@
 """Where nodes run, and which values are transferred."""
 import numpy
 import pytest
-from support_gpu import assert_close, at_device
+from support_gpu import assert_close, at_device, on_both
 
 import phintys
 import phintys.tensor as T
@@ -138,3 +138,19 @@ def test_explain_says_what_runs_where(there):
         "  C2    transferred to the device: C0", "  C3    GpuElementwiseKernel", "  C4    transferred to the host: C3"]
     host = phintys.function([x], T.exp(x)).explain("instructions")
     assert "device" not in host
+
+
+def test_sums_at_positions_are_deterministic_by_option(device):
+    values = numpy.random.RandomState(3).uniform(-1, 1, (400, 3)).astype("float32")
+    positions = numpy.random.RandomState(3).randint(0, 5, 400)
+
+    def build():
+        x, i = phintys.shared(numpy.zeros((5, 3), "float32")), T.lvector()
+        y = phintys.shared(values)
+        return phintys.function([i], T.inc_subtensor(x[i], y))
+    for option, atomic in (("default", True), ("more", False)):
+        with phintys.change_flags({"deterministic": option}):
+            at_host, function = on_both(build)
+            kernel, = [kernel for kernel in function.program.kernels if type(kernel).__name__ == "GpuGeneralKernel"]
+        assert ("atomicAdd(" in kernel.source) == atomic
+        assert_close(function(positions), at_host(positions))

@@ -1,0 +1,225 @@
+"""Twins that are prepared by the processor's kernel: it checks shapes and allocates the results, and reads no element
+that is at the device. What is launched is described by ``general_source.py``.
+
+The operands of a launch are all the same: how many items there are, then each operand that the description names.
+
+Positions at the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
+many as there are; the launch notes the first that is out of bounds, and ``run`` reads this back and fails.
+"""
+from cpython.exc cimport PyErr_SetObject
+from libc.stdlib cimport calloc, free
+from numpy cimport npy_intp
+
+cimport numpy as cnp
+
+from phintys.gpu.kernels.general_source import (
+    BLOCKS, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of)
+from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.driver cimport (
+    Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
+from phintys.gpu.runtime.kernel cimport THREADS as THREADS_OF_BLOCK
+from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
+from phintys.ops.native.integers cimport integer_at
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.pool cimport Buffer, buffer_release
+
+cdef enum How:
+    SKIPPED, VIEW, NUMBER, VECTOR
+
+cdef enum:
+    MOST_OPERANDS = 32
+    NOTE = 32                   # bytes: whether there is an error, the position, the length and the axis
+
+cdef enum:
+    KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR        # as in general_source.py
+
+cdef struct Passed:             # how an operand is passed
+    How how
+    int count                   # of a vector
+    bint checked                # has positions that the processor's kernel would check
+
+cdef struct Step:
+    int kind, which, operand, target
+    unsigned long long mask
+
+cdef int GROUP_OF_ITEM = GROUP
+
+if (THREADS, BLOCKS, COPY, CLEAR) != (KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR):
+    raise ImportError("the kinds of launches have other numbers in general_source.py")
+
+
+cdef double number_at(const Cell* cell) noexcept nogil:
+    """A number of any real dtype but float16."""
+    if cell.typenum == cnp.NPY_FLOAT64:
+        return (<const double*>cell.data)[0]
+    if cell.typenum == cnp.NPY_FLOAT32:
+        return (<const float*>cell.data)[0]
+    return <double>integer_at(cell, 0)
+
+
+cdef int read_note(Buffer* note, int failed) noexcept nogil:
+    """Wait for the launches, and fail if a position is out of bounds."""
+    cdef long long found[4]
+    cdef int error = 0
+    if not failed:
+        error = copy_to_host(<char*>found, note.data, NOTE)
+    buffer_release(note)
+    if failed or error:
+        return failed or set_failure(error, b"checking positions")
+    if found[0]:
+        with gil:
+            PyErr_SetObject(IndexError, f"index {found[1]} is out of bounds for axis {found[3]} with size {found[2]}")
+        return -1
+    return 0
+
+
+cdef class GpuGeneralKernel(DeviceKernel):
+    """A kernel by its description.
+
+    Parameters
+    ----------
+    name : str
+        Of the class of the processor's kernel.
+    arguments, named
+        Of its constructor.
+    operands : sequence of (dtype, rank, at_host)
+        Inputs, then results.
+
+    Raises
+    ------
+    NoSource
+        If the family has no text for these dtypes.
+    """
+    cdef Kernel host
+    cdef Passed* passed
+    cdef Step* steps
+    cdef int n_operands, n_steps
+    cdef bint copies, checks
+    cdef long long zero             # what the processor's kernel sees in place of positions
+
+    def __init__(self, str name, arguments, named, operands):
+        cdef int index
+        host_class, function = DESCRIBERS[name]
+        self.host = host_class(*arguments, **dict(named))
+        description = function(arguments, dict(named), operands)
+        self.source, self.names = source_of(description, operands), tuple(description.bodies)
+        self.checks = bool(description.checked)
+        self.examined = tuple([index for index in self.host.examined
+                               if description.names[index] not in description.checked])
+        self.binding, self.room = BOUND, self.host.room
+        if len(operands) > MOST_OPERANDS:
+            raise NoSource("too many operands")
+        self.n_operands, self.n_steps = len(operands), len(description.launches)
+        self.passed = <Passed*>calloc(self.n_operands + 1, sizeof(Passed))
+        self.steps = <Step*>calloc(self.n_steps + 1, sizeof(Step))
+        if self.passed == NULL or self.steps == NULL:
+            raise MemoryError()
+        for index, (operand, (_, _, at_host)) in enumerate(zip(description.names, operands)):
+            if operand is None:
+                self.passed[index].how = SKIPPED
+            elif operand in description.vectors:
+                self.passed[index].how, self.passed[index].count = VECTOR, description.vectors[operand]
+            else:
+                self.passed[index].how = NUMBER if at_host else VIEW
+            self.passed[index].checked = operand is not None and operand in description.checked
+        position = {operand: index for index, operand in enumerate(description.names)}
+        for index, launch in enumerate(description.launches):
+            self.steps[index].kind, self.steps[index].mask = launch.kind, launch.mask
+            self.steps[index].operand = position[launch.operand]
+            if launch.kind == COPY:
+                self.steps[index].target = position[launch.target]
+                self.copies = True
+            elif launch.kind != CLEAR:
+                self.steps[index].which = self.names.index(launch.which)
+
+    def __dealloc__(self):
+        free(self.passed)
+        free(self.steps)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        if self.copies:
+            copies_ready()
+        if self.checks:
+            return self.prepare_blindly(context, operands)
+        self.host.prepare(context, operands)
+        return 0
+
+    cdef int prepare_blindly(self, Context* context, Cell** operands) except -1 nogil:
+        """Let the processor's kernel see zeros in place of positions."""
+        cdef Cell* seen[MOST_OPERANDS]
+        cdef Cell zeros[MOST_OPERANDS]
+        cdef npy_intp strides[MAX_RANK]
+        cdef int index
+        for index in range(MAX_RANK):
+            strides[index] = 0
+        for index in range(self.n_operands):
+            seen[index] = operands[index]
+            if self.passed[index].checked:
+                zeros[index] = operands[index][0]
+                zeros[index].data, zeros[index].strides = <char*>&self.zero, strides
+                seen[index] = &zeros[index]
+        self.host.prepare(context, seen)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Buffer* note = NULL
+        cdef int index, error = 0
+        self.pack(operands, &arguments)
+        if self.checks:
+            note = device_memory.acquire(NOTE)
+            if note == NULL:
+                return set_failure(2, b"checking positions")
+            fill_bytes(note.data, 0, NOTE)
+            put_integer(&arguments, <npy_intp>note.data)
+        for index in range(self.n_steps):
+            error = self.launch(&self.steps[index], operands, &arguments)
+            if error:
+                break
+        return read_note(note, error) if note != NULL else error
+
+    cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:
+        """All arguments; the number of items is set by each launch."""
+        cdef Cell* cell
+        cdef double value
+        cdef int index, axis
+        arguments.size, arguments.full = 0, False
+        put_integer(arguments, 0)
+        for index in range(self.n_operands):
+            cell = operands[index]
+            if self.passed[index].how == VIEW:
+                put_address(arguments, cell)
+                for axis in range(cell.ndim if cell.ndim else 1):
+                    put_integer(arguments, cell.shape[axis] if cell.ndim else 1)
+                for axis in range(cell.ndim if cell.ndim else 1):
+                    put_integer(arguments, cell.strides[axis] if cell.ndim else 0)
+            elif self.passed[index].how == NUMBER:
+                value = number_at(cell)
+                put(arguments, <const char*>&value, 8)
+            elif self.passed[index].how == VECTOR:
+                for axis in range(self.passed[index].count):
+                    put_integer(arguments, integer_at(cell, axis))
+
+    cdef int launch(self, Step* step, Cell** operands, Arguments* arguments) noexcept nogil:
+        cdef Cell* cell = operands[step.operand]
+        cdef npy_intp items = 1
+        cdef int axis, error = 0
+        if step.kind == KIND_COPY:
+            if operands[step.target].data != cell.data:
+                error = copy_elements(operands[step.target], cell)
+        elif step.kind == KIND_CLEAR:
+            error = fill_bytes(cell.data, 0, cell_size(cell) * cell.itemsize)
+        else:
+            for axis in range(cell.ndim):
+                if step.mask >> axis & 1:
+                    items *= cell.shape[axis]
+            if items == 0:
+                return 0
+            (<npy_intp*>arguments.bytes)[0] = items
+            if step.kind == KIND_BLOCKS:
+                return self.start(step.which, items, GROUP_OF_ITEM, arguments)
+            return self.start(step.which, blocks_for(items), THREADS_OF_BLOCK, arguments)
+        return set_failure(error, b"moving elements at the device") if error else 0

@@ -1,0 +1,156 @@
+"""Sources of kernels whose operands any thread may read: a few lines for each family, the rest is written here.
+
+A description (``Description``) names the operands and gives the bodies of kernels; ``source_of`` writes the CUDA. Each
+operand at the device is a ``View`` by its name in a body: its address, shape and strides in bytes. ``load_x(offset)``
+and ``store_x(offset, value)`` are macros that read and write elements of operand ``x``, as type ``T_x``;
+``at(x, i, j)`` is the offset of an element, and ``offset_of(x, number, skipped)`` that of an element by its number in C
+order of the dimensions that the mask ``skipped`` leaves. A number at the host is a ``double`` by its name, and a vector
+of integers there is a struct with the array ``at``.
+
+A kernel of THREADS runs its body for each item ``i``, in one thread. One of BLOCKS has a block of ``GROUP`` threads for
+each item ``i``; ``total(value)`` adds up what its threads have. The items are the elements of the dimensions of an
+operand that a mask names. The body of a kernel of RAW runs once in each of ``threads`` threads, of number ``thread``.
+
+Operands with positions that the processor's kernel checks before it computes are ``checked`` here: a body calls
+``position(note, value, length, axis)``, which wraps negative ones and returns -1 after noting one that is outside.
+"""
+from collections import namedtuple
+
+from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store, with_functions
+
+GROUP = 128                     # threads of a block that works on one item
+THREADS, BLOCKS, COPY, CLEAR, RAW = range(5)
+ALL = 2 ** 63 - 1               # a mask of all dimensions
+
+Launch = namedtuple("Launch", "kind which operand mask target", defaults=(0, 0, ALL, 0))
+Launch.__doc__ = """One step of a kernel's run.
+
+THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
+``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros.
+"""
+Description = namedtuple("Description", "names bodies launches functions vectors checked", defaults=("", {}, ()))
+Description.__doc__ = """What a family says of a kernel.
+
+Attributes
+----------
+names : sequence of (str or None)
+    Of the operands, inputs first; None: it is not passed.
+bodies : dict
+    Name of a kernel → (THREADS, BLOCKS or RAW, body).
+launches : sequence of Launch
+    In order; ``operand`` is a name here.
+functions : str
+    Text before the kernels.
+vectors : dict
+    Name of a vector of integers at the host → how many it has.
+checked : sequence of str
+    Operands with positions.
+"""
+
+DESCRIBERS = {}                 # name of a class of kernels of the processor → (class, describing function)
+
+PRELUDE = """\
+template <int R> struct View { char* data; long long shape[R], strides[R]; };
+template <int N> struct Numbers { long long at[N]; };
+template <int R> __device__ inline long long offset_of(const View<R>& v, long long number,
+                                                       unsigned long long skipped = 0) {
+    long long offset = 0;
+    for (int axis = R - 1; axis >= 0; axis--) {
+        if (skipped >> axis & 1) continue;
+        const long long above = number / v.shape[axis];
+        offset += (number - above * v.shape[axis]) * v.strides[axis];
+        number = above;
+    }
+    return offset;
+}
+template <int R, class... I> __device__ inline long long at(const View<R>& v, I... indices) {
+    const long long all[] = {(long long)indices...};
+    long long offset = 0;
+    for (int axis = 0; axis < (int)sizeof...(I); axis++) offset += all[axis] * v.strides[axis];
+    return offset;
+}
+static __device__ inline double total(double value) {
+    __shared__ double found[GROUP];
+    __syncthreads();
+    found[threadIdx.x] = value;
+    for (int half = GROUP / 2; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) found[threadIdx.x] += found[threadIdx.x + half];
+    }
+    __syncthreads();
+    return found[0];
+}
+__device__ inline long long position(unsigned long long* note, long long value, long long length, int axis) {
+    const long long place = value < 0 ? value + length : value;
+    if (place >= 0 && place < length) return place;
+    if (atomicCAS(note, 0ULL, 1ULL) == 0)
+        note[1] = (unsigned long long)value, note[2] = (unsigned long long)length, note[3] = axis;
+    return -1;
+}
+"""
+
+
+def describe(host_class):
+    """A decorator: the function that describes the twins of a class, from the kernel's arguments and its operands."""
+    def added(function):
+        DESCRIBERS[host_class.__name__] = (host_class, function)
+        return function
+    return added
+
+
+def source_of(description, operands):
+    """The source of a description.
+
+    Parameters
+    ----------
+    description : Description
+    operands : sequence of (dtype, rank, at_host)
+        Inputs, then results.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    NoSource
+        For dtypes without text.
+    """
+    macros, parameters = [], ["long long items"]
+    for name, (dtype, rank, at_host) in zip(description.names, operands, strict=True):
+        if name is None:
+            continue
+        if name in description.vectors:
+            parameters.append(f"Numbers<{description.vectors[name]}> {name}")
+        elif at_host:
+            parameters.append(f"double {name}")
+        else:
+            parameters.append(f"View<{max(1, rank)}> {name}")
+            element = f"*(const {stored(dtype)}*)({name}.data + (o))"
+            macros += [f"typedef {computed(dtype)} T_{name};", f"typedef {stored(dtype)} S_{name};",
+                       f"#define load_{name}(o) ((T_{name})({loaded(dtype, element)}))",
+                       f"#define store_{name}(o, v) (*(S_{name}*)({name}.data + (o)) = "
+                       f"(S_{name})({to_store(dtype, '(v)')}))"]
+    if description.checked:
+        parameters.append("unsigned long long* note")
+    texts = [kernel_text(name, kind, ", ".join(parameters), body) for name, (kind, body) in description.bodies.items()]
+    return with_functions("\n".join([f"enum {{ GROUP = {GROUP} }};", PRELUDE, *macros, description.functions,
+                                     'extern "C" {', *texts, "}", ""]))
+
+
+def kernel_text(name, kind, parameters, body):
+    """One kernel."""
+    if kind == BLOCKS:
+        lines = f"const long long i = blockIdx.x;\n{body}"
+    elif kind == RAW:
+        lines = ("const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
+                 f"const long long threads = gridDim.x * (long long)blockDim.x;\n{body}")
+    else:
+        lines = ("for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < items;\n"
+                 f"     i += gridDim.x * (long long)blockDim.x) {{\n{body}\n}}")
+    return f"__global__ void {name}({parameters}) {{\n{lines}\n}}"
+
+
+def number(name, operand):
+    """The value of an operand of one element, wherever it is, in C."""
+    return name if operand[2] else f"(double)load_{name}(0)"

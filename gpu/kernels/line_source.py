@@ -1,0 +1,157 @@
+"""Work along lines at the device: cumulative sums, differences, recurrences, polynomials, searches, convolution.
+
+Sums along a line are made by a block of threads in two passes: each adds up a stretch, then knows what is before it.
+"""
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.ops.cumulative.convolution_kernel import VectorConvolutionKernel
+from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
+from phintys.ops.cumulative.recurrence_kernel import RecurrenceKernel
+from phintys.ops.linalg.polynomial_kernel import HornerKernel, PowerSumsKernel
+from phintys.ops.sorting.searching_kernel import SearchsortedKernel
+
+CUMULATIVE = """\
+    __shared__ T of_stretch[GROUP];
+    const long long length = {length}, start = {start};
+    const long long begin = length * threadIdx.x / GROUP, end = length * (threadIdx.x + 1) / GROUP;
+    T sum = {neutral};
+    for (long long j = begin; j < end; j++) sum = (T)(sum {operation} load_x(start + {step}));
+    of_stretch[threadIdx.x] = sum;
+    __syncthreads();
+    sum = {neutral};
+    for (int before = 0; before < threadIdx.x; before++) sum = (T)(sum {operation} of_stretch[before]);
+    for (long long j = begin; j < end; j++) {{
+        sum = (T)(sum {operation} load_x(start + {step}));
+        store_out({result}, sum);
+    }}
+"""
+
+
+@describe(CumulativeKernel)
+def cumulative(arguments, named, operands):
+    dtype, axis, mode = arguments
+    if dtype.startswith("complex") or dtype == "float16":
+        raise NoSource(dtype)
+    mask = ALL if axis < 0 else 1 << axis
+    if axis < 0:
+        start, step, length, result = "0", "offset_of(x, j)", "out.shape[0]", "j * out.strides[0]"
+    else:
+        start, step, length = f"offset_of(x, i, {mask}ULL)", f"j * x.strides[{axis}]", f"x.shape[{axis}]"
+        result = f"offset_of(out, i, {mask}ULL) + j * out.strides[{axis}]"
+    body = CUMULATIVE.format(length=length, start=start, step=step, result=result,
+                             neutral="1" if mode == "mul" else "0", operation="*" if mode == "mul" else "+")
+    return Description(["x", "out"], {"accumulate": (BLOCKS, body)}, [Launch(BLOCKS, "accumulate", "x", ALL ^ mask)],
+                       f"typedef {computed(dtype)} T;")
+
+
+@describe(DifferenceKernel)
+def difference(arguments, named, operands):
+    dtype, axis, times = arguments
+    if times != 1:
+        raise NoSource("differences of differences")
+    body = f"""\
+    const long long place = at_of(out, x, i);
+    const T before = load_x(place), after = load_x(place + x.strides[{axis}]);
+    store_out(offset_of(out, i), {"after != before" if dtype == "bool" else "(T)(after - before)"});
+"""
+    return Description(["x", "out"], {"subtract": (THREADS, body)}, [Launch(THREADS, "subtract", "out")],
+                       f"typedef {computed(dtype)} T;\n" + AT_OF)
+
+
+AT_OF = """\
+template <int R> __device__ inline long long at_of(const View<R>& shape_of, const View<R>& v, long long number) {
+    long long offset = 0;                           // of the element of v where element `number` of the other is
+    for (int axis = R - 1; axis >= 0; axis--) {
+        const long long above = number / shape_of.shape[axis];
+        offset += (number - above * shape_of.shape[axis]) * v.strides[axis];
+        number = above;
+    }
+    return offset;
+}
+"""
+
+
+@describe(RecurrenceKernel)
+def recurrence(arguments, named, operands):
+    dtype, axis, backwards, own = arguments
+    mask = 1 << axis
+    body = f"""\
+    const long long length = out.shape[{axis}];
+    const long long f = offset_of(factors, i, {mask}ULL), t = offset_of(terms, i, {mask}ULL);
+    const long long o = offset_of(out, i, {mask}ULL);
+    T result = 0;
+    for (long long step = 0; step < length; step++) {{
+        const long long j = {"length - 1 - step" if backwards else "step"};
+        const long long k = {"j" if own else ("j + 1" if backwards else "j - 1")};
+        const T term = load_terms(t + j * terms.strides[{axis}]);
+        result = step ? term + load_factors(f + k * factors.strides[{axis}]) * result : term;
+        store_out(o + j * out.strides[{axis}], result);
+    }}
+"""
+    return Description(["factors", "terms", "out"], {"recur": (THREADS, body)},
+                       [Launch(THREADS, "recur", "out", ALL ^ mask)], f"typedef {computed(dtype)} T;")
+
+
+@describe(VectorConvolutionKernel)
+def vector_convolution(arguments, named, operands):
+    body = """\
+    const long long first = i - v.shape[0] + 1 > 0 ? i - v.shape[0] + 1 : 0, last = min(i, x.shape[0] - 1);
+    T sum = 0;
+    for (long long j = first; j <= last; j++) sum += load_x(j * x.strides[0]) * load_v((i - j) * v.strides[0]);
+    store_out(i * out.strides[0], sum);
+"""
+    return Description(["x", "v", "out"], {"convolve": (THREADS, body)}, [Launch(THREADS, "convolve", "out")],
+                       f"typedef {computed(arguments[0])} T;")
+
+
+@describe(HornerKernel)
+def polynomial(arguments, named, operands):
+    body = """\
+    const T value = load_x(offset_of(x, i));
+    T sum = 0;
+    for (long long k = 0; k < p.shape[0]; k++) sum = sum * value + load_p(k * p.strides[0]);
+    store_out(offset_of(out, i), sum);
+"""
+    return Description(["p", "x", "out"], {"evaluate": (THREADS, body)}, [Launch(THREADS, "evaluate", "out")],
+                       f"typedef {computed(arguments[0])} T;")
+
+
+@describe(PowerSumsKernel)
+def power_sums(arguments, named, operands):
+    body = """\
+    long long count = 1;
+    for (int axis = 0; axis < (int)(sizeof(g.shape) / 8); axis++) count *= g.shape[axis];
+    const long long power = out.shape[0] - 1 - i;
+    double sum = 0;
+    for (long long j = threadIdx.x; j < count; j += GROUP) {
+        double term = load_g(offset_of(g, j)), base = load_x(offset_of(x, j));
+        for (long long k = power; k; k /= 2, base *= base) if (k & 1) term *= base;
+        sum += term;
+    }
+    sum = total(sum);
+    if (threadIdx.x == 0) store_out(i * out.strides[0], sum);
+"""
+    return Description(["g", "x", None, "out"], {"add": (BLOCKS, body)}, [Launch(BLOCKS, "add", "out")])
+
+
+@describe(SearchsortedKernel)
+def search(arguments, named, operands):
+    dtype, right, ordered = arguments
+    if ordered or dtype.startswith("complex"):
+        raise NoSource("an order")
+    # As in NumPy, NaN comes after all numbers.
+    less = "(a < b || (b != b && a == a))" if dtype.startswith("float") else "a < b"
+    body = f"""\
+    const T needle = load_needles(offset_of(needles, i));
+    long long low = 0, high = values.shape[0];
+    while (low < high) {{
+        const long long middle = low + (high - low) / 2;
+        const T value = load_values(middle * values.strides[0]);
+        if ({"!less(needle, value)" if right else "less(value, needle)"}) low = middle + 1;
+        else high = middle;
+    }}
+    store_out(offset_of(out, i), low);
+"""
+    return Description(["values", "needles", "out"], {"search": (THREADS, body)}, [Launch(THREADS, "search", "out")],
+                       f"typedef {computed(dtype)} T;\n"
+                       f"__device__ inline bool less(T a, T b) {{ return {less}; }}")

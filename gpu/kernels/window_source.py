@@ -1,0 +1,251 @@
+"""Pooling, its derivatives, and neighbourhoods at the device: a thread for each element of the result.
+
+A gradient is gathered, not scattered: the thread of an element of the image visits the windows that it is in.
+"""
+from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe
+from phintys.gpu.kernels.scalar_source import computed
+from phintys.ops.pooling.neighbours_kernel import Images2NeibsKernel, SumNeibsKernel
+from phintys.ops.pooling.pool_kernel import (
+    AveragePoolGradKernel,
+    MaxFirstKernel,
+    MaxPoolGradKernel,
+    MaxSelectedKernel,
+    PoolKernel,
+)
+
+# Dimension `a` of `P` pooled ones, at dimension A of the arrays.
+IN_WINDOW = """\
+    long long size = 1;
+    for (int a = 0; a < P; a++) {
+        const long long first = place[OUTER + a] * step.at[a] - pad.at[a];
+        begin[a] = first > 0 ? first : 0;
+        end[a] = min(first + window.at[a], x.shape[OUTER + a]);
+        if (end[a] < begin[a]) end[a] = begin[a];
+        size *= end[a] - begin[a];
+        elements *= window.at[a];
+    }
+"""
+FUNCTIONS = """\
+typedef {computed} T;
+enum {{ P = {pooled}, RANK = {rank}, OUTER = {outer} }};
+template <int R> __device__ inline void places_of(const View<R>& v, long long number, long long* place) {{
+    for (int axis = R - 1; axis >= 0; axis--) {{
+        const long long above = number / v.shape[axis];
+        place[axis] = number - above * v.shape[axis];
+        number = above;
+    }}
+}}
+template <int R> __device__ inline long long start_of(const View<R>& v, const long long* place) {{
+    long long offset = 0;
+    for (int axis = 0; axis < OUTER; axis++) offset += place[axis] * v.strides[axis];
+    return offset;
+}}
+template <int R> __device__ inline long long inner_offset(const View<R>& v, const long long* inner) {{
+    long long offset = 0;
+    for (int a = 0; a < P; a++) offset += inner[a] * v.strides[OUTER + a];
+    return offset;
+}}
+// From one element of a box to the next; false after the last.
+__device__ inline bool next_in_box(long long* inner, const long long* begin, const long long* end) {{
+    for (int a = P - 1; a >= 0; a--) {{
+        if (++inner[a] < end[a]) return true;
+        inner[a] = begin[a];
+    }}
+    return false;
+}}
+__device__ inline bool same(T a, T b) {{ return a == b || (a != a && b != b); }}
+"""
+WINDOW = """\
+    long long place[RANK], begin[P], end[P], inner[P], elements = 1;
+    places_of(out, i, place);
+""" + IN_WINDOW + """\
+    for (int a = 0; a < P; a++) inner[a] = begin[a];
+    const long long start = start_of(x, place);
+"""
+# The windows with the element of the image at `place`.
+COVERING = """\
+    long long place[RANK], begin[P], end[P], inner[P];
+    bool any = true;
+    places_of(out, i, place);
+    for (int a = 0; a < P; a++) {
+        const long long reach = place[OUTER + a] + pad.at[a];
+        begin[a] = reach < window.at[a] ? 0 : (reach - window.at[a]) / step.at[a] + 1;
+        end[a] = min(reach / step.at[a] + 1, results.shape[OUTER + a]);
+        inner[a] = begin[a];
+        any = any && begin[a] < end[a];
+    }
+    const long long start = start_of(results, place);
+"""
+
+
+def described(arguments, named, operands, names, body, functions=""):
+    dtype, rank = operands[0][:2]
+    pooled = arguments[1]
+    text = FUNCTIONS.format(computed=computed(dtype), pooled=pooled, rank=rank, outer=rank - pooled)
+    vectors = {"window": pooled, "step": pooled, "pad": pooled}
+    return Description(names, {"pool": (THREADS, body)}, [Launch(THREADS, "pool", "out")], text + functions, vectors)
+
+
+def mode_of(arguments, named):
+    """The mode, and how many elements an average divides by: those of the window, or those of the image in it."""
+    mode = named.get("mode", arguments[2] if len(arguments) > 2 else "max")
+    ignore_border = named.get("ignore_border", arguments[3] if len(arguments) > 3 else True)
+    if arguments[0] == "bool" and mode != "max":
+        return "max", "size"
+    return mode, "elements" if mode == "average_inc_pad" and ignore_border else "size"
+
+
+@describe(PoolKernel)
+def pool(arguments, named, operands):
+    mode, count = mode_of(arguments, named)
+    if mode == "max":
+        fold = "T found = load_x(start + inner_offset(x, inner));"
+        more = "const T e = load_x(start + inner_offset(x, inner)); if (e > found || e != e) found = e;"
+        body = f"    {fold}\n    while (next_in_box(inner, begin, end)) {{ {more} }}\n"
+    else:
+        body = ("    T found = 0;\n"
+                "    if (size) do found += load_x(start + inner_offset(x, inner)); while (next_in_box(inner, begin, "
+                "end));\n")
+    value = "found" if mode in ("max", "sum") else f"(T)(found / (T){count})"
+    body = WINDOW + body + f"    store_out(offset_of(out, i), {value});\n"
+    return described(arguments, named, operands, ["x", "window", "step", "pad", "out"], body)
+
+
+@describe(MaxPoolGradKernel)
+def max_gradient(arguments, named, operands):
+    body = COVERING + """\
+    const long long by = start_of(gradient, place);
+    const T element = load_x(offset_of(x, i));
+    T sum = 0;
+    if (any) do {
+        if (element == load_results(start + inner_offset(results, inner)))
+            sum += load_gradient(by + inner_offset(gradient, inner));
+    } while (next_in_box(inner, begin, end));
+    store_out(offset_of(out, i), sum);
+"""
+    names = ["x", "results", "gradient", "window", "step", "pad", "out"]
+    return described(arguments, named, operands, names, body)
+
+
+@describe(AveragePoolGradKernel)
+def average_gradient(arguments, named, operands):
+    mode, count = mode_of(arguments, named)
+    share = ""
+    if mode != "sum":
+        share = """\
+        long long elements = 1, size = 1;
+        for (int a = 0; a < P; a++) {
+            const long long first = inner[a] * step.at[a] - pad.at[a];
+            elements *= window.at[a];
+            size *= min(first + window.at[a], out.shape[OUTER + a]) - (first > 0 ? first : 0);
+        }
+"""
+    body = COVERING + f"""\
+    T sum = 0;
+    if (any) do {{
+{share}        sum += load_results(start + inner_offset(results, inner)){"" if mode == "sum" else f" / (T){count}"};
+    }} while (next_in_box(inner, begin, end));
+    store_out(offset_of(out, i), sum);
+"""
+    return described(arguments, named, operands, [None, "results", "window", "step", "pad", "out"], body)
+
+
+@describe(MaxSelectedKernel)
+def selected(arguments, named, operands):
+    body = WINDOW + """\
+    const long long other = start_of(y, place);
+    const T largest = load_maxima(offset_of(maxima, i));
+    T sum = 0;
+    if (size) do {
+        if (load_x(start + inner_offset(x, inner)) == largest) sum += load_y(other + inner_offset(y, inner));
+    } while (next_in_box(inner, begin, end));
+    store_out(offset_of(out, i), sum);
+"""
+    return described(arguments, named, operands, ["x", "maxima", "y", "window", "step", "pad", "out"], body)
+
+
+@describe(MaxFirstKernel)
+def first_maximum(arguments, named, operands):
+    body = WINDOW + """\
+    const long long other = start_of(y, place);
+    T best = load_x(start + inner_offset(x, inner)), found = load_y(other + inner_offset(y, inner));
+    while (next_in_box(inner, begin, end)) {
+        const T element = load_x(start + inner_offset(x, inner));
+        if (!(element > best || (element != element && best == best))) continue;
+        best = element;
+        found = load_y(other + inner_offset(y, inner));
+    }
+    store_out(offset_of(out, i), found);
+"""
+    return described(arguments, named, operands, ["x", "y", "window", "step", "pad", "out"], body)
+
+
+# ---- neighbourhoods --------------------------------------------------------------------------------------------------
+GRIDS = """\
+struct Grid {{ long long length, patch, step, shift, count; }};
+__device__ inline Grid grid_of(long long length, long long patch, long long step) {{
+    Grid grid = {{length, patch, step, {shift}, 0}};
+    grid.count = {count};
+    return grid;
+}}
+"""
+SHIFTS = {"valid": "0", "ignore_borders": "0", "full": "patch - 1", "half": "patch / 2", "wrap_centered": "patch / 2"}
+
+
+def grids(mode):
+    reach = "length + 2 * grid.shift - patch"
+    count = ("(length + step - 1) / step" if mode == "wrap_centered"
+             else f"({reach} < 0 ? 0 : ({reach}) / step + 1)")
+    return GRIDS.format(shift=SHIFTS[mode], count=count)
+
+
+@describe(Images2NeibsKernel)
+def neighbourhoods(arguments, named, operands):
+    mode, = arguments
+    outside = ("row = (row + rows.length) % rows.length, column = (column + columns.length) % columns.length;"
+               if mode == "wrap_centered" else
+               "if (row < 0 || row >= rows.length || column < 0 || column >= columns.length) {"
+               " store_out(offset_of(out, i), (T)0); continue; }")
+    body = f"""\
+    const Grid rows = grid_of(x.shape[2], patch.at[0], step.at[0]);
+    const Grid columns = grid_of(x.shape[3], patch.at[1], step.at[1]);
+    long long rest = i / out.shape[1];
+    const long long element = i - rest * out.shape[1];
+    const long long c = rest % columns.count, r = (rest /= columns.count) % rows.count;
+    const long long channel = (rest /= rows.count) % x.shape[1], image = rest / x.shape[1];
+    long long row = r * rows.step - rows.shift + element / columns.patch;
+    long long column = c * columns.step - columns.shift + element % columns.patch;
+    {outside}
+    store_out(offset_of(out, i), load_x(at(x, image, channel, row, column)));
+"""
+    return Description(["x", "patch", "step", "out"], {"gather": (THREADS, body)}, [Launch(THREADS, "gather", "out")],
+                       f"typedef {computed(operands[0][0])} T;\n" + grids(mode), {"patch": 2, "step": 2})
+
+
+@describe(SumNeibsKernel)
+def sums_of_neighbourhoods(arguments, named, operands):
+    mode = arguments[0]
+    # The patches with an element: each position of a patch names one, if it is at a step. Wrapped images have it at
+    # up to three places.
+    wraps = "for (long long turn = -1; turn <= 1; turn++)" if mode == "wrap_centered" else ""
+    turn = "turn * {0}.length" if mode == "wrap_centered" else "0"
+    loop = """\
+    for (long long {p} = 0; {p} < {grid}.patch; {p}++) {wraps} {{
+        const long long {p}_first = {at} + {turn} - {p} + {grid}.shift, {p}_patch = {p}_first / {grid}.step;
+        if ({p}_first < 0 || {p}_first % {grid}.step || {p}_patch >= {grid}.count) continue;
+"""
+    body = """\
+    const Grid rows = grid_of(out.shape[2], patch.at[0], step.at[0]);
+    const Grid columns = grid_of(out.shape[3], patch.at[1], step.at[1]);
+    const long long column = i % out.shape[3], row = i / out.shape[3] % out.shape[2];
+    const long long image = i / out.shape[3] / out.shape[2];
+    T sum = 0;
+""" + loop.format(p="p", grid="rows", at="row", turn=turn.format("rows"), wraps=wraps) + loop.format(
+        p="q", grid="columns", at="column", turn=turn.format("columns").replace("turn *", "turn_of_q *"),
+        wraps=wraps.replace("turn", "turn_of_q")) + """\
+        sum += load_x(at(x, (image * rows.count + p_patch) * columns.count + q_patch, p * columns.patch + q));
+    }}
+    store_out(offset_of(out, i), sum);
+"""
+    return Description(["x", "patch", "step", None, "out"], {"add": (THREADS, body)}, [Launch(THREADS, "add", "out")],
+                       f"typedef {computed(operands[0][0])} T;\n" + grids(mode), {"patch": 2, "step": 2})
