@@ -5,6 +5,7 @@ from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     line_source,
     random_source,
     rearranging_source,
+    sorting_source,
     window_source,
 )
 from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel

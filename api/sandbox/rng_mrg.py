@@ -249,13 +249,13 @@ class MRG_RandomStreams:
             dtype = upcast(config.floatX, low.dtype, high.dtype)
         low, high = undefined_grad(cast(low, dtype)), undefined_grad(cast(high, dtype))
         _check_uniform_size(size)
-        target = {"target": kwargs.pop("target")} if "target" in kwargs else {}
+        target = kwargs.pop("target", None if config.device == "cpu" else config.device)
         if kwargs:
             raise TypeError(f"uniform() got unexpected keyword arguments {list(kwargs)}")
         streams = self.n_streams(size) if nstreams is None else nstreams
         states = self.get_substream_rstates(streams, dtype)
-        if target:
-            node_rstate = shared(states, **target)
+        if target is not None:
+            node_rstate = shared(states, target=target)
         else:
             node_rstate = MrgState(None, TensorType("int32", (False, False)), states, False, borrow=True)
         node_rstate.tag.is_rng = True

@@ -42,6 +42,7 @@ cdef struct Passed:             # how an operand is passed
 
 cdef struct Step:
     int kind, which, operand, target
+    int along                   # the operand with the dimension that the mask leaves out, or -1
     unsigned long long mask
 
 cdef int GROUP_OF_ITEM = GROUP
@@ -97,6 +98,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef Step* steps
     cdef int n_operands, n_steps
     cdef bint copies, checks
+    cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
     def __init__(self, str name, arguments, named, operands):
@@ -125,9 +127,13 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 self.passed[index].how = NUMBER if at_host else VIEW
             self.passed[index].checked = operand is not None and operand in description.checked
         position = {operand: index for index, operand in enumerate(description.names)}
+        self.scratch_operand = -1
+        if description.scratch:
+            self.scratch_operand, self.scratch_bytes = position[description.scratch[0]], description.scratch[1]
         for index, launch in enumerate(description.launches):
             self.steps[index].kind, self.steps[index].mask = launch.kind, launch.mask
             self.steps[index].operand = position[launch.operand]
+            self.steps[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
                 self.steps[index].target = position[launch.target]
                 self.copies = True
@@ -167,11 +173,19 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
         cdef Buffer* note = NULL
+        cdef Buffer* scratch = NULL
         cdef int index, error = 0
         self.pack(operands, &arguments)
+        if self.scratch_operand >= 0:
+            scratch = device_memory.acquire(cell_size(operands[self.scratch_operand]) * self.scratch_bytes + 1)
+            if scratch == NULL:
+                return set_failure(2, b"scratch memory of a kernel")
+            put_integer(&arguments, <npy_intp>scratch.data)
         if self.checks:
             note = device_memory.acquire(NOTE)
             if note == NULL:
+                if scratch != NULL:
+                    buffer_release(scratch)
                 return set_failure(2, b"checking positions")
             fill_bytes(note.data, 0, NOTE)
             put_integer(&arguments, <npy_intp>note.data)
@@ -179,6 +193,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
             error = self.launch(&self.steps[index], operands, &arguments)
             if error:
                 break
+        if scratch != NULL:
+            buffer_release(scratch)                 # work is done in order
         return read_note(note, error) if note != NULL else error
 
     cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:
@@ -206,6 +222,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef int launch(self, Step* step, Cell** operands, Arguments* arguments) noexcept nogil:
         cdef Cell* cell = operands[step.operand]
         cdef npy_intp items = 1
+        cdef unsigned long long mask = step.mask
         cdef int axis, error = 0
         if step.kind == KIND_COPY:
             if operands[step.target].data != cell.data:
@@ -213,8 +230,11 @@ cdef class GpuGeneralKernel(DeviceKernel):
         elif step.kind == KIND_CLEAR:
             error = fill_bytes(cell.data, 0, cell_size(cell) * cell.itemsize)
         else:
+            if step.along >= 0:
+                axis = <int>number_at(operands[step.along])
+                mask ^= <unsigned long long>1 << (axis + cell.ndim if axis < 0 else axis)
             for axis in range(cell.ndim):
-                if step.mask >> axis & 1:
+                if mask >> axis & 1:
                     items *= cell.shape[axis]
             if items == 0:
                 return 0

@@ -22,13 +22,15 @@ GROUP = 128                     # threads of a block that works on one item
 THREADS, BLOCKS, COPY, CLEAR, RAW = range(5)
 ALL = 2 ** 63 - 1               # a mask of all dimensions
 
-Launch = namedtuple("Launch", "kind which operand mask target", defaults=(0, 0, ALL, 0))
+Launch = namedtuple("Launch", "kind which operand mask target along", defaults=(0, 0, ALL, 0, None))
 Launch.__doc__ = """One step of a kernel's run.
 
 THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
-``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros.
+``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
+at the host with a dimension, which may be negative, that the mask then leaves out.
 """
-Description = namedtuple("Description", "names bodies launches functions vectors checked", defaults=("", {}, ()))
+Description = namedtuple("Description", "names bodies launches functions vectors checked scratch",
+                         defaults=("", {}, (), None))
 Description.__doc__ = """What a family says of a kernel.
 
 Attributes
@@ -45,6 +47,8 @@ vectors : dict
     Name of a vector of integers at the host → how many it has.
 checked : sequence of str
     Operands with positions.
+scratch : (str, int) or None
+    An operand, and how many bytes of the memory ``scratch`` there are for each of its elements.
 """
 
 DESCRIBERS = {}                 # name of a class of kernels of the processor → (class, describing function)
@@ -131,6 +135,8 @@ def source_of(description, operands):
                        f"#define load_{name}(o) ((T_{name})({loaded(dtype, element)}))",
                        f"#define store_{name}(o, v) (*(S_{name}*)({name}.data + (o)) = "
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
+    if description.scratch:
+        parameters.append("char* scratch")
     if description.checked:
         parameters.append("unsigned long long* note")
     texts = [kernel_text(name, kind, ", ".join(parameters), body) for name, (kind, body) in description.bodies.items()]

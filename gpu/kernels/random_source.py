@@ -1,6 +1,5 @@
 """MRG31k3p at the device: a thread for each stream, with the bits of the processor (see ``ops/random/mrg_loops.h``)."""
-from phintys.gpu.kernels.general_source import COPY, THREADS, Description, Launch, describe
-from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe
 from phintys.ops.random.mrg_kernel import MrgUniformKernel
 
 FUNCTIONS = """\
@@ -26,9 +25,8 @@ BODY = """\
     const long long streams = state.shape[0];
     long long count = 1;
     for (int axis = 0; axis < (int)(sizeof(out.shape) / 8); axis++) count *= out.shape[axis];
-    if (i >= count) continue;                       // of a stream without samples the state stays
     unsigned x[6];
-    for (int k = 0; k < 6; k++) x[k] = (unsigned)load_advanced(at(advanced, i, k));
+    for (int k = 0; k < 6; k++) x[k] = (unsigned)load_state(at(state, i, k));
     for (long long sample = i; sample < count; sample += streams) {{
         const int z = next(x);
         store_out(offset_of(out, sample), {sample});
@@ -39,8 +37,6 @@ BODY = """\
 
 @describe(MrgUniformKernel)
 def uniform(arguments, named, operands):
-    if named.get("only_used", arguments[0] if arguments else False):
-        raise NoSource("a part of the streams")
     dtype = operands[-1][0]
     return Description(["state", None, "advanced", "out"], {"draw": (THREADS, BODY.format(sample=SAMPLES[dtype]))},
-                       [Launch(COPY, 0, "state", target="advanced"), Launch(THREADS, "draw", "advanced", 1)], FUNCTIONS)
+                       [Launch(THREADS, "draw", "advanced", 1)], FUNCTIONS)

@@ -6,6 +6,7 @@ device. Float32 unless a case is about another dtype; operands that are not in C
 import numpy
 
 import phintys.tensor as T
+from phintys.ops.random.mrg import mrg_uniform
 from phintys.tensor import nnet
 
 random = numpy.random.RandomState(42)
@@ -176,6 +177,16 @@ CASES = [
      floats(2, 3, 7, 8), floats(4, 3, 3, 3), floats(2, 4, 4, 4)),
     ("convolution of volumes", lambda x, w: nnet.conv3d(x, w, border_mode="half"), floats(1, 2, 4, 5, 6),
      floats(3, 2, 3, 3, 3)),
+    # ---- sorting ----
+    ("sort", lambda x: [T.sort(x), T.sort(x, 0), T.sort(x.T, axis=None), T.argsort(x, kind="stable"),
+                        T.argsort(x, 0, kind="stable")],
+     numpy.where(floats(7, 300) > 1.9, numpy.nan, floats(7, 300)).astype("float32")),
+    ("sort integers", lambda x: [T.sort(x), T.argsort(x, 1, kind="stable")], whole(7, 70)),
+    ("topk", lambda x: [*T.topk_and_argtopk(x, 5), T.topk(x, -3, axis=0), T.argtopk(x, 4, axis=0)], floats(7, 300)),
+    # ---- random ----
+    ("MRG", lambda s: [*mrg_uniform.new(s, 2, "float32", (5, 3)), *mrg_uniform.new(s, 1, "float64", (2,)),
+                      *mrg_uniform.new(s, 2, "float16", (4, 40))],
+     numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
     # ---- rearranging ----
     ("tile and repeat", lambda x: [T.tile(x, (2, 1, 3)), T.repeat(x, 3, axis=1), T.repeat(x, 2)], floats(4, 5)),
     ("diagonals", lambda x, v: [T.diag(x), T.diag(v), T.diagonal(x, 1), T.tril(x), T.triu(x, 1),

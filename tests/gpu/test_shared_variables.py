@@ -4,7 +4,7 @@ import threading
 
 import numpy
 import pytest
-from support_gpu import at_device
+from support_gpu import at_device, on_both
 from test_device import run
 
 import phintys
@@ -222,3 +222,17 @@ def test_derivatives_through_transfers(there):
     f = phintys.function([x, direction], [by_x, by_w, *moved])
     found = f(ones(3) * 3, ones(3))
     assert [value.tolist() for value in found] == [[24] * 3, [36] * 3, [24] * 3, [36] * 3]
+
+
+def test_streams_of_random_numbers_have_their_state_at_the_device(device):
+    """Samples and states are those of the host."""
+    from phintys.gpu.gpu_array_type import GpuArrayType
+    from phintys.sandbox.rng_mrg import MRG_RandomStreams
+
+    def build():
+        streams = MRG_RandomStreams(7)
+        return streams, phintys.function([], streams.uniform((3, 5), dtype="float32") * 2)
+    (_, at_host), (streams, function) = on_both(build)
+    assert isinstance(streams.state_updates[0][0].type, GpuArrayType)
+    for _ in range(3):
+        assert numpy.array_equal(function(), at_host())
