@@ -28,7 +28,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops", "gpu")
-INCLUDED = {"gpu": ("ops",)}            # folders below, whose headers are used through declarations of Cython
+INCLUDED = {"gpu": ("ops", "vm")}      # folders below, whose headers are used through declarations of Cython
 # Folders whose import name does not follow from their path. All others are ``phintys.`` and their path.
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}

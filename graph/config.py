@@ -166,6 +166,8 @@ OPTIONS = [
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
     ("gpu.cublas", True, boolean, "Whether cuBLAS multiplies matrices at the device, where it is installed; else "
      "built-in kernels do."),
+    ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a graph of "
+     "CUDA; else each kernel is launched at once, and an error names the node."),
     ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
      "device, which run at the host and need transfers."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),

@@ -2,76 +2,97 @@
 
 cuBLAS stores matrices by columns, so a product in C order is the product of the transposed operands in the other order.
 An operand needs elements without gaps along one of its dimensions. Float32 is computed in float32 (no TF32). There is
-one handle, on the default stream, and a lock, as a handle serves one thread at a time.
+one handle, which the queue of work calls, in its order and under its lock.
 """
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
-import importlib.util
-from pathlib import Path
-
 from phintys.gpu.runtime cimport driver
+from phintys.vm.abi cimport device_memory
+from phintys.vm.pool cimport Buffer
+
+from phintys.gpu.runtime.libraries import names_of
 
 cdef extern from * nogil:
     """
     #include <dlfcn.h>
     #include <limits.h>
-    #include <pthread.h>
     typedef int (*phintys_gemm)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
                                 const void*, void*, int);
     static struct {
         int (*create)(void**);
+        int (*set_stream)(void*, void*);
+        int (*set_workspace)(void*, void*, size_t);
         phintys_gemm single, full;
     } cublas;
-    static void* phintys_cublas;
-    static pthread_mutex_t phintys_cublas_lock = PTHREAD_MUTEX_INITIALIZER;
+    static void *phintys_cublas, *phintys_cublas_stream;
     static int phintys_open_cublas(const char* name) {
         void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!library) return 0;
         cublas.create = (int (*)(void**))dlsym(library, "cublasCreate_v2");
+        cublas.set_stream = (int (*)(void*, void*))dlsym(library, "cublasSetStream_v2");
+        cublas.set_workspace = (int (*)(void*, void*, size_t))dlsym(library, "cublasSetWorkspace_v2");
         cublas.single = (phintys_gemm)dlsym(library, "cublasSgemm_v2");
         cublas.full = (phintys_gemm)dlsym(library, "cublasDgemm_v2");
         phintys_cublas = NULL;
-        return cublas.create && cublas.single && cublas.full;
+        return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
-    static int phintys_call_gemm(int itemsize, int left, int right, int m, int n, int k, const void* alpha,
-                                 const void* a, int lda, const void* b, int ldb, const void* beta, void* c, int ldc) {
+    /* One product, as the queue of work keeps it: its bytes are compared, so there are no gaps. */
+    typedef struct {
+        long itemsize, left, right, m, n, k, lda, ldb, ldc;
+        const void *a, *b;
+        void* c;
+        char alpha[8], beta[8];
+        void* workspace;
+        size_t workspace_bytes;
+    } phintys_product;
+    /* The queue's lock is held: a handle serves one thread at a time. A workspace of its own lets it be captured. */
+    static int phintys_do_product(phintys_product* p, void* stream) {
         int error = 0;
-        pthread_mutex_lock(&phintys_cublas_lock);
-        if (!phintys_cublas) error = cublas.create(&phintys_cublas);
+        if (!phintys_cublas) {
+            error = cublas.create(&phintys_cublas);
+            if (!error) error = cublas.set_stream(phintys_cublas, phintys_cublas_stream = stream);
+            if (!error && cublas.set_workspace && p->workspace)
+                error = cublas.set_workspace(phintys_cublas, p->workspace, p->workspace_bytes);
+        } else if (stream != phintys_cublas_stream) {
+            error = cublas.set_stream(phintys_cublas, phintys_cublas_stream = stream);
+            if (!error && cublas.set_workspace && p->workspace)     /* a new stream has the default one */
+                error = cublas.set_workspace(phintys_cublas, p->workspace, p->workspace_bytes);
+        }
         if (!error)
-            error = (itemsize == 4 ? cublas.single : cublas.full)(phintys_cublas, left, right, m, n, k, alpha, a, lda,
-                                                                 b, ldb, beta, c, ldc);
-        pthread_mutex_unlock(&phintys_cublas_lock);
-        return error;
+            error = (p->itemsize == 4 ? cublas.single : cublas.full)(
+                phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a,
+                (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
+        return error ? 100000 + error : 0;
     }
     """
+    ctypedef struct phintys_product:
+        long itemsize, left, right, m, n, k, lda, ldb, ldc
+        const void* a
+        const void* b
+        void* c
+        char* alpha
+        char* beta
+        void* workspace
+        size_t workspace_bytes
+    int phintys_do_product(phintys_product*, void*)
     int phintys_open_cublas(const char*)
-    int phintys_call_gemm(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*,
-                          void*, int)
     enum: INT_MAX
 
 cdef enum:
     AS_IT_IS = 0                    # CUBLAS_OP_N
     TRANSPOSED = 1                  # CUBLAS_OP_T
-
-NAMES = ("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so")
+    WORKSPACE = 32 << 20            # bytes: what NVIDIA recommends for the newest devices
 
 has_cublas = False
-
-
-def packaged():
-    """The libraries of the packages nvidia-cublas, the newest first."""
-    spec = importlib.util.find_spec("nvidia")
-    folders = spec.submodule_search_locations if spec is not None else ()
-    return sorted([str(path) for folder in folders or () for path in Path(folder).glob("*/lib/libcublas.so.*")],
-                  reverse=True)
+cdef Buffer* workspace = NULL
 
 
 def find_cublas():
     """Load cuBLAS, if it is installed; return whether it is."""
-    global has_cublas
-    has_cublas = False
-    for name in (*NAMES, *packaged()):
+    global has_cublas, workspace
+    has_cublas, workspace = False, NULL
+    for name in names_of("cublas"):
         has_cublas = has_cublas or phintys_open_cublas(name.encode()) != 0
     return has_cublas
 
@@ -90,6 +111,7 @@ cdef inline int order_of(npy_intp rows, npy_intp columns, npy_intp s0, npy_intp 
 
 cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
               npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, char* out) noexcept nogil:
+    cdef phintys_product product
     cdef int x_leading = 0, y_leading = 0, x_order, y_order
     if m > INT_MAX or n > INT_MAX or k > INT_MAX or xs0 > INT_MAX or xs1 > INT_MAX or ys0 > INT_MAX or ys1 > INT_MAX:
         return REFUSED
@@ -97,7 +119,19 @@ cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alph
     y_order = order_of(k, n, ys0, ys1, &y_leading)
     if x_order == REFUSED or y_order == REFUSED or k == 0:
         return REFUSED
-    if driver.enter_device() != 0:
-        return 1
-    return phintys_call_gemm(itemsize, y_order, x_order, <int>n, <int>m, <int>k, alpha, y, y_leading, x, x_leading,
-                             beta, out, <int>n)
+    memset(&product, 0, sizeof(product))
+    product.itemsize, product.left, product.right = itemsize, y_order, x_order
+    product.m, product.n, product.k = n, m, k
+    product.a, product.lda, product.b, product.ldb, product.c, product.ldc = y, y_leading, x, x_leading, out, n
+    memcpy(product.alpha, alpha, itemsize)
+    memcpy(product.beta, beta, itemsize)
+    product.workspace, product.workspace_bytes = workspace_of_products(), WORKSPACE
+    return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
+
+
+cdef void* workspace_of_products() noexcept nogil:
+    """Memory that all products share, as they come one after the other; NULL: cuBLAS has its own."""
+    global workspace
+    if workspace == NULL:
+        workspace = device_memory.acquire(WORKSPACE)
+    return workspace.data if workspace != NULL else NULL

@@ -4,6 +4,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport Cell
 
 cdef enum:
+    OF_CUBLAS = 100000          # an error of cuBLAS is so much larger than its number
     MOST_BYTES = 4000           # of the arguments of a launch: CUDA passes 4096
 
 cdef struct Arguments:          # of one launch, as the device will see them
@@ -47,6 +48,11 @@ cdef int copy_to_device(char* target, const char* source, size_t size) noexcept 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil
+# Call `function(arguments, stream)` in the order of the device's work; it returns the driver's error, and puts its work
+# into the stream. The arguments are copied. Returns 0, or the driver's error.
+cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil
+# Let the device begin with all that was collected. Returns 0, or the driver's error.
+cdef int submit() noexcept nogil
 # Wait until the device has done all that it was given.
 cdef int synchronize() noexcept nogil
 # Set the exception that says what the driver refused; returns -1.

@@ -1,8 +1,11 @@
 """CUDA's driver as the virtual machine needs it: launches, copies and memory, without the GIL.
 
 pycuda makes contexts and compiles sources; what runs inside a call is here, through the driver's C functions, which are
-looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA. All work goes to the default
-stream, in the order of the calls, like that of pycuda's own arrays.
+looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA.
+
+All work goes to one stream, in the order of the calls. It is collected, and submitted together when a value is copied
+from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The
+stream waits for the default stream, and the default stream for it, so pycuda's own arrays see all of it in order.
 
 Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
 takes it at once, as work is done in order. When the device has no memory left, all that is kept is returned to it
@@ -17,9 +20,12 @@ from numpy cimport npy_intp
 
 from phintys.vm cimport abi, pool
 from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, cell_size, drop
+from phintys.vm.machine cimport interpreter
 from phintys.vm.pool cimport DEVICE, FOREIGN, ON_DEVICE, Buffer, buffer_of_owner, buffer_release, buffer_retain
 
 import numpy
+
+from phintys.graph.config import config
 
 cnp.import_array()
 
@@ -44,8 +50,17 @@ cdef extern from * nogil:
         int (*function)(void**, void*, const char*);
         int (*attribute)(void*, int, phintys_address);
         int (*memory)(size_t*, size_t*);
+        int (*new_stream)(void**, unsigned);
+        int (*wait_for_stream)(void*);
+        int (*begin_capture)(void*, int);
+        int (*end_capture)(void*, void**);
+        int (*instantiate)(void**, void*, unsigned long long);
+        int (*launch_graph)(void*, void*);
+        int (*destroy_graph)(void*);
+        int (*destroy_exec)(void*);
     } phintys_driver;
     static phintys_driver driver;
+    #include "runtime/work_queue.h"
     static void* phintys_context;
     static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
     static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
@@ -58,9 +73,26 @@ cdef extern from * nogil:
     }
     static int phintys_launch(void* function, unsigned blocks, unsigned rows, unsigned threads, unsigned shared,
                               void* bytes, size_t size) {
-        /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END */
-        void* extra[] = {(void*)1, bytes, (void*)2, &size, (void*)0};
-        return driver.launch(function, blocks, rows, 1, threads, 1, 1, shared, NULL, NULL, extra);
+        const phintys_work work = {WORK_LAUNCH, function, blocks, rows, threads, shared};
+        return phintys_push(work, bytes, size);
+    }
+    static int phintys_copy(uint64_t target, uint64_t source, uint64_t size) {
+        const phintys_work work = {WORK_COPY, NULL, 0, 0, 0, 0, target, source, size};
+        return phintys_push(work, "", 0);
+    }
+    static int phintys_fill(uint64_t target, int value, uint64_t size) {
+        const phintys_work work = {WORK_FILL, NULL, 0, 0, 0, 0, target, (uint64_t)value, size};
+        return phintys_push(work, "", 0);
+    }
+    static int phintys_call(void* function, void* arguments, size_t size) {
+        const phintys_work work = {WORK_CALL, function};
+        return phintys_push(work, arguments, size);
+    }
+    /* Streams are optional: an old driver, or one that fails to make them, works in the default stream. */
+    static void phintys_open_queue(void) {
+        queue.stream = queue.capturing = NULL;
+        if (driver.new_stream(&queue.stream, 0)) queue.stream = NULL;
+        if (driver.new_stream(&queue.capturing, 1)) queue.capturing = NULL;     /* CU_STREAM_NON_BLOCKING */
     }
     """
     ctypedef struct phintys_driver:
@@ -75,12 +107,25 @@ cdef extern from * nogil:
         int (*function)(void**, void*, const char*) noexcept nogil
         int (*attribute)(void*, int, unsigned long long) noexcept nogil
         int (*memory)(size_t*, size_t*) noexcept nogil
+        int (*wait_for_stream)(void*) noexcept nogil
+    ctypedef struct phintys_queue:
+        void* stream
+        size_t count
+        bint collects
+        long captured, replayed, submitted
     phintys_driver driver
     void* phintys_context
     void phintys_lock_device()
     void phintys_unlock_device()
     int phintys_enter_context()
     int phintys_launch(void*, unsigned, unsigned, unsigned, unsigned, void*, size_t)
+    int phintys_copy(size_t, size_t, size_t)
+    int phintys_fill(size_t, int, size_t)
+    int phintys_call(void*, void*, size_t)
+    int phintys_submit()
+    int phintys_collect(bint)
+    void phintys_open_queue()
+    phintys_queue queue
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
     enum: RTLD_NOW
@@ -94,7 +139,9 @@ cdef enum:
 # The driver's functions, in the order of `phintys_driver`.
 NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
          "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuCtxSynchronize", "cuModuleLoadData",
-         "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2")
+         "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
+         "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+         "cuGraphDestroy", "cuGraphExecDestroy")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -142,6 +189,10 @@ def connect(size_t context, value_maker):
     make_value = value_maker
     usable = True
     generation += 1
+    check(enter_device(), "using the device")
+    phintys_open_queue()
+    collect(config.gpu.graphs)
+    interpreter.submit_device_work = submit_before_commit
     abi.device_memory.acquire, abi.device_memory.copy = acquire, copy_cell
     abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
     abi.device_memory.overwrite = overwrite
@@ -178,33 +229,69 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
 
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
+    if not error and size:
+        error = phintys_submit()
     return error if error or not size else driver.to_device(<unsigned long long>target, source, size)
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
+    if not error and size:
+        error = phintys_submit()
     return error if error or not size else driver.to_host(target, <unsigned long long>source, size)
 
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
-    return error if error or not size else driver.within(<unsigned long long>target, <unsigned long long>source, size,
-                                                         NULL)
+    return error if error or not size else phintys_copy(<size_t>target, <size_t>source, size)
 
 
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
     cdef int error = enter_device()
-    return error if error or not size else driver.fill(<unsigned long long>target, <unsigned char>value, size, NULL)
+    return error if error or not size else phintys_fill(<size_t>target, value, size)
+
+
+cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil:
+    cdef int error = enter_device()
+    return error if error else phintys_call(function, arguments, size)
+
+
+cdef int submit() noexcept nogil:
+    cdef int error = enter_device()
+    return error if error else phintys_submit()
+
+
+cdef int submit_before_commit() noexcept nogil:
+    """What the interpreter calls before COMMIT, and after a call that failed."""
+    cdef int error
+    if not usable or queue.count == 0:
+        return 0
+    error = submit()
+    return set_failure(error, b"work of the device that was collected") if error else 0
+
+
+def collect(collects):
+    """Collect work, to submit and to replay it together; else each launch is submitted at once."""
+    if usable:
+        check(enter_device(), "using the device")
+        check(phintys_collect(collects), "work of the device that was collected")
+
+
+config.on_change("gpu.graphs", collect)
 
 
 cdef int synchronize() noexcept nogil:
-    cdef int error = enter_device()
+    cdef int error = submit()
     return error if error else driver.synchronize()
 
 
 cdef int set_failure(int error, const char* what) noexcept nogil:
     with gil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
+        if queue.collects and 400 <= error < NOT_READY:
+            text += ". It was collected with other work: set config.gpu.graphs to False to see which node failed"
+        if error > OF_CUBLAS:
+            text = f"{what.decode()}: cuBLAS failed (its error {error - OF_CUBLAS})"
         PyErr_SetObject(MemoryError if error == 2 else RuntimeError, text)
     return -1
 
@@ -325,8 +412,10 @@ cdef Buffer* acquire(size_t size) noexcept nogil:
 
 
 cdef void give_back(Buffer* buffer) noexcept nogil:
-    """Keep a block without references for the next request; under stress the device gets it."""
+    """Keep a block without references for the next request; under stress the device gets it. The block at the lowest
+    address is taken first: so calls that do the same get the same addresses, and can be replayed."""
     global kept_bytes, live_buffers, live_bytes
+    cdef Buffer** place
     cdef size_t capacity
     cdef int size_class = class_of(buffer.capacity, &capacity)
     phintys_lock_device()
@@ -334,15 +423,18 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     live_bytes -= buffer.capacity
     if not pool.stress:
         kept_bytes += buffer.capacity
-        buffer.next = kept[size_class]
-        kept[size_class] = buffer
+        place = &kept[size_class]
+        while place[0] != NULL and place[0].data < buffer.data:
+            place = &place[0].next
+        buffer.next = place[0]
+        place[0] = buffer
     phintys_unlock_device()
     if pool.stress:
         free_block(buffer)
 
 
 cdef void free_block(Buffer* buffer) noexcept nogil:
-    if enter_device() == 0:
+    if submit() == 0:                               # what was collected may use it
         driver.free(<unsigned long long>buffer.data)
     free(buffer)
 
@@ -381,13 +473,15 @@ def statistics():
     dict
         ``live_buffers`` in use, with ``live_bytes``, and ``peak_bytes``, the maximum so far; ``kept_bytes`` for later
         requests; ``requests`` so far, of which the device itself served ``misses``; ``free_bytes`` and ``total_bytes``
-        of the device.
+        of the device; how many lists of work were ``submitted``, of which graphs ``replayed``, and how many graphs were
+        ``captured``.
     """
     cdef size_t available = 0, total = 0
     check(enter_device(), "using the device")
     check(driver.memory(&available, &total), "asking for the device's memory")
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
-            "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total}
+            "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total,
+            "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed}
 
 
 # ---- cells and values ------------------------------------------------------------------------------------------------
@@ -405,6 +499,7 @@ cdef object value_of(Cell* cell):
     cdef int axis
     if cell.buffer == NULL:
         raise RuntimeError("memory at the device that nothing keeps")
+    check(submit(), "work of the device that was collected")
     if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
         return <object>cell.buffer.owner
     buffer_retain(cell.buffer)
@@ -520,6 +615,8 @@ cdef int copy_cell(Cell* target, Cell* source) except -1 nogil:
     if not cell_is_contiguous(source):
         return strided_copy(target, source)
     error = copy_within(target.data, source.data, cell_size(source) * source.itemsize)
+    if not error and source.buffer != NULL and source.buffer.owner != NULL:
+        error = submit()                            # its owner may give up the memory
     if error:
         with gil:
             check(error, "copying at the device")

@@ -30,10 +30,10 @@ class Device:
             self.library.stand_in_set_order(ORDERS[name])
 
     def counts(self):
-        """Allocations, launches, live blocks, live bytes, copies to the device and to the host so far."""
-        numbers = (ctypes.c_size_t * 6)()
+        """Allocations, launches, live blocks, live bytes, copies to the device and to the host, graphs so far."""
+        numbers = (ctypes.c_size_t * 7)()
         self.library.stand_in_counts(numbers)
-        return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host"), numbers))
+        return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host", "graphs"), numbers))
 
 
 def find_device():

@@ -30,7 +30,14 @@ def training():
     return f, v, w
 
 
-def test_a_launch_that_fails_changes_nothing(stand_in):
+@pytest.mark.parametrize("graphs", [True, False])
+def test_a_launch_that_fails_changes_nothing(stand_in, graphs):
+    with phintys.change_flags({"gpu.graphs": graphs}):
+        check_launches(stand_in, "set config.gpu.graphs to False" if graphs else
+                       "Apply node that caused the error: Gpu")
+
+
+def check_launches(stand_in, message):
     f, v, w = training()
     f()
     before = v.get_value(), w.get_value()
@@ -41,7 +48,7 @@ def test_a_launch_that_fails_changes_nothing(stand_in):
             f()
         except RuntimeError as error:
             assert "a kernel failed (error 719 of CUDA's driver)" in str(error)
-            assert "Apply node that caused the error: Gpu" in str(error)
+            assert message in str(error)
         else:
             break
         assert all([numpy.array_equal(one.get_value(), old) for one, old in zip((v, w), before)])

@@ -5,5 +5,8 @@ from phintys.vm.machine.frame cimport Machine
 # Whether a number is zero, of whatever dtype; NaN is not.
 cdef bint is_zero(const Cell* cell) noexcept nogil
 cdef int execute(Machine* machine) noexcept nogil
+# Lets a device begin with what it was given: before COMMIT, and after a call that failed. Set by the runtime of
+# devices; NULL: there is none. Returns -1 with an exception set.
+cdef int (*submit_device_work)() noexcept nogil
 # Set the exception for a kernel whose `run` returned -1.
 cdef void raise_failure(Machine* machine) noexcept with gil

@@ -8,7 +8,7 @@ short kernels keep the GIL; at the sites that ``Code`` has marked, the loop now 
 marked as changing meanwhile.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Occurred, PyErr_SetString
+from cpython.exc cimport PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString
 from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Kernel, drop, renew
@@ -32,6 +32,7 @@ cdef extern from "Python.h" nogil:
     void PyEval_RestoreThread(void*)
     int PyErr_CheckSignals()
 
+submit_device_work = NULL
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
 cdef enum:
@@ -143,6 +144,16 @@ cdef bint is_zero(const Cell* cell) noexcept nogil:
     return (<const long long*>data)[0] == 0
 
 
+cdef void finish_device_work() noexcept with gil:
+    """After a failure, of which the exception is kept."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* traceback
+    PyErr_Fetch(&kind, &value, &traceback)
+    submit_device_work()
+    PyErr_Restore(kind, value, traceback)
+
+
 cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
     return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
 
@@ -220,6 +231,8 @@ cdef int execute(Machine* machine) noexcept nogil:
             if machine.n_watched > 0 and has_changed(machine):
                 refuse_late_change(machine)
                 break
+            if submit_device_work != NULL and submit_device_work() < 0:
+                break
             if machine.long_commit:
                 start_change(machine)
                 machine.released = PyEval_SaveThread()
@@ -273,6 +286,8 @@ cdef int execute(Machine* machine) noexcept nogil:
         op = at.op
     take_gil(machine)
     machine.at = at
+    if submit_device_work != NULL:
+        finish_device_work()                                # it may read what the caller gives up now
     return -1
 
 

@@ -1,8 +1,12 @@
-// The functions of cuBLAS that phintys calls, on the memory of the stand-in: matrices are stored by columns.
+// The functions of cuBLAS that phintys calls, on the memory of the stand-in: matrices are stored by columns. Products are
+// work in a stream of the driver's stand-in, so that they can be captured.
+#include <functional>
 #define EXPORT extern "C" __attribute__((visibility("default")))
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 static long calls;
+static void* stream_of_products;
+extern "C" int stand_in_submit(void* stream, const std::function<int()>* work) __attribute__((weak));
 
 static bool fits(int transposed, int rows, int columns, int leading) {
     return leading >= (transposed ? columns : rows) && leading > 0;
@@ -13,16 +17,24 @@ static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alph
     if (!handle) return NOT_INITIALIZED;
     if (m < 0 || n < 0 || k < 0 || !fits(ta, m, k, lda) || !fits(tb, k, n, ldb) || ldc < m) return INVALID_VALUE;
     calls++;
+    const T factor = *alpha, old = *beta;
+    const std::function<int()> work = [=] {
     for (long j = 0; j < n; j++)
         for (long i = 0; i < m; i++) {
             T sum = 0;
             for (long d = 0; d < k; d++)
                 sum += (ta ? a[d + i * lda] : a[i + d * lda]) * (tb ? b[j + d * ldb] : b[d + j * ldb]);
-            c[i + j * ldc] = *alpha * sum + (*beta == 0 ? (T)0 : *beta * c[i + j * ldc]);
+            c[i + j * ldc] = factor * sum + (old == 0 ? (T)0 : old * c[i + j * ldc]);
         }
-    return SUCCESS;
+    return 0;
+    };
+    return stand_in_submit ? stand_in_submit(stream_of_products, &work) : work();
 }
 
+EXPORT int cublasSetStream_v2(void* handle, void* stream) { stream_of_products = stream; return SUCCESS; }
+EXPORT int cublasSetWorkspace_v2(void* handle, void* memory, unsigned long size) {
+    return memory && size >= 4 << 20 ? SUCCESS : INVALID_VALUE;
+}
 EXPORT int cublasCreate_v2(void** handle) { *handle = &calls; return SUCCESS; }
 EXPORT int cublasSgemm_v2(void* handle, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda,
                           const float* b, int ldb, const float* beta, float* c, int ldc) {

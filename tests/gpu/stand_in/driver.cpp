@@ -62,7 +62,7 @@ static thread_local std::vector<CUcontext> contexts;
 static std::map<CUdeviceptr, Block> live, pinned, globals;
 static Stream default_stream;
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
-static long copies_to_device, copies_to_host, fails_after;
+static long copies_to_device, copies_to_host, fails_after, graphs_launched;
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
 static CUresult broken = CUDA_SUCCESS;           // a kernel failed: the context is of no use any more
 static std::string complaint;
@@ -333,6 +333,7 @@ API cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long 
     return CUDA_SUCCESS;
 }
 API cuGraphLaunch(CUgraphExec graph, CUstream) {
+    graphs_launched++;
     for (auto& work : ((Graph*)graph)->works)
         if (CUresult error = work()) return error;
     return CUDA_SUCCESS;
@@ -587,6 +588,10 @@ API cuProfilerStart() { return CUDA_SUCCESS; }
 API cuProfilerStop() { return CUDA_SUCCESS; }
 
 // ---- for tests ----
+FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) {   // of the stand-in of cuBLAS
+    const std::function<int()> copy = *work;
+    return submit((CUstream)stream, [copy] { return (CUresult)copy(); });
+}
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
 FOR_TESTS void stand_in_set_devices(int count) { devices = count; }
@@ -595,5 +600,5 @@ FOR_TESTS const char* stand_in_complaint() { return complaint.c_str(); }
 FOR_TESTS void stand_in_forget() { complaint.clear(); }
 FOR_TESTS void stand_in_counts(size_t* counts) {
     counts[0] = allocations, counts[1] = launches, counts[2] = live.size(), counts[3] = live_bytes;
-    counts[4] = copies_to_device, counts[5] = copies_to_host;
+    counts[4] = copies_to_device, counts[5] = copies_to_host, counts[6] = graphs_launched;
 }

@@ -1,0 +1,195 @@
+/* The device's work, in order: launches, copies and fills at the device, and calls of libraries, are collected, and
+ * submitted together. A list that comes a second time is captured as a graph of CUDA; from then on one call of the
+ * driver submits all of it. So a program whose shapes and addresses repeat, and the steps of its loops, are replayed.
+ *
+ * Lists are compared whole: kernels, grids and the bytes of all arguments, addresses included. Where one differs, it is
+ * another list, and is captured when it comes again; the least recently used one is given up.
+ *
+ * driver.pyx includes this after the struct `driver` of the driver's functions. All of it is done under one lock, that
+ * is taken for a push, too: it keeps the order of several threads.
+ */
+#ifndef PHINTYS_WORK_QUEUE_H
+#define PHINTYS_WORK_QUEUE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL };
+enum { MOST_WORK = 2048, WORK_ROOM = 1 << 20, GRAPHS = 32, FEWEST_FOR_A_GRAPH = 3 };
+enum { CAPTURE_THREAD_LOCAL = 1 };
+
+typedef struct {
+    long kind;
+    void* function;                 /* of a launch; or int (*)(void* arguments, void* stream) */
+    uint32_t blocks, rows, threads, shared;
+    uint64_t target, source, size;  /* of a copy or a fill; the source of a fill is the byte */
+    size_t start, bytes;            /* arguments in `room` */
+} phintys_work;
+
+typedef struct {
+    uint64_t hash, used;            /* used: when it was last; 0: never */
+    size_t count, bytes;
+    phintys_work* work;
+    char* room;
+    void* exec;                     /* NULL: it came once */
+    int refused;                    /* it could not be captured */
+} phintys_graph;
+
+static struct {
+    phintys_work work[MOST_WORK];
+    size_t count, bytes;
+    char* room;
+    void *stream, *capturing;       /* where work is done; another one, of which nothing depends, for captures */
+    phintys_graph graphs[GRAPHS];
+    uint64_t clock;
+    int collects, failed;           /* failed: the position of the work that the driver refused */
+    long captured, replayed, submitted;
+    pthread_mutex_t lock;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int phintys_do(const phintys_work* work, char* room, void* stream) {
+    char* arguments = room + work->start;
+    size_t size = work->bytes;
+    /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END */
+    void* extra[] = {(void*)1, arguments, (void*)2, &size, (void*)0};
+    switch (work->kind) {
+        case WORK_LAUNCH:
+            return driver.launch(work->function, work->blocks, work->rows, 1, work->threads, 1, 1, work->shared, stream,
+                                 NULL, extra);
+        case WORK_COPY: return driver.within(work->target, work->source, work->size, stream);
+        case WORK_FILL: return driver.fill(work->target, (unsigned char)work->source, work->size, stream);
+        default: return ((int (*)(void*, void*))work->function)(arguments, stream);
+    }
+}
+
+static int phintys_do_all(const phintys_work* work, size_t count, char* room, void* stream) {
+    for (size_t i = 0; i < count; i++) {
+        const int error = phintys_do(&work[i], room, stream);
+        if (error) return queue.failed = (int)i, error;
+    }
+    return 0;
+}
+
+static uint64_t phintys_mix(uint64_t hash, const void* data, size_t bytes) {
+    const char* at = (const char*)data;
+    uint64_t word;
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+        hash ^= hash >> 29;
+    }
+    for (; bytes; bytes--) hash = (hash ^ (unsigned char)*at++) * 0x9E3779B97F4A7C15ull;
+    return hash ^ hash >> 32;
+}
+
+static void phintys_forget(phintys_graph* graph) {
+    if (graph->exec) driver.destroy_exec(graph->exec);
+    free(graph->work);
+    free(graph->room);
+    memset(graph, 0, sizeof *graph);
+}
+
+/* The graph of the list that was collected, or the place where it is noted now. */
+static phintys_graph* phintys_find_graph(int* is_new) {
+    const size_t size = queue.count * sizeof *queue.work;
+    const uint64_t hash = phintys_mix(phintys_mix(queue.count, queue.work, size), queue.room, queue.bytes);
+    phintys_graph* oldest = queue.graphs;
+    *is_new = 0;
+    for (int i = 0; i < GRAPHS; i++) {
+        phintys_graph* graph = &queue.graphs[i];
+        if (graph->used && graph->hash == hash && graph->count == queue.count && graph->bytes == queue.bytes
+            && !memcmp(graph->work, queue.work, size) && !memcmp(graph->room, queue.room, queue.bytes))
+            return graph;
+        if (graph->used < oldest->used) oldest = graph;
+    }
+    phintys_forget(oldest);
+    oldest->work = (phintys_work*)malloc(size);
+    oldest->room = (char*)malloc(queue.bytes + 1);
+    if (!oldest->work || !oldest->room) {
+        phintys_forget(oldest);
+        return NULL;
+    }
+    memcpy(oldest->work, queue.work, size);
+    memcpy(oldest->room, queue.room, queue.bytes);
+    oldest->hash = hash, oldest->count = queue.count, oldest->bytes = queue.bytes;
+    *is_new = 1;
+    return oldest;
+}
+
+/* Make the graph of a list; 0: it is ready. Nothing has been done then. */
+static int phintys_capture(phintys_graph* list) {
+    void* graph = NULL;
+    int error = driver.begin_capture(queue.capturing, CAPTURE_THREAD_LOCAL);
+    if (error) return error;
+    error = phintys_do_all(list->work, list->count, list->room, queue.capturing);
+    const int ended = driver.end_capture(queue.capturing, &graph);
+    if (!error) error = ended;
+    if (!error) error = driver.instantiate(&list->exec, graph, 0);
+    if (graph) driver.destroy_graph(graph);
+    if (error) list->exec = NULL;
+    else queue.captured++;
+    return error;
+}
+
+/* Submit what was collected; the caller has the lock. Returns the driver's error; what was collected is gone then. */
+static int phintys_submit_all(void) {
+    int error = 0, is_new = 1;
+    phintys_graph* graph = NULL;
+    if (!queue.count) return 0;
+    if (queue.collects && queue.count >= FEWEST_FOR_A_GRAPH && queue.capturing) graph = phintys_find_graph(&is_new);
+    if (graph) {
+        graph->used = ++queue.clock;
+        if (!is_new && !graph->exec && !graph->refused) graph->refused = phintys_capture(graph) != 0;
+    }
+    queue.submitted++;
+    if (graph && graph->exec) {
+        error = driver.launch_graph(graph->exec, queue.stream);
+        if (!error) queue.replayed++;
+    } else {
+        error = phintys_do_all(queue.work, queue.count, queue.room, queue.stream);
+    }
+    queue.count = queue.bytes = 0;
+    return error;
+}
+
+static int phintys_submit(void) {
+    pthread_mutex_lock(&queue.lock);
+    const int error = phintys_submit_all();
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Add work, whose arguments are copied; without collecting it is done at once. */
+static int phintys_push(phintys_work work, const void* arguments, size_t bytes) {
+    int error = 0;
+    pthread_mutex_lock(&queue.lock);
+    if (!queue.room) queue.room = (char*)malloc(WORK_ROOM);
+    if (!queue.room) {
+        pthread_mutex_unlock(&queue.lock);
+        return 2;                                   /* no memory */
+    }
+    if (queue.count == MOST_WORK || queue.bytes + bytes + 8 > WORK_ROOM) error = phintys_submit_all();
+    if (!error) {
+        work.start = queue.bytes, work.bytes = bytes;
+        queue.bytes = (queue.bytes + bytes + 7) & ~(size_t)7;
+        memcpy(queue.room + work.start, arguments, bytes);
+        memset(queue.room + work.start + bytes, 0, queue.bytes - work.start - bytes);
+        queue.work[queue.count++] = work;
+        if (!queue.collects) error = phintys_submit_all();
+    }
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Give up all graphs, and collect from here on, or not. */
+static int phintys_collect(int collects) {
+    pthread_mutex_lock(&queue.lock);
+    const int error = phintys_submit_all();
+    for (int i = 0; i < GRAPHS; i++) phintys_forget(&queue.graphs[i]);
+    queue.collects = collects;
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+#endif

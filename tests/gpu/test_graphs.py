@@ -1,0 +1,115 @@
+"""Work of the device is collected, and replayed as a graph of CUDA when it repeats."""
+import threading
+
+import numpy
+import pytest
+from support_gpu import assert_close, at_device, on_both
+
+import phintys
+import phintys.tensor as T
+
+
+@pytest.fixture
+def there(device):
+    with at_device():
+        yield device
+
+
+def counts():
+    report = phintys.gpu.memory_report()
+    return numpy.array([report["submitted"], report["captured"], report["replayed"]])
+
+
+def network():
+    """A step of training, and its variables."""
+    random = numpy.random.RandomState(1)
+    w = [phintys.shared(random.uniform(-1, 1, shape).astype("float32")) for shape in ((5, 7), (7, 3))]
+    x, y = T.fmatrix(), T.lvector()
+    cost = T.nnet.categorical_crossentropy(T.nnet.softmax(T.dot(T.tanh(T.dot(x, w[0])), w[1])), y).mean()
+    updates = [(each, each - numpy.float32(0.1) * gradient) for each, gradient in zip(w, T.grad(cost, w))]
+    return phintys.function([x, y], cost, updates=updates), w
+
+
+def batch(rows, seed=0):
+    random = numpy.random.RandomState(seed)
+    return random.uniform(-1, 1, (rows, 5)).astype("float32"), random.randint(0, 3, rows)
+
+
+def test_a_program_that_repeats_is_replayed(there):
+    (at_host, host_weights), (function, weights) = on_both(network)
+    for step in range(3):
+        assert_close(function(*batch(4, step)), at_host(*batch(4, step)))
+    before = counts()
+    for step in range(12):                          # the weights' memory alternates: two lists for each part of a call
+        assert_close(function(*batch(4, step)), at_host(*batch(4, step)))
+    submitted, captured, replayed = counts() - before
+    assert replayed >= 10 and captured <= 8
+    for mine, theirs in zip(weights, host_weights):
+        assert_close(mine.get_value(), theirs.get_value())
+
+
+def test_other_shapes_are_another_list(there):
+    (at_host, _), (function, _) = on_both(network)
+    for rows in (4, 4, 4, 6, 4, 6, 6, 6, 4, 1, 0, 4):
+        if rows:
+            assert_close(function(*batch(rows)), at_host(*batch(rows)))
+    before = counts()
+    function(*batch(4))
+    assert (counts() - before)[0] >= 1
+
+
+def test_values_are_read_anew(there):
+    """Numbers that are passed by value, and arrays that are copied to the same place."""
+    def build():
+        v = phintys.shared(numpy.arange(6, dtype="float32"))
+        x, a = T.fvector(), T.fscalar()
+        return phintys.function([x, a], [(v * x + a).sum(), T.exp(v * a) + x, T.maximum(v, x)])
+    at_host, function = on_both(build)
+    for step in range(8):
+        x, a = numpy.full(6, step, "float32"), numpy.float32(step % 3)
+        for mine, theirs in zip(function(x, a), at_host(x, a)):
+            assert_close(mine, theirs)
+
+
+def test_the_option(there):
+    function, _ = network()
+    with phintys.change_flags({"gpu.graphs": False}):
+        before = counts()
+        for step in range(4):
+            function(*batch(4, step))
+        submitted, captured, replayed = counts() - before
+        assert submitted > 20 and not captured and not replayed
+
+
+def test_threads(there):
+    """Lists of several threads mix; each value is right."""
+    def build():
+        v = phintys.shared(numpy.arange(40, dtype="float32").reshape(4, 10))
+        x = T.fmatrix()
+        return phintys.function([x], T.tanh(T.dot(v, x) + 1).sum(0) * T.exp(-x).sum())
+    at_host, function = on_both(build)
+    values = [numpy.random.RandomState(seed).uniform(-1, 1, (10, 3)).astype("float32") for seed in range(4)]
+    expected, wrong = [at_host(value) for value in values], []
+
+    def work(number):
+        for _ in range(25):
+            found = function(values[number])
+            if not numpy.allclose(found, expected[number], rtol=1e-4, atol=1e-5):
+                wrong.append((number, found))
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_value_shown_to_python_is_computed(there):
+    v = phintys.shared(numpy.ones(5, "float32"))
+    function = phintys.function([], phintys.Out(phintys.gpu.gpu_from_host(T.exp(v) * 2), borrow=True),
+                                updates=[(v, v + 1)])
+    borrowed = v.get_value(borrow=True, return_internal_type=True)
+    for step in range(5):
+        assert_close(function().get(), 2 * numpy.exp(numpy.full(5, 1 + step, "float32")))
+        assert_close(v.get_value(return_internal_type=True).get(), numpy.full(5, 2 + step, "float32"))
+    assert borrowed.shape == (5,)
