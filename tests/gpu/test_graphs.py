@@ -37,13 +37,13 @@ def batch(rows, seed=0):
 
 def test_a_program_that_repeats_is_replayed(there):
     (at_host, host_weights), (function, weights) = on_both(network)
-    for step in range(3):
+    for step in range(16):                          # the weights' memory alternates: two lists for each part of a call
         assert_close(function(*batch(4, step)), at_host(*batch(4, step)))
     before = counts()
-    for step in range(12):                          # the weights' memory alternates: two lists for each part of a call
+    for step in range(12):
         assert_close(function(*batch(4, step)), at_host(*batch(4, step)))
     submitted, captured, replayed = counts() - before
-    assert replayed >= 10 and captured <= 8
+    assert replayed >= submitted / 2 and captured <= 2
     for mine, theirs in zip(weights, host_weights):
         assert_close(mine.get_value(), theirs.get_value())
 
