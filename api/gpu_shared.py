@@ -10,6 +10,7 @@ import numpy
 
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType, as_host_array
 from phintys.gpu.runtime import device
+from phintys.gpu.runtime.dlpack import imported, is_foreign
 from phintys.gpu.transfers import number_of
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
@@ -42,7 +43,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
     def set_value(self, new_value, borrow=False):
         """Replace the value: by an array of the host, which is copied to the device (to the memory of the old value, if
         the shape is the same and nothing else refers to it), or by an array at the device."""
-        if hasattr(new_value, "__cuda_array_interface__"):
+        if is_at_device(new_value):
             self.container.set(self.type.filter(new_value), borrow=borrow)
         else:
             super().set_value(new_value)
@@ -73,7 +74,7 @@ def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
 
 
 def is_at_device(value):
-    return hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray)
+    return is_foreign(value) or (hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray))
 
 
 @shared_constructor
@@ -82,6 +83,8 @@ def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=N
     """A shared variable at the device, if the value is there, ``target`` names it, or ``config.device`` does and the
     value is an array of float32."""
     there = is_at_device(value)
+    if is_foreign(value):
+        value = imported(value)
     if target is None:
         if not there and not (config.device != "cpu" and isinstance(value, numpy.ndarray) and value.dtype == "float32"):
             raise TypeError("the value stays at the host")
@@ -94,7 +97,8 @@ def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=N
     dtype = numpy.dtype(value.__cuda_array_interface__["typestr"]) if there else value.dtype
     if dtype.name not in DTYPES:
         raise TypeError(f"the device has no arrays of dtype {dtype}")
-    pattern = (False,) * value.ndim if broadcastable is None else broadcastable
+    rank = len(value.__cuda_array_interface__["shape"]) if there else value.ndim
+    pattern = (False,) * rank if broadcastable is None else broadcastable
     made = GpuArraySharedVariable(name, GpuArrayType(dtype.name, pattern), value if there else numpy.array(value),
                                   strict, allow_downcast, borrow=borrow)
     made.made_at_device = there

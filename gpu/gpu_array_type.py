@@ -6,6 +6,7 @@ and the optimizer moves the work to the device.
 """
 import numpy
 
+from phintys.gpu.runtime.dlpack import imported, is_foreign
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.operators import TensorOperators
@@ -69,8 +70,10 @@ class GpuArrayType(Type):
         return cls(type_.dtype, type_.broadcastable, shape=type_.shape)
 
     def filter(self, value, strict=False, allow_downcast=None):
-        """An array of pycuda, or of any library with ``__cuda_array_interface__``, as it is; else an array of the host
-        that is converted as for tensors, and copied to the device when it is stored."""
+        """An array of pycuda, or of any library with ``__cuda_array_interface__`` or DLPack, as it is; else one of the
+        host that is converted as for tensors, and copied to the device when it is stored."""
+        if is_foreign(value):
+            value = imported(value)
         interface = getattr(value, "__cuda_array_interface__", None)
         if interface is None or isinstance(value, numpy.ndarray):
             return self.tensor.filter(value, strict=strict, allow_downcast=allow_downcast)

@@ -105,8 +105,9 @@ def open_device(number=0):
         raise DeviceError(f"the device cuda{number} cannot be used: {error}") from None
     try:
         opened = Device(number, device, context)
-        from phintys.gpu.runtime.values import value_at
-        runtime.connect(context.handle, value_at)
+        from phintys.gpu.runtime import values
+        values.device_number = number
+        runtime.connect(context.handle, values.value_at)
         opened.has_cublas = find_cublas()
     except BaseException:
         context.pop()

@@ -134,6 +134,7 @@ cdef enum:
     NOT_READY = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
     CLASSES = 512
     SMALLEST = 512                  # bytes: the first class
+    LEGACY = 1                      # the default stream, in the interface of arrays
     POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT
 
 # The driver's functions, in the order of `phintys_driver`.
@@ -563,6 +564,10 @@ cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
     cdef void* context_of_value = NULL
     interface = value.__cuda_array_interface__
     shape, dtype = interface["shape"], numpy.dtype(interface["typestr"])
+    stream = interface.get("stream")
+    if stream is not None and stream != LEGACY:     # for the default stream, CUDA sees to the order
+        check(enter_device(), "using the device")
+        check(driver.wait_for_stream(<void*><size_t>stream), "waiting for the stream of an array")
     if dtype.num != cell.typenum or len(shape) != cell.ndim:
         raise TypeError(f"a cell at the device cannot hold an array of dtype {dtype} and rank {len(shape)}")
     address, size = interface["data"][0], dtype.itemsize

@@ -36,7 +36,7 @@ def test_the_internal_type_is_an_array_of_pycuda(there):
     w = phintys.shared(ones(3))
     borrowed = w.get_value(borrow=True, return_internal_type=True)
     copied = w.get_value(return_internal_type=True)
-    assert type(borrowed) is type(copied) is pycuda.gpuarray.GPUArray
+    assert isinstance(borrowed, pycuda.gpuarray.GPUArray) and type(copied) is type(borrowed)
     assert borrowed.ptr != copied.ptr
     assert borrowed.ptr == w.get_value(borrow=True, return_internal_type=True).ptr
     copied.fill(7)
@@ -116,7 +116,7 @@ def test_results_at_the_device(there):
     w = phintys.shared(ones(3))
     f = phintys.function([], [(w * 2).transfer("cuda"), w.transfer("cuda"), (w * 2).sum()])
     doubled, same, total = f()
-    assert type(doubled) is type(same) is pycuda.gpuarray.GPUArray and total == 6
+    assert isinstance(doubled, pycuda.gpuarray.GPUArray) and type(same) is type(doubled) and total == 6
     again = f()[0]
     doubled.fill(9)
     same.fill(9)
