@@ -66,6 +66,9 @@ class Placement:
     def __init__(self, kernel, read, host, twin, results_at_host):
         self.kernel, self.read, self.host, self.twin, self.results_at_host = kernel, read, host, twin, results_at_host
 
+    def op_for(self, op):
+        return DeviceOp(op, self.host, self.results_at_host)
+
 
 def placement_of(node, at_device):
     """How a node can run at the device, or None.

@@ -10,6 +10,7 @@ All of it is linear in the size of the graph; a graph without a value at the dev
 """
 import warnings
 
+from phintys.gpu.device_loop import is_loop, placement_of_loop
 from phintys.gpu.device_op import DeviceOp, placement_of
 from phintys.gpu.gpu_array_type import GpuArrayType
 from phintys.gpu.transfers import GpuFromHost, HostFromGpu, at_device, host_from_gpu
@@ -54,6 +55,8 @@ class Placer:
 
     def _consider(self, node, needs_input):
         """Place a node, if it can be and an input that it would read at the device is there."""
+        if is_loop(node):
+            return self._consider_loop(node)
         placement = placement_of(node, self.here.__contains__)
         if placement is None or not placement.read:
             return False
@@ -65,11 +68,23 @@ class Placer:
             self.here.update(node.outputs)
         return True
 
+    def _consider_loop(self, node):
+        """Place a loop, if some of what it reads is at the device; once, as its body is compiled for that."""
+        if node in self.placed:
+            return True
+        placement = placement_of_loop(node, self.here.__contains__)
+        if placement is None:
+            return False
+        self.placed[node] = placement
+        self.here.update([variable for variable, there in zip(node.outputs, placement.results) if there])
+        return True
+
     def _backward(self):
         """Place nodes of which all readers are at the device; return whether there are any."""
         found = False
         for node in reversed(self.order):
-            if node in self.placed or isinstance(node.op, (HostFromGpu, GpuFromHost, DeviceOp)) or not node.inputs:
+            if (node in self.placed or isinstance(node.op, (HostFromGpu, GpuFromHost, DeviceOp)) or is_loop(node)
+                    or not node.inputs):
                 continue
             if all([self._is_wanted(variable) for variable in node.outputs]):
                 found |= self._consider(node, needs_input=False)
@@ -105,7 +120,7 @@ class Placer:
         replaced += self.results
         for node, placement in self.placed.items():
             if not placement.results_at_host:
-                replaced += [(variable, self._host(variable)) for variable in node.outputs]
+                replaced += [(variable, self._host(variable)) for variable in node.outputs if variable in self.twins]
         for old, new in replaced:
             if old in self.fgraph.clients:
                 self.fgraph.replace(old, new, reason="placement")
@@ -114,14 +129,14 @@ class Placer:
 
     def _move(self, node):
         placement = self.placed[node]
-        op = DeviceOp(node.op, placement.host, placement.results_at_host)
+        op = placement.op_for(node.op)
         inputs = [variable if position in placement.host else self._device(variable)
                   for position, variable in enumerate(node.inputs)]
         made = op.node_for(inputs, node.outputs)
         made._position = node._position
         for old, new in zip(node.outputs, made.outputs):
             new.name = old.name
-            if placement.results_at_host:
+            if not isinstance(new.type, GpuArrayType):
                 self.results.append((old, new))
             else:
                 self.twins[old] = new

@@ -27,7 +27,8 @@ from libc.string cimport memcpy, memmove
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
+    CELL_DEVICE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, device_memory, drop,
+    set_contiguous_strides)
 from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
@@ -38,7 +39,7 @@ from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.profile cimport end, phintys_seconds
 from phintys.vm.machine.slots cimport shapes_of
-from phintys.vm.pool cimport PLANNED, Buffer, buffer_references
+from phintys.vm.pool cimport HOST, PLANNED, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
 from phintys.graph.config import config
@@ -174,6 +175,7 @@ cdef class LoopKernel(Kernel):
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
     cdef int first_tap              # the argument for the first tap
     cdef bint is_while
+    cdef bint at_device             # some values of the body are
     cdef bint* copied               # which carried results are the cells of arguments
     cdef bint* looking              # which states' results are views of earlier rows
     cdef int* order                 # in which rows are written: those of tight states last
@@ -186,6 +188,7 @@ cdef class LoopKernel(Kernel):
         self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
         self.is_while = is_while
+        self.at_device = any([cell.place != HOST for cell in program.cells])
         self.n_taps = sum([len(own) for own in taps])
         self.blocks = None if ahead is None else Blocks(ahead)
         self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
@@ -396,7 +399,7 @@ cdef class LoopKernel(Kernel):
         rows.kept = rows.wanted = -1 if self.kept[index] is None else self.kept[index]
         rows.kept += rows.kept >= 0 and self.looking[index]
         make_room(context, rows, initial.shape + 1, self._first_room(steps, rows))
-        copy_elements(rows.out.data, initial)
+        copy_in_place(rows.out.data, initial)
         rows.place = rows.depth
         return 0
 
@@ -548,9 +551,13 @@ cdef class LoopKernel(Kernel):
         """Double the room for the rows of a while loop."""
         cdef Cell old = rows.out[0]
         cdef npy_intp done = rows.place
+        cdef npy_intp shape[MAX_RANK]
+        old.shape = shape
+        memcpy(shape, rows.out.shape, old.ndim * sizeof(npy_intp))
         rows.out.buffer, rows.out.data = NULL, NULL
         make_room(context, rows, rows.out.shape + 1, 2 * done - rows.depth)
-        memcpy(rows.out.data, old.data if old.buffer != NULL else <char*>old.value, done * rows.bytes)
+        old.data = old.data if old.buffer != NULL else <char*>old.value
+        copy_rows(rows.out, 0, &old, 0, done)
         if old.buffer != NULL:
             drop(context, &old)
         return 0
@@ -576,13 +583,14 @@ cdef class LoopKernel(Kernel):
         spare.ndim, spare.typenum, spare.itemsize = source.ndim, source.typenum, source.itemsize
         spare.shape = steps.dimensions + 2 * MAX_RANK * index
         spare.strides = spare.shape + MAX_RANK
+        spare.flags = source.flags & CELL_DEVICE
         allocate(&steps.frame.machine.context, spare, source.shape)
-        copy_elements(spare.data, source)
+        copy_in_place(spare.data, source)
         return 0
 
     # ---- steps that are replayed -------------------------------------------------------------------------------------
     cdef inline bint _is_worth_recording(self, Steps steps) noexcept:
-        return steps.step < last_to_record and steps.n_steps - steps.step > FEWEST_TO_REPLAY
+        return not self.at_device and steps.step < last_to_record and steps.n_steps - steps.step > FEWEST_TO_REPLAY
 
     cdef int _record(self, Steps steps) except -1:
         """Do a step, and note what later ones are to do; see ``replay.pyx``."""
@@ -761,7 +769,7 @@ cdef class LoopKernel(Kernel):
         cdef int index
         cdef Cell* out
         for index in range(self.n_states + self.n_stacked):
-            put_in_order(&steps.rows[index], steps.step)
+            put_in_order(context, &steps.rows[index], steps.step)
         for index in range(self.n_carried):
             out = self._output(steps, self.n_states + self.n_stacked + index)
             refill_in(context, out, &steps.arguments[self.first_tap + self.n_taps + index])
@@ -779,10 +787,10 @@ cdef class LoopKernel(Kernel):
         cdef bint known = False
         if self.n_stacked == 0:
             return 0
-        zeros = self._zero_rows(steps)
-        if execute(&steps.frame.machine) >= 0:
+        zeros = None if self.at_device else self._zero_rows(steps)
+        if zeros is not None and execute(&steps.frame.machine) >= 0:
             known = True
-        else:
+        elif zeros is not None:
             try:
                 raise_pending()
             except Exception:
@@ -876,15 +884,31 @@ cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
     return True
 
 
-cdef inline void keep_row(Rows* rows, Cell* result) noexcept:
+cdef inline int keep_row(Rows* rows, Cell* result) except -1:
     """Copy a row to its place, unless it was computed there."""
     if rows.direct:
         pass
+    elif result.flags & CELL_DEVICE:
+        if rows.room:
+            copy_in_place(rows.out.data + rows.place * rows.bytes, result)
     elif rows.bytes == 8 and result.ndim == 0:
         (<double*>rows.out.data)[rows.place] = (<double*>result.data)[0]
     elif rows.room:
         copy_elements(rows.out.data + rows.place * rows.bytes, result)
     rows.place += 1
+    return 0
+
+
+cdef int copy_in_place(char* write, Cell* source) except -1:
+    """The elements of a cell in C order, at an address of the place where the cell is."""
+    cdef npy_intp strides[MAX_RANK]
+    cdef Cell target = source[0]
+    if not source.flags & CELL_DEVICE:
+        copy_elements(write, source)
+        return 0
+    target.data, target.strides = write, strides
+    set_contiguous_strides(&target)
+    return device_memory.copy(&target, source)
 
 
 cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
@@ -916,7 +940,37 @@ cdef inline void move_on(Rows* rows, npy_intp steps) noexcept:
         rows.place = (rows.place - 1) % rows.room + 1
 
 
-cdef int put_in_order(Rows* rows, npy_intp steps) except -1:
+cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_intp count) except -1:
+    """Copy rows of a cell in C order to rows of another, at the same place."""
+    cdef npy_intp shape[MAX_RANK]
+    cdef Cell rows = source[0]
+    if count == 0:
+        return 0
+    memcpy(shape, source.shape, source.ndim * sizeof(npy_intp))
+    shape[0], rows.shape, rows.data = count, shape, source.data + first * source.strides[0]
+    return copy_in_place(target.data + at * source.strides[0], &rows)
+
+
+cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, npy_intp wanted) except -1:
+    """The same with memory of the device, of which rows are copied to new memory."""
+    cdef Cell old = rows.out[0]
+    cdef npy_intp shape[MAX_RANK]
+    cdef npy_intp strides[MAX_RANK]
+    cdef npy_intp end = min(wanted, rows.room - first)
+    old.shape, old.strides = shape, strides
+    memcpy(shape, rows.out.shape, old.ndim * sizeof(npy_intp))
+    memcpy(strides, rows.out.strides, old.ndim * sizeof(npy_intp))
+    rows.out.buffer, rows.out.data = NULL, NULL
+    rows.out.shape[0] = wanted
+    allocate(context, rows.out, rows.out.shape)
+    copy_rows(rows.out, 0, &old, first, end)
+    copy_rows(rows.out, end, &old, 0, wanted - end)
+    if old.buffer != NULL:
+        drop(context, &old)
+    return 0
+
+
+cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1:
     """Move the oldest row that is wanted to the front, and give up the room that no row needs."""
     cdef npy_intp wanted = rows.depth + (steps if rows.wanted < 0 else min(rows.wanted, steps))
     cdef npy_intp written = rows.depth + steps, first = written - wanted
@@ -925,6 +979,8 @@ cdef int put_in_order(Rows* rows, npy_intp steps) except -1:
     if written > rows.room:                             # the ring has begun anew
         first = rows.place + rows.room - wanted
         first -= rows.room if first >= rows.room else 0
+    if first and rows.out.flags & CELL_DEVICE:
+        return put_in_order_at_device(context, rows, first, wanted)
     if first and first + wanted <= rows.room:
         memmove(rows.out.data, rows.out.data + first * rows.bytes, wanted * rows.bytes)
     elif first:
@@ -963,8 +1019,7 @@ cdef void show_row(Frame frame, Cell* argument, const Cell* rows, char* data) no
 cdef int refill_in(Context* context, Cell* target, Cell* source) except -1:
     """A copy of a value, in C order."""
     allocate(context, target, source.shape)
-    copy_elements(target.data, source)
-    return 0
+    return copy_in_place(target.data, source)
 
 
 cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
