@@ -95,6 +95,7 @@ stress: $(VENV)/test.stamp
 # On the machine's own GPU; `make test` takes the stand-in of tests/gpu where there is none.
 test-gpu: $(VENV)/test.stamp $(VENV)/gpu.stamp
 	PHINTYS_TEST_GPU=1 $(TEST) -n 0 tests/gpu $(ARGS)
+	@echo "Figures: $(VENV)/bin/python -I tests/gpu/measure.py"
 
 bench: $(VENV)/bench.stamp
 	@$(ASV) machine --yes >/dev/null

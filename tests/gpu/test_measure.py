@@ -1,0 +1,19 @@
+"""The program that measures the GPU runs; its numbers mean nothing here."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_all_figures(device):
+    if not device.is_stand_in:
+        pytest.skip("run it by hand: python -I tests/gpu/measure.py")
+    script = Path(__file__).with_name("measure.py")
+    done = subprocess.run([sys.executable, "-I", str(script), "--small", "--stand-in"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])["figures"]
+    assert set(found) == {"elementwise, GB/s", "gemm float32, TFLOPS", "20 kernels, us a call",
+                          "training, steps a second", "compiling and the first call, s"}
+    assert len(found["training, steps a second"]) == 3
