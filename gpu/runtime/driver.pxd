@@ -42,8 +42,8 @@ cdef int launch(void* function, npy_intp blocks, int threads, Arguments* argumen
 # The same with a grid of two dimensions, and with shared memory.
 cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
                      Arguments* arguments) noexcept nogil
-# Copies between the places, in the order of the device's work. The first waits until the host's memory may be changed,
-# the second until it has the elements. Return 0, or the driver's error.
+# Copies between the places, in the order of the device's work. After the first the host's memory may be changed; the
+# second waits until it has the elements. Return 0, or the driver's error.
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil

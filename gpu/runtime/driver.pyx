@@ -3,7 +3,8 @@
 pycuda makes contexts and compiles sources; what runs inside a call is here, through the driver's C functions, which are
 looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA.
 
-All work goes to one stream, in the order of the calls. It is collected, and submitted together when a value is copied
+All work goes to one stream, in the order of the calls, copies to the device too, which pass through pinned memory and
+are not waited for. It is collected, and submitted together when a value is copied
 from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The
 stream waits for the default stream, and the default stream for it, so pycuda's own arrays see all of it in order.
 
@@ -58,6 +59,11 @@ cdef extern from * nogil:
         int (*launch_graph)(void*, void*);
         int (*destroy_graph)(void*);
         int (*destroy_exec)(void*);
+        int (*allocate_pinned)(void**, size_t, unsigned);
+        int (*new_event)(void**, unsigned);
+        int (*record)(void*, void*);
+        int (*wait_for_event)(void*);
+        int (*to_device_async)(phintys_address, const void*, size_t, void*);
     } phintys_driver;
     static phintys_driver driver;
     #include "runtime/work_queue.h"
@@ -98,7 +104,6 @@ cdef extern from * nogil:
     ctypedef struct phintys_driver:
         int (*allocate)(unsigned long long*, size_t) noexcept nogil
         int (*free)(unsigned long long) noexcept nogil
-        int (*to_device)(unsigned long long, const void*, size_t) noexcept nogil
         int (*to_host)(void*, unsigned long long, size_t) noexcept nogil
         int (*within)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
         int (*fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
@@ -112,6 +117,7 @@ cdef extern from * nogil:
         void* stream
         size_t count
         bint collects
+        int late
         long captured, replayed, submitted
     phintys_driver driver
     void* phintys_context
@@ -123,8 +129,11 @@ cdef extern from * nogil:
     int phintys_fill(size_t, int, size_t)
     int phintys_call(void*, void*, size_t)
     int phintys_submit()
+    int phintys_submit_quietly()
     int phintys_collect(bint)
     void phintys_open_queue()
+    void phintys_open_slots()
+    int phintys_to_device(size_t, const char*, size_t)
     phintys_queue queue
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
@@ -142,7 +151,8 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuCtxSynchronize", "cuModuleLoadData",
          "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
-         "cuGraphDestroy", "cuGraphExecDestroy")
+         "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
+         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -192,8 +202,9 @@ def connect(size_t context, value_maker):
     generation += 1
     check(enter_device(), "using the device")
     phintys_open_queue()
+    phintys_open_slots()
     collect(config.gpu.graphs)
-    interpreter.submit_device_work = submit_before_commit
+    interpreter.submit_device_work, interpreter.wait_for_device_work = submit_before_commit, wait_to_measure
     abi.device_memory.acquire, abi.device_memory.copy = acquire, copy_cell
     abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
     abi.device_memory.overwrite = overwrite
@@ -230,9 +241,7 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
 
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
-    if not error and size:
-        error = phintys_submit()
-    return error if error or not size else driver.to_device(<unsigned long long>target, source, size)
+    return error if error or not size else phintys_to_device(<size_t>target, source, size)
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
@@ -265,10 +274,17 @@ cdef int submit() noexcept nogil:
 cdef int submit_before_commit() noexcept nogil:
     """What the interpreter calls before COMMIT, and after a call that failed."""
     cdef int error
-    if not usable or queue.count == 0:
+    if not usable or (queue.count == 0 and not queue.late):
         return 0
     error = submit()
     return set_failure(error, b"work of the device that was collected") if error else 0
+
+
+cdef int wait_to_measure() noexcept nogil:
+    """What the interpreter calls before each instruction of a profiled program."""
+    if not usable or enter_device() != 0 or phintys_submit_quietly() != 0:
+        return 0
+    return driver.synchronize()
 
 
 def collect(collects):

@@ -43,7 +43,8 @@ static struct {
     void *stream, *capturing;       /* where work is done; another one, of which nothing depends, for captures */
     phintys_graph graphs[GRAPHS];
     uint64_t clock;
-    int collects, failed;           /* failed: the position of the work that the driver refused */
+    int collects;
+    int late;                       /* an error that nobody has been told yet */
     long captured, replayed, submitted;
     pthread_mutex_t lock;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -66,7 +67,7 @@ static int phintys_do(const phintys_work* work, char* room, void* stream) {
 static int phintys_do_all(const phintys_work* work, size_t count, char* room, void* stream) {
     for (size_t i = 0; i < count; i++) {
         const int error = phintys_do(&work[i], room, stream);
-        if (error) return queue.failed = (int)i, error;
+        if (error) return error;
     }
     return 0;
 }
@@ -136,6 +137,11 @@ static int phintys_capture(phintys_graph* list) {
 static int phintys_submit_all(void) {
     int error = 0, is_new = 1;
     phintys_graph* graph = NULL;
+    if (queue.late) {
+        error = queue.late;
+        queue.late = 0, queue.count = queue.bytes = 0;
+        return error;
+    }
     if (!queue.count) return 0;
     if (queue.collects && queue.count >= FEWEST_FOR_A_GRAPH && queue.capturing) graph = phintys_find_graph(&is_new);
     if (graph) {
@@ -160,6 +166,15 @@ static int phintys_submit(void) {
     return error;
 }
 
+/* Submit where an error cannot be raised: whoever submits next gets it. */
+static int phintys_submit_quietly(void) {
+    pthread_mutex_lock(&queue.lock);
+    const int error = phintys_submit_all();
+    if (error) queue.late = error;
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
 /* Add work, whose arguments are copied; without collecting it is done at once. */
 static int phintys_push(phintys_work work, const void* arguments, size_t bytes) {
     int error = 0;
@@ -177,6 +192,49 @@ static int phintys_push(phintys_work work, const void* arguments, size_t bytes) 
         memset(queue.room + work.start + bytes, 0, queue.bytes - work.start - bytes);
         queue.work[queue.count++] = work;
         if (!queue.collects) error = phintys_submit_all();
+    }
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Copies to the device go through slots of pinned memory, and are not waited for: they are in the order of the work. A
+ * slot is used again when the event after its copy has come. Without pinned memory the driver copies, and waits. */
+enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
+static struct {
+    char* pinned[SLOTS];
+    void* copied[SLOTS];            /* events */
+    int used[SLOTS], next, usable;
+} slots;
+
+static void phintys_open_slots(void) {
+    memset(&slots, 0, sizeof slots);
+    slots.usable = queue.stream != NULL;
+    for (int i = 0; i < SLOTS && slots.usable; i++)
+        slots.usable = !driver.allocate_pinned((void**)&slots.pinned[i], SLOT_BYTES, 0)
+            && !driver.new_event(&slots.copied[i], 2);              /* CU_EVENT_DISABLE_TIMING */
+}
+
+static int phintys_copy_piece(uint64_t target, const char* source, size_t size) {
+    const int slot = slots.next;
+    int error = slots.used[slot] ? driver.wait_for_event(slots.copied[slot]) : 0;
+    if (error) return error;
+    memcpy(slots.pinned[slot], source, size);
+    slots.next = (slot + 1) % SLOTS;
+    error = driver.to_device_async(target, slots.pinned[slot], size, queue.stream);
+    if (!error) error = driver.record(slots.copied[slot], queue.stream);
+    slots.used[slot] = !error;
+    return error;
+}
+
+/* Copy to the device, after what was collected; the source may be changed at once. */
+static int phintys_to_device(uint64_t target, const char* source, size_t size) {
+    pthread_mutex_lock(&queue.lock);
+    int error = phintys_submit_all();
+    if (!error && !slots.usable) error = driver.to_device(target, source, size);
+    while (slots.usable && !error && size) {
+        const size_t piece = size < SLOT_BYTES ? size : SLOT_BYTES;
+        error = phintys_copy_piece(target, source, piece);
+        target += piece, source += piece, size -= piece;
     }
     pthread_mutex_unlock(&queue.lock);
     return error;

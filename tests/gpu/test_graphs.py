@@ -1,4 +1,5 @@
 """Work of the device is collected, and replayed as a graph of CUDA when it repeats."""
+import io
 import threading
 
 import numpy
@@ -113,3 +114,82 @@ def test_a_value_shown_to_python_is_computed(there):
         assert_close(function().get(), 2 * numpy.exp(numpy.full(5, 1 + step, "float32")))
         assert_close(v.get_value(return_internal_type=True).get(), numpy.full(5, 2 + step, "float32"))
     assert borrowed.shape == (5,)
+
+
+@pytest.fixture
+def lazy(there):
+    """A device that works only when it is waited for."""
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in can be lazy")
+    there.library.stand_in_set_lazy(1)
+    yield
+    there.library.stand_in_set_lazy(0)
+
+
+def test_a_device_that_works_late(lazy):
+    """Arguments may be changed at once, although the device reads them later; what is shown is done."""
+    (at_host, host_weights), (function, weights) = on_both(network)
+    x, y = batch(4)
+    for step in range(20):
+        x[:], y[:] = batch(4, step)
+        expected = at_host(x, y)
+        found = function(x, y)
+        x[:] = numpy.nan
+        assert_close(found, expected)
+    for mine, theirs in zip(weights, host_weights):
+        assert_close(mine.get_value(), theirs.get_value())
+
+
+def test_copies_to_the_device_are_not_waited_for(lazy, device):
+    """More than there is pinned memory for: each piece of it is filled again when its copy is done."""
+    v = phintys.shared(numpy.zeros(3 << 20, "float32"))
+    w = phintys.shared(numpy.zeros(3, "float32"))
+    function = phintys.function([], [], updates=[(w, w + v[::1 << 20])])
+    phintys.gpu.wait()
+    before = device.counts()["to_device"]
+    for number in range(3):
+        v.set_value(numpy.full(3 << 20, number, "float32") + numpy.arange(3 << 20, dtype="float32") / (1 << 20))
+        function()
+    assert device.counts()["to_device"] < before + 36       # the last ones wait
+    assert w.get_value().tolist() == [3, 6, 9]
+
+
+def test_loops_are_replayed(there):
+    v, u = phintys.shared(numpy.ones((3, 4), "float32")), phintys.shared(numpy.eye(4, dtype="float32") / 2)
+    rows, _ = phintys.scan(lambda state: T.tanh(T.dot(state, u)), outputs_info=v, n_steps=30)
+    function = phintys.function([], rows[-1].sum())
+    expected = function()
+    for _ in range(8):
+        function()
+    before = counts()
+    assert_close(function(), expected)
+    submitted, captured, replayed = counts() - before
+    assert replayed >= 1 and submitted <= 4 and not captured
+
+
+def test_profiles_wait_for_each_instruction(lazy, device):
+    """So an instruction has the time that its work takes at the device."""
+    v = phintys.shared(numpy.ones((30, 30), "float32"))
+    done = []
+    for profile in (False, True):
+        function = phintys.function([], [], updates=[(v, T.tanh(T.dot(v, v)).T)], profile=profile)
+        function()
+        phintys.gpu.wait()
+        before = device.counts()["launches"], device.cublas.stand_in_products()
+        function()
+        done.append(device.counts()["launches"] - before[0] + device.cublas.stand_in_products() - before[1])
+    assert done[0] == 0 or done[0] < done[1]
+    text = io.StringIO()
+    function.profile.summary(text)
+    assert "Gpu" in text.getvalue()
+
+
+def test_errors_of_measured_programs(there):
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in fails when it is asked to")
+    v = phintys.shared(numpy.ones((3, 3), "float32"))
+    function = phintys.function([], [], updates=[(v, T.tanh(v) + 1)], profile=True)
+    there.library.stand_in_fail_launch(1)
+    with pytest.raises(RuntimeError, match="a kernel failed"):
+        function()
+    assert v.get_value().tolist() == [[1] * 3] * 3

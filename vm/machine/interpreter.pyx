@@ -33,6 +33,7 @@ cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals()
 
 submit_device_work = NULL
+wait_for_device_work = NULL
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
 cdef enum:
@@ -311,6 +312,8 @@ cdef int renew_outside(Context* context, Cell* cell) noexcept nogil:
 
 cdef unsigned char noted(Machine* machine, const Instruction* at) noexcept nogil:
     """PROFILE: returns the opcode for which it stands. HALT ends the measurement."""
+    if wait_for_device_work != NULL:
+        wait_for_device_work()                              # an error comes again, in the call
     cdef int position = <int>(at - machine.code)
     cdef int inputs = machine.sites[position].inputs
     cdef unsigned char op = machine.timing.ops[position]

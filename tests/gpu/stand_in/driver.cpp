@@ -4,7 +4,8 @@
 // It is stricter than a device. Each block of memory has guards around it, which are compared after every launch that
 // got a pointer to it. A pointer argument must point into device memory, copies must stay within it, the arguments must
 // have the size that the kernel takes, and memory that was freed is unknown. Fresh and shared memory are poisoned. The
-// threads of a block run in one of three orders, and a barrier that only some of them reach is an error. Functions
+// threads of a block run in one of three orders, and a barrier that only some of them reach is an error. A lazy device
+// does the work of streams only when somebody waits for it, so that a wait that is missing shows. Functions
 // whose names begin with `stand_in` are for tests. Entry points that are not here are weak and return "not supported".
 #include <cuda.h>
 #include <dlfcn.h>
@@ -17,7 +18,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <set>
 #include <map>
 #include <mutex>
 #include <random>
@@ -53,14 +56,21 @@ struct Function {
     std::string name;
 };
 struct Graph { std::vector<Work> works; };
-struct Stream { Graph* captured = nullptr; };
-struct Event { double milliseconds = 0; };
+struct Stream {
+    Graph* captured = nullptr;
+    bool blocking = true;                        // waits for the default stream, which waits for it
+    std::deque<Work> waiting;                    // of a lazy device
+    size_t begun = 0, ended = 0;                 // how much work it got, and has done
+};
+struct Event { double milliseconds = 0; Stream* stream = nullptr; size_t after = 0; };
 struct Block { size_t size; };
 
 static std::recursive_mutex lock;
 static thread_local std::vector<CUcontext> contexts;
 static std::map<CUdeviceptr, Block> live, pinned, globals;
 static Stream default_stream;
+static std::set<Stream*> streams;
+static bool lazy;                                // work in streams is done when somebody waits for it, and no earlier
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
 static long copies_to_device, copies_to_host, fails_after, graphs_launched;
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
@@ -74,13 +84,41 @@ static CUresult complain(CUresult error, const std::string& what) {
     return error;
 }
 
+// Do the work of a stream up to a number; the first error stays.
+static CUresult catch_up(Stream* stream, size_t number) {
+    CUresult error = CUDA_SUCCESS;
+    while (stream->ended < number && !stream->waiting.empty()) {
+        Work work = stream->waiting.front();
+        stream->waiting.pop_front();
+        stream->ended++;
+        const CUresult found = work();
+        if (!error) error = found;
+    }
+    return error;
+}
+static CUresult catch_up_all(bool blocking_only) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    CUresult error = CUDA_SUCCESS;
+    for (Stream* stream : streams)
+        if (stream->blocking || !blocking_only)
+            if (CUresult found = catch_up(stream, stream->begun)) error = error ? error : found;
+    return error;
+}
 static CUresult submit(CUstream stream, Work work) {
     Stream* at = stream > (CUstream)2 ? (Stream*)stream : &default_stream;
     if (at->captured) {
         at->captured->works.push_back(work);
         return CUDA_SUCCESS;
     }
-    return work();
+    if (at == &default_stream) {
+        const CUresult error = catch_up_all(true);
+        return error ? error : work();
+    }
+    if (!lazy) return work();
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    at->waiting.push_back(work);
+    at->begun++;
+    return CUDA_SUCCESS;
 }
 
 // ---- memory ----
@@ -132,6 +170,7 @@ API cuMemAlloc(CUdeviceptr* result, size_t size) {
 }
 API cuMemFree(CUdeviceptr data) {
     std::lock_guard<std::recursive_mutex> hold(lock);
+    catch_up_all(false);
     auto found = live.find(data);
     if (found == live.end()) return complain(CUDA_ERROR_INVALID_VALUE, "memory is freed that is not allocated");
     if (!guards_hold(data, found->second.size)) complain(CUDA_SUCCESS, "memory was written out of its bounds");
@@ -191,10 +230,14 @@ template <class T> static CUresult fill(CUdeviceptr target, T value, size_t coun
     std::fill_n((T*)target, count, value);
     return CUDA_SUCCESS;
 }
-API cuMemcpyHtoD(CUdeviceptr d, const void* s, size_t n) { return to_device(d, s, n); }
-API cuMemcpyDtoH(void* d, CUdeviceptr s, size_t n) { return to_host(d, s, n); }
-API cuMemcpyDtoD(CUdeviceptr d, CUdeviceptr s, size_t n) { return within(d, s, n); }
+API cuMemcpyHtoD(CUdeviceptr d, const void* s, size_t n) { return submit(0, [=] { return to_device(d, s, n); }); }
+API cuMemcpyDtoH(void* d, CUdeviceptr s, size_t n) { return submit(0, [=] { return to_host(d, s, n); }); }
+API cuMemcpyDtoD(CUdeviceptr d, CUdeviceptr s, size_t n) { return submit(0, [=] { return within(d, s, n); }); }
 API cuMemcpyHtoDAsync(CUdeviceptr d, const void* s, size_t n, CUstream t) {
+    std::unique_lock<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
+    if (!is_inside(d, n)) return outside("copying to the device", d, n);
+    hold.unlock();
     return submit(t, [=] { return to_device(d, s, n); });
 }
 API cuMemcpyDtoHAsync(void* d, CUdeviceptr s, size_t n, CUstream t) {
@@ -294,26 +337,53 @@ API cuCtxGetDevice(CUdevice* device) {
     *device = (int)(size_t)contexts.back() - 0x10;
     return CUDA_SUCCESS;
 }
-API cuCtxSynchronize() { return broken; }
+API cuCtxSynchronize() {
+    const CUresult error = catch_up_all(false);
+    return error ? error : broken;
+}
 API cuCtxDetach(CUcontext) { return cuCtxPopCurrent(nullptr); }
 API cuCtxDestroy(CUcontext) { return CUDA_SUCCESS; }
 
 // ---- streams, events, graphs ----
-API cuStreamCreate(CUstream* stream, unsigned) { *stream = (CUstream) new Stream; return CUDA_SUCCESS; }
-API cuStreamDestroy(CUstream stream) { delete (Stream*)stream; return CUDA_SUCCESS; }
+API cuStreamCreate(CUstream* stream, unsigned flags) {
+    Stream* made = new Stream;
+    made->blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    streams.insert(made);
+    *stream = (CUstream)made;
+    return CUDA_SUCCESS;
+}
+API cuStreamDestroy(CUstream stream) {
+    catch_up_all(false);
+    streams.erase((Stream*)stream);
+    delete (Stream*)stream;
+    return CUDA_SUCCESS;
+}
 API cuStreamSynchronize(CUstream stream) {
+    const CUresult error = catch_up_all(false);
+    if (error) return error;
     return stream > (CUstream)2 && ((Stream*)stream)->captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : broken;
 }
 API cuStreamQuery(CUstream) { return broken; }
-API cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
+API cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
+    const Event event = *(Event*)handle;
+    return submit(stream, [=] { return event.stream ? catch_up(event.stream, event.after) : CUDA_SUCCESS; });
+}
 API cuEventCreate(CUevent* event, unsigned) { *event = (CUevent) new Event; return CUDA_SUCCESS; }
 API cuEventDestroy(CUevent event) { delete (Event*)event; return CUDA_SUCCESS; }
-API cuEventRecord(CUevent event, CUstream) {
+API cuEventRecord(CUevent event, CUstream stream) {
+    Stream* at = stream > (CUstream)2 ? (Stream*)stream : nullptr;
+    ((Event*)event)->stream = at;
+    ((Event*)event)->after = at ? at->begun : 0;
     auto now = std::chrono::steady_clock::now().time_since_epoch();
     ((Event*)event)->milliseconds = std::chrono::duration<double, std::milli>(now).count();
     return CUDA_SUCCESS;
 }
-API cuEventSynchronize(CUevent) { return broken; }
+API cuEventSynchronize(CUevent handle) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    Event* event = (Event*)handle;
+    const CUresult error = event->stream ? catch_up(event->stream, event->after) : CUDA_SUCCESS;
+    return error ? error : broken;
+}
 API cuEventQuery(CUevent) { return broken; }
 API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
     *elapsed = (float)(((Event*)to)->milliseconds - ((Event*)from)->milliseconds);
@@ -332,11 +402,14 @@ API cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long 
     *made = (CUgraphExec) new Graph(*(Graph*)graph);
     return CUDA_SUCCESS;
 }
-API cuGraphLaunch(CUgraphExec graph, CUstream) {
+API cuGraphLaunch(CUgraphExec handle, CUstream stream) {
+    const Graph graph = *(Graph*)handle;
     graphs_launched++;
-    for (auto& work : ((Graph*)graph)->works)
-        if (CUresult error = work()) return error;
-    return CUDA_SUCCESS;
+    return submit(stream, [graph] {
+        for (auto& work : graph.works)
+            if (CUresult error = work()) return error;
+        return CUDA_SUCCESS;
+    });
 }
 API cuGraphExecDestroy(CUgraphExec graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
 API cuGraphDestroy(CUgraph graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
@@ -592,6 +665,7 @@ FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) { 
     const std::function<int()> copy = *work;
     return submit((CUstream)stream, [copy] { return (CUresult)copy(); });
 }
+FOR_TESTS void stand_in_set_lazy(int value) { catch_up_all(false); lazy = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
 FOR_TESTS void stand_in_set_devices(int count) { devices = count; }
