@@ -46,8 +46,8 @@ def kernel_of(node):
 
 
 def may_stay(variable):
-    """Whether an input of the host can be passed by value: it has one element, for certain."""
-    return all(variable.type.broadcastable)
+    """Whether an input of the host can be passed by value: it has one element, for certain, of at most 8 bytes."""
+    return all(variable.type.broadcastable) and not variable.type.dtype.startswith("complex")
 
 
 class Placement:

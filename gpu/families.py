@@ -37,6 +37,7 @@ from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
@@ -135,6 +136,7 @@ register(JoinKernel, GpuJoinKernel, join)
 register(MakeVectorKernel, GpuMakeVectorKernel)
 register_view(SplitKernel)
 register_view(ExtractDiagKernel)
+register_view(ComplexPartsKernel)
 register_view(AssertKernel)
 
 

@@ -16,7 +16,7 @@ from phintys.vm.places import DEVICE
 NAMES = {0: "scalar", 1: "vector", 2: "matrix"}
 # What kernels of the device can compute with; arrays of other dtypes stay at the host.
 DTYPES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                    "float32", "float64"])
+                    "float32", "float64", "complex64", "complex128"])
 
 
 class GpuArrayVariable(TensorOperators, Variable):

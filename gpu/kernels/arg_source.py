@@ -2,7 +2,7 @@
 
 The first of equal elements is found, and the first NaN before all numbers, as NumPy does.
 """
-from phintys.gpu.kernels.scalar_source import computed, loaded, stored, with_functions
+from phintys.gpu.kernels.scalar_source import NoSource, computed, loaded, stored, with_functions
 
 NAMES = ("search",)
 THREADS = 128
@@ -70,6 +70,8 @@ def arg_source(dtype, rank, which):
     ------
     NoSource
     """
+    if dtype.startswith("complex"):
+        raise NoSource(dtype)
     return with_functions(TEMPLATE.format(computed=computed(dtype), stored=stored(dtype), rank=max(1, rank),
                                           threads=THREADS, better=">" if which == "argmax" else "<",
                                           element=loaded(dtype, "element")))

@@ -159,4 +159,6 @@ def kernel_text(name, kind, parameters, body):
 
 def number(name, operand):
     """The value of an operand of one element, wherever it is, in C."""
-    return name if operand[2] else f"(double)load_{name}(0)"
+    if operand[2]:
+        return name
+    return f"load_{name}(0)" if operand[0].startswith("complex") else f"(double)load_{name}(0)"

@@ -40,7 +40,7 @@ cdef class GpuProductKernel(DeviceKernel):
     cdef str form
     cdef int left_rank, right_rank, itemsize
     cdef bint spread[2]
-    cdef double one                 # in the bits of the dtype
+    cdef double one[2]              # in the bits of the dtype
     cdef double zero
     cdef bint by_cublas
 
@@ -51,7 +51,7 @@ cdef class GpuProductKernel(DeviceKernel):
         self.kind = ("plain", "scaled", "accumulated").index(form)
         for axis, flag in enumerate(spread):
             self.spread[axis] = flag
-        set_one(&self.one, numpy.ones((), dtype).tobytes())
+        set_one(self.one, numpy.ones((), dtype).tobytes())
         self.zero, self.by_cublas = 0, config.gpu.cublas and dtype in ("float32", "float64")
 
     cdef int kind
@@ -121,12 +121,12 @@ cdef class GpuProductKernel(DeviceKernel):
 cdef class GpuGerKernel(DeviceKernel):
     """``A + alpha * outer(x, y)``: ``(A, alpha, x, y, out)``."""
     cdef int itemsize
-    cdef double one
+    cdef double one[2]
 
     def __init__(self, dtype):
         self.source, self.names = product_source(dtype), NAMES
         self.itemsize = numpy.dtype(dtype).itemsize
-        set_one(&self.one, numpy.ones((), dtype).tobytes())
+        set_one(self.one, numpy.ones((), dtype).tobytes())
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* start = operands[0]
@@ -148,7 +148,7 @@ cdef class GpuGerKernel(DeviceKernel):
         product.ss0, product.ss1 = operands[0].strides[0] // self.itemsize, operands[0].strides[1] // self.itemsize
         if product.m == 0 or product.n == 0:
             return 0
-        return tiles(self, &product, <const char*>&self.one, self.itemsize)
+        return tiles(self, &product, <const char*>self.one, self.itemsize)
 
 
 cdef int set_one(double* one, bytes bits) except -1:
@@ -174,7 +174,7 @@ cdef int multiply(GpuProductKernel kernel, Product* product) noexcept nogil:
         product.m, product.n = product.n, 1
         product.ss0 = product.ss1
         return times_vector(kernel, product)
-    return tiles(kernel, product, <const char*>&kernel.one, kernel.itemsize)
+    return tiles(kernel, product, <const char*>kernel.one, kernel.itemsize)
 
 
 cdef inline bint is_at_host(const Cell* factor) noexcept nogil:
@@ -184,7 +184,7 @@ cdef inline bint is_at_host(const Cell* factor) noexcept nogil:
 cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
     """The product by cuBLAS: 0, REFUSED, or another number with an exception set. What is added is copied to the result
     first, unless the result has its memory."""
-    cdef const void* alpha = product.alpha.data if product.alpha != NULL else <char*>&kernel.one
+    cdef const void* alpha = product.alpha.data if product.alpha != NULL else <char*>kernel.one
     cdef const void* beta = product.beta.data if product.start != NULL else <char*>&kernel.zero
     cdef Cell start
     cdef npy_intp strides[2]
@@ -273,7 +273,7 @@ cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:
     put_integer(&arguments, product.xs1)
     put_address(&arguments, product.y)
     put_integer(&arguments, product.ys0)
-    put_result(&arguments, product, <const char*>&kernel.one, kernel.itemsize)
+    put_result(&arguments, product, <const char*>kernel.one, kernel.itemsize)
     if by_thread:
         return kernel.start(COLUMNS, blocks_for(product.m), THREADS, &arguments)
     return kernel.start(ROWS, product.m, THREADS, &arguments)

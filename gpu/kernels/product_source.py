@@ -4,7 +4,7 @@
 tiles of both operands in shared memory. ``rows`` and ``columns`` multiply a matrix by a vector: a block for each
 result, or a thread. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses at the device.
 """
-from phintys.gpu.kernels.scalar_source import NoSource, computed, stored
+from phintys.gpu.kernels.scalar_source import COMPLEX, NoSource, computed, stored
 
 NAMES = ("tiles", "rows", "columns")
 
@@ -21,7 +21,7 @@ __device__ inline void put(T* out, T sum, const Scaling& scaling, T alpha, T bet
     alpha = scaling.alpha ? *scaling.alpha : alpha;
     beta = scaling.beta ? *scaling.beta : beta;
     T result = alpha * sum;
-    if (scaling.start && beta != 0)
+    if (scaling.start && beta != (T)0)
         result += beta * scaling.start[row * scaling.row_stride + column * scaling.column_stride];
     *out = result;
 }}
@@ -94,4 +94,4 @@ def product_source(dtype):
     """
     if stored(dtype) != computed(dtype):
         raise NoSource(dtype)
-    return TEMPLATE.format(type=stored(dtype))
+    return (COMPLEX if dtype.startswith("complex") else "") + TEMPLATE.format(type=stored(dtype))

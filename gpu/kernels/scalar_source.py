@@ -12,7 +12,8 @@ TYPES = {"bool": ("unsigned char", "bool"), "int8": ("signed char", "signed char
          "int32": ("int", "int"), "int64": ("long long", "long long"), "uint8": ("unsigned char", "unsigned char"),
          "uint16": ("unsigned short", "unsigned short"), "uint32": ("unsigned", "unsigned"),
          "uint64": ("unsigned long long", "unsigned long long"), "float16": ("unsigned short", "float"),
-         "float32": ("float", "float"), "float64": ("double", "double")}
+         "float32": ("float", "float"), "float64": ("double", "double"),
+         "complex64": ("Complex<float>", "Complex<float>"), "complex128": ("Complex<double>", "Complex<double>")}
 
 # Half floats are converted by instructions: CUDA's header takes nvcc longer than most kernels, and NVRTC has no
 # headers. What is no compiler of CUDA has a header of that name (the stand-in of the tests).
@@ -33,6 +34,46 @@ __device__ inline unsigned short to_half(float x) {
 static inline float of_half(unsigned short bits) { return __half2float(__ushort_as_half(bits)); }
 static inline unsigned short to_half(float x) { return __half_as_ushort(__float2half_rn(x)); }
 #endif
+"""
+COMPLEX = """\
+template <class R> struct alignas(2 * sizeof(R)) Complex {
+    R x, y;
+    Complex() = default;
+    __host__ __device__ Complex(R real, R imaginary) : x(real), y(imaginary) {}
+    template <class A> __host__ __device__ Complex(A real) : x((R)real), y(0) {}
+    template <class A> __host__ __device__ Complex(Complex<A> z) : x((R)z.x), y((R)z.y) {}
+    __device__ Complex& operator+=(Complex z) { x += z.x, y += z.y; return *this; }
+};
+#define OPERATION(symbol, real, imaginary) \
+template <class R> __device__ inline Complex<R> operator symbol(Complex<R> a, Complex<R> b) { \
+    return Complex<R>(real, imaginary); }
+OPERATION(+, a.x + b.x, a.y + b.y)
+OPERATION(-, a.x - b.x, a.y - b.y)
+OPERATION(*, a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)
+template <class R> __device__ inline Complex<R> operator/(Complex<R> a, Complex<R> b) {
+    if (fabs(b.x) >= fabs(b.y)) {                   // as NumPy does
+        if (b.x == 0 && b.y == 0) return Complex<R>(a.x / fabs(b.x), a.y / fabs(b.x));
+        const R ratio = b.y / b.x, scale = 1 / (b.x + b.y * ratio);
+        return Complex<R>((a.x + a.y * ratio) * scale, (a.y - a.x * ratio) * scale);
+    }
+    const R ratio = b.x / b.y, scale = 1 / (b.y + b.x * ratio);
+    return Complex<R>((a.x * ratio + a.y) * scale, (a.y * ratio - a.x) * scale);
+}
+template <class R> __device__ inline Complex<R> operator-(Complex<R> a) { return Complex<R>(-a.x, -a.y); }
+template <class R> __device__ inline bool operator==(Complex<R> a, Complex<R> b) { return a.x == b.x && a.y == b.y; }
+template <class R> __device__ inline bool operator!=(Complex<R> a, Complex<R> b) { return !(a == b); }
+template <class R> __device__ inline Complex<R> complex_exp(Complex<R> z) {
+    const R size = exp(z.x);
+    return z.y == 0 ? Complex<R>(size, z.y) : Complex<R>(size * cos(z.y), size * sin(z.y));
+}
+template <class R> __device__ inline Complex<R> complex_log(Complex<R> z) {
+    return Complex<R>(log(hypot(z.x, z.y)), atan2(z.y, z.x));
+}
+template <class R> __device__ inline Complex<R> complex_sqrt(Complex<R> z) {
+    const R size = hypot(z.x, z.y), root = sqrt((size + fabs(z.x)) / 2);
+    if (size == 0) return Complex<R>(0, z.y);
+    return z.x >= 0 ? Complex<R>(root, z.y / (2 * root)) : Complex<R>(fabs(z.y) / (2 * root), copysign(root, z.y));
+}
 """
 FUNCTIONS = """\
 template <class T> __device__ inline bool is_minus_one(T x) { return (T)-1 < (T)0 && x == (T)-1; }
@@ -88,7 +129,7 @@ template <class T> __device__ inline T log_sigmoid_of(T x) { return x < 0 ? x - 
 
 def with_functions(source):
     """A source after the functions that expressions call."""
-    return (HALVES if "_half(" in source else "") + FUNCTIONS + source
+    return (HALVES if "_half(" in source else "") + FUNCTIONS + (COMPLEX if "Complex<" in source else "") + source
 
 
 SAME = "{0}"
@@ -133,6 +174,18 @@ EXPRESSIONS = {
 }
 
 
+# The same for complex operands.
+OF_COMPLEX = {
+    "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "negative": "-{0}",
+    "positive": SAME, "copy": SAME, "conjugate": "{T}({0}.x, -{0}.y)", "square": "{0} * {0}",
+    "reciprocal": "({T})1 / {0}", "absolute": "hypot({0}.x, {0}.y)", "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}", "isnan": "{0}.x != {0}.x || {0}.y != {0}.y",
+    "exp": "complex_exp({0})", "log": "complex_log({0})", "sqrt": "complex_sqrt({0})",
+    "real": "{0}.x", "imag": "{0}.y",
+}
+COMBINED = {"complex": "Complex<{T}>({0}, {1})"}        # of real numbers
+
+
 class NoSource(Exception):
     """The device has no text for this."""
 
@@ -164,6 +217,8 @@ def to_store(dtype, text):
 def literal(array):
     """A number in C, exactly."""
     dtype, value = array.dtype.name, array.item()
+    if array.dtype.kind == "c":
+        return f"{computed(dtype)}({literal(array.real)}, {literal(array.imag)})"
     if array.dtype.kind == "f":
         if numpy.isnan(value):
             return "nanf(\"\")" if dtype != "float64" else "nan(\"\")"
@@ -198,7 +253,9 @@ def step_text(loop, operands, dtypes):
     NoSource
     """
     template, name = EXPRESSIONS.get(name_of(loop)), name_of(loop)
-    if isinstance(template, tuple):
+    if any([dtype.startswith("complex") for dtype in dtypes]) and name not in ("switch", "cast"):
+        template = OF_COMPLEX.get(name) if dtypes[0].startswith("complex") else COMBINED.get(name)
+    elif isinstance(template, tuple):
         template = template[0 if dtypes[-2 if len(dtypes) > 1 else -1].startswith("float") else 1]
     if template is None:
         raise NoSource(name)

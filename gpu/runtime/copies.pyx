@@ -22,6 +22,7 @@ cdef enum:
     MOST_DIMENSIONS = 12
 
 SOURCE = """\
+struct alignas(16) Sixteen {{ unsigned long long low, high; }};
 struct Layout {{ long long shape[{most}]; long long from[{most}]; long long to[{most}]; }};
 extern "C" {{
 {kernels}}}
@@ -42,9 +43,9 @@ __global__ void copy_{bytes}(long long count, long long rank, Layout layout, con
     }}
 }}
 """
-SIZES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
+SIZES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long", 16: "Sixteen"}
 
-cdef void* functions[4]
+cdef void* functions[5]
 cdef long loaded = -1
 
 
@@ -63,7 +64,7 @@ cdef int load() except -1 with gil:
 
 
 cdef int which_of(int itemsize) noexcept nogil:
-    return 0 if itemsize == 1 else 1 if itemsize == 2 else 2 if itemsize == 4 else 3
+    return 0 if itemsize == 1 else 1 if itemsize == 2 else 2 if itemsize == 4 else 3 if itemsize == 8 else 4
 
 
 cdef int copy_elements(Cell* target, Cell* source) noexcept nogil:

@@ -17,6 +17,10 @@ def floats(*shape, dtype="float32"):
     return random.uniform(-2, 2, shape).astype(dtype)
 
 
+def complexes(*shape, dtype="complex64"):
+    return (floats(*shape) + 1j * floats(*shape)).astype(dtype)
+
+
 def positive(*shape):
     return random.uniform(0.1, 3, shape).astype("float32")
 
@@ -59,6 +63,13 @@ CASES = [
      whole(30, low=0, high=255, dtype="uint8")),
     ("float64", lambda x, y: T.log1p(T.exp(x)) * y, floats(30, dtype="float64"), floats(30, dtype="float64")),
     ("float16", lambda x, y: T.tanh(x) * y, floats(30, dtype="float16"), floats(30, dtype="float16")),
+    ("complex", lambda x, y: [x + y * 2, x * y / (y + 1), T.conj(x) - y, abs(x), T.real(x), T.imag(y), T.exp(x),
+                              T.sqrt(x), T.log(y), T.eq(x, y), -x ** 2, T.angle(x),
+                              T.switch(T.gt(abs(x), 1), x, y.T.T)],
+     complexes(7, 8), complexes(7, 8)),
+    ("complex128", lambda x, y: [x.T * y[0, 0], x[::-1, ::2] + 1, T.concatenate([x, y]), T.real(x * y).sum(0),
+                                 T.complex_from_polar(abs(x), T.angle(y))],
+     complexes(6, 6, dtype="complex128"), complexes(6, 6, dtype="complex128")),
     ("empty", lambda x: T.exp(x) + 1, EMPTY),
     # ---- reductions ----
     ("sum", lambda x: [x.sum(), x.sum(0), x.sum(1), x.sum(1, keepdims=True)], floats(33, 65)),
@@ -76,7 +87,12 @@ CASES = [
     ("sum of float16", lambda x: x.sum(1), floats(20, 30, dtype="float16")),
     ("sum of nothing", lambda x: [x.sum(), x.sum(0), x.sum(1)], EMPTY),
     ("sum of a strided array", lambda x: x[::-1, ::2].sum(0), floats(30, 40)),
+    ("sum of complex numbers", lambda x: [x.sum(), x.sum(0), x.mean(1), x.prod(1), x.T.sum(0)], complexes(9, 40)),
     # ---- products ----
+    ("dot of complex numbers", lambda x, y: [T.dot(x, y), T.dot(x.T, x), T.dot(x, y[:, 0])], complexes(20, 30),
+     complexes(30, 7)),
+    ("dot of complex128", lambda x, y: T.dot(x, y), complexes(5, 6, dtype="complex128"),
+     complexes(6, 7, dtype="complex128")),
     ("dot", lambda x, y: T.dot(x, y), floats(70, 33), floats(33, 130)),
     ("dot of transposed", lambda x, y: T.dot(x.T, y.T), floats(33, 20), floats(30, 33)),
     ("gemm", lambda z, x, y: z * HALF + TWO * T.dot(x, y), floats(17, 19), floats(17, 5), floats(5, 19)),

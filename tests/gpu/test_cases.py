@@ -16,7 +16,7 @@ from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu
 from phintys.ops.shape.shape import Shape_i
 
-TOLERANCES = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-12}
+TOLERANCES = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-12, "complex64": 1e-4, "complex128": 1e-6}
 
 
 def compiled(expression, values, target):
@@ -72,8 +72,8 @@ def check(case):
 
 PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled")])]
 
-# Integers, nothing to add up, and a factor that is at the device.
-OWN_PRODUCTS = ("dot of integers", "dot of nothing", "scaled")
+# Integers and complex numbers, nothing to add up, and a factor that is at the device.
+OWN_PRODUCTS = ("dot of integers", "dot of nothing", "scaled", "dot of complex numbers", "dot of complex128")
 
 
 @pytest.mark.parametrize("case", PRODUCTS, ids=[case[0] for case in PRODUCTS])

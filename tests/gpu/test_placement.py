@@ -140,6 +140,17 @@ def test_explain_says_what_runs_where(there):
     assert "device" not in host
 
 
+def test_what_complex_numbers_cannot_do_at_the_device(there):
+    value = (numpy.arange(12) % 5 + 1j * (numpy.arange(12) % 3)).reshape(3, 4).astype("complex64")
+    z = phintys.shared(value, target="cuda")
+    x = phintys.gpu.host_from_gpu(z)
+    found = phintys.function([], [T.sort(x), T.cumsum(x), (x * 2).sum(), T.fill_diagonal(x, x[0, 0])])()
+    filled = value.copy()
+    numpy.fill_diagonal(filled, value[0, 0])
+    for mine, theirs in zip(found, [numpy.sort(value), value.cumsum(), (value * 2).sum(), filled], strict=True):
+        assert_close(mine, theirs)
+
+
 def test_sums_at_positions_are_deterministic_by_option(device):
     values = numpy.random.RandomState(3).uniform(-1, 1, (400, 3)).astype("float32")
     positions = numpy.random.RandomState(3).randint(0, 5, 400)
