@@ -117,6 +117,9 @@ class DeviceLoop(DeviceOp):
     def inplace_candidates(self, node):
         return ()
 
+    def __str__(self):
+        return str(self.op).replace("{cpu,", "{gpu,", 1)
+
     def lower(self, emitter, node):
         emitter.kernel(self.op._measured(self.kernel_for()), node)
 

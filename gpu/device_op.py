@@ -70,7 +70,7 @@ class Placement:
         return DeviceOp(op, self.host, self.results_at_host)
 
 
-def placement_of(node, at_device):
+def placement_of(node, at_device, recorded=None):
     """How a node can run at the device, or None.
 
     Parameters
@@ -79,13 +79,15 @@ def placement_of(node, at_device):
         Of the host.
     at_device : callable
         Whether an input, a variable of the host, is at the device already.
+    recorded : (Kernel, list of int), optional
+        The kernel, and the inputs that it reads; by default those that the op lowers to.
     """
     types = [variable.type for variable in (*node.inputs, *node.outputs)]
     if not all([isinstance(type_, TensorType) for type_ in types]) or node.op.lazy_branches(node) is not None:
         return None
     if not all([variable.type.dtype in DTYPES for variable in node.outputs]):
         return None
-    recorded = kernel_of(node)
+    recorded = recorded or kernel_of(node)
     row = recorded and twin_of(recorded[0])
     if row is None:
         return None
@@ -147,12 +149,17 @@ class DeviceOp(Op):
         placement = self._placement(shadow)
         emitter.kernel(placement.twin, node, [node.inputs[position] for position in placement.read])
 
-    def _placement(self, shadow):
+    def _placement(self, shadow, recorded=None):
         number = {variable: position for position, variable in reversed(list(enumerate(shadow.inputs)))}
-        return placement_of(shadow, lambda variable: number[variable] not in self.host)
+        return placement_of(shadow, lambda variable: number[variable] not in self.host, recorded)
 
     def make_kernel(self, node):
-        return self._placement(self.host_node(node)).twin
+        """The twin of the kernel that reads all inputs; a program has one that has constants inside."""
+        shadow = self.host_node(node)
+        kernel = self.op.make_kernel(shadow)
+        if kernel is None:
+            return self._placement(shadow).twin
+        return self._placement(shadow, (kernel, list(range(len(shadow.inputs))))).twin
 
     def perform_at_host(self, node, values):
         """What the host computes from values there; DebugMode compares it with the device."""

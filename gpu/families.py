@@ -44,6 +44,7 @@ from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.linalg.diagonal_kernel import ExtractDiagKernel
+from phintys.ops.loops.first_rows_kernel import FirstRowsKernel
 from phintys.ops.native.shape_kernel import (
     ContiguousKernel,
     DimShuffleKernel,
@@ -137,6 +138,7 @@ register(MakeVectorKernel, GpuMakeVectorKernel)
 register_view(SplitKernel)
 register_view(ExtractDiagKernel)
 register_view(ComplexPartsKernel)
+register_view(FirstRowsKernel)
 register_view(AssertKernel)
 
 

@@ -82,10 +82,14 @@ class GpuConstantValue(Op):
     constant : TensorConstant
     """
 
-    __props__ = ("constant",)
-
     def __init__(self, constant):
         self.constant = constant
+
+    def __eq__(self, other):
+        return self is other or (type(self) is type(other) and self.constant.equals(other.constant))
+
+    def __hash__(self):
+        return hash((type(self), self.constant.signature()))
 
     def make_node(self):
         return Apply(self, [], [GpuArrayType.of(self.constant.type)()])

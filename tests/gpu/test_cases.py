@@ -90,3 +90,16 @@ def test_cublas_multiplies_matrices(device):
         check(case)
         by_cublas = device.cublas.stand_in_products() - before
         assert (by_cublas > 0) == (case[0] not in OWN_PRODUCTS), case[0]
+
+
+CHECKED = ("switch", "batch normalization of images", "advanced indices", "add at positions", "gradients of pool",
+           "gradients of convolution", "sort", "diagonals", "complex", "set a part")
+
+
+@pytest.mark.parametrize("case", [case for case in cases.CASES if case[0] in CHECKED], ids=CHECKED)
+def test_debug_mode_compares_places(device, case):
+    _, expression, *values = case
+    with at_device():
+        variables = [phintys.shared(value, target="cuda") for value in values]
+        results = expression(*[phintys.gpu.host_from_gpu(variable) for variable in variables])
+        phintys.function([], results, mode="DebugMode")()

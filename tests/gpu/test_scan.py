@@ -141,3 +141,12 @@ def test_an_error_in_a_step(there):
         f(floats(2, 3, 3))
     assert numpy.array_equal(v.get_value(), before)
     f(floats(2, 4, 4))
+
+
+def test_debug_mode_compares_loops(there):
+    w = [phintys.shared(floats(4, 4, seed=seed)) for seed in range(2)]
+    rows, _ = phintys.scan(lambda row, state: T.tanh(T.dot(row, w[0]) + T.dot(state, w[1])),
+                           sequences=T.as_tensor_variable(floats(5, 3, 4)), outputs_info=T.zeros((3, 4), "float32"))
+    function = phintys.function([], [rows[-1], *T.grad(rows[::-1].sum(), w)], mode="DebugMode")
+    function()
+    assert [str(op)[:8] for op in loops(function)] == ["for{gpu,"] * 2
