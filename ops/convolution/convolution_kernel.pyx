@@ -105,6 +105,17 @@ cdef inline npy_intp grain(npy_intp work, npy_intp items) noexcept nogil:
     return PIECE_CONVOLUTION // (work // max(items, 1) + 1) + 1
 
 
+# The shapes of the images, the filters and the output; of filters, channels and lengths are the last.
+cdef struct Shapes:
+    npy_intp images[5]
+    npy_intp filters[6]
+    npy_intp top[5]
+
+
+cdef inline void copy_shape(npy_intp* to, const Cell* cell) noexcept nogil:
+    memcpy(to, cell.shape, cell.ndim * sizeof(npy_intp))
+
+
 # ---- what follows a convolution ------------------------------------------------------------------------------------
 cdef enum:
     BLOCK_BYTES = 24576            # of a block's operands, and of its registers: as in the elementwise kernel
@@ -351,89 +362,99 @@ cdef class ConvolutionKernel(Kernel):
         ValueError
             For shapes that contradict each other.
         """
-        cdef const Cell* image = NULL if self.role == BY_IMAGES else operands[0]
-        cdef const Cell* filters = NULL if self.role == BY_FILTERS else operands[1 if self.role == FORWARD else 0]
-        cdef const Cell* top = NULL if self.role == FORWARD else operands[1]
-        cdef npy_intp image_shape[5]
-        cdef npy_intp filter_shape[6]
-        cdef npy_intp top_shape[5]
-        cdef npy_intp length
-        memset(image_shape, 0, sizeof(image_shape))
-        memset(filter_shape, 0, sizeof(filter_shape))
-        memset(top_shape, 0, sizeof(top_shape))
-        cdef int axis, place, last = self.filter_rank() - self.rank, skipped = AXES - self.rank
-        if image != NULL:
-            for axis in range(image.ndim):
-                image_shape[axis] = image.shape[axis]
-        if filters != NULL:
-            for axis in range(filters.ndim):
-                filter_shape[axis] = filters.shape[axis]
-        if top != NULL:
-            for axis in range(top.ndim):
-                top_shape[axis] = top.shape[axis]
-        if self.role != FORWARD and operands[2].shape[0] != self.rank:
-            with gil:
-                self.fail(operands, f"the vector of lengths has {operands[2].shape[0]} elements, not {self.rank}")
-        if image == NULL:
-            image_shape[0], image_shape[1] = top_shape[0], filter_shape[last - 1] * self.groups
-            for axis in range(self.rank):
-                image_shape[axis + 2] = integer_at(operands[2], axis)
-        if filters == NULL:
-            filter_shape[0], filter_shape[last - 1] = top_shape[1], image_shape[1] // self.groups
-            for axis in range(self.rank):
-                filter_shape[last + axis] = integer_at(operands[2], axis)
-                if self.unshared:
-                    filter_shape[axis + 1] = top_shape[axis + 2]
-        if image_shape[1] % self.groups or filter_shape[0] % self.groups:
-            with gil:
-                self.fail(operands, f"{image_shape[1]} channels and {filter_shape[0]} filters cannot be divided into "
-                                    f"{self.groups} groups")
-        if image_shape[1] != filter_shape[last - 1] * self.groups:
-            with gil:
-                self.fail(operands, f"the image has {image_shape[1]} channels, but the filters have "
-                                    f"{filter_shape[last - 1]}" + (f" in each group" if self.groups > 1 else ""))
-        self.expect(operands, "image", image_shape, self.image_shape, self.rank + 2)
-        self.expect(operands, "filters", filter_shape, self.filter_shape, self.filter_rank())
-        if top == NULL:
-            top_shape[0], top_shape[1] = image_shape[0], filter_shape[0]
-        elif top_shape[0] != image_shape[0] or top_shape[1] != filter_shape[0]:
-            with gil:
-                self.fail(operands, f"the output gradient has {top_shape[0]} images and {top_shape[1]} channels, "
-                                    f"expected {image_shape[0]} and {filter_shape[0]}")
+        cdef Shapes shapes
+        cdef const npy_intp* found
+        cdef int axis, last = self.filter_rank() - self.rank
+        self.read_shapes(operands, &shapes)
+        self.check_channels(operands, &shapes)
         what.role, what.itemsize, what.set = self.role, self.itemsize, self.set
         what.flip, what.groups = self.flip, self.groups
-        what.images = image_shape[0]
-        what.channels, what.filters = filter_shape[last - 1], filter_shape[0] // self.groups
+        what.images = shapes.images[0]
+        what.channels, what.filters = shapes.filters[last - 1], shapes.filters[0] // self.groups
         for axis in range(AXES):
             what.image[axis] = what.window[axis] = what.result[axis] = 1
             what.stride[axis], what.dilation[axis], what.pad[axis] = self.stride[axis], self.dilation[axis], 0
-            if axis < skipped:
-                continue
-            place = axis - skipped
-            what.image[axis], what.window[axis] = image_shape[place + 2], filter_shape[last + place]
-            if what.image[axis] < 1 or what.window[axis] < 1:
-                with gil:
-                    self.fail(operands, "images and filters need at least one row and one column")
-            length = self.result_length(axis, what.image[axis], what.window[axis])
-            if length < 1:
-                with gil:
-                    self.fail(operands, f"a filter of {what.window[axis]} elements does not fit into "
-                                        f"{what.image[axis]} in dimension {place + 2}")
-            if top != NULL and top_shape[place + 2] != length:
-                with gil:
-                    self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but "
-                                        f"the output gradient has {top_shape[place + 2]}")
-            if self.unshared and filter_shape[place + 1] != length:
-                with gil:
-                    self.fail(operands, f"the convolution has {length} results in dimension {place + 2}, but there are "
-                                        f"filters for {filter_shape[place + 1]}")
-            top_shape[place + 2] = what.result[axis] = length
-            what.pad[axis] = self.zeros(axis, 0, what.window[axis])
+            if axis >= AXES - self.rank:
+                self.measure_axis(operands, what, &shapes, axis)
+        if self.role == FORWARD:
+            found = &shapes.top[0]
+        else:
+            found = &shapes.images[0] if self.role == BY_IMAGES else &shapes.filters[0]
         for axis in range(self.filter_rank() if self.role == BY_FILTERS else self.rank + 2):
-            if self.role == FORWARD:
-                result[axis] = top_shape[axis]
-            else:
-                result[axis] = image_shape[axis] if self.role == BY_IMAGES else filter_shape[axis]
+            result[axis] = found[axis]
+        return 0
+
+    cdef int read_shapes(self, Cell** operands, Shapes* shapes) except -1 nogil:
+        """Write the shapes of the operands, and what is known of the shape of the result."""
+        cdef int axis, last = self.filter_rank() - self.rank
+        memset(shapes, 0, sizeof(Shapes))
+        if self.role == FORWARD:
+            copy_shape(shapes.images, operands[0])
+            copy_shape(shapes.filters, operands[1])
+            return 0
+        copy_shape(shapes.top, operands[1])
+        if operands[2].shape[0] != self.rank:
+            with gil:
+                self.fail(operands, f"the vector of lengths has {operands[2].shape[0]} elements, not {self.rank}")
+        if self.role == BY_IMAGES:
+            copy_shape(shapes.filters, operands[0])
+            shapes.images[0], shapes.images[1] = shapes.top[0], shapes.filters[last - 1] * self.groups
+            for axis in range(self.rank):
+                shapes.images[axis + 2] = integer_at(operands[2], axis)
+            return 0
+        copy_shape(shapes.images, operands[0])
+        shapes.filters[0], shapes.filters[last - 1] = shapes.top[1], shapes.images[1] // self.groups
+        for axis in range(self.rank):
+            shapes.filters[last + axis] = integer_at(operands[2], axis)
+            if self.unshared:
+                shapes.filters[axis + 1] = shapes.top[axis + 2]
+        return 0
+
+    cdef int check_channels(self, Cell** operands, Shapes* shapes) except -1 nogil:
+        """Check all that does not depend on a place in the images; write how many images and channels result."""
+        cdef npy_intp channels = shapes.images[1], filters = shapes.filters[0]
+        cdef npy_intp each = shapes.filters[self.filter_rank() - self.rank - 1]
+        if channels % self.groups or filters % self.groups:
+            with gil:
+                self.fail(operands, f"{channels} channels and {filters} filters cannot be divided into "
+                                    f"{self.groups} groups")
+        if channels != each * self.groups:
+            with gil:
+                self.fail(operands, f"the image has {channels} channels, but the filters have {each}"
+                                    + (" in each group" if self.groups > 1 else ""))
+        self.expect(operands, "image", shapes.images, self.image_shape, self.rank + 2)
+        self.expect(operands, "filters", shapes.filters, self.filter_shape, self.filter_rank())
+        if self.role == FORWARD:
+            shapes.top[0], shapes.top[1] = shapes.images[0], filters
+        elif shapes.top[0] != shapes.images[0] or shapes.top[1] != filters:
+            with gil:
+                self.fail(operands, f"the output gradient has {shapes.top[0]} images and {shapes.top[1]} channels, "
+                                    f"expected {shapes.images[0]} and {filters}")
+        return 0
+
+    cdef int measure_axis(self, Cell** operands, phintys_convolution* what, Shapes* shapes, int axis) except -1 nogil:
+        """Check and write the lengths along one of the dimensions that filters move along."""
+        cdef int place = axis - (AXES - self.rank)
+        cdef npy_intp image = shapes.images[place + 2]
+        cdef npy_intp window = shapes.filters[self.filter_rank() - self.rank + place]
+        cdef npy_intp length
+        if image < 1 or window < 1:
+            with gil:
+                self.fail(operands, "images and filters need at least one row and one column")
+        length = self.result_length(axis, image, window)
+        if length < 1:
+            with gil:
+                self.fail(operands, f"a filter of {window} elements does not fit into {image} in dimension {place + 2}")
+        if self.role != FORWARD and shapes.top[place + 2] != length:
+            with gil:
+                self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but "
+                                    f"the output gradient has {shapes.top[place + 2]}")
+        if self.unshared and shapes.filters[place + 1] != length:
+            with gil:
+                self.fail(operands, f"the convolution has {length} results in dimension {place + 2}, but there are "
+                                    f"filters for {shapes.filters[place + 1]}")
+        what.image[axis], what.window[axis], what.pad[axis] = image, window, self.zeros(axis, 0, window)
+        shapes.top[place + 2] = what.result[axis] = length
         return 0
 
     cdef int check_others(self, Cell** operands) except -1 nogil:
