@@ -17,7 +17,7 @@ from phintys.ops.elementwise.scalar import add
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.native_steps import COMPILED_BY
 from phintys.ops.types.tensor_type import TensorType
-from phintys.vm.machine.loop_kernel import LoopKernel
+from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.places import WORK_AT_DEVICE
 
 WORK_AT_DEVICE.add(LoopKernel)

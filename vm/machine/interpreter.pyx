@@ -159,6 +159,20 @@ cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
     return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
 
 
+cdef inline int run_bound(Machine* machine, const Instruction* at, const Site* site, Cell** operands) noexcept nogil:
+    """KERNEL with operands of the layouts that the kernel is bound to."""
+    cdef Context* context = &machine.context
+    if site.worth and pause(machine, site.worth) < 0:
+        return -1
+    if site.binding == BOUND and renew_all(context, operands + site.inputs, operands + at.c) < 0:
+        return -1
+    if (site.step(context, operands) if site.step != NULL
+            else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
+        raise_failure(machine)
+        return -1
+    return 0
+
+
 cdef int execute(Machine* machine) noexcept nogil:
     """Run to HALT; returns 0, or -1 with a Python exception set and ``machine.at`` at the instruction that failed.
 
@@ -183,13 +197,7 @@ cdef int execute(Machine* machine) noexcept nogil:
             if site.bound != machine.epoch:
                 if run_anew(machine, at, site) < 0:
                     break
-            elif site.worth and pause(machine, site.worth) < 0:
-                break
-            elif site.binding == BOUND and renew_all(context, operands + site.inputs, operands + at.c) < 0:
-                break
-            elif (site.step(context, operands) if site.step != NULL
-                    else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
-                raise_failure(machine)
+            elif run_bound(machine, at, site, operands) < 0:
                 break
         elif op == OP_DROP:
             operands = machine.operands + at.b
@@ -222,21 +230,11 @@ cdef int execute(Machine* machine) noexcept nogil:
             if result_step(machine, at) < 0:
                 break
         elif op == OP_PREPARE:
-            take_gil(machine)                               # who else refers to a value may not change from here on
-            worth = prepare_change(machine, at)
-            if worth < 0:
+            if prepare_change(machine, at) < 0:
                 break
-            machine.long_commit |= worth
         elif op == OP_COMMIT:
-            take_gil(machine)
-            if machine.n_watched > 0 and has_changed(machine):
-                refuse_late_change(machine)
+            if commit(machine) < 0:
                 break
-            if submit_device_work != NULL and submit_device_work() < 0:
-                break
-            if machine.long_commit:
-                start_change(machine)
-                machine.released = PyEval_SaveThread()
         elif op == OP_JUMP:
             at = machine.code + at.a
             op = at.op
@@ -270,11 +268,9 @@ cdef int execute(Machine* machine) noexcept nogil:
                 break
         elif op == OP_FAIL:
             op = spared(machine, at)
-            if op != OP_FAIL:
-                continue
-            take_gil(machine)
-            raise_injected()
-            break
+            if op == OP_FAIL:
+                break
+            continue
         elif op == OP_PROFILE:
             op = noted(machine, at)
             continue
@@ -384,12 +380,33 @@ cdef int prepare_change(Machine* machine, const Instruction* at) noexcept nogil:
     """PREPARE: all of KERNEL that can fail."""
     cdef Site* site = &machine.sites[at - machine.code]
     cdef Cell** operands = machine.operands + at.b
+    cdef int worth
+    take_gil(machine)                                       # who else refers to a value may not change from here on
     site.by_step = site.bound == machine.epoch
     if not site.by_step:
-        return prepare_anew(machine, at, site)
-    if site.binding == BOUND and renew_all(&machine.context, operands + site.inputs, operands + at.c) < 0:
+        worth = prepare_anew(machine, at, site)
+        if worth < 0:
+            return -1
+        machine.long_commit |= worth
+        return 0
+    machine.long_commit |= site.worth
+    if site.binding == BOUND:
+        return renew_all(&machine.context, operands + site.inputs, operands + at.c)
+    return 0
+
+
+cdef int commit(Machine* machine) noexcept nogil:
+    """COMMIT: nothing after it can fail."""
+    take_gil(machine)
+    if machine.n_watched > 0 and has_changed(machine):
+        refuse_late_change(machine)
         return -1
-    return site.worth
+    if submit_device_work != NULL and submit_device_work() < 0:
+        return -1
+    if machine.long_commit:
+        start_change(machine)
+        machine.released = PyEval_SaveThread()
+    return 0
 
 
 cdef void run_change(Machine* machine, const Instruction* at) noexcept nogil:
@@ -446,13 +463,10 @@ cdef void raise_failure(Machine* machine) noexcept with gil:
 
 
 cdef unsigned char spared(Machine* machine, const Instruction* at) noexcept with gil:
-    """FAIL: returns the opcode for which it stands while it is to be done, and then FAIL."""
+    """FAIL: returns the opcode for which it stands while that is to be done, and then FAIL, with an exception set."""
     cdef Code code = (<Frame>machine.frame).code
     if code.spared == 0:
+        PyErr_SetString(RuntimeError, b"this instruction was asked to fail")
         return OP_FAIL
     code.spared -= 1
     return code._usual(<int>(at - machine.code))
-
-
-cdef void raise_injected() noexcept with gil:
-    PyErr_SetString(RuntimeError, b"this instruction was asked to fail")

@@ -4,7 +4,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 
 RNG = numpy.random.RandomState(5)
 STEPS = 40
