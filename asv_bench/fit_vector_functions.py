@@ -1,4 +1,4 @@
-"""Computes the polynomials of the vector functions in ``ops/native``: ``python asv_bench/fit_vector_functions.py``.
+"""Computes the polynomials of ``ops/native/special``: ``python asv_bench/fit_vector_functions.py``.
 
 Needs mpmath. Each polynomial interpolates a smooth function at Chebyshev nodes with 60 digits; printed as C tables with
 the coefficient of the highest power first, and with the largest relative error of the polynomial itself.

@@ -42,7 +42,7 @@ ROOMS = {
 # Folders whose import name is not ``phintys.`` and their path; ``setup.py`` says the same to pip.
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
-MOST_FILES = 30                     # of one kind (Python, Cython and headers are counted together) in one folder
+MOST_FILES = 32                     # in one folder: Python, Cython, stubs and headers
 MOST_LINES_OF_A_MACRO = 50
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+(phintys[\w.]*)\s+c?import\s+\(?(.+)|c?import\s+(phintys[\w.]*))")
@@ -191,9 +191,10 @@ def test_no_folder_is_crowded():
     counts = {}
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h") and path.stem != "__init__":
-                counts.setdefault(path.parent.relative_to(ROOT).as_posix(), set()).add(path.stem)
-    assert {folder: len(stems) for folder, stems in counts.items() if len(stems) > MOST_FILES} == {}
+            if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".pxi", ".h") and path.stem != "__init__":
+                folder = path.parent.relative_to(ROOT).as_posix()
+                counts[folder] = counts.get(folder, 0) + 1
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
 
 
 def test_no_macro_of_c_is_long():

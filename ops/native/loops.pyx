@@ -67,7 +67,7 @@ cdef extern from "native/gapless_loop.h" nogil:
         int count
     void phintys_gapless_loop(char**, const npy_intp*, const npy_intp*, void*)
 
-cdef extern from "native/special_loops.h" nogil:
+cdef extern from "native/special/special_loops.h" nogil:
     ctypedef struct phintys_special:
         const char* name
         int operands

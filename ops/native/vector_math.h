@@ -25,7 +25,7 @@ enum { PHINTYS_VECTOR_BLOCK = 256 };        /* elements of an operand with gaps:
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
-#include "vector_functions.h"
+#include "native/special/vector_functions.h"
 
 #if defined(__linux__)
 #include <dlfcn.h>

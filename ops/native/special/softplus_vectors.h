@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "instruction_sets.h"
-#include "templates.h"
+#include "native/instruction_sets.h"
+#include "native/templates.h"
 
 #define PHINTYS_LOG_2 0x1.62e42fefa39efp-1
 #define PHINTYS_LOG_2_REST 0x1.abc9e3b39803fp-56

@@ -13,9 +13,9 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "instruction_sets.h"
+#include "native/instruction_sets.h"
 #include "special_loops.h"
-#include "templates.h"
+#include "native/templates.h"
 
 /* log(gamma(1 + u)) / (u (u - 1)) for 0 <= u <= 1, by u - 1/2 */
 static const double phintys_log_gamma_between_1_and_2[] = {
