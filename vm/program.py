@@ -44,8 +44,9 @@ def layout_of(variable, kind, value=None, donor=None, access=""):
     """The layout of a variable's cell."""
     typenum, ndim, place = variable.type.layout or (OBJECT_TYPENUM, 0, HOST)
     node = variable.owner
-    return CellLayout(variable, kind, typenum, ndim, place, value, donor, access, variable.type.is_number,
-                      is_view(variable), node is not None and node.op.writes_by_strides)
+    return CellLayout(variable=variable, kind=kind, typenum=typenum, ndim=ndim, place=place, value=value, donor=donor,
+                      access=access, is_number=variable.type.is_number, is_view=is_view(variable),
+                      any_layout=node is not None and node.op.writes_by_strides)
 
 
 INSTRUCTION_FORMAT = struct.Struct("=BBHiii")
@@ -148,9 +149,10 @@ class Program:
         op, flags, n, a, b, c = instruction
         if n == MANY_INPUTS:
             n = self.counts.get(position, n)
-        return SymbolicInstruction(OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (),
-                                   None if self.nodes is None else self.nodes[position], self.remarks.get(position, ""),
-                                   self.views.get(position, ()), self.overwritten.get(position, ()))
+        return SymbolicInstruction(
+            OPCODES[op].name, flags=flags, n=n, a=a, b=b, cells=self.pool[b:b + c] if c else (),
+            node=None if self.nodes is None else self.nodes[position], remark=self.remarks.get(position, ""),
+            views=self.views.get(position, ()), overwritten=self.overwritten.get(position, ()))
 
 
 def _unpickled(fields):

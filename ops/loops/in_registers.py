@@ -41,10 +41,10 @@ def scalar_body(program, n_sequences, taps, n_stacked, n_carried, is_while):
         elif instruction.name not in ("DROP", "HALT"):
             return None
     constants = [(number, layout.value) for number, layout in enumerate(program.cells) if layout.kind == "constant"]
-    n_wholes = program.n_arguments - n_sequences - sum(map(len, taps)) - n_carried
+    dtypes = [DTYPES[layout.typenum] for layout in program.cells]
     try:
-        return ScalarBody(tuple(kernels), tuple(operands), tuple([DTYPES[layout.typenum] for layout in program.cells]),
-                          tuple(constants), n_sequences, taps, n_carried, n_wholes,
-                          tuple([same.get(cell, cell) for cell in map(int, results)]), is_while)
+        return ScalarBody(tuple(kernels), tuple(operands), tuple(dtypes), tuple(constants), n_sequences, taps,
+                          n_carried=n_carried, n_wholes=program.n_arguments - n_sequences - sum(map(len, taps)) - n_carried,
+                          results=tuple([same.get(cell, cell) for cell in map(int, results)]), is_while=is_while)
     except ValueError:                      # too large, or a condition of a dtype that is rare
         return None
