@@ -44,7 +44,8 @@ def scalar_body(program, n_sequences, taps, n_stacked, n_carried, is_while):
     dtypes = [DTYPES[layout.typenum] for layout in program.cells]
     try:
         return ScalarBody(tuple(kernels), tuple(operands), tuple(dtypes), tuple(constants), n_sequences, taps,
-                          n_carried=n_carried, n_wholes=program.n_arguments - n_sequences - sum(map(len, taps)) - n_carried,
+                          n_carried=n_carried,
+                          n_wholes=program.n_arguments - n_sequences - sum(map(len, taps)) - n_carried,
                           results=tuple([same.get(cell, cell) for cell in map(int, results)]), is_while=is_while)
     except ValueError:                      # too large, or a condition of a dtype that is rare
         return None
