@@ -174,6 +174,14 @@ def AddConfigVar(name, doc, configparam, root=config, in_c_key=True):
         If a section's name is the name of an option.
     ValueError
         If the default is not allowed.
+
+    Examples
+    --------
+    >>> from phintys.graph.config import Config
+    >>> options = Config([])
+    >>> phintys.configparser.AddConfigVar("mine.depth", "How deep.", phintys.configparser.IntParam(3), root=options)
+    >>> options.mine.depth
+    3
     """
     configparam.fullname, configparam.doc = name, doc
     root.add(name, configparam.first_value(), configparam.converted, doc)

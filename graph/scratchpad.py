@@ -23,7 +23,15 @@ class Trace:
 
 @at_home
 class Scratchpad:
-    """An empty object with free attributes."""
+    """An empty object with free attributes.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> x.tag.note = "mine"
+    >>> x.tag.note
+    'mine'
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_thing")
     trace = Trace()

@@ -458,6 +458,11 @@ def profile_for(profile: Any, name: str | None) -> ProfileStats | None:
     ------
     TypeError
         If it is anything else.
+
+    Examples
+    --------
+    >>> phintys.reports.profile_stats.profile_for(False, None) is None
+    True
     """
     if profile is None:
         profile = config.profile or config.print_global_stats

@@ -8,7 +8,13 @@ from phintys.shared import SharedVariable
 
 
 class ScalarSharedVariable(ScalarOperators, SharedVariable):
-    """A shared number."""
+    """A shared number.
+
+    Examples
+    --------
+    >>> isinstance(phintys.scalar.shared(3.0), phintys.scalar.sharedvar.ScalarSharedVariable)
+    True
+    """
 
 
 def shared(value, name=None, strict=False, allow_downcast=None):

@@ -6,7 +6,18 @@ __all__ = ["ScanMerge"]
 
 
 class ScanMerge:
-    """The rewrite that makes one loop of several."""
+    """The rewrite that makes one loop of several.
+
+    Examples
+    --------
+    >>> zero, n = T.constant(0.0, dtype="float64"), T.lscalar("n")
+    >>> sums, _ = phintys.scan(lambda before: before + 1, outputs_info=zero, n_steps=n)
+    >>> squares, _ = phintys.scan(lambda before: before ** 2 + 1, outputs_info=zero, n_steps=n)
+    >>> graph = phintys.FunctionGraph([n], [sums, squares], clone=False)
+    >>> first, second = [node for node in graph.apply_nodes if type(node.op).__name__ == "Scan"]
+    >>> phintys.scan_module.scan_opt.ScanMerge().belongs_to_set(first, [second])
+    True
+    """
 
     def belongs_to_set(self, node, set_nodes):
         """Whether a loop can be merged with each of some others.

@@ -51,6 +51,11 @@ class MPIRecv(Op):
         The rank of the sender, and the number of the message.
     shape : tuple of int
     dtype : str
+
+    Examples
+    --------
+    >>> T.io.MPIRecv(source=0, tag=11, shape=(2, 3), dtype="float64").shape
+    (2, 3)
     """
 
     __props__ = ("source", "tag", "shape", "dtype")
@@ -80,6 +85,11 @@ class MPIRecvWait(Op):
     Parameters
     ----------
     tag : int
+
+    Examples
+    --------
+    >>> T.io.MPIRecvWait(tag=11).tag
+    11
     """
 
     __props__ = ("tag",)
@@ -106,6 +116,11 @@ class MPISend(Op):
     ----------
     dest, tag : int
         The rank of the receiver, and the number of the message.
+
+    Examples
+    --------
+    >>> T.io.MPISend(dest=1, tag=11).dest
+    1
     """
 
     __props__ = ("dest", "tag")
@@ -137,6 +152,11 @@ class MPISendWait(Op):
     Parameters
     ----------
     tag : int
+
+    Examples
+    --------
+    >>> T.io.MPISendWait(tag=11).tag
+    11
     """
 
     __props__ = ("tag",)
@@ -165,12 +185,23 @@ def isend(var, dest, tag):
     -------
     list of Variable
         The request, and the array; for `MPISendWait`.
+
+    Examples
+    --------
+    >>> [variable.type for variable in T.io.isend(T.dvector("x"), dest=1, tag=11)]
+    [Generic, TensorType(float64, vector)]
     """
     return MPISend(dest, tag)(var)
 
 
 def send(var, dest, tag):
-    """Send an array; see `isend`. The result is True, once that has been done."""
+    """Send an array; see `isend`. The result is True, once that has been done.
+
+    Examples
+    --------
+    >>> T.io.send(T.dvector("x"), dest=1, tag=11).type
+    Generic
+    """
     return MPISendWait(tag)(*isend(var, dest, tag))
 
 
@@ -188,30 +219,61 @@ def irecv(shape, dtype, source, tag):
     -------
     list of Variable
         The request, and the array; for `MPIRecvWait`.
+
+    Examples
+    --------
+    >>> [variable.type for variable in T.io.irecv((2, 3), "float64", source=0, tag=11)]
+    [Generic, TensorType(float64, matrix)]
     """
     return MPIRecv(source, tag, shape, dtype)()
 
 
 def recv(shape, dtype, source, tag):
-    """Receive an array; see `irecv`. The result is the complete array."""
+    """Receive an array; see `irecv`. The result is the complete array.
+
+    Examples
+    --------
+    >>> T.io.recv((2, 3), "float64", source=0, tag=11).type
+    TensorType(float64, matrix)
+    """
     return MPIRecvWait(tag)(*irecv(shape, dtype, source, tag))
 
 
 def mpi_send_wait_key(node):
-    """Waiting for messages comes late, sending them early."""
+    """Waiting for messages comes late, sending them early.
+
+    Examples
+    --------
+    >>> T.io.mpi_send_wait_key(T.exp(T.dvector("x")).owner)
+    0
+    """
     if isinstance(node.op, (MPIRecvWait, MPISendWait)):
         return 1
     return -1 if isinstance(node.op, (MPIRecv, MPISend)) else 0
 
 
 def mpi_tag_key(node):
-    """Messages are in the order of their numbers."""
+    """Messages are in the order of their numbers.
+
+    Examples
+    --------
+    >>> T.io.mpi_tag_key(T.io.recv((2, 3), "float64", source=0, tag=11).owner)
+    11
+    """
     return node.op.tag if isinstance(node.op, (MPISend, MPIRecv, MPIRecvWait, MPISendWait)) else 0
 
 
 def compared_by(key):
     """A function that compares nodes by a key: -1, 0 or 1."""
     def compare(a, b):
+        """-1, 0 or 1: whether one node is to run before another.
+
+        Examples
+        --------
+        >>> node = T.exp(T.dvector("x")).owner
+        >>> T.io.mpi_tag_cmp(node, node)
+        0
+        """
         return (key(a) > key(b)) - (key(a) < key(b))
     return compare
 

@@ -295,6 +295,13 @@ def BNComposite(dtype):
     Returns
     -------
     Composite
+
+    Examples
+    --------
+    >>> x, mean, deviation, scale, bias = T.dvectors("x", "mean", "deviation", "scale", "bias")
+    >>> normalized = T.Elemwise(T.nnet.bn.BNComposite("float64"))(x, mean, deviation, scale, bias)
+    >>> normalized.eval({x: [3.0], mean: [1.0], deviation: [2.0], scale: [10.0], bias: [5.0]})
+    array([15.])
     """
     x, mean, std, gamma, beta = inputs = [TensorType(dtype, ())() for _ in range(5)]
     return Composite(inputs, [true_div(x - mean, std) * gamma + beta])

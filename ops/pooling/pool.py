@@ -97,7 +97,7 @@ def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="m
     Examples
     --------
     >>> x = T.matrix()
-    >>> f = phintys.function([x], pool_2d(x, (2, 2), ignore_border=True))
+    >>> f = phintys.function([x], T.signal.pool.pool_2d(x, (2, 2), ignore_border=True))
     >>> f([[1, 2, 3, 4], [5, 6, 7, 8]])
     array([[6., 8.]])
     """

@@ -117,7 +117,13 @@ class ChoiceFromUniform(MultinomialFromUniform):
 
 
 class MultinomialWOReplacementFromUniform(ChoiceFromUniform):
-    """The old name of `ChoiceFromUniform`."""
+    """The old name of `ChoiceFromUniform`.
+
+    Examples
+    --------
+    >>> phintys.sandbox.multinomial.ChoiceFromUniform("auto", replace=False).replace           # what replaces it
+    False
+    """
 
     def __init__(self, *args, **kwargs):
         warnings.warn("MultinomialWOReplacementFromUniform is deprecated, use ChoiceFromUniform instead.",

@@ -29,6 +29,14 @@ class PhintysLinker(JITLinker):
     ----------
     allow_gc : bool, optional
         Whether memory of intermediate results is given back after a call; ``phintys.config.allow_gc`` by default.
+
+    Examples
+    --------
+    >>> import pytensor, pytensor.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> mode = pytensor.compile.Mode(linker=phintys.interop.pytensor.PhintysLinker())
+    >>> pytensor.function([x], pt.exp(x).sum(), mode=mode)([0.0, 0.0])
+    array(2.)
     """
 
     required_rewrites = REWRITES
@@ -86,7 +94,16 @@ def _thunk(function, input_storage, output_storage):
 
 
 def register():
-    """Make the linker ``"phintys"`` and the mode ``"PHINTYS"`` known to PyTensor; importing this package does it."""
+    """Make the linker ``"phintys"`` and the mode ``"PHINTYS"`` known to PyTensor; importing this package does it.
+
+    Examples
+    --------
+    >>> import pytensor, pytensor.tensor as pt
+    >>> phintys.interop.pytensor.register()
+    >>> x = pt.dvector("x")
+    >>> pytensor.function([x], pt.exp(x).sum(), mode="PHINTYS")([0.0, 0.0])
+    array(2.)
+    """
     let_modes_choose(PhintysLinker)
     if "phintys" not in predefined_linkers:
         register_linker("phintys", PhintysLinker())

@@ -62,9 +62,12 @@ def translate(variables):
 
     Examples
     --------
-    >>> x = pt.vector("x")                                                  # doctest: +SKIP
+    >>> import pytensor.tensor as pt
+    >>> x = pt.dvector("x")
     >>> new_x, cost = phintys.interop.pytensor.translate([x, (x ** 2).sum()])
     >>> f = phintys.function([new_x], phintys.grad(cost, new_x))
+    >>> f([1, 2])
+    array([2., 4.])
     """
     if not isinstance(variables, (list, tuple)):
         return translate([variables])[0]

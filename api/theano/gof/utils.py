@@ -169,7 +169,7 @@ def memoize(f: Callable[..., Any]) -> Any:
 
 
 def give_variables_names(variables: Any) -> Any:
-    """Name variables without a name, or with one that others have, ``name_number``; answer them.
+    """Name variables without a name, or with one that others have, ``name_number``; return them.
 
     Raises
     ------
@@ -178,8 +178,8 @@ def give_variables_names(variables: Any) -> Any:
 
     Examples
     --------
-    >>> phintys.gof.utils.give_variables_names([T.dvector(), T.dvector("y")])
-    [_0, y]
+    >>> T.dvector().auto_name.startswith("auto_")                           # what replaces it
+    True
     """
     warnings.warn("give_variables_names() is deprecated: use a variable's auto_name", DeprecationWarning, stacklevel=2)
     counts = Counter([variable.name for variable in variables])
