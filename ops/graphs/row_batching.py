@@ -66,7 +66,7 @@ def batch_of_node(node, inputs, flags, count):
     ----------
     node : Apply
     inputs : list of Variable
-        What stands for its inputs; those with a flag have rows.
+        The variables that replace its inputs; those with a flag have rows.
     flags : list of bool
         At least one is true.
     count : Variable

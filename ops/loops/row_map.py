@@ -17,7 +17,7 @@ def map_rows(outputs, rows, name=None):
     outputs : list of TensorVariable
         For one row.
     rows : list of (Variable, Variable)
-        What stands for a row in the graph, and the tensor with the rows as its first dimension. All have one length.
+        The row in the graph, and the tensor with the rows as its first dimension. All have one length.
     name : str, optional
 
     Returns

@@ -177,7 +177,7 @@ cdef inline void take(Claim* wanted, unsigned long thread) noexcept:
 
 
 cdef void hand_over(Claim* wanted) noexcept:
-    """A free claim goes to who waits longest for it, unless readers come first."""
+    """A free claim goes to the longest waiter, unless readers come first."""
     cdef Waiter* waiter
     if is_free(wanted):
         waiter = first_in_line(wanted)

@@ -107,7 +107,7 @@ class NavigatorOptimizer(Optimizer):
 
     def attach_updater(self, fgraph: FunctionGraph, importer: Any, pruner: Any, chin: Any = None,
                        name: str | None = None) -> Any:
-        """Attach an `Updater`, and answer it; None when there is nothing to pass on."""
+        """Attach an `Updater`, and return it; None if there is nothing to pass on."""
         importer = None if self.ignore_newtrees else importer
         if importer is None and pruner is None and chin is None:
             return None

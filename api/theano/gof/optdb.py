@@ -241,7 +241,7 @@ class EquilibriumDB(DB):
 
 
 def next_position(positions: Any, position: Any) -> Any:
-    """A position as a number: ``"last"`` is behind all others."""
+    """A position as a number: ``"last"`` comes after all others."""
     if position == "last":
         return max(positions.values()) + 1 if positions else 0
     if not isinstance(position, (int, float)):

@@ -256,7 +256,7 @@ assert still_waits(wait)
 with Claimed([mine]):
     child = os.fork()
     if child == 0:
-        with Claimed([mine, theirs]):                       # of the vanished thread, and again our own
+        with Claimed([mine, theirs]):                       # of the vanished thread, and again its own
             theirs.set(numpy.ones(1000))
         grandchild = os.fork()
         if grandchild == 0:
