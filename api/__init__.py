@@ -30,6 +30,7 @@ from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import Function, FunctionMaker
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
+from phintys.ops.loops.linear_recurrence import linear_recurrence as _linear_recurrence
 from phintys.shared import SharedVariable, shared
 from phintys.updates import OrderedUpdates
 from phintys.vm.containers.container import Container
@@ -38,6 +39,7 @@ from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
 _hooks.function = function
 _hooks.input = In
 _hooks.loop_kernel = _LoopKernel
+_hooks.linear_recurrence = _linear_recurrence
 _hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile").ScanProfileStats(name=name)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")

@@ -249,7 +249,6 @@ HOMES = {
         "ops.convolution.convolution": "GradientOp",
         "ops.convolution.fused_convolution": "FusedConvolution",
         "ops.convolution.pooled_convolution": "PooledConvolution",
-        "ops.cumulative.recurrence": "LinearRecurrence",
         "ops.elementwise.elementwise": "_rebuilt",
         "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",
         "ops.elementwise.impl_elementwise": "ImplElemwise",

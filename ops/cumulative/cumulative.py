@@ -1,13 +1,16 @@
 """Cumulative sums and products, and differences of adjacent elements: CumOp, DiffOp and their functions.
 
 The result has the input's dtype, as in Theano (NumPy promotes small integers).
+
+The gradient of a cumulative product has no division, so that it and all further derivatives are correct where elements
+are zero: it is a linear recurrence, a loop that a room above makes (``ops/loops/linear_recurrence.py``).
 """
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops.creation.allocation import zeros
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
-from phintys.ops.cumulative.recurrence import LinearRecurrence, product_before
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.shape.join import join
@@ -76,8 +79,8 @@ class CumOp(Op):
             gradient = _backwards(cumsum(_backwards(gz, axis), axis), axis)
         else:
             values = conjugated(_as_continuous(x if self.axis is not None else flatten(x)))
-            gradient = product_before(values, axis) * LinearRecurrence(axis, backwards=True, own=False)(
-                values, gz.astype(values.type.dtype))
+            gradient = product_before(values, axis) * hooks.linear_recurrence(
+                values, gz.astype(values.type.dtype), axis, backwards=True, own=False)
         return [reshape(gradient, shape(x), ndim=x.type.ndim) if self.axis is None else gradient]
 
     def R_op(self, inputs, eval_points):
@@ -91,10 +94,20 @@ class CumOp(Op):
             return [None]
         axis = 0 if self.axis is None else self.axis % x.type.ndim
         values, point = [_as_continuous(part if self.axis is not None else flatten(part)) for part in (x, point)]
-        return [LinearRecurrence(axis)(values, point * product_before(values, axis)).astype(x.type.dtype)]
+        moved = hooks.linear_recurrence(values, point * product_before(values, axis), axis)
+        return [moved.astype(x.type.dtype)]
 
     def __str__(self):
         return f"CumOp{{{self.axis}, {self.mode}}}"
+
+
+def product_before(x, axis, backwards=False):
+    """For each element of ``x``, the product of those before it along ``axis``, or after it if ``backwards``."""
+    if backwards:
+        return _backwards(product_before(_backwards(x, axis), axis), axis)
+    before = (slice(None),) * axis
+    ones = x[before + (slice(0, 1),)].ones_like()
+    return join(axis, ones, CumOp(axis, "mul")(x[before + (slice(None, -1),)]))
 
 
 def CumsumOp(axis=None):

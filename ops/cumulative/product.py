@@ -1,16 +1,19 @@
 """Products over axes: the ops Prod and ProdWithoutZeros, and the function ``prod``.
 
 They are reductions like those of ``ops/reduction``, but the gradient with respect to one element is the product of all
-others, which a recurrence computes without a division (see ``recurrence.py``).
+others: of those before it, times those after it, so without a division.
 """
 import numpy
 
 from phintys.graph.config import config
-from phintys.ops.cumulative.recurrence import product_of_others
+from phintys.ops.cumulative.cumulative import product_before
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated, real_like
 from phintys.ops.reduction.careduce import CAReduceDtype, Sum, pad_reduced, positive_axes
 from phintys.ops.reduction.reduction import reduce_by
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import shape_i
 
 
 class Prod(CAReduceDtype):
@@ -88,6 +91,34 @@ class ProdWithoutZeros(CAReduceDtype):
         product = numpy.where(x == 0, 1, x).prod(axis=self.axis, dtype=self.acc_dtype)
         result = numpy.where((x == 0).all(axis=self.axis), 0, product)
         output_storage[0][0] = numpy.asarray(result, dtype=self.dtype)
+
+
+def product_of_others(x, axes):
+    """For each element of ``x``, the product of the other elements over ``axes``.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        float32, float64 or complex.
+    axes : tuple of int
+        Not negative.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype and shape of ``x``; it and its derivatives are correct even where elements are zero.
+    """
+    if not axes:
+        return x.ones_like()
+    kept = [axis for axis in range(x.type.ndim) if axis not in axes]
+    place = len(kept) if kept + list(axes) == list(range(x.type.ndim)) else 0       # last where x has them there
+    order = kept[:place] + list(axes) + kept[place:]
+    lengths = [shape_i(x, axis) for axis in order]
+    own = lengths[place:place + len(axes)]
+    number = scalar.mul(*own) if len(axes) > 1 else own[0]
+    rows = reshape(dimshuffle(x, order), lengths[:place] + [number] + lengths[place + len(axes):])
+    others = product_before(rows, place) * product_before(rows, place, backwards=True)
+    return dimshuffle(reshape(others, lengths), [order.index(axis) for axis in range(x.type.ndim)])
 
 
 def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):

@@ -12,10 +12,13 @@ from phintys.ops.graphs.inner_graph import as_gradient, gradient_type
 from phintys.ops.loops.building import Body, State, make_loop
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.loop_gradient import is_continuous
+from phintys.ops.loops.recurrence_derivatives import direction_of_recurrence, is_recurrence
 
 
 def direction_of_loop(op, inputs, eval_points):
     """``R_op`` of a loop."""
+    if is_recurrence(op):
+        return direction_of_recurrence(op, inputs, eval_points)
     parts = op.parts
     outer, points = parts.outer_inputs(inputs), parts.outer_inputs(eval_points)
     moving = _Moving(op, points)

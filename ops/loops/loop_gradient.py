@@ -25,6 +25,7 @@ from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.loops.building import Body, State, make_loop, replaced
 from phintys.ops.loops.loop import Scan
+from phintys.ops.loops.recurrence_derivatives import gradients_of_recurrence, is_recurrence
 from phintys.ops.loops.with_initial import with_initial
 from phintys.ops.shape.join import join
 from phintys.ops.shape.shape import shape_i, shape_padleft, unbroadcast
@@ -45,6 +46,8 @@ def is_continuous(variable):
 
 def gradients_of_loop(op, inputs, outputs, output_grads):
     """``L_op`` of a loop."""
+    if is_recurrence(op) and is_valued(output_grads[0]):
+        return gradients_of_recurrence(op, inputs, outputs, output_grads)
     steps, counts = inputs[0], op.parts.outer_inputs(inputs).stacked
     if any([kept is not None for kept in op.kept]) or any([count is not steps for count in counts]):
         return _gradients_by_all_rows(op, inputs, output_grads)

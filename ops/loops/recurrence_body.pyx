@@ -1,13 +1,18 @@
-"""The body ``term + factor * before`` of a loop, with the loops in C of ``LinearRecurrence``: many steps in one call."""
+"""The body ``term + factor * before`` of a loop: loops in C that do many steps in one call."""
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context, Kernel
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
-cdef extern from "cumulative/recurrence_loops.h" nogil:
-    ctypedef void (*phintys_recurrence_row)(const void* factors, const void* before, const void* terms, void* results,
-                                            npy_intp columns) noexcept nogil
-    const phintys_recurrence_row phintys_recurrence_rows[4]
+cdef extern from "loops/recurrence_loops.h" nogil:
+    ctypedef struct RecurrenceRows "phintys_recurrence_rows":
+        const char* factors
+        const char* before
+        const char* terms
+        char* results
+        npy_intp next_factors, next_terms, next_results
+    ctypedef void (*Recurrence "phintys_recurrence")(const RecurrenceRows* rows, npy_intp columns, npy_intp steps) noexcept nogil
+    const Recurrence phintys_recurrences[4]
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -23,11 +28,11 @@ cdef class RecurrenceBody(Kernel):
         Which of the sequences has the factors, 0 or 1.
     """
     steps_are_done = "as a linear recurrence"
-    cdef phintys_recurrence_row compute
+    cdef Recurrence compute
     cdef int factor
 
     def __init__(self, dtype, int factor):
-        self.compute = phintys_recurrence_rows[<int>DTYPES.index(dtype)]
+        self.compute = phintys_recurrences[<int>DTYPES.index(dtype)]
         self.factor, self.may_fail = factor, False
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -39,17 +44,26 @@ cdef class RecurrenceBody(Kernel):
         cdef Lane* term = &steps.lanes[1 - self.factor]
         cdef Lane* before = &steps.lanes[2]
         cdef Lane* result = &steps.lanes[3]
-        cdef npy_intp left
-        for left in range(steps.steps):
-            self.compute(move_on(factor), move_on(before), move_on(term), move_on(result), steps.size)
+        cdef RecurrenceRows rows
+        cdef npy_intp left = steps.steps, count
+        rows.next_factors, rows.next_terms, rows.next_results = factor.stride, term.stride, result.stride
+        rows.factors, rows.terms, rows.before = factor.data, term.data, before.data
+        if result.end != NULL and result.end - result.begin <= result.stride:
+            rows.next_results = 0                       # each row takes the place of the one before
+        while left:
+            rows.results = result.data
+            count = left if result.end == NULL or rows.next_results == 0 else min(left, rows_until_end(result))
+            self.compute(&rows, steps.size, count)
+            rows.before = result.data + (count - 1) * rows.next_results
+            rows.factors, rows.terms = rows.factors + count * factor.stride, rows.terms + count * term.stride
+            result.data += count * rows.next_results
+            if result.data == result.end:
+                result.data = result.begin
+            left -= count
         steps.done = steps.steps
         return 0
 
 
-cdef inline char* move_on(Lane* lane) noexcept nogil:
-    """The address for this step; the lane goes on to the next."""
-    cdef char* data = lane.data
-    lane.data += lane.stride
-    if lane.data == lane.end:
-        lane.data = lane.begin
-    return data
+cdef inline npy_intp rows_until_end(const Lane* lane) noexcept nogil:
+    """How many rows there are to the end of a ring."""
+    return (lane.end - lane.data) // lane.stride

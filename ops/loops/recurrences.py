@@ -7,8 +7,8 @@ from phintys.ops.loops.recurrence_body import DTYPES, RecurrenceBody
 PARTS = LoopParts(n_sequences=2, taps=((-1,),))
 
 
-def recurrence_body(op):
-    """The kernel that does many steps of a loop at once.
+def factor_of_recurrence(op):
+    """Which sequence of a loop has the factors.
 
     Parameters
     ----------
@@ -16,20 +16,26 @@ def recurrence_body(op):
 
     Returns
     -------
-    RecurrenceBody or None
-        None if the body computes anything else, or its values differ in type. Single numbers have registers.
+    int or None
+        None if the body computes anything else, or its values differ in type.
     """
     if op.parts != PARTS:
         return None
     sequences, ((before,),), (result,) = op.inner_inputs.sequences, op.inner_inputs.states, op.inner_outputs.states
     kinds = {variable.type for variable in [*sequences, before, result]}
-    if len(kinds) > 1 or before.type.ndim == 0 or before.type.dtype not in DTYPES:
+    if len(kinds) > 1 or before.type.dtype not in DTYPES:
         return None
     for term, product in _operands(result, scalar.add):
         for factor, last in _operands(product, scalar.mul):
             if last is before and factor is not term and {factor, term} == set(sequences):
-                return RecurrenceBody(before.type.dtype, sequences.index(factor))
+                return sequences.index(factor)
     return None
+
+
+def recurrence_body(op):
+    """The kernel that does many steps of a linear recurrence at once, a ``RecurrenceBody``; None for other loops."""
+    factor = factor_of_recurrence(op)
+    return None if factor is None else RecurrenceBody(op.inner_inputs.sequences[0].type.dtype, factor)
 
 
 def _operands(variable, scalar_op):

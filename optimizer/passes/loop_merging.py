@@ -5,6 +5,7 @@ depend on each other, and merging them makes no circle, because what a loop depe
 """
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
+from phintys.ops.loops.recurrences import factor_of_recurrence
 
 
 def can_merge(first, second):
@@ -20,8 +21,8 @@ def can_merge(first, second):
 
 def _kind(node):
     """What mergeable loops have in common; None if a loop cannot be merged."""
-    if node.op.parts.is_while:
-        return None
+    if node.op.parts.is_while or factor_of_recurrence(node.op) is not None:
+        return None                                     # a loop in C does the steps of a recurrence alone
     options = node.op.options
     return node.inputs[0], options.truncate_gradient, options.allow_gc, str(options.mode), options.profile
 

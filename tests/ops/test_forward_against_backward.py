@@ -22,13 +22,13 @@ from phintys.graph.public_names import defined_in
 from phintys.ops.convolution import convolution
 from phintys.ops.convolution.old_interface import ConvOp
 from phintys.ops.cumulative.product import Prod
-from phintys.ops.cumulative.recurrence import LinearRecurrence
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
 from phintys.ops.linalg.polynomial import Horner, PowerSums
 from phintys.ops.loops.first_rows import EnoughRows, first_rows
+from phintys.ops.loops.linear_recurrence import linear_recurrence
 from phintys.ops.nnet import block_sparse
 from phintys.ops.nnet.batch_normalization import batch_normalization_test, batch_normalization_train
 from phintys.ops.nnet.crossentropy import (
@@ -142,8 +142,8 @@ FAMILIES = {
     "PermuteRowElements": (lambda x: permute_row_elements(x, numpy.array([2, 0, 3, 1])), [M]),
     "Prepend_scalar_constant_to_each_row": (Prepend_scalar_constant_to_each_row(2.0), [M]),
     "Prepend_scalar_to_each_row": (prepend_scalar_to_each_row, [S, M]),
-    "LinearRecurrence": (LinearRecurrence(0), [M, M]),
-    "LinearRecurrence, others": (LinearRecurrence(1, True, False), [M, M]),
+    "Scan, recurrence": (lambda a, g: linear_recurrence(a, g, 0), [M, M]),
+    "Scan, recurrence backwards": (lambda a, g: linear_recurrence(a, g, 1, True, False), [M, M]),
     "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "FirstRows": (lambda x: first_rows(x, 2), [M]),
     "EnoughRows": (EnoughRows(2), [M]), "Scan": (loop, [M, (4, 4), (2, 4)]),
     "SumRepeats": (lambda x: SumRepeats(0)(x, numpy.array([1, 0, 2]), 3), [M]),

@@ -23,7 +23,7 @@ which the body adds. So the program may add in place, or fuse the addition with 
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
@@ -58,10 +58,13 @@ cdef enum:
     FIRST_BLOCK = 16                # steps of the first block, which shows how large its rows are
     MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
     FIRST_SCALAR_STEPS = 1024       # in registers, before the loop looks at the clock: a few microseconds
+    FEW_ELEMENTS = 8192             # of all rows of a short run, which does not look at the clock
+    FEW_LANES = 16                  # of a short run
 
 cdef bint shows_progress = False    # config.scan.progress is True
 cdef bint may_show_progress = False # it is "auto"
 cdef double long_patience = 2       # then there is a bar after so many seconds, on a terminal
+cdef double SHORT_PATIENCE = 0.001  # a short run takes less
 cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and other threads run
 cdef npy_intp last_to_record = 8    # by this step all kernels are bound, if ever
 
@@ -179,6 +182,10 @@ cdef class LoopKernel(Kernel):
     cdef bint* copied               # which carried results are the cells of arguments
     cdef bint* looking              # which states' results are views of earlier rows
     cdef int* order                 # in which rows are written: those of tight states last
+    cdef int* depths                # of states: rows before the first step
+    cdef npy_intp* kept_rows        # as ``kept``; -1: all
+    cdef Tap* first_taps            # which state each tap reads, and how far back
+    cdef bint may_be_short          # whether ``_run_few`` can do all steps
     cdef tuple taps, kept, patterns
     cdef object title, name
 
@@ -194,6 +201,10 @@ cdef class LoopKernel(Kernel):
         self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
         self.n_wholes = program.n_arguments - self.first_tap - self.n_taps - n_carried
         self.taps, self.kept, self.patterns = taps, kept, patterns
+        self._note_states()
+        self.may_be_short = (scalar_body is not None and ahead is None and not is_while and n_carried == 0
+                             and n_sequences + self.n_taps + self.n_states + n_stacked <= FEW_LANES
+                             and self.n_wholes <= FEW_LANES)
         self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program, self.first_tap + self.n_taps + n_carried)
         keep_results(self.code)
@@ -203,6 +214,25 @@ cdef class LoopKernel(Kernel):
         free(self.copied)
         free(self.looking)
         free(self.order)
+        free(self.depths)
+        free(self.kept_rows)
+        free(self.first_taps)
+
+    cdef int _note_states(self) except -1:
+        """What each run needs to know of taps and rows, as numbers in C."""
+        cdef int index, position = 0
+        self.depths = <int*>calloc(self.n_states + 1, sizeof(int))
+        self.kept_rows = <npy_intp*>calloc(self.n_states + 1, sizeof(npy_intp))
+        self.first_taps = <Tap*>calloc(self.n_taps + 1, sizeof(Tap))
+        if self.depths == NULL or self.kept_rows == NULL or self.first_taps == NULL:
+            raise MemoryError()
+        for index in range(self.n_states):
+            self.depths[index] = -min(self.taps[index])
+            self.kept_rows[index] = -1 if self.kept[index] is None else self.kept[index]
+            for tap in self.taps[index]:
+                self.first_taps[position].state, self.first_taps[position].back = index, -tap
+                position += 1
+        return 0
 
     cdef int _find_views(self) except -1:
         """Which results are views of the body's arguments, and in which order rows are written."""
@@ -226,7 +256,8 @@ cdef class LoopKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         with gil:
-            self._run(context, operands)
+            if not (self.may_be_short and self._run_few(context, operands)):
+                self._run(context, operands)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -383,22 +414,25 @@ cdef class LoopKernel(Kernel):
                 raise short_sequence(self.title, index, shape_of(cell), steps.n_steps)
         for index in range(self.n_states):
             cell = steps.outer[1 + self.n_sequences + index]
-            if cell.shape[0] != -min(self.taps[index]):
+            if cell.shape[0] != self.depths[index]:
                 raise wrong_initial_rows(self.title, index, shape_of(cell), self.taps[index])
         for index in range(self.n_stacked):
-            if self._count(steps, index) < 0:
-                raise negative_rows(self.title, index, self._count(steps, index))
+            if self._count(steps.outer, index) < 0:
+                raise negative_rows(self.title, index, self._count(steps.outer, index))
         return 0
 
     cdef int _begin_state(self, Context* context, Steps steps, int index) except -1:
         """Room for the rows of a state, of which the first are its initial ones."""
-        cdef Cell* initial = steps.outer[1 + self.n_sequences + index]
-        cdef Rows* rows = &steps.rows[index]
-        rows.out = self._output(steps, index)
+        return self._begin_rows_of_state(context, steps.outer, &steps.rows[index], index, steps.n_steps)
+
+    cdef int _begin_rows_of_state(self, Context* context, Cell** outer, Rows* rows, int index,
+                                  npy_intp n_steps) except -1:
+        cdef Cell* initial = outer[1 + self.n_sequences + index]
+        rows.out = outer[self._first_output() + index]
         rows.depth = initial.shape[0]
-        rows.kept = rows.wanted = -1 if self.kept[index] is None else self.kept[index]
+        rows.kept = rows.wanted = self.kept_rows[index]
         rows.kept += rows.kept >= 0 and self.looking[index]
-        make_room(context, rows, initial.shape + 1, self._first_room(steps, rows))
+        make_room(context, rows, initial.shape + 1, self._first_room(n_steps, rows))
         copy_in_place(rows.out.data, initial)
         rows.place = rows.depth
         return 0
@@ -407,29 +441,33 @@ cdef class LoopKernel(Kernel):
         """Which operand is the first that says how many rows of a stacked value are kept."""
         return 1 + self.n_sequences + self.n_states + self.n_carried
 
-    cdef npy_intp _count(self, Steps steps, int index) noexcept:
-        """How many rows of a stacked value are kept at most."""
-        return (<long long*>steps.outer[self._first_count() + index].data)[0]
+    cdef inline int _first_output(self) noexcept:
+        """Which operand is the first output."""
+        return self._first_count() + self.n_stacked + self.n_wholes
 
-    cdef npy_intp _first_room(self, Steps steps, Rows* rows):
+    cdef npy_intp _count(self, Cell** outer, int index) noexcept:
+        """How many rows of a stacked value are kept at most."""
+        return (<long long*>outer[self._first_count() + index].data)[0]
+
+    cdef npy_intp _first_room(self, npy_intp n_steps, Rows* rows) noexcept:
         """For how many rows of steps there is room at first."""
-        if 0 <= rows.kept < steps.n_steps:
+        if 0 <= rows.kept < n_steps:
             return rows.kept
         rows.kept = -1
-        return min(steps.n_steps, <npy_intp>FIRST_ROOM) if self.is_while else steps.n_steps
+        return min(n_steps, <npy_intp>FIRST_ROOM) if self.is_while else n_steps
 
     cdef Cell* _output(self, Steps steps, int index):
         """The cell of an output of the outer instruction."""
-        return steps.outer[self._first_count() + self.n_stacked + self.n_wholes + index]
+        return steps.outer[self._first_output() + index]
 
     cdef int _begin_taps(self, Steps steps) except -1:
-        cdef int index, position = 0
-        for index in range(self.n_states):
-            for tap in self.taps[index]:
-                steps.taps[position].argument = &steps.arguments[self.first_tap + position]
-                steps.taps[position].state, steps.taps[position].back = index, -tap
-                show_row(steps.frame, steps.taps[position].argument, steps.rows[index].out, steps.rows[index].out.data)
-                position += 1
+        cdef int position
+        cdef Rows* rows
+        for position in range(self.n_taps):
+            steps.taps[position] = self.first_taps[position]
+            steps.taps[position].argument = &steps.arguments[self.first_tap + position]
+            rows = &steps.rows[steps.taps[position].state]
+            show_row(steps.frame, steps.taps[position].argument, rows.out, rows.out.data)
         return 0
 
     # ---- steps -------------------------------------------------------------------------------------------------------
@@ -542,9 +580,13 @@ cdef class LoopKernel(Kernel):
 
     cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
         cdef Rows* rows = &steps.rows[index]
-        rows.out, rows.depth, rows.place = self._output(steps, index), 0, 0
-        rows.kept = rows.wanted = self._count(steps, index - self.n_states)
-        make_room(context, rows, shape, self._first_room(steps, rows))
+        return self._begin_rows_of_stacked(context, steps.outer, rows, index, shape, steps.n_steps)
+
+    cdef int _begin_rows_of_stacked(self, Context* context, Cell** outer, Rows* rows, int index, const npy_intp* shape,
+                                    npy_intp n_steps) except -1:
+        rows.out, rows.depth, rows.place = outer[self._first_output() + index], 0, 0
+        rows.kept = rows.wanted = self._count(outer, index - self.n_states)
+        make_room(context, rows, shape, self._first_room(n_steps, rows))
         return 0
 
     cdef int _grow(self, Context* context, Steps steps, Rows* rows) except -1:
@@ -680,6 +722,62 @@ cdef class LoopKernel(Kernel):
                 steps.results[index].data = rows.out.data + rows.place * rows.bytes
         return 0
 
+    # ---- few steps in registers --------------------------------------------------------------------------------------
+    cdef int _run_few(self, Context* context, Cell** outer) except -1:
+        """Do all steps at once, without a frame, if they are few and nothing is wrong; returns whether they are done."""
+        cdef Rows rows[FEW_LANES]
+        cdef Lane lanes[FEW_LANES]
+        cdef char* fixed[FEW_LANES]
+        cdef double unread[2]
+        cdef ScalarSteps scalar
+        cdef int index, n_rows = self.n_states + self.n_stacked
+        scalar.steps = (<long long*>outer[0].data)[0]
+        if shows_progress or (may_show_progress and long_patience < SHORT_PATIENCE):
+            return 0
+        if self.code.profile is not None or not self._are_few(outer, &scalar):
+            return 0
+        memset(rows, 0, n_rows * sizeof(Rows))
+        for index in range(self.n_states):
+            self._begin_rows_of_state(context, outer, &rows[index], index, scalar.steps)
+        for index in range(self.n_states, n_rows):
+            self._begin_rows_of_stacked(context, outer, &rows[index], index, NULL, scalar.steps)
+        for index in range(self.n_wholes):
+            fixed[index] = outer[self._first_count() + self.n_stacked + index].data
+        self._point_lanes(outer, rows, lanes, 0, <char*>unread)
+        scalar.lanes, scalar.fixed, scalar.stopped = lanes, fixed, False
+        context.room = &scalar
+        self.scalar_body.run(context, NULL)
+        for index in range(n_rows):
+            move_on(&rows[index], scalar.steps)
+            put_in_order(&rows[index], scalar.steps)
+        return 1
+
+    cdef bint _are_few(self, Cell** outer, ScalarSteps* scalar) noexcept:
+        """Whether there are rows for all steps, of one shape and without gaps, and few elements in all of them."""
+        cdef Cell* first = outer[1]                     # of sequences or initial rows; without them rows have no shape
+        cdef Cell* cell
+        cdef int index, axis
+        if scalar.steps <= 0 or scalar.steps > FEW_ELEMENTS:
+            return False
+        scalar.size = 1
+        for index in range(self.n_sequences + self.n_states):
+            cell = outer[1 + index]
+            if index < self.n_sequences:
+                if cell.shape[0] < scalar.steps or not rows_are_contiguous(cell):
+                    return False
+            elif cell.shape[0] != self.depths[index - self.n_sequences]:
+                return False
+            for axis in range(1, cell.ndim):
+                if cell.shape[axis] != first.shape[axis]:
+                    return False
+        for index in range(self.n_stacked):
+            if self._count(outer, index) < 0:
+                return False
+        if self.n_sequences + self.n_states:
+            for axis in range(1, first.ndim):
+                scalar.size *= first.shape[axis]
+        return scalar.size * scalar.steps <= FEW_ELEMENTS
+
     # ---- steps in registers ------------------------------------------------------------------------------------------
     cdef int _all_scalar_steps(self, Context* context, Steps steps) except -1:
         """Let the body run as many steps at a time as there is room for, until other threads have their turn."""
@@ -747,22 +845,25 @@ cdef class LoopKernel(Kernel):
 
     cdef int _set_lanes(self, Steps steps) noexcept:
         """Where the next step reads and writes rows."""
-        cdef Lane* lane = steps.lanes
+        self._point_lanes(steps.outer, steps.rows, steps.lanes, steps.step, <char*>steps.unread)
+        return 0
+
+    cdef void _point_lanes(self, Cell** outer, const Rows* rows, Lane* lane, npy_intp step, char* unread) noexcept:
         cdef Cell* sequence
         cdef int index
         for index in range(self.n_sequences):
-            sequence = steps.outer[1 + index]
-            lane.data, lane.stride = sequence.data + steps.step * sequence.strides[0], sequence.strides[0]
+            sequence = outer[1 + index]
+            lane.data, lane.stride = sequence.data + step * sequence.strides[0], sequence.strides[0]
+            lane.begin, lane.end = NULL, NULL
             lane += 1
         for index in range(self.n_taps):
-            set_lane(lane, &steps.rows[steps.taps[index].state], steps.taps[index].back)
+            set_lane(lane, &rows[self.first_taps[index].state], self.first_taps[index].back)
             lane += 1
         for index in range(self.n_states + self.n_stacked):
-            set_lane(lane, &steps.rows[index], 0)
-            if steps.rows[index].room == 0:
-                lane.data = <char*>steps.unread
+            set_lane(lane, &rows[index], 0)
+            if rows[index].room == 0:
+                lane.data = unread
             lane += 1
-        return 0
 
     # ---- after the last step -----------------------------------------------------------------------------------------
     cdef int _end(self, Context* context, Steps steps) except -1:
@@ -918,6 +1019,17 @@ cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
 
 cdef inline npy_intp cell_bytes(const Cell* cell) noexcept:
     return cell_size(cell) * cell.itemsize
+
+
+cdef inline bint rows_are_contiguous(const Cell* rows) noexcept:
+    """Whether each row has its elements in C order without gaps."""
+    cdef npy_intp expected = rows.itemsize
+    cdef int axis
+    for axis in range(rows.ndim - 1, 0, -1):
+        if rows.shape[axis] != 1 and rows.strides[axis] != expected:
+            return False
+        expected *= rows.shape[axis]
+    return True
 
 
 cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept:

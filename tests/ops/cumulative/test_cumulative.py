@@ -16,9 +16,12 @@ from family_cases import (
 )
 
 import phintys
-from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
-from phintys.ops.cumulative.recurrence import LinearRecurrence, product_before, product_of_others
+from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff, product_before
+from phintys.ops.cumulative.product import product_of_others
+from phintys.ops.loops.linear_recurrence import linear_recurrence
+from phintys.ops.loops.loop import Scan
 from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.machine.loop_kernel import loops_in
 
 SHAPE = (3, 4, 5)
 FUNCTIONS = {"cumsum": (cumsum, numpy.cumsum), "cumprod": (cumprod, numpy.cumprod)}
@@ -116,7 +119,9 @@ def test_linear_recurrences(own, backwards):
             result[:, place] += factors[:, place if own else place - 1] * result[:, place - 1]
         return numpy.flip(result, 1) if backwards else result
 
-    build = LinearRecurrence(1, backwards, own)
+    def build(factors, terms):
+        return linear_recurrence(factors, terms, 1, backwards, own)
+
     for layout in LAYOUTS.values():
         check_values(build, expected, [layout(values((3, 5, 2))), layout(values((3, 5, 2), seed=1))])
     for dtype in ("float32", "complex64", "complex128"):
@@ -164,8 +169,6 @@ BAD_GRAPHS = {
     "negative axis": (lambda x: cumprod(x, -3), ValueError),
     "difference axis": (lambda x: diff(x, 1, 2), ValueError),
     "negative times": (lambda x: diff(x, -1), ValueError),
-    "recurrence of integers": (lambda x: LinearRecurrence(0)(x.astype("int64"), x.astype("int64")), TypeError),
-    "recurrence of ranks": (lambda x: LinearRecurrence(0)(x, x[0]), TypeError),
 }
 
 
@@ -176,7 +179,11 @@ def test_bad_graphs(name):
         build(variable_for(values((2, 3))))
 
 
-def test_recurrences_of_different_lengths():
-    x, y = variable_for(values((2, 3))), variable_for(values((2, 3)))
-    with pytest.raises(ValueError, match=r"\(2, 3\), the terms \(2, 4\)"):
-        phintys.function([x, y], LinearRecurrence(0)(x, y))(values((2, 3)), values((2, 4)))
+def test_recurrences_are_loops_in_c():
+    """Derivatives of any order of a cumulative product are loops that `scan` could have made; equal bodies are one."""
+    x = variable_for(values((4, 3)))
+    first = phintys.grad((cumprod(x, 0) ** 2).sum(), x)
+    f = phintys.function([x], [first, phintys.grad((first ** 2).sum(), x)])
+    found = [node.op for node in f.maker.fgraph.apply_nodes if isinstance(node.op, Scan)]
+    assert len(found) > 2 and len({id(op._kernels) for op in found}) == 1
+    assert {kernel.scalar_body.steps_are_done for kernel in loops_in(f.program)} == {"as a linear recurrence"}

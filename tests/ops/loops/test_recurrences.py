@@ -1,4 +1,4 @@
-"""Loops that are linear recurrences of rows: their steps are done by the loops of LinearRecurrence."""
+"""Loops that are linear recurrences of rows: their steps are done by a loop in C."""
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -91,3 +91,28 @@ def test_saved_bodies_and_two_threads():
         for call in [threads.submit(lambda: [f(*given) for _ in range(10)]) for _ in range(2)]:
             for found in call.result():
                 numpy.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_derivatives_are_recurrences(rank):
+    """Of any order, and along directions: no loop does its steps one by one."""
+    inputs, rows = recurrence(FORMS["product first"], rank)
+    first = T.grad((rows[-2:] ** 2).sum(), inputs)
+    second = T.grad(sum([(gradient ** 2).sum() for gradient in first]), inputs)
+    along = phintys.Rop(rows, inputs, [variable * 2 for variable in inputs])
+    f, plain = [phintys.function(inputs, [*first, *second, along], mode=mode) for mode in ("FAST_RUN", "FAST_COMPILE")]
+    assert {kernel.scalar_body.steps_are_done for kernel in loops_in(f.program)} == {"as a linear recurrence"}
+    for steps in (2, 9, 3000):
+        given = values(steps, (4,) * rank)
+        for found, wanted in zip(f(*given), plain(*given)):
+            numpy.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-300)
+
+
+def test_derivatives_by_truncated_loops_and_few_rows():
+    inputs, _ = recurrence(FORMS["both"])
+    a, g, h = inputs
+    for options in ({}, {"truncate_gradient": 2}):
+        rows = phintys.scan(FORMS["both"], [a, g], h, **options)[0]
+        f = phintys.function(inputs, T.grad(rows[-1].sum(), a))
+        found = f(*values(6, (3,)))
+        assert (found[:4] == 0).all() == bool(options) and found[5].all()
