@@ -66,11 +66,12 @@ def _position(h):
 
 
 class Unbound:
-    """1000 steps whose body reads at computed positions, or has a lazy branch."""
+    """1000 steps whose body reads or sets elements at computed positions, or has a lazy branch."""
 
     bodies = {"rows": lambda x, h, w: T.tanh(w[_position(h)[:3]].sum(axis=0) + x),
               "points": lambda x, h, w: T.tanh(w[_position(h), _position(h)[::-1]] + x),
               "row": lambda x, h, w: T.tanh(w[_position(h[0])] + x),
+              "part": lambda x, h, w: T.tanh(T.set_subtensor(h[_position(h)[:3]], x[:3]) + x),
               "branch": lambda x, h, w: ifelse(h[0] > 0, T.tanh(T.dot(w, h) + x), h * 0.5 - x)}
     params = [list(bodies)]
     param_names = ["body"]
@@ -84,6 +85,26 @@ class Unbound:
 
     def time_steps(self, body):
         self.function(*self.values)
+
+
+class Recurrence:
+    """Rows ``g + a h``, few and many: what a loop takes besides its steps, and a derivative of a cumulative product."""
+
+    params = [[10, 1000]]
+    param_names = ["steps"]
+
+    def setup(self, steps):
+        a, g, h = T.dvectors("agh")
+        start = T.dscalar()
+        self.loop = phintys.function([a, g, start], phintys.scan(lambda a, g, h: g + a * h, [a, g], start)[0])
+        self.derivative = phintys.function([h], T.grad(T.cumprod(h).sum(), h))
+        self.values = [numpy.random.RandomState(0).uniform(0.5, 1, steps) for _ in range(2)]
+
+    def time_loop(self, steps):
+        self.loop(*self.values, 0.5)
+
+    def time_derivative_of_product(self, steps):
+        self.derivative(self.values[0])
 
 
 class LastState:
