@@ -133,6 +133,7 @@ typedef struct {
     npy_intp planes, outs;              /* planes that are summed in one group, and planes of results */
     npy_intp plane, source_plane, out_plane;    /* their sizes: as laid out, in memory, of results */
     int direct;                         /* the source is used where it is */
+    int whole;                          /* planes have no parts: each is the source between borders */
     npy_intp passes, window;            /* window: elements of a filter in one plane */
     phintys_pass* pass;
     npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
@@ -451,7 +452,7 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     const phintys_convolution* what = &work->what;
     const int forward = what->role != BY_IMAGES;
     size_t used = 0;
-    work->direct = work->beside = 1;
+    work->direct = work->whole = work->beside = 1;
     work->plane = work->source_plane = work->out_plane = work->window = work->passes = 1;
     for (int a = Z; a < AXES; a++) {
         phintys_axis* axis = &work->axis[a];
@@ -461,6 +462,8 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         work->out_plane *= forward ? what->result[a] : what->image[a];
         work->window *= what->window[a];
         work->passes *= axis->classes;
+        work->whole &= axis->slots == 1 && axis->step == 1 && axis->origin >= 0
+            && axis->origin + axis->source <= axis->length;
         work->direct &= axis->slots == 1 && axis->step == 1 && axis->origin == 0 && axis->length == axis->source;
     }
     work->planes = forward ? what->channels : what->filters;

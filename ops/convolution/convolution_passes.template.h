@@ -63,6 +63,24 @@ static void TYPED(put_side_by_side)(const phintys_work* work, const T* from, npy
     work->what.set->transpose(from, between, images, elements, to, lanes);
 }
 
+/* Lay out a plane whose elements are vectors and which has no parts: rows of the source between borders of zeros. */
+static void TYPED(lay_out_vectors)(const phintys_work* work, const T* source, T* to) {
+    const phintys_axis *axis = work->axis;
+    const npy_intp lanes = work->what.set->lanes, row = axis[X].length * lanes, first = axis[X].origin * lanes;
+    const npy_intp length = smaller(axis[X].source * lanes, row - first);
+    for (npy_intp j = 0; j < axis[Z].length; j++)
+        for (npy_intp k = 0; k < axis[Y].length; k++, to += row) {
+            const npy_intp z = j - axis[Z].origin, y = k - axis[Y].origin;
+            if (z < 0 || z >= axis[Z].source || y < 0 || y >= axis[Y].source) {
+                memset(to, 0, row * sizeof(T));
+                continue;
+            }
+            memset(to, 0, first * sizeof(T));
+            memcpy(to + first, source + (z * axis[Y].source + y) * axis[X].source * lanes, length * sizeof(T));
+            memset(to + first + length, 0, (row - first - length) * sizeof(T));
+        }
+}
+
 /* Lay out a plane of a set of images, or of those that are left: the same element of all images stands side by side. */
 static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
                                         T* rows, T* to) {
@@ -71,6 +89,11 @@ static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image
     const T* source = TYPED(source_of)(work, image, group) + plane * work->source_plane;
     if (work->direct) {
         TYPED(put_side_by_side)(work, source, between, images, work->plane, to);
+        return;
+    }
+    if (work->whole) {
+        TYPED(put_side_by_side)(work, source, between, images, work->source_plane, rows);
+        TYPED(lay_out_vectors)(work, rows, to);
         return;
     }
     for (npy_intp n = 0; n < images; n++)
