@@ -60,7 +60,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         phintys_convolution what
         int direct
         npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
-        npy_intp channels, places, places_at_once, sets
+        npy_intp channels, places, places_at_once, sets, results, columns, units
         const char* source
         const char* filters
         const char* top
@@ -77,11 +77,15 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     ctypedef struct phintys_convolution_tasks:
         Task packing, planes, images, blocks, tops, tall, top_packing, products, writing, unshared
         Task parts_of_images, parts_of_lines, parts_sum
+        Task rows, narrow, narrow_tops, spreading, collecting
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
     size_t gradient_bytes(const phintys_work* work)
     npy_intp multiplications_of(const phintys_convolution* what)
+    npy_intp narrow_blocks(const phintys_work* work)
+    npy_intp narrow_top_blocks(const phintys_work* work)
+    npy_intp narrow_stretches(const phintys_work* work)
 
 ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
 # What the operands are called in messages, by role: inputs with a shape, then the result.
@@ -551,6 +555,8 @@ cdef class ConvolutionKernel(Kernel):
             self.run_tall_sums(context, &work, count)
         elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
+        elif work.results:
+            self.run_narrow(context, &work, count)
         else:
             self.run_sums(context, &work, count)
         return 0
@@ -608,6 +614,22 @@ cdef class ConvolutionKernel(Kernel):
                 if not work.direct:
                     parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
                 parallel(context, self.tasks.blocks, work, work.blocks, grain(share, work.blocks))
+
+    cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The result, or the gradient by images, where there are few results and many filter elements."""
+        cdef npy_intp group, share = count // work.what.groups, items
+        for group in range(work.what.groups):
+            work.group = group
+            if self.role == FORWARD:
+                parallel(context, self.tasks.rows, work, work.what.images, grain(share // 8 + 1, work.what.images))
+                items = narrow_blocks(work)
+                parallel(context, self.tasks.narrow, work, items, grain(share, items))
+                continue
+            items = narrow_top_blocks(work)
+            parallel(context, self.tasks.narrow_tops, work, items, grain(share // 8 + 1, items))
+            items = narrow_stretches(work)
+            parallel(context, self.tasks.spreading, work, items, grain(share, items))
+            parallel(context, self.tasks.collecting, work, work.what.channels, grain(share // 8 + 1, work.what.channels))
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""

@@ -80,6 +80,8 @@ typedef struct {
     phintys_convolution_task tops, parts_of_images, parts_of_lines, parts_sum;  /* by filters, with few channels */
     phintys_convolution_task tall, top_packing, products, writing;      /* by filters, with many channels */
     phintys_convolution_task unshared;
+    phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
+    phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
 } phintys_convolution_tasks;
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
@@ -145,6 +147,7 @@ typedef struct {
     npy_intp parts;                     /* of units or lines, whose sums (`sums`) are added in the end */
     int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
+    npy_intp results, columns;          /* few results in all images of filters of `columns` elements: tops, sums; or 0 */
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     npy_intp* offsets;
     npy_intp* numbers;
@@ -446,6 +449,50 @@ static size_t gradient_bytes(const phintys_work* work) {
     return what->groups * what->filters * what->channels * work->window * what->itemsize;
 }
 
+/* At most so many results are computed without packed filters, if these have so many bytes. */
+enum { NARROW_RESULTS = 32, NARROW_BYTES = 1 << 20 };
+/* Columns and filters that stay in the first cache while all results use them. */
+enum { NARROW_CHUNK = 1024, NARROW_FILTERS = 32 };
+
+/* Whether there are few results and many filter elements; sets `results` and `columns` then. */
+static int is_narrow(phintys_work* work) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp columns = what->channels * work->window, *count = what->result;
+    const npy_intp results = what->images * count[Z] * count[Y] * count[X];
+    work->results = work->columns = 0;
+    if (work->pooled != NULL || results > NARROW_RESULTS || columns % what->set->lanes) return 0;
+    if (what->filters * columns * what->itemsize < NARROW_BYTES) return 0;
+    work->results = results;
+    work->columns = columns;
+    return 1;
+}
+
+/* How many items these have: blocks of filters and of results, and stretches of the columns. */
+enum { NARROW_VECTORS = 12 };           /* of a stretch */
+static npy_intp narrow_blocks(const phintys_work* work) {
+    const npy_intp most = work->what.set->dots[0].filters;
+    return (work->what.filters + most - 1) / most;
+}
+static npy_intp narrow_top_blocks(const phintys_work* work) {
+    const npy_intp most = work->what.set->sizes[0].filters;
+    return (work->results + most - 1) / most;
+}
+static npy_intp narrow_stretches(const phintys_work* work) {
+    const npy_intp stretch = NARROW_VECTORS * work->what.set->lanes;
+    return (work->columns + stretch - 1) / stretch;
+}
+
+/* Tables and copies for that. */
+static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int workers) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp class[AXES] = {0, 0, 0};
+    if (*memory != NULL && what->role == FORWARD) plan_taps(work, class, work->offsets, work->numbers);
+    work->room = larger(work->prepared, whole_lines(2 * work->window * sizeof(npy_intp)));
+    work->rooms = taken(memory, used, workers * work->room);
+    work->sums = taken(memory, used, (work->results + MOST_FILTERS) * work->columns * what->itemsize);
+    work->tops = taken(memory, used, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
+}
+
 /* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
  * does nothing else. */
 static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
@@ -497,6 +544,10 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
         for (npy_intp k = 0; k < work->lines; k++)
             work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length * work->beside;
+        return used;
+    }
+    if (is_narrow(work)) {
+        furnish_narrow(work, &memory, &used, workers);
         return used;
     }
     work->pass = taken(&memory, &used, work->passes * sizeof(phintys_pass));

@@ -827,6 +827,8 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
     }
 }
 
+#include "convolution_narrow.template.h"
+
 static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
     .blocks = TYPED(run_blocks), .tops = TYPED(run_tops),
@@ -834,4 +836,6 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
     .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .writing = TYPED(run_writing),
     .unshared = TYPED(run_unshared),
+    .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
+    .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),
 };

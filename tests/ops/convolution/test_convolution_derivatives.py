@@ -187,3 +187,32 @@ def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
             np.testing.assert_allclose(got[0], sum([one for one, _ in single]), rtol=tolerance, atol=tolerance)
             np.testing.assert_allclose(got[1], np.concatenate([one for _, one in single]), rtol=tolerance,
                                        atol=tolerance)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_results_of_many_filter_elements(dtype, cpu):
+    """Filters are read where they are: the same as with more images, for which they are packed."""
+    x, g, w, b = T.tensor4(dtype=dtype), T.tensor4(dtype=dtype), T.tensor4(dtype=dtype), T.vector(dtype=dtype)
+    random = np.random.default_rng(2)
+    with change_flags(cpu=cpu, workers=2):
+        for images, filters, parameters in [
+                ((1, 160, 5, 6), (67, 160, 5, 5), {}), ((2, 96, 5, 5), (115, 96, 5, 5), {"border_mode": "half",
+                                                                                        "subsample": (2, 2)}),
+                ((3, 192, 4, 5), (130, 96, 5, 5), {"num_groups": 2, "border_mode": 1, "filter_flip": False}),
+                ((1, 208, 9, 9), (64, 208, 5, 5), {"filter_dilation": (2, 1), "subsample": (1, 2)})]:
+            y = T.nnet.conv2d(x, w, **parameters)
+            by_images = conv2d_grad_wrt_inputs(g, w, (None, None, *images[2:]), **parameters)
+            bias = b.dimshuffle("x", 0, "x", "x")
+            f = phintys.function([x, w, g, b], [y, by_images, T.nnet.relu(y + bias), T.tanh(y + bias)])
+            values, weights = random.normal(size=images).astype(dtype), random.normal(size=filters).astype(dtype)
+            shape = y.eval({x: values, w: weights}).shape
+            assert shape[0] * shape[2] * shape[3] <= 32
+            gradient, offset = random.normal(size=shape).astype(dtype), random.normal(size=filters[0]).astype(dtype)
+            many = 33
+            got = f(values, weights, gradient, offset)
+            packed = f(*[np.concatenate([array] * many) if array is not weights else array
+                         for array in (values, weights, gradient)], offset)
+            for one, expected in zip(got, packed):
+                np.testing.assert_allclose(one, expected[:len(one)], rtol=1e-3 if dtype == "float32" else 1e-9,
+                                           atol=1e-3 if dtype == "float32" else 1e-9)
