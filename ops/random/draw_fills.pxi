@@ -153,7 +153,7 @@ cdef void mersenne_parts(void* argument, int worker, npy_intp start, npy_intp st
 cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double mean, double deviation, npy_intp count,
                                      double* out) noexcept nogil:
     """Normal numbers of a RandomState, as far as whole parts go; returns how many were made. The words are made one
-    after the other, which is a tenth of the work. (For uniform numbers it would be half.)"""
+    after the other, which is a tenth of the work."""
     cdef Parts work
     cdef npy_intp part, parts, made = 0, place
     work.mean, work.deviation, work.words = mean, deviation, <uint32_t*>context.scratch
@@ -174,6 +174,44 @@ cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double m
     return made
 
 
+cdef struct Words:
+    uint64_t* state
+    double low, width
+    double* numbers                 # of which two words each have been made,
+    npy_intp count                  # and how many there are
+    double* ahead                   # where the words of the next ones go,
+    npy_intp count_ahead            # and how many there are
+
+
+cdef void mersenne_uniforms(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Item 0 is the words of the numbers ahead; others are parts of the numbers whose words have been made."""
+    cdef Words* work = <Words*>argument
+    cdef npy_intp item, first
+    for item in range(start, stop):
+        if item == 0:
+            phintys_mt19937_words(work.state, 2 * work.count_ahead, <uint32_t*>work.ahead)
+        else:
+            first = (item - 1) * PART
+            phintys_mt19937_uniform_of_words(min(work.count - first, <npy_intp>PART), work.low, work.width,
+                                             work.numbers + first)
+
+
+cdef void divided_uniforms(Context* context, uint64_t* state, double low, double width, npy_intp count,
+                           double* out) noexcept nogil:
+    """Uniform numbers of MT19937. To make words, which is done one after the other, is half of the work; meanwhile
+    other workers make numbers of those before."""
+    cdef Words work
+    cdef npy_intp place = 0
+    work.state, work.low, work.width, work.numbers, work.count = state, low, width, out, 0
+    while True:
+        work.ahead, work.count_ahead = out + place, min(count - place, <npy_intp>(PARTS * PART))
+        parallel(context, mersenne_uniforms, &work, 1 + (work.count + PART - 1) // PART, 1)
+        if work.count_ahead == 0:
+            return
+        work.numbers, work.count = work.ahead, work.count_ahead
+        place += work.count
+
+
 cdef inline void mersenne_reals(uint64_t* state, bint normal, double first, double second, npy_intp count,
                                 double* out) noexcept nogil:
     if normal:
@@ -189,7 +227,10 @@ cdef void fill_reals(Context* context, uint64_t* state, bint normal, double firs
     cdef double numbers[BLOCK]
     cdef npy_intp place = 0, lane, part
     if sample.typenum == cnp.NPY_FLOAT64:
-        if normal and context.workers > 1 and count >= 4 * PART:
+        if context.workers > 1 and count >= 4 * PART and not normal:
+            divided_uniforms(context, state, first, second, count, <double*>sample.data)
+            return
+        if context.workers > 1 and count >= 4 * PART:
             place = divided_paired_normals(context, state, first, second, count, <double*>sample.data)
         mersenne_reals(state, normal, first, second, count - place, <double*>sample.data + place)
         return

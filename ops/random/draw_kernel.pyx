@@ -51,6 +51,7 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
     void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
+    void phintys_mt19937_uniform_of_words(npy_intp count, double low, double width, double* numbers)
     void phintys_mt19937_words(uint64_t* state, npy_intp count, uint32_t* out)
     npy_intp phintys_normals_of_words(const uint32_t* words, npy_intp count, double mean, double deviation, double* out)
     npy_intp phintys_pcg64_normal_piece(const uint64_t* state, npy_intp start, npy_intp stop, double* out,
@@ -261,6 +262,8 @@ cdef class DrawKernel(Kernel):
         allocate(context, sample, shape)
         if cell_size(sample) < LONG_DRAW:
             return 0
+        if self.kind_of_function == MERSENNE_UNIFORM:
+            return 1
         if self.kind_of_function == MERSENNE_NORMAL:
             scratch(context, PARTS * PART * 2 * sizeof(uint32_t))
             return 1

@@ -66,6 +66,17 @@ static void phintys_mt19937_uniform(uint64_t* state, ptrdiff_t count, double low
     }
 }
 
+/* The same of words that are where the numbers will be: two, not tempered, for each. */
+static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double width, double* numbers) {
+    uint32_t words[512];
+    for (ptrdiff_t done = 0, part; done < count; done += part) {
+        part = count - done < 256 ? count - done : 256;
+        memcpy(words, numbers + done, (size_t)part * sizeof *numbers);
+        phintys_mt19937_fractions(words, part, numbers + done);
+        if (low != 0 || width != 1) phintys_scaled(part, low, width, numbers + done);
+    }
+}
+
 /* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
 enum {PHINTYS_POINTS = 64};
 typedef struct {double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];} phintys_points;
