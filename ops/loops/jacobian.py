@@ -16,7 +16,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import eye
 from phintys.ops.graphs.inner_graph import gradient_type
 from phintys.ops.loops.row_map import map_rows
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.shape.shape import patternbroadcast, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +76,9 @@ def _rows_of_gradients(expression, wanted, options):
     for value in get_debug_values(expression):
         weights.tag.test_value = numpy.zeros(value.shape, weights.type.dtype)
     gradients = grad(None, wanted, known_grads={expression: weights}, **options)
-    return map_rows(gradients, [(weights, eye(shape_i(expression, 0), dtype=weights.type.dtype))], name="jacobian")
+    identity = patternbroadcast(eye(shape_i(expression, 0), dtype=weights.type.dtype),
+                                expression.type.broadcastable * 2)
+    return map_rows(gradients, [(weights, identity)], name="jacobian")
 
 
 def hessian(cost: Variable, wrt: Variable | Sequence[Variable],

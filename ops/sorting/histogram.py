@@ -1,5 +1,6 @@
 """Numbers in bins: ``digitize``, ``histogram`` and ``histogram_bin_edges``, by searches among the edges of bins."""
 from phintys.graph.config import config
+from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import zeros
 from phintys.ops.creation.linspace import linspace
 from phintys.ops.elementwise import elementwise_functions as elementwise
@@ -91,6 +92,9 @@ def histogram_bin_edges(a, bins=10, range=None):
         return Assert("histogram: bins must increase monotonically")(bins, ascends)
     if bins.type.ndim or bins.type.dtype not in discrete_dtypes:
         raise TypeError(f"histogram: bins must be an integer or a vector of edges, got {bins} of type {bins.type}")
+    if isinstance(bins, Constant) and bins.data <= 0:
+        raise ValueError(f"histogram: bins must be positive, when an integer, got {bins.data}")
+    bins = Assert("histogram: bins must be positive, when an integer")(bins, bins > 0)
     dtype = a.type.dtype if a.type.dtype in float_dtypes else "float64"
     if range is None:
         # An empty tensor has the range from 0 to 1, as in NumPy; one more element at each end does not change others.
@@ -139,8 +143,10 @@ def histogram(a, bins=10, range=None, density=False, weights=None):
     ------
     TypeError
         For complex numbers, or if ``bins`` is neither an integer nor a vector.
+    ValueError
+        If there are no bins.
     AssertionError
-        At run time, if edges do not ascend, or ``range`` is not a finite interval.
+        At run time, if there are no bins, edges do not ascend, or ``range`` is not a finite interval.
 
     Examples
     --------

@@ -366,4 +366,8 @@ def percentile(a, q, axis=None, method="linear", keepdims=False):
     >>> T.percentile(T.as_tensor([1.0, 2.0, 4.0]), 50).eval()
     array(2.)
     """
+    a = as_tensor_variable(a)
+    if isinstance(q, (int, float)):
+        # 30.0 as a float32 becomes another number when it is divided by 100.
+        q = numpy.asarray(q, a.type.dtype if a.type.dtype in float_dtypes else "float64")
     return _quantile("percentile", a, _probabilities("percentile", q, 100) / 100, axis, keepdims, method)
