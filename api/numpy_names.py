@@ -49,6 +49,7 @@ FUNCTIONS = {
     "moveaxis": ("moveaxis", "a source destination"),
     "squeeze": ("squeeze", "a | axis"),
     "expand_dims": ("expand_dims", "a axis"),
+    "broadcast_arrays": ("broadcast_arrays", "*args"),
     "broadcast_to": ("broadcast_to", "array shape"),
     "atleast_1d": ("atleast_1d", "*arys"),
     "atleast_2d": ("atleast_2d", "*arys"),

@@ -80,6 +80,7 @@ FUNCTION_CALLS = [
     lambda a, b, v: numpy.swapaxes(a, 0, 1),
     lambda a, b, v: numpy.moveaxis(a, 0, 1),
     lambda a, b, v: numpy.expand_dims(a, 1),
+    lambda a, b, v: numpy.broadcast_arrays(v[0], a)[0],
     lambda a, b, v: numpy.broadcast_to(v, (4, 3)),
     lambda a, b, v: numpy.atleast_2d(v),
     lambda a, b, v: numpy.repeat(a, 2, axis=1),
