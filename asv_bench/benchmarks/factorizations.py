@@ -26,6 +26,24 @@ class CholeskyAndSolve:
         scipy.linalg.cho_solve(scipy.linalg.cho_factor(self.matrix, lower=True), self.vector)
 
 
+class LeastSquares:
+    params = [[(10, 3), (100, 10), (500, 100)]]
+    param_names = ["shape"]
+
+    def setup(self, shape):
+        random = numpy.random.default_rng(0)
+        self.matrix, self.vector = random.normal(size=shape), random.normal(size=shape[0])
+        A, b = T.dmatrix(), T.dvector()
+        self.function = phintys.function([A, b], T.linalg.lstsq(A, b)[0])
+        self.function(self.matrix, self.vector)
+
+    def time_phintys(self, shape):
+        self.function(self.matrix, self.vector)
+
+    def time_numpy(self, shape):
+        numpy.linalg.lstsq(self.matrix, self.vector, rcond=None)
+
+
 class GaussianProcess:
     """The log-likelihood and its gradient with respect to three parameters."""
 
