@@ -124,12 +124,65 @@ FOR_SET static T OF(likely_bound)(const T *line, npy_intp count, npy_intp chosen
     return sample[rank];
 }
 
+#if WIDTH > 1
+/* Two elements of a sample between which the chosen one is most likely. */
+FOR_SET static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp chosen, T *low, T *high) {
+    T sample[PHINTYS_SAMPLE];
+    for (int i = 0; i < PHINTYS_SAMPLE; i++) sample[i] = line[count / PHINTYS_SAMPLE * i];
+    OF(sort_by_insertion)(sample, NULL, PHINTYS_SAMPLE);
+    const int rank = (int)(chosen * PHINTYS_SAMPLE / count);
+    const int first = rank - PHINTYS_MARGIN, last = rank + PHINTYS_MARGIN;
+    *low = sample[first < 0 ? 0 : first], *high = sample[last < PHINTYS_SAMPLE ? last : PHINTYS_SAMPLE - 1];
+}
+
+/* What is below `low` goes to the front of another line, what is above `high` to its end, and the rest between them, by
+ * way of the room: one pass over memory for most of a long line. Returns where the middle starts, and its length. */
+FOR_SET static npy_intp OF(split)(const T *from, T *line, npy_intp count, T low, T high, T *room, npy_intp *middle) {
+    npy_intp i = 0, first = 0, end = count, between = 0;
+    const V least = SPREAD(low), most = SPREAD(high);
+    for (; i + WIDTH <= count; i += WIDTH) {
+        const V values = LOAD(from + i);
+        const int below = BELOW(values, least), above = BELOW(most, values), inside = (below | above) ^ ALL;
+        STORE(line + first, PACK(values, below));           /* garbage after them is overwritten later */
+        first += COUNT(below);
+        end -= COUNT(above);
+        STORE_FIRST(line + end, PACK(values, above), above);
+        STORE(room + between, PACK(values, inside));
+        between += COUNT(inside);
+    }
+    for (; i < count; i++) {
+        if (BEFORE(from[i], low)) line[first++] = from[i];
+        else if (BEFORE(high, from[i])) line[--end] = from[i];
+        else room[between++] = from[i];
+    }
+    memcpy(line + first, room, between * sizeof(T));
+    *middle = between;
+    return first;
+}
+#endif
+
 /* Element number `chosen` of the order goes to its place, what is before it to the front, what is after it to the
  * back. */
 FOR_SET static void OF(select)(const T *from, T *line, P *places, npy_intp count, npy_intp chosen, T *room,
                                P *place_room) {
     int rounds = 8;
     for (npy_intp left = count; left; left >>= 1) rounds += 3;
+#if WIDTH > 1
+    if (from != line && !places && count >= PHINTYS_LONG_LINE) {
+        T low, high;
+        npy_intp middle;
+        OF(likely_bounds)(from, count, chosen, &low, &high);
+        const npy_intp first = OF(split)(from, line, count, low, high, room, &middle);
+        from = line;
+        if (chosen < first) {
+            count = first;
+        } else {
+            const npy_intp start = chosen < first + middle ? first : first + middle;
+            count = chosen < first + middle ? middle : count - start;
+            line += start, chosen -= start, from = line;
+        }
+    }
+#endif
     while (count > 16) {
         if (rounds-- == 0) {
             OF(sort_by_heap)(line, places, count);

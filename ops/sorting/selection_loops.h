@@ -17,6 +17,8 @@
 #include "orders.h"
 
 enum { PHINTYS_BELOW, PHINTYS_AT_MOST, PHINTYS_NUMBERS };   /* which elements a separation moves to the front */
+enum { PHINTYS_LONG_LINE = 100000 };                        /* one that does not fit in the L1 and L2 caches */
+enum { PHINTYS_SAMPLE = 255, PHINTYS_MARGIN = 16 };         /* two deviations of the rank of an element in a sample */
 enum { PHINTYS_FEW = 12 };                                  /* so many best ones are kept in order while a line is read */
 
 typedef struct {
@@ -172,6 +174,7 @@ static const Selection phintys_selections[] = {
 #define ALL 255
 #define LOAD(from) _mm256_loadu_si256((const __m256i *)(from))
 #define STORE(to, vector) _mm256_storeu_si256((__m256i *)(to), vector)
+#define STORE_FIRST(to, vector, mask) phintys_store_first_avx2((int *)(to), vector, __builtin_popcount(mask))
 #define SPREAD(x) PHINTYS_NAMED(AVX2_SPREAD, DTYPE)(x)
 #define BELOW(a, b) PHINTYS_NAMED(AVX2_BELOW, DTYPE)(a, b)
 #define AT_MOST(a, b) PHINTYS_NAMED(AVX2_AT_MOST, DTYPE)(a, b)
@@ -197,6 +200,7 @@ static const Selection phintys_selections[] = {
 #undef BELOW
 #undef AT_MOST
 #undef PACK
+#undef STORE_FIRST
 
 #define SET avx512
 #define FOR_SET PHINTYS_FOR_AVX512
@@ -211,19 +215,23 @@ static const Selection phintys_selections[] = {
 #define COUNT(mask) __builtin_popcount(mask)
 #define ALL 0xffff
 #define PACK(vector, mask) AVX512_PACK_4(vector, mask)
+#define STORE_FIRST(to, vector, mask) _mm512_mask_storeu_epi32(to, AVX512_FIRST(16, mask), vector)
 #define PLACES(first) AVX512_PLACES_4(first)
 #include "selection_of_4_bytes.template.h"
 #undef ALL
 #undef PACK
+#undef STORE_FIRST
 
 #define COUNT(mask) __builtin_popcount(mask)
 #define WIDTH 8
 #define ALL 0xff
 #define PACK(vector, mask) AVX512_PACK_8(vector, mask)
+#define STORE_FIRST(to, vector, mask) _mm512_mask_storeu_epi64(to, AVX512_FIRST(8, mask), vector)
 #define PLACES(first) AVX512_PLACES_8(first)
 #include "selection_of_8_bytes.template.h"
 #undef ALL
 #undef PACK
+#undef STORE_FIRST
 
 #undef SET
 #undef FOR_SET

@@ -24,6 +24,13 @@ PHINTYS_FOR_AVX2 static inline __m256i phintys_pack_avx2(__m256i vector, int mas
     return _mm256_permutevar8x32_epi32(vector, _mm256_cvtepu8_epi32(numbers));
 }
 
+/* Writes the first `count` pieces of 4 bytes, and nothing else. */
+PHINTYS_FOR_AVX2 static inline void phintys_store_first_avx2(int *to, __m256i vector, int count) {
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm256_maskstore_epi32(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), numbers), vector);
+}
+#define AVX512_FIRST(WIDTH, mask) (__mmask##WIDTH)((1u << __builtin_popcount(mask)) - 1)
+
 #define AVX2_BITS(MASK) _mm256_movemask_ps(_mm256_castsi256_ps(MASK))
 #define AVX2_SIGN_32 _mm256_set1_epi32(INT32_MIN)
 #define AVX2_SIGN_64 _mm256_set1_epi64x(INT64_MIN)

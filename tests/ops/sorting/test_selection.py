@@ -258,3 +258,23 @@ def test_wrong_counts(k, message):
     x, count = T.dmatrix(), T.iscalar()
     with pytest.raises(ValueError, match=f"topk: kth {message}|{message}"):
         phintys.function([x, count], T.topk(x, count))(values((2, 3)), k)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64"])
+def test_lines_that_do_not_fit_in_caches(cpu, dtype):
+    """They are first divided in three parts, the middle one of which is likely to contain the element."""
+    random, count = numpy.random.default_rng(0), 130_001
+    lines = [random.integers(0, 2 ** 30, count), random.integers(0, 3, count), numpy.arange(count),
+             numpy.arange(count)[::-1], numpy.zeros(count), numpy.tile([5, 1], count)[:count]]
+    with phintys.change_flags(cpu=cpu):
+        x, k = T.vector(dtype=dtype), T.lscalar()
+        f = phintys.function([x, k], T.partition(x, k))
+        for line in lines:
+            line = line.astype(dtype)
+            ordered = numpy.sort(line)
+            for place in (0, 1, count // 3, count // 2, count - 2, count - 1):
+                found = f(line, place)
+                assert found[place] == ordered[place]
+                assert (found[:place] <= found[place]).all() and (found[place:] >= found[place]).all()
+                numpy.testing.assert_array_equal(numpy.sort(found), ordered)
