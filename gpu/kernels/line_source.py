@@ -6,7 +6,6 @@ from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.cumulative.convolution_kernel import VectorConvolutionKernel
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
-from phintys.ops.cumulative.recurrence_kernel import RecurrenceKernel
 from phintys.ops.linalg.polynomial_kernel import HornerKernel, PowerSumsKernel
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
 
@@ -69,27 +68,6 @@ template <int R> __device__ inline long long at_of(const View<R>& shape_of, cons
     return offset;
 }
 """
-
-
-@describe(RecurrenceKernel)
-def recurrence(arguments, named, operands):
-    dtype, axis, backwards, own = arguments
-    mask = 1 << axis
-    body = f"""\
-    const long long length = out.shape[{axis}];
-    const long long f = offset_of(factors, i, {mask}ULL), t = offset_of(terms, i, {mask}ULL);
-    const long long o = offset_of(out, i, {mask}ULL);
-    T result = 0;
-    for (long long step = 0; step < length; step++) {{
-        const long long j = {"length - 1 - step" if backwards else "step"};
-        const long long k = {"j" if own else ("j + 1" if backwards else "j - 1")};
-        const T term = load_terms(t + j * terms.strides[{axis}]);
-        result = step ? term + load_factors(f + k * factors.strides[{axis}]) * result : term;
-        store_out(o + j * out.strides[{axis}], result);
-    }}
-"""
-    return Description(["factors", "terms", "out"], {"recur": (THREADS, body)},
-                       [Launch(THREADS, "recur", "out", ALL ^ mask)], f"typedef {computed(dtype)} T;")
 
 
 @describe(VectorConvolutionKernel)

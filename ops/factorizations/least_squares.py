@@ -38,7 +38,7 @@ class LeastSquares(TwiceReversed):
     numpy.linalg.LinAlgError
         At run time, for lengths that do not fit, for infinities and NaN, and if the singular values do not converge;
         and, as in Theano, if x has no two dimensions or the ratio is not a number.
-    
+
     Examples
     --------
     >>> a, b = T.as_tensor([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]]), T.as_tensor([3.0, 4.0, 1.0])

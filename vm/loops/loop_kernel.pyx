@@ -749,7 +749,7 @@ cdef class LoopKernel(Kernel):
         self.scalar_body.run(context, NULL)
         for index in range(n_rows):
             move_on(&rows[index], scalar.steps)
-            put_in_order(&rows[index], scalar.steps)
+            put_in_order(context, &rows[index], scalar.steps)
         return 1
 
     cdef bint _are_few(self, Cell** outer, ScalarSteps* scalar) noexcept:
