@@ -33,7 +33,8 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-gpu check lint types coverage develop editable annotate stress bench docs clean list-sources
+.PHONY: help demo test test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
+	list-sources
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +46,7 @@ help:
 	@echo 'make coverage  say which lines of the Python files no test runs'
 	@echo 'make develop   build in the source tree, for an editable install'
 	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
+	@echo 'make build-times  build anew and say what Cython and the C compiler take for each module'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
@@ -82,6 +84,10 @@ editable: $(VENV)/editable.stamp
 
 annotate: $(VENV)/build-requirements.stamp
 	$(RUN) setup.py -q annotate
+
+# Below build/times; nothing that was built before is changed. A cache of the C compiler would hide what it takes.
+build-times: $(VENV)/build-requirements.stamp
+	CCACHE_DISABLE=1 PHINTYS_BUILD_TIMES=1 $(RUN) setup.py -q build_ext
 
 # Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
 # Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends.

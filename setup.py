@@ -6,17 +6,21 @@ nothing but ``phintys`` is installed. Cython resolves ``cimport phintys.vm.abi``
 distribution contains.
 
 Modules share structs, vtables and opcode numbers, so a change of these requires that the modules are built again:
-``sources_of`` returns the files that a module depends on. Three environment variables are read:
+``sources_of`` returns the files that a module depends on. Four environment variables are read:
 
 * ``PHINTYS_ONLY=ops.products.blas_kernel`` builds the named modules (comma separated) and those whose shared
   declarations changed after they were built; other modules are not touched. It is for work in the source tree.
 * ``PHINTYS_DEBUG=1`` builds for a debugger: without optimisation, with macros.
 * ``PHINTYS_SANITIZE=address`` builds with a sanitizer of the C compiler (``make stress``).
+* ``PHINTYS_BUILD_TIMES=1`` builds everything anew below ``build/times``, one module at a time, and prints the CPU
+  seconds that Cython and the C compiler took for each (``make build-times``).
 """
+import functools
 import multiprocessing
 import os
 import re
 import sysconfig
+import time
 from pathlib import Path
 
 import numpy
@@ -73,7 +77,8 @@ NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+)"([^"]+)"|'
 
 
 def link_cimport_root():
-    """Make ``build/cimport/phintys/{vm,ops,gpu}`` links to the source folders; return the root for ``include_path``."""
+    """Make ``build/cimport/phintys/{vm,ops,gpu}`` links to the source folders, and ``numpy.pxd`` one to what
+    the modules use of NumPy; return the root for ``include_path``."""
     root = ROOT / "build" / "cimport"
     package = root / "phintys"
     package.mkdir(parents=True, exist_ok=True)
@@ -83,6 +88,9 @@ def link_cimport_root():
         if link.is_symlink():
             link.unlink()
         link.symlink_to(ROOT / folder, target_is_directory=True)
+    numpy_link = root / "numpy.pxd"                             # found before the file of this name in NumPy
+    numpy_link.unlink(missing_ok=True)
+    numpy_link.symlink_to(ROOT / "vm" / "numpy_api.pxd")
     return root
 
 
@@ -122,19 +130,22 @@ def names_in(path):
             yield from (name.replace(".", "/") + ".pxd" for name in re.findall(r"[\w.]+", members))
 
 
-def sources_of(source, cimport_root):
-    """Return all files of this tree that a module depends on, directly or not, including ``source`` and its ``.pxd``.
+@functools.cache
+def named_files(path, cimport_root):
+    """Return the files of this tree that a file names.
 
     A name is looked up as Cython and the C compiler do: next to the file, then in the include folders.
     """
-    found, waiting = set(), [source, source.with_suffix(".pxd")]
+    folders = [path.parent, cimport_root, *(ROOT / folder for folder in NATIVE_FOLDERS)]
+    return {file.resolve() for name in names_in(path) for folder in folders if (file := folder / name).is_file()}
+
+
+def sources_of(source, cimport_root):
+    """Return all files of this tree that a module depends on, directly or not, with ``source`` and its ``.pxd``."""
+    found, waiting = set(), {path.resolve() for path in (source, source.with_suffix(".pxd")) if path.is_file()}
     while waiting:
-        path = waiting.pop().resolve()
-        if path in found or not path.is_file():
-            continue
-        found.add(path)
-        folders = [path.parent, cimport_root, *(ROOT / folder for folder in NATIVE_FOLDERS)]
-        waiting += [folder / name for name in names_in(path) for folder in folders]
+        found |= waiting
+        waiting = {file for path in waiting for file in named_files(path, cimport_root)} - found
     return found
 
 
@@ -201,10 +212,13 @@ class TranslateAndBuild(build_ext):
     """Runs Cython when modules are built: a source distribution and metadata need no C code."""
 
     def run(self):
-        translated = {extension.name: extension for extension in cythonize(self.extensions, **CYTHON)}
+        translated = {extension.name: extension for extension in self.translate()}
         for extension in self.extensions:
             extension.sources = translated[extension.name].sources
         super().run()
+
+    def translate(self):
+        return cythonize(self.extensions, **CYTHON)
 
 
 class Annotate(Command):
@@ -224,7 +238,48 @@ class Annotate(Command):
         print(f"One page for each .pyx file, below {self.folder}")
 
 
+class TimedBuild(TranslateAndBuild):
+    """Compiles one module after another, as other threads would compile at the same time, and prints what they took."""
+
+    def translate(self):
+        return timed_cythonize(self.extensions)
+
+    def build_extension(self, extension):
+        before = compiler_seconds()
+        super().build_extension(extension)
+        SECONDS[extension.name].append(compiler_seconds() - before)
+
+    def build_extensions(self):
+        self.parallel = None
+        super().build_extensions()
+        print(f"{'CPU seconds':<50}{'Cython':>8}{'C':>8}")
+        rows = {name: times for name, times in SECONDS.items() if len(times) == 2}
+        for name, times in sorted(rows.items(), key=lambda row: -sum(row[1])):
+            print(f"{name:<50}{times[0]:8.2f}{times[1]:8.2f}")
+        cython, c = map(sum, zip(*rows.values()))
+        print(f"{f'{len(rows)} modules, in all {cython + c:.1f}':<50}{cython:8.1f}{c:8.1f}")
+
+
+def compiler_seconds():
+    """CPU seconds of the processes that this one has started, and their processes."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def timed_cythonize(extensions):
+    """Let Cython translate one module after another, and note what each takes."""
+    translated = []
+    for extension in extensions:
+        before = time.process_time()
+        translated += cythonize([extension], force=True, quiet=True, build_dir=str(TIMES / "c"),
+                                **{**CYTHON, "nthreads": 0})
+        SECONDS[extension.name] = [time.process_time() - before]
+    return translated
+
+
 os.chdir(ROOT)
+TIMES = ROOT / "build" / "times" if os.environ.get("PHINTYS_BUILD_TIMES") else None
+SECONDS = {}                            # of Cython and of the C compiler, by the name of the module
 CORES = len(os.sched_getaffinity(0))
 CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
@@ -232,8 +287,12 @@ CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES
           # Processes that are not forked would run this file again.
           "nthreads": CORES if multiprocessing.get_start_method() == "fork" else 0}
 PACKAGES = package_folders()
+MODULES = list(extensions(CIMPORT_ROOT))
+COMMANDS = {"build_py": BuildWithoutLeftovers, "build_ext": TranslateAndBuild, "annotate": Annotate}
+BUILD = {"parallel": CORES}
+if TIMES:
+    COMMANDS["build_ext"] = TimedBuild
+    BUILD = {"force": True, "build_temp": str(TIMES / "objects"), "build_lib": str(TIMES / "lib")}
 setup(packages=list(PACKAGES), package_dir=PACKAGES, include_package_data=False,
       package_data={"": ["*.pxd", "*.pyi", "*.h", "*.css", "*.js", "py.typed"]},
-      ext_modules=list(extensions(CIMPORT_ROOT)),
-      cmdclass={"build_py": BuildWithoutLeftovers, "build_ext": TranslateAndBuild, "annotate": Annotate},
-      options={"build_ext": {"parallel": CORES}})
+      ext_modules=MODULES, cmdclass=COMMANDS, options={"build_ext": BUILD})

@@ -14,7 +14,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_CheckExact
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from numpy cimport npy_intp
 
 from phintys.vm.thresholds cimport LONG_CAST
@@ -105,17 +105,17 @@ cdef int read_scalar(value, known, Number* number) except -2:
     if typenum == cnp.NPY_INT64:
         number.whole = scalar.whole
     elif typenum == cnp.NPY_INT32:
-        number.whole = (<cnp.int32_t*>&scalar)[0]
+        number.whole = (<int32_t*>&scalar)[0]
     elif typenum == cnp.NPY_UINT32:
-        number.whole = (<cnp.uint32_t*>&scalar)[0]
+        number.whole = (<uint32_t*>&scalar)[0]
     elif typenum == cnp.NPY_INT16:
-        number.whole = (<cnp.int16_t*>&scalar)[0]
+        number.whole = (<int16_t*>&scalar)[0]
     elif typenum == cnp.NPY_UINT16:
-        number.whole = (<cnp.uint16_t*>&scalar)[0]
+        number.whole = (<uint16_t*>&scalar)[0]
     elif typenum == cnp.NPY_INT8:
-        number.whole = (<cnp.int8_t*>&scalar)[0]
+        number.whole = (<int8_t*>&scalar)[0]
     else:                                               # uint8 and bool
-        number.whole = (<cnp.uint8_t*>&scalar)[0]
+        number.whole = (<uint8_t*>&scalar)[0]
     return cnp.NPY_INT64
 
 

@@ -22,6 +22,8 @@
 #ifndef PHINTYS_POOL_TABLES_H
 #define PHINTYS_POOL_TABLES_H
 
+#include <numpy/npy_math.h>
+
 #include "native/instruction_sets.h"
 #include "pooling/pool_loops.h"
 

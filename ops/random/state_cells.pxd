@@ -1,10 +1,13 @@
 """States of bit generators in cells: the check that kernels make of one, and the generator that advances its copy."""
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
-from numpy.random cimport bitgen_t
 
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport Cell
+
+cdef extern from "numpy/random/bitgen.h":
+    ctypedef struct bitgen_t:
+        pass
 
 cdef extern from "random/bit_generators.h" nogil:
     const int phintys_state_words[]
