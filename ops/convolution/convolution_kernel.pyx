@@ -629,7 +629,8 @@ cdef class ConvolutionKernel(Kernel):
             parallel(context, self.tasks.narrow_tops, work, items, grain(share // 8 + 1, items))
             items = narrow_stretches(work)
             parallel(context, self.tasks.spreading, work, items, grain(share, items))
-            parallel(context, self.tasks.collecting, work, work.what.channels, grain(share // 8 + 1, work.what.channels))
+            parallel(context, self.tasks.collecting, work, work.what.channels,
+                     grain(share // 8 + 1, work.what.channels))
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""

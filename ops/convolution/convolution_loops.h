@@ -147,7 +147,7 @@ typedef struct {
     npy_intp parts;                     /* of units or lines, whose sums (`sums`) are added in the end */
     int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
-    npy_intp results, columns;          /* few results in all images of filters of `columns` elements: tops, sums; or 0 */
+    npy_intp results, columns;          /* few results in all, of filters of `columns` elements: tops, sums; or 0 */
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     npy_intp* offsets;
     npy_intp* numbers;
@@ -450,8 +450,8 @@ static size_t gradient_bytes(const phintys_work* work) {
 }
 
 /* Whether vectors along the places are quicker although there are many channels: filters of one element, and one image
- * that is too large to be laid out twice. 16 channels and filters, 64 x 64: 43 us instead of 75; 32 images 2.4 ms instead
- * of 1.3. */
+ * that is too large to be laid out twice. 16 channels and filters, 64 x 64: 43 us instead of 75; 32 images 2.4 ms
+ * instead of 1.3. */
 static int is_one_large_image(const phintys_work* work) {
     const npy_intp lanes = work->what.set->lanes;
     return work->window == 1 && work->direct && work->what.images == 1 && work->planes <= 2 * lanes
@@ -553,7 +553,8 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         if (memory == NULL) return used;
         const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
         for (npy_intp k = 0; k < work->lines; k++)
-            work->line[k] = (k / per_depth * work->axis[Y].length + k % per_depth) * work->axis[X].length * work->beside;
+            work->line[k] = work->beside * work->axis[X].length
+                * (k / per_depth * work->axis[Y].length + k % per_depth);
         return used;
     }
     if (is_narrow(work)) {

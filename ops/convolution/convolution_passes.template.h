@@ -295,7 +295,7 @@ static void TYPED(finish_block)(const phintys_work* work, npy_intp image, npy_in
         work->finish(work->finisher, (char*)(out + f * work->out_plane), first + f, work->out_plane);
 }
 
-/* ---- pooled results ------------------------------------------------------------------------------------------------- */
+/* ---- pooled results ---------------------------------------------------------------------------------------------- */
 /* Rows of results of a block that are in a strip. */
 typedef struct {
     T* strip;                           /* of all filters */
@@ -402,7 +402,8 @@ static void TYPED(pool_side_by_side)(const phintys_pooling* what, npy_intp row, 
                 for (npy_intp l = across.start + (k == down.start); l < across.stop; l++) {
                     const T* from = results + (k * row + l) * lanes;
                     if (what->mode == PHINTYS_POOL_MAX)         /* NaN is the maximum of each window that has one */
-                        for (npy_intp n = 0; n < lanes; n++) to[n] = to[n] > from[n] || to[n] != to[n] ? to[n] : from[n];
+                        for (npy_intp n = 0; n < lanes; n++)
+                            to[n] = to[n] > from[n] || to[n] != to[n] ? to[n] : from[n];
                     else
                         for (npy_intp n = 0; n < lanes; n++) to[n] += from[n];
                 }
@@ -413,7 +414,7 @@ static void TYPED(pool_side_by_side)(const phintys_pooling* what, npy_intp row, 
         }
 }
 
-/* ---- blocks and images ------------------------------------------------------------------------------------------------- */
+/* ---- blocks and images ------------------------------------------------------------------------------------------- */
 /* Places [start, start + count) of one block of filters of one element; the planes of these are in `chunk`. */
 static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* chunk,
                              npy_intp plane, npy_intp start, npy_intp count) {

@@ -1,5 +1,5 @@
-/* Pooling of squares of 2 x 2 at steps of 2, for one type T and one instruction set; pool_tables.h defines VECTOR and the
- * operations on it. A row of results is one vector at least, and no more elements are read than it has.
+/* Pooling of squares of 2 x 2 at steps of 2, for one type T and one instruction set; pool_tables.h defines VECTOR and
+ * the operations on it. A row of results is one vector at least, and no more elements are read than it has.
  */
 #define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
 enum { IN_SET(square_lanes) = VECTOR_BYTES / sizeof(T) };

@@ -30,8 +30,8 @@ FOR_SET PHINTYS_INLINE VECTOR IN_SET(one_vector)(const phintys_pool_table* table
 
 /* The gradient of one image by a table of images. Vectors are read beyond its end, and beyond that of its maxima; what
  * is written ends where it ends. */
-FOR_SET PHINTYS_INLINE void IN_SET(table_image)(const phintys_pool_table* table, const T* x, const T* maxima, const T* gradient,
-                                        T* out) {
+FOR_SET PHINTYS_INLINE void IN_SET(table_image)(const phintys_pool_table* table, const T* x, const T* maxima,
+                                                const T* gradient, T* out) {
     for (npy_intp vector = 0; vector < table->vectors; vector++) {
         const npy_intp at = vector * IN_SET(lanes);
         IN_SET(store_within)(out + at, IN_SET(one_vector)(table, vector, LOAD(x + at), maxima, gradient),
@@ -99,7 +99,7 @@ FOR_SET static void IN_SET(table_rows)(const phintys_pooling* p, const phintys_p
     }
 }
 
-/* ---- walks down images, for constant windows ---------------------------------------------------------------------- */
+/* ---- walks down images, for constant windows --------------------------------------------------------------------- */
 
 /* Where images are that follow each other in memory. */
 typedef struct {
@@ -152,8 +152,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(store_line)(const int paired, npy_intp elemen
     else STORE_FIRST(out, value, length);
 }
 
-/* One vector of all rows of an image, or of two, from the top down. Row `t` of windows begins at row t * step - pad of the image;
- * m[k] and g[k] belong to row t - k. */
+/* One vector of all rows of an image, or of two, from the top down. Row `t` of windows begins at row t * step - pad of
+ * the image; m[k] and g[k] belong to row t - k. */
 FOR_SET PHINTYS_INLINE void IN_SET(walk_down)(const int window, const int step, const int slots, const int paired,
                                               const phintys_pooling* p, const phintys_pool_table* table,
                                               const INDICES* index, const npy_intp* base, const T* x, const T* maxima,
@@ -239,7 +239,7 @@ FOR_SET static void IN_SET(walk_pairs)(const phintys_pooling* p, const phintys_p
 }
 #endif
 
-/* ---- all images ---------------------------------------------------------------------------------------------------- */
+/* ---- all images -------------------------------------------------------------------------------------------------- */
 
 /* Copy images to room, which has `space` elements and those that are read after them. */
 static T* IN_SET(copied)(char** room, const T* from, npy_intp length, npy_intp space) {

@@ -11,8 +11,8 @@
 enum { PHINTYS_POOL_MAX, PHINTYS_POOL_SUM, PHINTYS_POOL_AVERAGE_WINDOW, PHINTYS_POOL_AVERAGE_IMAGE };
 enum { PHINTYS_POOL_OPERANDS = 4 };
 
-/* Squares of 2 x 2 at steps of 2 from rows of images, which are `between` elements apart: `rows` rows of `count` results
- * without gaps. Sums are divided by `divisor`. */
+/* Squares of 2 x 2 at steps of 2 from rows of images, which are `between` elements apart: `rows` rows of `count`
+ * results without gaps. Sums are divided by `divisor`. */
 typedef void (*phintys_pool_squares)(const void* image, npy_intp between, npy_intp rows, npy_intp count, void* out,
                                      int sums, int divisor);
 
