@@ -135,29 +135,60 @@ FOR_SET static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp ch
     *low = sample[first < 0 ? 0 : first], *high = sample[last < PHINTYS_SAMPLE ? last : PHINTYS_SAMPLE - 1];
 }
 
-/* What is below `low` goes to the front of another line, what is above `high` to its end, and the rest between them, by
- * way of the room: one pass over memory for most of a long line. Returns where the middle starts, and its length. */
-FOR_SET static npy_intp OF(split)(const T *from, T *line, npy_intp count, T low, T high, T *room, npy_intp *middle) {
+/* What is below `low` goes to the front of the line, what is above `high` to its end, and the rest between them, by way
+ * of the room: one pass over memory for most of a long line. The elements are read elsewhere, perhaps in the room, where
+ * the rest never overtakes what is to be read; so are the places, unless they are numbered here (`from_places` is NULL).
+ * Returns where the middle starts, and its length. */
+FOR_SET PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_places, P *places, npy_intp count, T low,
+                                          T high, const int placed, T *room, P *place_room, npy_intp *middle) {
     npy_intp i = 0, first = 0, end = count, between = 0;
     const V least = SPREAD(low), most = SPREAD(high);
     for (; i + WIDTH <= count; i += WIDTH) {
         const V values = LOAD(from + i);
         const int below = BELOW(values, least), above = BELOW(most, values), inside = (below | above) ^ ALL;
+        const npy_intp last = end - COUNT(above);
+        if (placed) {
+            const V moved = from_places ? LOAD(from_places + i) : PLACES(i);
+            STORE(places + first, PACK(moved, below));
+            STORE_FIRST(places + last, PACK(moved, above), above);
+            STORE(place_room + between, PACK(moved, inside));
+        }
         STORE(line + first, PACK(values, below));           /* garbage after them is overwritten later */
-        first += COUNT(below);
-        end -= COUNT(above);
-        STORE_FIRST(line + end, PACK(values, above), above);
+        STORE_FIRST(line + last, PACK(values, above), above);
         STORE(room + between, PACK(values, inside));
-        between += COUNT(inside);
+        first += COUNT(below), end = last, between += COUNT(inside);
     }
     for (; i < count; i++) {
-        if (BEFORE(from[i], low)) line[first++] = from[i];
-        else if (BEFORE(high, from[i])) line[--end] = from[i];
-        else room[between++] = from[i];
+        const T element = from[i];
+        const P place = !placed ? 0 : from_places ? from_places[i] : (P)i;
+        const int below = BEFORE(element, low), above = BEFORE(high, element);
+        if (below || above) {
+            const npy_intp to = below ? first++ : --end;
+            line[to] = element;
+            if (placed) places[to] = place;
+        } else {
+            if (placed) place_room[between] = place;
+            room[between++] = element;
+        }
     }
     memcpy(line + first, room, between * sizeof(T));
+    if (placed) memcpy(places + first, place_room, between * sizeof(P));
     *middle = between;
     return first;
+}
+
+/* The same of a line that is read elsewhere, or in its own place: the order that results does not depend on that. */
+FOR_SET static npy_intp OF(divide_long)(const T *from, T *line, P *places, npy_intp count, npy_intp chosen, T *room,
+                                        P *place_room, npy_intp *middle) {
+    T low, high;
+    const P *from_places = NULL;
+    OF(likely_bounds)(from, count, chosen, &low, &high);
+    if (from == line) {
+        from = memcpy(room, line, count * sizeof(T));
+        if (places) from_places = memcpy(place_room, places, count * sizeof(P));
+    }
+    return places ? OF(split)(from, line, from_places, places, count, low, high, 1, room, place_room, middle)
+                  : OF(split)(from, line, NULL, NULL, count, low, high, 0, room, NULL, middle);
 }
 #endif
 
@@ -168,19 +199,13 @@ FOR_SET static void OF(select)(const T *from, T *line, P *places, npy_intp count
     int rounds = 8;
     for (npy_intp left = count; left; left >>= 1) rounds += 3;
 #if WIDTH > 1
-    if (from != line && !places && count >= PHINTYS_LONG_LINE) {
-        T low, high;
+    if (count >= PHINTYS_LONG_LINE) {
         npy_intp middle;
-        OF(likely_bounds)(from, count, chosen, &low, &high);
-        const npy_intp first = OF(split)(from, line, count, low, high, room, &middle);
-        from = line;
-        if (chosen < first) {
-            count = first;
-        } else {
-            const npy_intp start = chosen < first + middle ? first : first + middle;
-            count = chosen < first + middle ? middle : count - start;
-            line += start, chosen -= start, from = line;
-        }
+        const npy_intp first = OF(divide_long)(from, line, places, count, chosen, room, place_room, &middle);
+        const npy_intp start = chosen < first ? 0 : chosen < first + middle ? first : first + middle;
+        count = chosen < first ? first : chosen < first + middle ? middle : count - start;
+        line += start, chosen -= start, from = line;
+        if (places) places += start;
     }
 #endif
     while (count > 16) {

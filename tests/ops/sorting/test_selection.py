@@ -269,12 +269,30 @@ def test_lines_that_do_not_fit_in_caches(cpu, dtype):
              numpy.arange(count)[::-1], numpy.zeros(count), numpy.tile([5, 1], count)[:count]]
     with phintys.change_flags(cpu=cpu):
         x, k = T.vector(dtype=dtype), T.lscalar()
-        f = phintys.function([x, k], T.partition(x, k))
-        for line in lines:
+        f = phintys.function([x, k], [T.partition(x, k), T.argpartition(x, k)])
+        for number, line in enumerate(lines):
             line = line.astype(dtype)
+            if dtype.startswith("float") and number == 0:
+                line[[3, 100_000]] = numpy.inf
             ordered = numpy.sort(line)
             for place in (0, 1, count // 3, count // 2, count - 2, count - 1):
-                found = f(line, place)
+                found, order = f(line, place)
+                numpy.testing.assert_array_equal(line[order], found)
+                numpy.testing.assert_array_equal(f(numpy.repeat(line, 2)[::2], place)[0], found)
                 assert found[place] == ordered[place]
                 assert (found[:place] <= found[place]).all() and (found[place:] >= found[place]).all()
                 numpy.testing.assert_array_equal(numpy.sort(found), ordered)
+
+
+def test_gradients_of_partitions_of_long_lines():
+    """With NaN, which are moved first, and of lines with gaps."""
+    x = T.dvector()
+    value = numpy.random.default_rng(0).integers(0, 1000, 250_000).astype("float64")
+    value[[5, 70_000]] = numpy.nan
+    weights = numpy.arange(125_000.0)
+    part = T.partition(x[::2], [10, 60_000])
+    found, slopes, order = phintys.function([x], [part, phintys.grad((part * weights).sum(), x),
+                                                  T.argpartition(x[::2], [10, 60_000])])(value)
+    numpy.testing.assert_array_equal(value[::2][order], found)
+    numpy.testing.assert_array_equal(slopes[::2][order], weights)
+    numpy.testing.assert_array_equal(found[[10, 60_000]], numpy.sort(value[::2])[[10, 60_000]])
