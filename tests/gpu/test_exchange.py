@@ -105,3 +105,23 @@ def test_the_interface_names_the_default_stream(there):
         managed = dlpack._Managed.from_address(dlpack._python.PyCapsule_GetPointer(capsule, b"dltensor"))
         managed.tensor.lanes = 2
         dlpack.ForeignMemory(capsule)
+
+
+class Elsewhere:
+    """What looks like an array at the device, over memory of the host."""
+
+    def __init__(self, value):
+        self.value, self.shape = value, value.shape
+        self.__cuda_array_interface__ = {**value.__array_interface__, "stream": None}
+
+
+def test_arrays_of_another_context(there):
+    """Their memory is not the device's in use: a clear error, and nothing is changed."""
+    foreign = Elsewhere(numpy.ones(3, "float32"))
+    v = phintys.shared(numpy.zeros(3, "float32"))
+    x = phintys.gpu.GpuArrayType("float32", (False,))("x")
+    f = phintys.function([x], [], updates=[(v, v + x)])
+    for attempt in (lambda: v.set_value(foreign, borrow=True), lambda: f(foreign), lambda: phintys.shared(foreign)):
+        with pytest.raises(ValueError, match="not in memory of the device and context in use"):
+            attempt()
+    assert v.get_value().tolist() == [0, 0, 0]

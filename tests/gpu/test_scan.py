@@ -150,3 +150,14 @@ def test_debug_mode_compares_loops(there):
     function = phintys.function([], [rows[-1], *T.grad(rows[::-1].sum(), w)], mode="DebugMode")
     function()
     assert [str(op)[:8] for op in loops(function)] == ["for{gpu,"] * 2
+
+
+def test_programs_with_loops_are_pickled(there):
+    import pickle
+    function, (w, u, b) = recurrent()
+    v = phintys.shared(floats(9, 4))
+    other = phintys.function([], T.cumsum(v, 0)[[0, 2, -1]] + T.sort(v, 0)[:3])
+    for each, arguments in ((function, [floats(7, 3, 4)]), (other, [])):
+        again = pickle.loads(pickle.dumps(each))
+        for mine, theirs in zip(again(*arguments), each(*arguments)):
+            assert_close(mine, theirs)
