@@ -2,6 +2,7 @@
 from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     batch_normalization_source,
     convolution_source,
+    creation_source,
     line_source,
     random_source,
     rearranging_source,
@@ -191,7 +192,7 @@ def general(kernel, operands, results):
 # Which inputs may be numbers at the host, where a kernel has such.
 NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
            "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
-           "ConvolutionKernel": tuple(range(2, 30))}
+           "EyeKernel": (2,), "TriKernel": (2,), "ConvolutionKernel": tuple(range(2, 30))}
 CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel)
 
 for _name, (_host, _) in DESCRIBERS.items():

@@ -210,6 +210,9 @@ CASES = [
      floats(5, 6), floats(4)),
     ("gradient of a diagonal", lambda x, v: T.grad((T.diag(x) * v).sum() + T.repeat(v, 2).prod(), [x, v]), floats(5, 5),
      floats(5)),
+    ("ranges and ones on a diagonal", lambda x: [x * T.arange(6), T.dot(x, T.eye(6, 4, 1, dtype="float32")),
+                                                 T.dot(x, T.tri(6, 5, -1, dtype="float32")),
+                                                 x + T.arange(0.5, 3.5, 0.5, dtype="float32")], floats(5, 6)),
     ("batched products", lambda x, y: [T.batched_dot(x, y), T.batched_dot(x, y[:, :, 0]), T.batched_dot(x[:, 0], y)],
      floats(3, 4, 5), floats(3, 5, 6)),
 ]

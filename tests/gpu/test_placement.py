@@ -165,3 +165,11 @@ def test_sums_at_positions_are_deterministic_by_option(device):
             kernel, = [kernel for kernel in function.program.kernels if type(kernel).__name__ == "GpuGeneralKernel"]
         assert ("atomicAdd(" in kernel.source) == atomic
         assert_close(function(positions), at_host(positions))
+
+
+def test_what_is_made_for_the_device_is_made_there(there):
+    x, n = shared(6, 6), T.lscalar()
+    f = phintys.function([n], x * T.arange(n) + T.eye(6, dtype="float32"))
+    value = f(6)
+    numpy.testing.assert_allclose(value, x.get_value() * numpy.arange(6) + numpy.eye(6), rtol=1e-6)
+    assert transfers(f)[0] == 0 and "GpuARange" in " ".join(names(f))
