@@ -1,6 +1,7 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     batch_normalization_source,
+    choice_source,
     convolution_source,
     creation_source,
     line_source,
@@ -61,6 +62,7 @@ from phintys.ops.nnet.crossentropy_kernel import (
     LabelLossGradKernel,
     LabelLossKernel,
 )
+from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
@@ -192,8 +194,10 @@ def general(kernel, operands, results):
 # Which inputs may be numbers at the host, where a kernel has such.
 NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
            "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
-           "EyeKernel": (2,), "TriKernel": (2,), "ConvolutionKernel": tuple(range(2, 30))}
-CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel)
+           "EyeKernel": (2,), "HingeKernel": (2,),
+           "HingeGradKernel": (3,), "TriKernel": (2,), "ConvolutionKernel": tuple(range(2, 30))}
+CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel, HingeKernel,
+           HingeGradKernel)
 
 for _name, (_host, _) in DESCRIBERS.items():
     register(_host, GpuGeneralKernel, general, NUMBERS.get(_name, ()),

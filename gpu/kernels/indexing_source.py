@@ -11,6 +11,7 @@ from phintys.graph.config import config
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
+from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 
 OWNERS = 64
 ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned", "int64": "unsigned long long",
@@ -249,8 +250,10 @@ def permuted(arguments, named, operands):
 
 def positions_of(kernel):
     """Which inputs of a kernel have positions, that the device checks."""
-    if isinstance(kernel, PermuteRowsKernel):
+    if isinstance(kernel, (PermuteRowsKernel, HingeKernel)):
         return (1,)
+    if isinstance(kernel, HingeGradKernel):
+        return (2,)
     if isinstance(kernel, RowsKernel):
         return ()                   # the processor does not check them before it computes, either
     return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])

@@ -165,6 +165,10 @@ CASES = [
      floats(7, 8), whole(7, low=-8, high=8), whole(7, low=0, high=8)),
     ("add bytes at positions", lambda x, y, i: T.inc_subtensor(x[i], y), whole(8, dtype="int8"),
      whole(17, dtype="int8"), whole(17, low=0, high=8)),
+    ("choose", lambda i, x, y: [T.choose(i, [x, y, x + y], mode="wrap"), T.choose(i, [x[0], y, x], mode="clip")],
+     whole(4, 5, low=-5, high=9), floats(4, 5), floats(4, 5)),
+    ("hinge loss", lambda x, y: [nnet.multiclass_hinge_loss(x, y), T.grad(nnet.multiclass_hinge_loss(x, y).sum(), x)],
+     floats(7, 5), whole(7, low=0, high=5)),
     # ---- images ----
     ("pool", lambda x: [T.signal.pool.pool_2d(x, (2, 3), mode=mode, ignore_border=border, stride=(2, 1))
                         for mode in ("max", "sum", "average_inc_pad", "average_exc_pad") for border in (True, False)],
