@@ -10,6 +10,9 @@ import phintys
 import phintys.tensor as T
 
 
+memory_is_kept = pytest.mark.skipif(phintys.config.stress, reason="under stress no memory is used again")
+
+
 @pytest.fixture
 def there(device):
     with at_device():
@@ -36,6 +39,7 @@ def batch(rows, seed=0):
     return random.uniform(-1, 1, (rows, 5)).astype("float32"), random.randint(0, 3, rows)
 
 
+@memory_is_kept
 def test_a_program_that_repeats_is_replayed(there):
     (at_host, host_weights), (function, weights) = on_both(network)
     for step in range(16):                          # the weights' memory alternates: two lists for each part of a call
@@ -140,6 +144,7 @@ def test_a_device_that_works_late(lazy):
         assert_close(mine.get_value(), theirs.get_value())
 
 
+@memory_is_kept
 def test_copies_to_the_device_are_not_waited_for(lazy, device):
     """More than there is pinned memory for: each piece of it is filled again when its copy is done."""
     v = phintys.shared(numpy.zeros(3 << 20, "float32"))
@@ -154,6 +159,7 @@ def test_copies_to_the_device_are_not_waited_for(lazy, device):
     assert w.get_value().tolist() == [3, 6, 9]
 
 
+@memory_is_kept
 def test_loops_are_replayed(there):
     v, u = phintys.shared(numpy.ones((3, 4), "float32")), phintys.shared(numpy.eye(4, dtype="float32") / 2)
     rows, _ = phintys.scan(lambda state: T.tanh(T.dot(state, u)), outputs_info=v, n_steps=30)
@@ -167,6 +173,7 @@ def test_loops_are_replayed(there):
     assert replayed >= 1 and submitted <= 4 and not captured
 
 
+@memory_is_kept
 def test_profiles_wait_for_each_instruction(lazy, device):
     """So an instruction has the time that its work takes at the device."""
     v = phintys.shared(numpy.ones((30, 30), "float32"))
