@@ -73,32 +73,41 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
 }
 
 /* ---- every dtype, without vectors of its own --------------------------------------------------------------------- */
+/* Dtypes that have vectors below use this where there are none, so they need no clones. For others the widest registers
+ * gain nothing: they compare numbers of 4 and 8 bytes only. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define ENTRY_OF_VECTORS
+#else
+#define ENTRY_OF_VECTORS PHINTYS_CLONES
+#endif
 #define SET baseline
 #define FOR_SET
-#define ENTRY PHINTYS_CLONES
 #define WIDTH 1
 #define HAS_NAN 0                       /* BEFORE orders it */
 #define P npy_intp
 #define BEFORE BEFORE_OF_INTEGERS
 #define MAYBE_ABOVE ABOVE_OF_INTEGERS
 #define MAYBE_BELOW BELOW_OF_INTEGERS
+#define ENTRY PHINTYS_AVX2_CLONES
 #define T uint8_t
 #define DTYPE uint8
 #include "selection_loops.template.h"
 #define T uint16_t
 #define DTYPE uint16
 #include "selection_loops.template.h"
-#define T uint32_t
-#define DTYPE uint32
-#include "selection_loops.template.h"
-#define T uint64_t
-#define DTYPE uint64
-#include "selection_loops.template.h"
 #define T int8_t
 #define DTYPE int8
 #include "selection_loops.template.h"
 #define T int16_t
 #define DTYPE int16
+#include "selection_loops.template.h"
+#undef ENTRY
+#define ENTRY ENTRY_OF_VECTORS
+#define T uint32_t
+#define DTYPE uint32
+#include "selection_loops.template.h"
+#define T uint64_t
+#define DTYPE uint64
 #include "selection_loops.template.h"
 #define T int32_t
 #define DTYPE int32
@@ -123,6 +132,8 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
 #undef MAYBE_ABOVE
 #undef MAYBE_BELOW
 
+#undef ENTRY
+#define ENTRY PHINTYS_AVX2_CLONES
 #define BEFORE BEFORE_OF_HALVES
 #define MAYBE_ABOVE(a, b) BEFORE(b, a)
 #define MAYBE_BELOW(a, b) BEFORE(a, b)
@@ -147,6 +158,7 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
 #undef SET
 #undef FOR_SET
 #undef ENTRY
+#undef ENTRY_OF_VECTORS
 #undef WIDTH
 #undef HAS_NAN
 #undef P
