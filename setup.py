@@ -48,7 +48,7 @@ ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 # columns take 2 to 17 times as long.
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic_tree",
-               "ops.elementwise.block_program", "ops.loops.scalar_body"}
+               "ops.elementwise.block_program", "ops.loops.scalar_body", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
 NUMPY_RANDOM = re.compile(r"\bnumpy\.random\.c_distributions\b")

