@@ -203,6 +203,8 @@ cdef inline void contiguous_strides(int ndim, const npy_intp* shape, npy_intp it
 cdef class ShapeKernel(Kernel):
     """The shape as a vector of int64: ``(x, out)``."""
 
+    follows_from_layouts = True         # the result's value does
+
     def __cinit__(self):
         self.examined, self.binding = (), BOUND
 
@@ -220,6 +222,7 @@ cdef class ShapeKernel(Kernel):
 
 cdef class ShapeIKernel(Kernel):
     """One length as a 0-d int64: ``(x, out)``."""
+    follows_from_layouts = True
     cdef int axis
 
     def __cinit__(self):

@@ -50,6 +50,7 @@ cdef class Code:
     cdef bint is_body               # of a loop
     cdef int first_whole            # of a loop's body: the first argument that is the same in all steps
     cdef bint reads_wholes          # whether layouts depend on such values
+    cdef set fixed, steady          # cells whose values are the same during an epoch; with wholes, in the second set
     cdef int halt                   # the position of HALT
     cdef int first_result           # position of the results' cells in the operand pool
     cdef list lent                  # which results are lent
@@ -63,6 +64,7 @@ cdef class Code:
     cdef unsigned char _usual(self, int position) noexcept
     cdef int _find_claims(self) except -1
     cdef int _find_watched(self) except -1
+    cdef int _find_steady(self) except -1
     cdef int _find_outlines(self) except -1
     cdef bytes _operands_of(self, Instruction* at)
     cdef int _inputs_of(self, int position) except -1

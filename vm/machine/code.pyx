@@ -54,6 +54,7 @@ cdef class Code:
         self.lent = [index for index, layout in enumerate(program.result_cells()) if layout.access == "lent"]
         self._find_claims()
         self._find_watched()
+        self._find_steady()
         self._find_outlines()
         self._mark_sites()
 
@@ -94,6 +95,30 @@ cdef class Code:
                 self.watched[self.n_watched] = self.containers[self.instructions[index].b]
                 self.watched_cells[self.n_watched] = self.instructions[index].a
                 self.n_watched += 1
+        return 0
+
+    cdef int _find_steady(self) except -1:
+        """Which cells have the same value during an epoch: constants, lengths, and what is computed from them alone; in
+        the body of a loop wholes, too, and what is computed from these."""
+        cdef Instruction* at
+        cdef int position, index, inputs
+        cdef list layouts = self.program.cells
+        self.fixed = {index for index in range(self.n_cells) if layouts[index].kind == "constant"}
+        self.steady = {*self.fixed, *range(self.first_whole, self.n_arguments)}
+        for position in range(self.n_instructions):
+            at = &self.instructions[position]
+            if at.op != OP_KERNEL:
+                continue
+            inputs = self._inputs_of(position)
+            read = [self.pool[at.b + index] for index in range(inputs)]
+            written = [self.pool[at.b + index] for index in range(inputs, at.c)]
+            if getattr(<Kernel>self.kernels[at.a], "follows_from_layouts", False):
+                self.fixed.update(written)
+                self.steady.update(written)
+            elif read and self.steady.issuperset(read):
+                self.steady.update(written)
+                if self.fixed.issuperset(read):
+                    self.fixed.update(written)
         return 0
 
     cdef int _find_outlines(self) except -1:
@@ -163,6 +188,8 @@ cdef class Code:
         """Whether an instruction's outputs may have other layouts although those of its inputs are the same: `perform`
         decides as it likes, a kernel by the values that it examines, `allocate` by an array that may be overwritten.
 
+        Values that follow from layouts and constants are the same during an epoch, and decide nothing anew.
+
         What a kernel has `checked` in `prepare` decides no layout, and its step checks it again; but a step that runs
         after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what they are until
         the next epoch."""
@@ -183,9 +210,9 @@ cdef class Code:
         checked = getattr(kernel, "checked", ()) if at.op == OP_KERNEL else ()
         for index in range(outline.inputs) if examined is None else examined:
             cell = self.pool[at.b + index]
-            if index in checked or layouts[cell].kind == "constant":
+            if index in checked or cell in self.fixed:
                 continue
-            if not self.first_whole <= cell < self.n_arguments:
+            if cell not in self.steady:
                 return True
             self.reads_wholes = True
         return examined is None and outline.inputs == 0

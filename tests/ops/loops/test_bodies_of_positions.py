@@ -104,3 +104,46 @@ def test_lengths_that_are_the_same_in_all_steps():
         assert loop.replayed - before > STEPS - 8
     with pytest.raises(ValueError):
         f(X, 4, 2)
+
+
+LENGTHS = {
+    "zeros": lambda x, h: T.set_subtensor(T.zeros((x.shape[0],))[2:], (h * x)[2:]),
+    "roll": lambda x, h: T.tanh(T.roll(h, 1) + x),
+    "tile": lambda x, h: T.tanh(T.tile(h[:2], 3)[:x.shape[0]] + x[:6].sum() + h),
+    "range": lambda x, h: T.tanh(T.arange(h.shape[0] - 1)[::-1].sum() * 0.1 + h - x),
+    "whole of a whole": lambda x, h: T.tanh((x * h).reshape((x.shape[0] // 2, 2)).sum(axis=1).sum() + x),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_what_follows_from_layouts_varies_with_them_alone(name):
+    """Lengths that steps compute from shapes are the same in all steps of a run, and others for other shapes."""
+    x, h = T.dmatrix(), T.dvector()
+    f, plain = [phintys.function([x, h], phintys.scan(LENGTHS[name], x, h)[0], mode=mode)
+                for mode in ("FAST_RUN", "FAST_COMPILE")]
+    loop, = loops_in(f.program)
+    for length in (6, 8, 6, 10, 10):
+        given = RNG.uniform(-1, 1, (STEPS, length)), RNG.uniform(-1, 1, length)
+        wanted = plain(*given) if name != "tile" or length <= 6 else None
+        before = loop.replayed
+        if wanted is None:
+            with pytest.raises(ValueError):
+                f(*given)
+        else:
+            numpy.testing.assert_allclose(f(*given), wanted, rtol=1e-12)
+            assert loop.replayed - before > STEPS - 8
+
+
+def test_programs_with_computed_lengths():
+    """The same outside of loops, with layouts that change from call to call, and with a length that is a value."""
+    x, n = T.dmatrix(), T.lscalar()
+    f = phintys.function([x, n], [T.zeros((x.shape[1], x.shape[0])) + x.T, x.reshape((x.size,)),
+                                  T.arange(x.shape[0] * 2), T.zeros((x.shape[0], n)), x[:x.shape[0] // 2],
+                                  T.arange((x[x[:, 0] > 0]).shape[0])])
+    for rows, columns, length in ((2, 3, 1), (2, 3, 2), (3, 2, 2), (3, 2, 4), (4, 4, 4), (4, 4, 1), (2, 3, 1)):
+        for _ in range(3):
+            value = RNG.uniform(-1, 1, (rows, columns))
+            found = f(value, length)
+            for got, wanted in zip(found, [value.T, value.ravel(), numpy.arange(2 * rows), numpy.zeros((rows, length)),
+                                           value[:rows // 2], numpy.arange((value[:, 0] > 0).sum())]):
+                numpy.testing.assert_array_equal(got, wanted)
