@@ -161,15 +161,16 @@ def test_exponentials_whose_factor_does_not_cancel_stay():
     """Also one that is summed along two axes in different ways."""
     x, v = T.dmatrix(), T.dmatrix()
     e = T.exp(x)
-    for build in (lambda: e / e.sum(axis=0, keepdims=True) ** 2, lambda: (e * v).sum(axis=0) / e.sum(axis=1)[:2],
+    for build in (lambda: (e * v).sum() / e.sum() ** 2, lambda: (e * v).sum(axis=0) / e.sum(axis=1)[:2],
                   lambda: (e + 1) / (e.sum() * v), lambda: [e * v / (e * v).sum(), e.sum()],
                   lambda: (e * v).sum(axis=0, keepdims=True) / e.sum(axis=1, keepdims=True)):
         out = build()
+        out = out if isinstance(out, list) else [out]
         f = phintys.function([x, v], out, on_unused_input="ignore")
         assert not any([type(node.op).__name__ == "MaxOrLowest" for node in f.maker.fgraph.toposort()])
         plain = phintys.function([x, v], out, mode="FAST_COMPILE", on_unused_input="ignore")
         value, weight = numpy.array([[0.1, 0.2], [0.5, 0.3]]), numpy.array([[1.0, 2.0], [3.0, 4.0]])
-        for found, wanted in zip(numpy.atleast_1d(f(value, weight)), numpy.atleast_1d(plain(value, weight))):
+        for found, wanted in zip(f(value, weight), plain(value, weight)):
             numpy.testing.assert_allclose(found, wanted, rtol=1e-14)
 
 
