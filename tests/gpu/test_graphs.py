@@ -9,7 +9,6 @@ from support_gpu import assert_close, at_device, on_both
 import phintys
 import phintys.tensor as T
 
-
 memory_is_kept = pytest.mark.skipif(phintys.config.stress, reason="under stress no memory is used again")
 
 
