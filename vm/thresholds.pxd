@@ -59,7 +59,8 @@ cdef enum:
     LONG_BATCHED = 200000               # 50 products of 16 x 16: 8.6 us
     # Two workers are quicker than one, in the median, from twice these on: another worker begins 50 us late where a
     # processor that has nothing to do sleeps (a virtual machine). 150 x 150: one 85, two 119 us; 200 x 200: 214, 187.
-    # By a vector, 600 x 600: 76, 99 us; 800 x 800: 174, 118.
+    # By a vector, 600 x 600: 76, 99 us; 800 x 800: 174, 118. A quarter is worth it for a worker that looks for its next
+    # loop (`workers_look`).
     PIECE_MATRIX = 2500000
     PIECE_VECTOR = 250000
     # From here on a product is worth a worker beside others.

@@ -264,6 +264,16 @@ static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
     return 0;
 }
 
+/* Whether workers look for a loop; else it counts as a short one. For loops whose items are pieces by themselves, such as
+ * parts of a product: they ask this where the loop is long enough for such workers only. */
+static int phintys_workers_look(int threads) {
+    if (__atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED)) return 1;
+    if (pthread_mutex_trylock(&crew_busy)) return 0;
+    if (!is_busy(nanoseconds())) count_short_loop(threads);
+    pthread_mutex_unlock(&crew_busy);
+    return 0;
+}
+
 static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads) {
     phintys_task run = (phintys_task)task;
     intptr_t piece;
@@ -285,7 +295,8 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
         run(argument, 0, 0, total);
         return;
     }
-    soon = total / grain < 2 || posted - current_loop.ended < PHINTYS_LOOK;
+    soon = total / grain < 2 || posted - current_loop.ended < PHINTYS_LOOK
+        || __atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED);
     if (total / piece < threads) threads = (int)(total / piece);
     if (started_workers < threads - 1) start_workers(threads - 1);
     divide(total, piece, threads);

@@ -2,3 +2,4 @@
 from numpy cimport npy_intp
 
 cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads) noexcept nogil
+cdef bint workers_look(int threads) noexcept nogil

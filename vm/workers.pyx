@@ -10,11 +10,16 @@ from numpy cimport npy_intp
 
 cdef extern from "worker_threads.h" nogil:
     void phintys_workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads)
+    int phintys_workers_look(int threads)
     int phintys_workers_started()
 
 
 cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads) noexcept nogil:
     phintys_workers_run(task, argument, total, grain, threads)
+
+
+cdef bint workers_look(int threads) noexcept nogil:
+    return phintys_workers_look(threads)
 
 
 def workers_started():

@@ -20,6 +20,7 @@ from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, parallel, scratch
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
+from phintys.vm.workers cimport workers_look
 
 from phintys.ops.native.providers import built_in_title, usable_instructions
 from phintys.ops.products.blas_library import blas_title
@@ -61,6 +62,14 @@ include "product_paths.pxi"
 # PIECE_VECTOR). OpenBLAS's threads wait for each other by spinning: when another process uses a processor, a product of
 # a millisecond takes ten. Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
 cdef npy_intp PIECE_STEP = 8
+
+# A quarter of a piece is worth it for workers that look for their next loop, which begin at once.
+cdef inline bint are_worth(Context* context, double work, double piece) noexcept nogil:
+    """Whether two pieces are worth two workers."""
+    if context.workers == 1 or work < piece / 2:
+        return False
+    return work >= 2 * piece or workers_look(context.workers)
+
 
 # Multiplications from which a product that no workers share is left to BLAS's threads. From ALONE_MATRIX and
 # ALONE_VECTOR up to here, several products gain more by running beside each other than by being shared one by one.
@@ -366,7 +375,7 @@ cdef class ProductKernel(Kernel):
         self.measure(&cells, product)
         if product.m == 0 or product.n == 0 or self.path(product) != LOOPS:
             return BOUND
-        if context.workers > 1 and multiplications(product) >= 2 * PIECE_VECTOR:
+        if context.workers > 1 and multiplications(product) >= PIECE_VECTOR / 2:
             return BOUND
         product.os0 = product.ss0 = product.n * self.itemsize
         product.alpha = product.beta = NULL
@@ -401,7 +410,7 @@ cdef class ProductKernel(Kernel):
         cdef double piece = PIECE_VECTOR if product.m == 1 or product.n == 1 else PIECE_MATRIX
         cdef Settled settled
         product.room = context.scratch
-        if self.instructions < 0 or context.workers == 1 or work < 2 * piece or wanted_threads() == 1:
+        if self.instructions < 0 or not are_worth(context, work, piece) or wanted_threads() == 1:
             self.loops(product)
             return
         settled.kernel, settled.path, settled.itemsize = <void*>self, LOOPS, self.itemsize
@@ -423,7 +432,7 @@ cdef class ProductKernel(Kernel):
         cdef bint shared, single
         if self.is_complex:
             single_limit, piece = single_limit / 4, piece / 4
-        shared = context.workers > 1 and path != DOT and work >= 2 * piece and wanted_threads() > 1
+        shared = path != DOT and are_worth(context, work, piece) and wanted_threads() > 1
         single = shared or single_limit < work < THREADED
         settled.kernel = <void*>self
         settled.path, settled.itemsize = path, self.itemsize

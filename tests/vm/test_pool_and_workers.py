@@ -1,6 +1,7 @@
 """The buffer pool keeps what it may, returns the rest, and can be emptied; large loops start the workers they need."""
 import ctypes
 import platform
+import os
 import subprocess
 import sys
 import textwrap
@@ -142,6 +143,30 @@ def test_short_loops_wake_the_workers_once_they_follow_each_other():
     run = subprocess.run([sys.executable, "-I", "-c", textwrap.dedent(program)], capture_output=True, text=True)
     lines = run.stdout.split()
     assert lines[0] == "0" and lines[2] == "1", run.stderr     # between them it depends on how fast the calls were
+
+
+def test_products_of_a_quarter_of_a_piece_wake_the_workers_and_keep_their_bits():
+    program = """
+    import numpy, phintys, phintys.tensor as T
+    from phintys.vm.workers import workers_started
+    x, v = T.dmatrix(), T.dvector()
+    matrix, vector = numpy.random.RandomState(0).rand(400, 784), numpy.random.RandomState(1).rand(784)
+    alone = phintys.function([x, v], T.dot(x, v))
+    with phintys.change_flags(workers=2):
+        shared = phintys.function([x, v], T.dot(x, v))
+    expected = alone(matrix, vector)
+    for _ in range(20000):                  # 16 within 5 ms are enough, so few, where nothing interrupts them
+        if workers_started():
+            break
+        assert (shared(matrix, vector) == expected).all()
+    for _ in range(50):
+        assert (shared(matrix, vector) == expected).all()
+    print(workers_started())
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    run = subprocess.run([sys.executable, "-I", "-c", textwrap.dedent(program)], capture_output=True, text=True,
+                         env=environment)
+    assert run.stdout == "1\n", run.stderr
 
 
 def test_callers_in_several_threads_share_the_workers():
