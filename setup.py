@@ -71,6 +71,7 @@ DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "c
 
 # What modules share: structs, vtables, opcode numbers, and the C structs that declarations take from headers.
 DECLARATIONS = {".pxd", ".pxi", ".h"}
+TRANSLATED = {".pyx", ".pxd", ".pxi"}
 # An included file, or the module and members of a ``cimport``; members may be in brackets, on several lines.
 NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+)"([^"]+)"|'
                    r'^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^\n]*)', re.MULTILINE)
@@ -208,10 +209,23 @@ class BuildWithoutLeftovers(build_py):
         super().run()
 
 
+def remove_outdated_translation(extension):
+    """Delete the C code of a module if a file of Cython that it depends on is newer.
+
+    Cython compares the times, too, but does not see what a module depends on by ``from package cimport module``.
+    """
+    code = ROOT / Path(extension.sources[0]).with_suffix(".c")
+    files = [ROOT / name for name in [*extension.sources, *extension.depends] if Path(name).suffix in TRANSLATED]
+    if code.exists() and any(file.stat().st_mtime > code.stat().st_mtime for file in files):
+        code.unlink()
+
+
 class TranslateAndBuild(build_ext):
     """Runs Cython when modules are built: a source distribution and metadata need no C code."""
 
     def run(self):
+        for extension in self.extensions:
+            remove_outdated_translation(extension)
         translated = {extension.name: extension for extension in self.translate()}
         for extension in self.extensions:
             extension.sources = translated[extension.name].sources

@@ -46,7 +46,7 @@ def setup_py(monkeypatch):
     def run(folder, only=""):
         found.clear()
         monkeypatch.setenv("PHINTYS_ONLY", only)
-        runpy.run_path(str(folder / "setup.py"))
+        run.names = runpy.run_path(str(folder / "setup.py"))
         return {module.name: module for module in found}
     return run
 
@@ -121,6 +121,21 @@ def test_a_new_opcode_builds_the_loop_whatever_is_named(tree, setup_py):
     opcodes = tree / "vm/opcodes.py"
     opcodes.write_text(opcodes.read_text().replace('"STOP"', '"LOAD", "STOP"'))
     assert chosen(setup_py, tree, "vm.pool") == {"phintys.vm.pool", "phintys.vm.machine.loop"}
+
+
+@pytest.mark.parametrize("changed, remains", [("vm/pool.pxd", False), ("ops/sums/sum_kernel.pyx", False),
+                                              ("ops/sums/sum_loops.h", True), ("vm/machine/loop.pyx", True)])
+def test_c_code_older_than_a_declaration_is_translated_again(tree, setup_py, changed, remains):
+    """Also if the declaration is named by another file only, which Cython does not always see."""
+    module = setup_py(tree)["phintys.ops.sums.sum_kernel"]
+    code = tree / "ops/sums/sum_kernel.c"
+    code.touch()
+    os.utime(code, (2000, 2000))
+    setup_py.names["remove_outdated_translation"](module)
+    assert code.exists()
+    os.utime(tree / changed, (3000, 3000))
+    setup_py.names["remove_outdated_translation"](module)
+    assert code.exists() == remains
 
 
 def test_an_unknown_module_is_refused(tree, setup_py):

@@ -1,7 +1,7 @@
 """The buffer pool keeps what it may, returns the rest, and can be emptied; large loops start the workers they need."""
 import ctypes
-import platform
 import os
+import platform
 import subprocess
 import sys
 import textwrap
