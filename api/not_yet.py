@@ -10,8 +10,7 @@ from phintys.theano_names import advice, found_elsewhere
 # Module → missing feature → its names in the module.
 NOT_YET = {
     "phintys": {
-        "sparse matrices": "sparse",
-        "GPU arrays": "gpuarray"},
+        "sparse matrices": "sparse"},
 }
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()

@@ -553,8 +553,8 @@ class change_flags:
     """A context manager, and a decorator of functions, that sets options temporarily, for the thread that enters it.
 
     Other threads, and those that are started inside, have the options that they had. Options that running programs
-    follow are changed for all: cast_policy, cpu, device, kept_frames, math, pool_limit, scan.progress, stress,
-    traceback.limit.
+    follow are changed for all: cast_policy, cpu, device, gpu.graphs, kept_frames, math, pool_limit, scan.progress,
+    stress, traceback.limit.
 
     Parameters
     ----------

@@ -254,6 +254,7 @@ HOMES = {
         "ops.elementwise.impl_elementwise": "ImplElemwise",
         "ops.elementwise.scalar_op": "LoopedScalarOp",
         "ops.factorizations.eigen": "GeneralizedEigh",
+        "ops.factorizations.factor_gradient": "CholeskyInverse Mirrored SquareOp",
         "ops.factorizations.inverse": "FactoredDeterminant",
         "ops.factorizations.permutation": "PivotsToPermutation",
         "ops.factorizations.solve": "System LUFactor LUSolve",

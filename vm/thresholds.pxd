@@ -51,7 +51,6 @@ cdef enum:
 
     # One result depends on the one before.
     LONG_CUMULATIVE = 20000             # elements: cumsum 11.2 us
-    LONG_RECURRENCE = 10000             # elements: the gradient of products of 100 lines of 100, all kernels, 61 us
 
     # Multiplications of products.
     LONG_MATRIX = 200000                # matrix by matrix, 58 x 58: 5.6 us

@@ -496,7 +496,7 @@ def register_profiler_printer(function: Callable[..., Any]) -> Callable[..., Any
     Examples
     --------
     >>> @phintys.compile.profiling.register_profiler_printer
-    ... def nothing_more(*arguments):
+    ... def nothing_more(*arguments, file):
     ...     pass
     """
     _printers.append(function)

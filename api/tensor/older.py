@@ -115,7 +115,7 @@ def numpy_scalar(data):
     if data.ndim and max(data.shape) == 0:
         raise EmptyConstantError
     if data.size != 1 or data.dtype.kind not in "biufc":
-        raise NotScalarConstantError("the data are not numeric, or are not one number", data)
+        raise NotScalarConstantError(f"the data are not numeric, or are not one number: {data!r}")
     return data
 
 

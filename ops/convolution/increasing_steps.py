@@ -11,8 +11,8 @@ GROWS, FALLS, CONSTANT, UNKNOWN = 1, -1, 0, None
 
 # Loops of one operand that grow with it everywhere, also beyond the range of floats.
 INCREASING = {numpy.tanh, numpy.exp, numpy.exp2, numpy.expm1, numpy.arctan, numpy.arcsinh, numpy.cbrt, numpy.rint,
-              numpy.floor, numpy.ceil, numpy.trunc, numpy.positive, "erf"}
-POSITIVE = {numpy.exp, numpy.exp2}                              # whose values are not negative
+              numpy.floor, numpy.ceil, numpy.trunc, numpy.positive, "erf", "softplus"}
+POSITIVE = {numpy.exp, numpy.exp2, "softplus"}                              # whose values are not negative
 JOINING = {numpy.add, numpy.maximum, numpy.minimum, "unless_overflow"}     # that grow with each of their operands
 
 

@@ -6,7 +6,7 @@ nothing overflows. To see this, every variable that depends on the exponential g
 in it. The exponential and the sum have degree 1, a product has the sum of its factors' degrees, and terms that are
 added must have the same. If every path ends at a variable of degree 0, the factor cancels.
 """
-from dataclasses import dataclass
+from collections import namedtuple
 
 from phintys.graph.variable import Constant
 from phintys.ops.reduction.careduce import positive_axes
@@ -16,13 +16,9 @@ from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential
 MOST_NODES = 100               # that depend on one exponential, so that the work stays linear
 
 
-@dataclass(frozen=True)
-class Scaled:
+class Scaled(namedtuple("Scaled", "degree places")):
     """A variable with a power of the factor. The factor is different for each place along some dimensions of the
     exponential; ``places`` are the dimensions of the variable that belong to these."""
-
-    degree: int
-    places: tuple
 
     def times(self, number):
         return Scaled(self.degree * number, self.places)

