@@ -124,7 +124,13 @@ def dot(l, r):
 
 
 def _asarray(a, dtype, order=None):
-    """Return ``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; it is copied only if needed."""
+    """Return ``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; it is copied only if needed.
+
+    Examples
+    --------
+    >>> phintys._asarray([1, 2], "float32")
+    array([1., 2.], dtype=float32)
+    """
     return _numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
 
 

@@ -25,6 +25,14 @@ class FFT:
     half : bool
         Whether to return only the first half, of real operands; their length must be even.
     inverse : bool
+
+    Examples
+    --------
+    >>> frames = T.as_tensor([[1.0, 0.0, 0.0, 0.0]])
+    >>> phintys.sandbox.fourier.fft(frames, 4, 1).eval()
+    array([[1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j]])
+    >>> phintys.sandbox.fourier.half_fft(frames, 4, 1).eval()
+    array([[1.+0.j, 1.+0.j]])
     """
 
     def __init__(self, half=False, inverse=False):
@@ -66,6 +74,12 @@ def dct_matrix(rows, cols, unitary=True):
         The numbers of coefficients and of samples.
     unitary : bool
         Whether the first row is scaled like all others, so that the rows are orthonormal.
+
+    Examples
+    --------
+    >>> dct_matrix(2, 2).round(3)
+    array([[ 0.707,  0.707],
+           [ 0.707, -0.707]])
     """
     angles = numpy.arange(rows)[:, None] * (2 * numpy.arange(cols) + 1) / (2.0 * cols) * numpy.pi
     matrix = numpy.cos(angles) * numpy.sqrt(2.0 / cols)

@@ -382,7 +382,15 @@ class AbstractConv_gradInputs(GradientOp):
 
 # ---- Theano's names ------------------------------------------------------------------------------------------------
 class Correlation:
-    """What the ops ``CorrMM...`` and ``Corr3dMM...`` have instead of the parameters of ``AbstractConv``."""
+    """What the ops ``CorrMM...`` and ``Corr3dMM...`` have instead of the parameters of ``AbstractConv``.
+
+    Examples
+    --------
+    >>> T.nnet.corr.CorrMM(border_mode=(1, 2)).pad
+    ((1, 1), (2, 2))
+    >>> T.nnet.corr3d.Corr3dMM(border_mode="half").pad
+    ((-1, -1), (-1, -1), (-1, -1))
+    """
 
     _rank = 2
 

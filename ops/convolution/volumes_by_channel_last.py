@@ -36,6 +36,13 @@ def conv3D(V, W, b, d):
     TypeError, ValueError
         For operands of another rank, or steps that are no constants above 0; at run time for shapes that contradict
         each other.
+
+    Examples
+    --------
+    >>> volume = T.as_tensor(numpy.arange(4.0).reshape(1, 1, 1, 4, 1))
+    >>> filters = T.as_tensor(numpy.array([1.0, 2.0]).reshape(1, 1, 1, 2, 1))
+    >>> T.nnet.conv3D(volume, filters, [0.0], (1, 1, 1)).flatten().eval()
+    array([2., 5., 8.])
     """
     V, W = checked("conv3D", V=V, W=W)
     return channels_last(conv3d(channels_second(V), channels_second(W), subsample=steps("conv3D", d),
@@ -67,6 +74,12 @@ def convTransp3D(W, b, d, H, RShape=None):
     ------
     TypeError, ValueError
         As ``conv3D``.
+
+    Examples
+    --------
+    >>> filters = T.as_tensor(numpy.array([1.0, 2.0]).reshape(1, 1, 1, 2, 1))
+    >>> T.nnet.convTransp3D(filters, [0.0], (1, 1, 1), T.ones((1, 1, 1, 3, 1))).flatten().eval()
+    array([1., 3., 3., 2.])
     """
     W, H = checked("convTransp3D", W=W, H=H)
     moves = steps("convTransp3D", d)
@@ -100,6 +113,12 @@ def convGrad3D(V, d, WShape, dCdH):
     ------
     TypeError, ValueError
         As ``conv3D``.
+
+    Examples
+    --------
+    >>> volume = T.as_tensor(numpy.arange(4.0).reshape(1, 1, 1, 4, 1))
+    >>> T.nnet.convGrad3D(volume, (1, 1, 1), (1, 1, 1, 2, 1), T.ones((1, 1, 1, 3, 1))).flatten().eval()
+    array([3., 6.])
     """
     V, dCdH = checked("convGrad3D", V=V, dCdH=dCdH)
     lengths = [WShape[axis] for axis in (1, 2, 3)]

@@ -138,6 +138,15 @@ class AddFeatureOptimizer(Optimizer):
     Parameters
     ----------
     feature : Feature
+
+    Examples
+    --------
+    >>> finder = phintys.gof.toolbox.NodeFinder()
+    >>> x = T.dvector("x")
+    >>> graph = phintys.FunctionGraph([x], [T.sin(x)], clone=False)
+    >>> phintys.compile.AddFeatureOptimizer(finder).optimize(graph)
+    >>> len(list(graph.get_nodes(T.sin)))
+    1
     """
 
     def __init__(self, feature: Any) -> None:

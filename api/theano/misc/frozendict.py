@@ -43,4 +43,10 @@ class frozendict(Mapping):
 
 
 class FrozenOrderedDict(frozendict):
-    """The same; dictionaries keep the order of their keys."""
+    """The same; dictionaries keep the order of their keys.
+
+    Examples
+    --------
+    >>> list(FrozenOrderedDict([("b", 1), ("a", 2)]))
+    ['b', 'a']
+    """

@@ -8,7 +8,16 @@ __all__ = ["OrderedSet", "check_deterministic"]
 
 
 def check_deterministic(iterable):
-    """Raise AssertionError for several elements without a fixed order, such as a set's."""
+    """Raise AssertionError for several elements without a fixed order, such as a set's.
+
+    Examples
+    --------
+    >>> check_deterministic([3, 1])
+    >>> check_deterministic({3, 1})
+    Traceback (most recent call last):
+        ...
+    AssertionError: expected elements in a fixed order, got a set
+    """
     if isinstance(iterable, Collection) and not isinstance(iterable, (list, tuple, str, OrderedSet, GeneratorType)) \
             and len(iterable) > 1:
         raise AssertionError(f"expected elements in a fixed order, got a {type(iterable).__name__}")

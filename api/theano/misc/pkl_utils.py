@@ -260,6 +260,14 @@ def zipadd(func, zip_file, name):
     zip_file : zipfile.ZipFile
     name : str
         In the zip file.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as zip_file:
+    ...     zipadd(lambda file: numpy.save(file, numpy.arange(3)), zip_file, "numbers.npy")
+    ...     zip_file.namelist()
+    ['numbers.npy']
     """
     with zip_file.open(name, "w", force_zip64=True) as file:
         func(file)

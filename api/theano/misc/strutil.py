@@ -10,6 +10,15 @@ def render_string(string, sub):
     ------
     ValueError
         If it cannot be filled in.
+
+    Examples
+    --------
+    >>> render_string("%(a)s + %(b)s", {"a": 1, "b": 2})
+    '1 + 2'
+    >>> render_string("%(a)s + %(b)s", {"a": 1})
+    Traceback (most recent call last):
+        ...
+    ValueError: %(a)s + %(b)<<<< caused exception 'b'
     """
     try:
         return string % sub
@@ -24,12 +33,26 @@ def render_string(string, sub):
 
 
 def strip_leading_white_space(line):
-    """Return a line without blanks and tabs at its start."""
+    """Return a line without blanks and tabs at its start.
+
+    Examples
+    --------
+    >>> strip_leading_white_space("    x = 1 ")
+    'x = 1 '
+    """
     return line.lstrip(" \t")
 
 
 def pretty_format(string):
-    """Return C code with lines indented by the braces around them."""
+    """Return C code with lines indented by the braces around them.
+
+    Examples
+    --------
+    >>> print(pretty_format("if (x) {\\ny = 1;\\n}"))
+    if (x) {
+        y = 1;
+    }
+    """
     lines, depth = [], 0
     for line in string.split("\n"):
         depth = max(depth - line.count("}"), 0)
