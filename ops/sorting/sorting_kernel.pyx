@@ -1,7 +1,8 @@
 """Kernels that sort lines along an axis, or the places of their elements, by NumPy's functions in C; and partitions and
 the largest or smallest elements, by those of ``selection_loops.h``.
 
-NumPy's functions are those of the type's table (``PyArray_ArrFuncs``), which choose the instruction set themselves.
+NumPy's functions are those of the type's table (``PyArray_ArrFuncs``), which choose the instruction set themselves;
+``narrow_sort.h`` has others for 8- and 16-bit numbers.
 They take lines without gaps, and need neither the GIL nor an array for these dtypes. The stable ones allocate memory,
 so ``run`` may fail.
 """
@@ -32,6 +33,11 @@ cdef extern from "numpy/arrayobject.h" nogil:
         SortFunction sort[3]
         ArgSortFunction argsort[3]
     PyArray_ArrFuncs* PyDataType_GetArrFuncs(void* descriptor)
+
+cdef extern from "sorting/narrow_sort.h" nogil:
+    const SortFunction phintys_narrow_sorts[6]
+    SortFunction phintys_quicksort_int8, phintys_quicksort_uint8, phintys_quicksort_int16, phintys_quicksort_uint16
+    SortFunction phintys_radix_sort_int16, phintys_radix_sort_uint16
 
 cdef extern from "sorting/selection_loops.h" nogil:
     ctypedef struct Best:
@@ -80,6 +86,27 @@ VECTOR_SETS = ("avx2", "avx512")
 
 # NumPy's number of an algorithm; "mergesort" means a stable one.
 NUMBERS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": 2, "stable": 2}
+
+# The dtypes that have functions of their own, in the order of their table.
+NARROW_TYPES = ("bool", "int8", "uint8", "int16", "uint16", "float16")
+
+
+cdef SortFunction numpy_sort(dtype, int algorithm) except NULL:
+    descriptor = numpy.dtype(dtype)
+    return PyDataType_GetArrFuncs(<void*>descriptor).sort[algorithm]
+
+
+phintys_quicksort_int8, phintys_quicksort_uint8 = numpy_sort("int8", 0), numpy_sort("uint8", 0)
+phintys_quicksort_int16, phintys_quicksort_uint16 = numpy_sort("int16", 0), numpy_sort("uint16", 0)
+phintys_radix_sort_int16, phintys_radix_sort_uint16 = numpy_sort("int16", 2), numpy_sort("uint16", 2)
+
+
+cdef SortFunction quickest_sort(dtype) except NULL:
+    """The function that sorts numbers of a dtype; equal ones cannot be told apart."""
+    if dtype in NARROW_TYPES:
+        return phintys_narrow_sorts[<int>NARROW_TYPES.index(dtype)]
+    return numpy_sort(dtype, 0)
+
 
 # What a task for one line knows. Not all fields have a meaning for each task.
 cdef struct Settings:
@@ -286,8 +313,7 @@ cdef class SortKernel(LineKernel):
 
     def __init__(self, dtype, kind):
         self.describe("SortOp", dtype)
-        descriptor = numpy.dtype(dtype)
-        self.settings.sort = PyDataType_GetArrFuncs(<void*>descriptor).sort[<int>NUMBERS[kind]]
+        self.settings.sort = numpy_sort(dtype, NUMBERS[kind]) if NUMBERS[kind] else quickest_sort(dtype)
         if NUMBERS[kind]:                            # stable, or another algorithm
             self.short_rows = NULL
 
@@ -369,8 +395,7 @@ cdef class PartitionKernel(LineKernel):
     def __init__(self, dtype, places):
         self.describe("argpartition" if places else "partition", dtype)
         self.places = places
-        descriptor = numpy.dtype("int64")
-        self.sort_chosen = PyDataType_GetArrFuncs(<void*>descriptor).sort[0]
+        self.sort_chosen = numpy_sort("int64", 0)
 
     cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
         """Bytes for each worker."""
@@ -437,10 +462,10 @@ cdef class TopKKernel(LineKernel):
         self.axis = axis
         self.settings.best.sorted = sorted
         self.settings.best.place_size = numpy.dtype(place_dtype).itemsize
-        descriptor, place_descriptor = numpy.dtype(dtype), numpy.dtype("int64")
-        self.settings.best.sort = PyDataType_GetArrFuncs(<void*>descriptor).sort[0]
+        descriptor = numpy.dtype(dtype)
+        self.settings.best.sort = quickest_sort(dtype)
         self.settings.best.argsort = PyDataType_GetArrFuncs(<void*>descriptor).argsort[0]
-        self.settings.best.sort_places = PyDataType_GetArrFuncs(<void*>place_descriptor).sort[0]
+        self.settings.best.sort_places = numpy_sort("int64", 0)
         self.settings.values, self.settings.places = values, places
 
     cdef npy_intp fit(self, Best* best, npy_intp k, npy_intp length) noexcept nogil:

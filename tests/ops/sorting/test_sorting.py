@@ -82,6 +82,23 @@ def test_short_rows(dtype, length):
     numpy.testing.assert_array_equal(in_place(big), numpy.sort(big + big))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "float16"])
+@pytest.mark.parametrize("length", [0, 1, 95, 96, 511, 512, 9001])
+def test_narrow_numbers(dtype, length):
+    """Many equal ones, and all that there are; NumPy's stable algorithms are the reference, as its quicksort leaves
+    float16 in the wrong order on some processors."""
+    x = T.tensor(dtype, (False,) * 2)
+    f = function([x], [T.sort(x, 0), T.sort(x, 1), T.sort(x, None)])
+    few = numpy.random.RandomState(length).randint(0, 5, (length, 3)).astype(dtype)
+    bits = numpy.random.RandomState(length).bytes(3 * length * few.itemsize)
+    for values in (few, few / few.dtype.type(3), numpy.frombuffer(bits, "uint8").reshape(-1, few.itemsize)):
+        if values.dtype == "uint8" and dtype not in ("bool", "uint8"):
+            values = numpy.ascontiguousarray(values).view(dtype)
+        values = values.astype(dtype).reshape(length, 3)
+        for axis, ordered in zip((0, 1, None), f(values)):
+            numpy.testing.assert_array_equal(ordered, numpy.sort(values, axis, kind="stable"))
+
+
 def test_shapes_need_no_sorting():
     x = T.dmatrix()
     f = function([x], [T.sort(x).shape, T.argsort(x, None).shape])
