@@ -216,7 +216,8 @@ def test_the_architecture_page_lists_every_room_in_order(floor):
     assert ["" if name == "(root)" else name for name in named] == ROOMS[floor]
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/guide.md"])
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
+                                      *sorted(f"docs/guide/{path.name}" for path in (ROOT / "docs/guide").iterdir())])
 def test_paths_in_the_documents_exist(document):
     """Paths of source files that begin with a folder of the source, placeholders such as ``<family>`` excepted."""
     paths = re.findall(rf"`((?:{'|'.join([*FOLDERS, 'tests'])})/[\w/.]+)`", (ROOT / document).read_text())

@@ -10,9 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(f"docs/{path.relative_to(ROOT / 'docs').as_posix()}" for path in (ROOT / "docs").rglob("*.md"))
-DOCUMENTS = ["README.md", "docs/guide.md", "docs/debugging.md", "docs/quickstart.md", "docs/installation.md",
+DOCUMENTS = ["README.md", "docs/debugging.md", "docs/quickstart.md", "docs/installation.md",
              "docs/migration.md", "docs/faq.md", "docs/comparison.md",
-             *(page for page in PAGES if page.startswith("docs/howto/"))]
+             *(page for page in PAGES if page.startswith(("docs/guide/", "docs/howto/")))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

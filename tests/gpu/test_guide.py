@@ -5,7 +5,7 @@ from pathlib import Path
 
 from phintys.graph.config import config
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "gpu.md"
 BLOCK = re.compile(r"^```pycon gpu\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -15,7 +15,7 @@ def test_the_guide(device):
     names = {}
     try:
         for match in BLOCK.finditer(text):
-            session = doctest.DocTestParser().get_doctest(match[1], names, "guide", "guide.md",
+            session = doctest.DocTestParser().get_doctest(match[1], names, "guide", "gpu.md",
                                                           text.count("\n", 0, match.start(1)))
             runner.run(session, out=report.append, clear_globs=False)
             names.update(session.globs)
