@@ -231,6 +231,7 @@ HOMES = {
     },
     "phintys.sandbox.rng_mrg": {
         "ops.random.mrg": "DotModulo MrgUniformOfMany mrg_uniform_base mrg_uniform",
+        "ops.random.mrg_normal": "MrgNormal WithFirstRows",
     },
     "phintys.typed_list": {
         "ops.lists.typed_list_type": "TypedListType",

@@ -34,7 +34,9 @@ from phintys.ops.random.mrg import (
     multMatVect,
     substream_states,
 )
+from phintys.ops.random.mrg_normal import DRAWN, normal_samples
 from phintys.ops.random.multinomial import ChoiceFromUniform, MultinomialFromUniform
+from phintys.ops.random.sample_size import rank_of, size_vector
 from phintys.ops.shape.join import join, stack
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -215,6 +217,16 @@ class MRG_RandomStreams:
         node_rstate.default_update = new_rstate
         return sample
 
+    def _next_state(self, streams, dtype, target):
+        """The shared state of a new random variable."""
+        states = self.get_substream_rstates(streams, dtype)
+        if target is not None:
+            state = shared(states, target=target)
+        else:
+            state = MrgState(None, TensorType("int32", (False, False)), states, False, borrow=True)
+        state.tag.is_rng = True
+        return state
+
     def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
         """Samples from the uniform distribution between ``low`` and ``high``.
 
@@ -249,16 +261,9 @@ class MRG_RandomStreams:
             dtype = upcast(config.floatX, low.dtype, high.dtype)
         low, high = undefined_grad(cast(low, dtype)), undefined_grad(cast(high, dtype))
         _check_uniform_size(size)
-        target = kwargs.pop("target", None if config.device == "cpu" else config.device)
-        if kwargs:
-            raise TypeError(f"uniform() got unexpected keyword arguments {list(kwargs)}")
+        target = _target(kwargs, "uniform")
         streams = self.n_streams(size) if nstreams is None else nstreams
-        states = self.get_substream_rstates(streams, dtype)
-        if target is not None:
-            node_rstate = shared(states, target=target)
-        else:
-            node_rstate = MrgState(None, TensorType("int32", (False, False)), states, False, borrow=True)
-        node_rstate.tag.is_rng = True
+        node_rstate = self._next_state(streams, dtype, target)
         sampled = MrgUniformOfMany if nstreams is None and not _is_known(size) else mrg_uniform
         new_rstate, sample = sampled.new(node_rstate, ndim, dtype, size)
         sample = self.pretty_return(node_rstate, new_rstate, sample, size=size, nstreams=nstreams)
@@ -395,6 +400,8 @@ class MRG_RandomStreams:
         if dtype is None:
             dtype = upcast(config.floatX, avg.dtype, std.dtype)
         avg, std = cast(avg, dtype), cast(std, dtype)
+        if dtype in DRAWN and not truncate and kwargs.get("target") is None and config.device == "cpu":
+            return self._normal_at_once(size, ndim, dtype, nstreams, kwargs) * std + avg
         count = prod(size, dtype="int64")
         pairs = (count + count % 2) // 2
         options = {"ndim": 1, "dtype": dtype, "nstreams": nstreams, **kwargs}
@@ -407,6 +414,15 @@ class MRG_RandomStreams:
             samples = self._truncated(samples, directions, options)
         samples = reshape(join(0, *samples)[:count], size, ndim=ndim)
         return samples * std + avg
+
+    def _normal_at_once(self, size, ndim, dtype, nstreams, kwargs):
+        """Samples with mean 0 and standard deviation 1, of the streams that uniform samples of unknown size have."""
+        _target(kwargs, "normal")
+        streams = MOST_STREAMS if nstreams is None else nstreams
+        size, known = size_vector(size)
+        state = self._next_state(streams, dtype, None)
+        new_state, samples = normal_samples(state, rank_of(size, known) if ndim is None else ndim, dtype, size)
+        return self.pretty_return(state, new_state, samples, size=(size,), nstreams=nstreams)
 
     def _truncated(self, samples, directions, options):
         """Samples with another radius where they are more than 2 away from 0; those are after the others."""
@@ -444,6 +460,14 @@ def _seeded(seed):
         if min(numbers) < 0:
             raise ValueError(f"The {which} 3 values of seed should not be negative, got {seed!r}")
     return numpy.asarray(seed, dtype="int32")
+
+
+def _target(options, method):
+    """The device where the state is, of the keyword arguments that nothing else takes."""
+    target = options.pop("target", None if config.device == "cpu" else config.device)
+    if options:
+        raise TypeError(f"{method}() got unexpected keyword arguments {list(options)}")
+    return target
 
 
 def _samples_of_rows(pvals, n):

@@ -1,20 +1,21 @@
-"""Uniform samples of MRG31k3p: ``(state, size, new state, samples)``, and the first state of each stream.
+"""Uniform and normal samples of MRG31k3p: ``(state, size, new state, samples)``, and the first state of each stream.
 
 The state is a matrix of int32 with a row of six numbers for each stream. Streams are independent of each other, so
-threads divide them; values do not depend on how. The loops are in ``mrg_loops.h``.
+threads divide them; values do not depend on how. The loops are in ``mrg_loops.h`` and ``box_muller_loops.h``.
 """
 import numpy
 
 cimport numpy as cnp
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.random.sizes cimport read_size
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.thresholds cimport LONG_MRG, PIECE_MRG
+from phintys.vm.thresholds cimport LONG_MRG, LONG_NORMAL, PIECE_MRG, PIECE_NORMAL
 
 cnp.import_array()
 
@@ -27,7 +28,19 @@ cdef extern from "random/mrg_loops.h" nogil:
                             double* out)
     void phintys_mrg_samples_half(int32_t* state, npy_intp start, npy_intp stop, npy_intp streams, npy_intp size,
                           uint16_t* out)
+    int32_t phintys_mrg_next(uint32_t* x, npy_intp step)
+    float phintys_mrg_float(int32_t z)
+    double phintys_mrg_double(int32_t z)
     void phintys_mrg_substreams(int32_t* state, npy_intp rows, const int64_t* first, const int64_t* second)
+
+cdef extern from "random/box_muller_loops.h" nogil:
+    void phintys_normal_pairs_float(npy_intp start, npy_intp stop, npy_intp pairs, npy_intp count, float last,
+                                    float* numbers)
+    void phintys_normal_pairs_double(npy_intp start, npy_intp stop, npy_intp pairs, npy_intp count, double last,
+                                     double* numbers)
+
+cdef enum:
+    PAIRS = 64                      # of a piece: whole blocks of either type
 
 cdef struct Work:
     int32_t* state                  # the new one, which is advanced
@@ -35,6 +48,7 @@ cdef struct Work:
     npy_intp size                   # samples, of all streams together
     char* out
     int typenum                     # of the samples
+    int32_t last                    # the integer of one more sample
 
 
 cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -47,6 +61,17 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
         phintys_mrg_samples_float(work.state, start, stop, work.streams, work.size, <float*>work.out)
     else:
         phintys_mrg_samples_half(work.state, start, stop, work.streams, work.size, <uint16_t*>work.out)
+
+
+cdef void normal_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Normal samples of uniform ones, in place."""
+    cdef Work* work = <Work*>argument
+    cdef npy_intp pairs = (work.size + 1) // 2
+    start, stop = start * PAIRS, min(stop * PAIRS, pairs)
+    if work.typenum == cnp.NPY_FLOAT64:
+        phintys_normal_pairs_double(start, stop, pairs, work.size, phintys_mrg_double(work.last), <double*>work.out)
+    else:
+        phintys_normal_pairs_float(start, stop, pairs, work.size, phintys_mrg_float(work.last), <float*>work.out)
 
 
 cdef class MrgUniformKernel(Kernel):
@@ -71,12 +96,16 @@ cdef class MrgUniformKernel(Kernel):
         self.examined, self.binding = (1,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        return self.prepare_samples(context, operands, b"mrg_uniform", 1)
+
+    cdef int prepare_samples(self, Context* context, Cell** operands, const char* name, int together) except -1 nogil:
+        """``together``: how many samples are made at once; so many divide the number that is drawn."""
         cdef Cell* state = operands[0]
         cdef Cell* samples = operands[3]
         cdef npy_intp shape[MAX_RANK]
         cdef double size = 1
         cdef int axis
-        read_size(operands[1], samples.ndim, shape, b"mrg_uniform")
+        read_size(operands[1], samples.ndim, shape, name)
         for axis in range(samples.ndim):
             size *= shape[axis]
         if state.shape[1] != 6 or (state.shape[0] == 0 and size > 0):
@@ -90,23 +119,109 @@ cdef class MrgUniformKernel(Kernel):
         allocate(context, samples, shape)
         shape[0], shape[1] = state.shape[0], state.shape[1]
         if self.only_used and size < shape[0]:
-            shape[0] = <npy_intp>size
+            shape[0] = min(shape[0], (<npy_intp>size + together - 1) // together * together)
         allocate(context, operands[2], shape)
         return 1 if size >= LONG_MRG else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Work work
+        self.draw(context, operands, &work)
+        return 0
+
+    cdef void draw(self, Context* context, Cell** operands, Work* work) noexcept nogil:
+        """Uniform samples, and the state after them."""
         cdef Cell* state = operands[0]
         cdef Cell* advanced = operands[2]
-        cdef Work work
         cdef npy_intp rows, groups
         work.state, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
         work.out, work.size = operands[3].data, cell_size(operands[3])
         if advanced.data != state.data:
-            copy_strided(2, advanced.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
-        if work.size:
+            copy_rows(advanced, state)
+        if work.size <= PHINTYS_MRG_LANES:
+            groups = 1
+        else:
             groups = (work.streams + PHINTYS_MRG_LANES - 1) // PHINTYS_MRG_LANES
+        if groups > 1:
             rows = (work.size - 1) // work.streams + 1
-            parallel(context, piece, &work, groups, PIECE_MRG // (rows * PHINTYS_MRG_LANES) + 1)
+            parallel(context, piece, work, groups, PIECE_MRG // (rows * PHINTYS_MRG_LANES) + 1)
+        elif work.size:
+            piece(work, 0, 0, 1)
+
+
+cdef class MrgNormalKernel(MrgUniformKernel):
+    """Normal samples of float32 or float64, by the method of Box and Muller.
+
+    The first half of the samples are the cosines and the second the sines; sample i of either half is made of the
+    uniform samples i of both halves. There is one more uniform sample if their number is odd. The new state has rows
+    for the streams that were used.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` as by `MrgUniformKernel`.
+    """
+
+    def __init__(self):
+        super().__init__(True)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.prepare_samples(context, operands, b"normal", 2)
+        return 1 if cell_size(operands[3]) >= LONG_NORMAL else 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Work work
+        cdef npy_intp pieces
+        self.draw(context, operands, &work)
+        work.last = 1
+        if work.size % 2:
+            work.last = phintys_mrg_next(<uint32_t*>work.state + 6 * (work.size % work.streams), 1)
+        pieces = (work.size + 2 * PAIRS - 1) // (2 * PAIRS)
+        if pieces > 1:
+            parallel(context, normal_piece, &work, pieces, PIECE_NORMAL // (2 * PAIRS))
+        elif pieces:
+            normal_piece(&work, 0, 0, 1)
+        return 0
+
+
+cdef inline void copy_rows(Cell* target, const Cell* source) noexcept nogil:
+    """Copy as many rows as the target has, which has no gaps."""
+    if cell_is_contiguous(source):
+        memcpy(target.data, source.data, cell_size(target) * target.itemsize)
+    else:
+        copy_strided(2, target.shape, target.data, target.strides, source.data, source.strides, source.itemsize)
+
+
+cdef class FirstRowsKernel(Kernel):
+    """``(state, rows, new state)``: the state with other first rows.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if there are more rows than in the state, or they have another length.
+    """
+
+    def __cinit__(self):
+        self.examined, self.binding = (), BOUND
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* state = operands[0]
+        cdef Cell* rows = operands[1]
+        if rows.shape[0] > state.shape[0] or rows.shape[1] != state.shape[1]:
+            with gil:
+                raise ValueError(f"the first rows of a state of shape {shape_of(state)} cannot be {shape_of(rows)}")
+        allocate(context, operands[2], state.shape)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* state = operands[0]
+        cdef Cell* rows = operands[1]
+        cdef Cell* out = operands[2]
+        if out.data != state.data:
+            copy_rows(out, state)
+        if cell_is_contiguous(rows):
+            memcpy(out.data, rows.data, cell_size(rows) * rows.itemsize)
+        else:
+            copy_strided(2, rows.shape, out.data, out.strides, rows.data, rows.strides, rows.itemsize)
         return 0
 
 

@@ -12,6 +12,7 @@
 #include "../native/half_floats.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PHINTYS_MRG_M1 2147483647u
 #define PHINTYS_MRG_M2 2147462579u

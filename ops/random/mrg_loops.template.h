@@ -23,7 +23,10 @@ static void NAME(phintys_mrg_samples)(int32_t* state, ptrdiff_t start, ptrdiff_t
             for (int part = 0; part < 6; part++)
                 x[6 * lane + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
     }
-    for (; start < stop && start < size; start++)
-        for (ptrdiff_t place = start; place < size; place += streams)
-            out[place] = SAMPLE(phintys_mrg_next((uint32_t*)state + 6 * start, 1));
+    for (; start < stop && start < size; start++) {
+        uint32_t x[6];                              /* in registers */
+        memcpy(x, state + 6 * start, sizeof x);
+        for (ptrdiff_t place = start; place < size; place += streams) out[place] = SAMPLE(phintys_mrg_next(x, 1));
+        memcpy(state + 6 * start, x, sizeof x);
+    }
 }
