@@ -23,12 +23,13 @@ cdef extern from "random/mrg_loops.h" nogil:
     enum:
         PHINTYS_MRG_LANES
         PHINTYS_MRG_M1
-    void phintys_mrg_samples_float(int32_t* state, npy_intp start, npy_intp stop, npy_intp streams, npy_intp size, float* out)
-    void phintys_mrg_samples_double(int32_t* state, npy_intp start, npy_intp stop, npy_intp streams, npy_intp size,
-                            double* out)
-    void phintys_mrg_samples_half(int32_t* state, npy_intp start, npy_intp stop, npy_intp streams, npy_intp size,
-                          uint16_t* out)
-    int32_t phintys_mrg_next(uint32_t* x, npy_intp step)
+    void phintys_mrg_samples_float(const int32_t* state, int32_t* advanced, npy_intp start, npy_intp stop,
+                                   npy_intp streams, npy_intp size, float* out)
+    void phintys_mrg_samples_double(const int32_t* state, int32_t* advanced, npy_intp start, npy_intp stop,
+                                    npy_intp streams, npy_intp size, double* out)
+    void phintys_mrg_samples_half(const int32_t* state, int32_t* advanced, npy_intp start, npy_intp stop,
+                                  npy_intp streams, npy_intp size, uint16_t* out)
+    int32_t phintys_mrg_next_alone(uint32_t* x)
     float phintys_mrg_float(int32_t z)
     double phintys_mrg_double(int32_t z)
     void phintys_mrg_substreams(int32_t* state, npy_intp rows, const int64_t* first, const int64_t* second)
@@ -43,7 +44,8 @@ cdef enum:
     PAIRS = 64                      # of a piece: whole blocks of either type
 
 cdef struct Work:
-    int32_t* state                  # the new one, which is advanced
+    const int32_t* state
+    int32_t* advanced               # the new one
     npy_intp streams
     npy_intp size                   # samples, of all streams together
     char* out
@@ -56,11 +58,11 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
     cdef Work* work = <Work*>argument
     start, stop = start * PHINTYS_MRG_LANES, min(stop * PHINTYS_MRG_LANES, work.streams)
     if work.typenum == cnp.NPY_FLOAT64:
-        phintys_mrg_samples_double(work.state, start, stop, work.streams, work.size, <double*>work.out)
+        phintys_mrg_samples_double(work.state, work.advanced, start, stop, work.streams, work.size, <double*>work.out)
     elif work.typenum == cnp.NPY_FLOAT32:
-        phintys_mrg_samples_float(work.state, start, stop, work.streams, work.size, <float*>work.out)
+        phintys_mrg_samples_float(work.state, work.advanced, start, stop, work.streams, work.size, <float*>work.out)
     else:
-        phintys_mrg_samples_half(work.state, start, stop, work.streams, work.size, <uint16_t*>work.out)
+        phintys_mrg_samples_half(work.state, work.advanced, start, stop, work.streams, work.size, <uint16_t*>work.out)
 
 
 cdef void normal_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -132,11 +134,15 @@ cdef class MrgUniformKernel(Kernel):
         """Uniform samples, and the state after them."""
         cdef Cell* state = operands[0]
         cdef Cell* advanced = operands[2]
-        cdef npy_intp rows, groups
-        work.state, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
-        work.out, work.size = operands[3].data, cell_size(operands[3])
-        if advanced.data != state.data:
-            copy_rows(advanced, state)
+        cdef npy_intp rows, groups, used
+        work.advanced, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
+        work.out, work.size, work.state = operands[3].data, cell_size(operands[3]), <int32_t*>state.data
+        if not cell_is_contiguous(state):
+            copy_strided(2, advanced.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
+            work.state = work.advanced
+        elif advanced.data != state.data and work.size < advanced.shape[0]:
+            used = 6 * work.size            # the numbers of the streams that are advanced
+            memcpy(work.advanced + used, work.state + used, (cell_size(advanced) - used) * sizeof(int32_t))
         if work.size <= PHINTYS_MRG_LANES:
             groups = 1
         else:
@@ -174,7 +180,7 @@ cdef class MrgNormalKernel(MrgUniformKernel):
         self.draw(context, operands, &work)
         work.last = 1
         if work.size % 2:
-            work.last = phintys_mrg_next(<uint32_t*>work.state + 6 * (work.size % work.streams), 1)
+            work.last = phintys_mrg_next_alone(<uint32_t*>work.advanced + 6 * (work.size % work.streams))
         pieces = (work.size + 2 * PAIRS - 1) // (2 * PAIRS)
         if pieces > 1:
             parallel(context, normal_piece, &work, pieces, PIECE_NORMAL // (2 * PAIRS))
@@ -183,12 +189,12 @@ cdef class MrgNormalKernel(MrgUniformKernel):
         return 0
 
 
-cdef inline void copy_rows(Cell* target, const Cell* source) noexcept nogil:
-    """Copy as many rows as the target has, which has no gaps."""
+cdef inline void copy_first(Cell* target, const Cell* source, const npy_intp* shape) noexcept nogil:
+    """Copy the first rows of a matrix to those of another, which has no gaps."""
     if cell_is_contiguous(source):
-        memcpy(target.data, source.data, cell_size(target) * target.itemsize)
+        memcpy(target.data, source.data, shape[0] * shape[1] * source.itemsize)
     else:
-        copy_strided(2, target.shape, target.data, target.strides, source.data, source.strides, source.itemsize)
+        copy_strided(2, shape, target.data, target.strides, source.data, source.strides, source.itemsize)
 
 
 cdef class FirstRowsKernel(Kernel):
@@ -217,11 +223,8 @@ cdef class FirstRowsKernel(Kernel):
         cdef Cell* rows = operands[1]
         cdef Cell* out = operands[2]
         if out.data != state.data:
-            copy_rows(out, state)
-        if cell_is_contiguous(rows):
-            memcpy(out.data, rows.data, cell_size(rows) * rows.itemsize)
-        else:
-            copy_strided(2, rows.shape, out.data, out.strides, rows.data, rows.strides, rows.itemsize)
+            copy_first(out, state, state.shape)
+        copy_first(out, rows, rows.shape)
         return 0
 
 

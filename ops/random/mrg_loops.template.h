@@ -7,11 +7,12 @@ static void NAME(phintys_mrg_rows)(uint32_t* lanes, ptrdiff_t rows, ptrdiff_t st
             out[lane] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
 }
 
-static void NAME(phintys_mrg_samples)(int32_t* state, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t streams,
-                                      ptrdiff_t size, T* out) {
+/* `advanced` becomes the state after them, of these streams; it may be `state`. */
+static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, ptrdiff_t start, ptrdiff_t stop,
+                                      ptrdiff_t streams, ptrdiff_t size, T* out) {
     uint32_t lanes[6 * PHINTYS_MRG_LANES];
     for (; start + PHINTYS_MRG_LANES <= stop && start + PHINTYS_MRG_LANES <= size; start += PHINTYS_MRG_LANES) {
-        int32_t* x = state + 6 * start;
+        const int32_t* x = state + 6 * start;
         ptrdiff_t rows = (size - start - PHINTYS_MRG_LANES) / streams + 1;      /* of the last lane; others have more */
         for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
             for (int part = 0; part < 6; part++)
@@ -21,12 +22,12 @@ static void NAME(phintys_mrg_samples)(int32_t* state, ptrdiff_t start, ptrdiff_t
             out[place++] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
         for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
             for (int part = 0; part < 6; part++)
-                x[6 * lane + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
+                advanced[6 * (start + lane) + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
     }
     for (; start < stop && start < size; start++) {
         uint32_t x[6];                              /* in registers */
-        memcpy(x, state + 6 * start, sizeof x);
-        for (ptrdiff_t place = start; place < size; place += streams) out[place] = SAMPLE(phintys_mrg_next(x, 1));
-        memcpy(state + 6 * start, x, sizeof x);
+        for (int part = 0; part < 6; part++) x[part] = (uint32_t)state[6 * start + part];
+        for (ptrdiff_t place = start; place < size; place += streams) out[place] = SAMPLE(phintys_mrg_next_alone(x));
+        for (int part = 0; part < 6; part++) advanced[6 * start + part] = (int32_t)x[part];
     }
 }
