@@ -310,7 +310,7 @@ cdef class DrawKernel(Kernel):
         """Draw numbers of a distribution without parameters."""
         cdef npy_intp count = cell_size(sample)
         cdef Uniform work
-        if self.can_count_ahead():
+        if self.can_count_ahead() and count > PIECE_UNIFORM:
             work.state, work.out = <uint64_t*>bits.state, sample.data
             work.narrow = sample.typenum == cnp.NPY_FLOAT32
             parallel(context, uniform_piece, &work, count, PIECE_UNIFORM)

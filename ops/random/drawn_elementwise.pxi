@@ -189,7 +189,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
             data[index], moves[index] = cells[index].data, cell_size(cells[index]) != 1
         work.kernel, work.bits, work.program = <PyObject*>self, &bits, program
         work.data, work.moves, work.narrow = data, moves, self.typenum == cnp.NPY_FLOAT32
-        if self.can_count_ahead():
+        if self.can_count_ahead() and count > LONG_DRAW:
             parallel(context, drawn_piece, &work, count,
                      <npy_intp>(PIECE_NANOSECONDS / (0.5 + nanoseconds(program, count) / (count + 1))) + 1)
             phintys_pcg64_after(<uint64_t*>bits.state, count, work.narrow, <uint64_t*>bits.state)
