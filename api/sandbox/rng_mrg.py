@@ -400,7 +400,7 @@ class MRG_RandomStreams:
         if dtype is None:
             dtype = upcast(config.floatX, avg.dtype, std.dtype)
         avg, std = cast(avg, dtype), cast(std, dtype)
-        if dtype in DRAWN and not truncate and kwargs.get("target") is None and config.device == "cpu":
+        if dtype in DRAWN and not truncate:
             return self._normal_at_once(size, ndim, dtype, nstreams, kwargs) * std + avg
         count = prod(size, dtype="int64")
         pairs = (count + count % 2) // 2
@@ -417,10 +417,9 @@ class MRG_RandomStreams:
 
     def _normal_at_once(self, size, ndim, dtype, nstreams, kwargs):
         """Samples with mean 0 and standard deviation 1, of the streams that uniform samples of unknown size have."""
-        _target(kwargs, "normal")
-        streams = MOST_STREAMS if nstreams is None else nstreams
+        target = _target(kwargs, "normal")
+        state = self._next_state(MOST_STREAMS if nstreams is None else nstreams, dtype, target)
         size, known = size_vector(size)
-        state = self._next_state(streams, dtype, None)
         new_state, samples = normal_samples(state, rank_of(size, known) if ndim is None else ndim, dtype, size)
         return self.pretty_return(state, new_state, samples, size=(size,), nstreams=nstreams)
 

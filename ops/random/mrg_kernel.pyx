@@ -197,7 +197,7 @@ cdef inline void copy_first(Cell* target, const Cell* source, const npy_intp* sh
         copy_strided(2, shape, target.data, target.strides, source.data, source.strides, source.itemsize)
 
 
-cdef class FirstRowsKernel(Kernel):
+cdef class StateRowsKernel(Kernel):
     """``(state, rows, new state)``: the state with other first rows.
 
     Raises

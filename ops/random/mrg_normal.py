@@ -7,7 +7,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.elementwise.elementwise_functions import minimum
 from phintys.ops.random.mrg import mrg_uniform_base
-from phintys.ops.random.mrg_kernel import FirstRowsKernel, MrgNormalKernel
+from phintys.ops.random.mrg_kernel import MrgNormalKernel, StateRowsKernel
 from phintys.ops.random.sample_size import sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
@@ -68,10 +68,14 @@ class WithFirstRows(Op):
             self.destroy_map = {0: [0]}
 
     def make_node(self, matrix, rows):
+        matrix, rows = as_tensor_variable(matrix), as_tensor_variable(rows)
+        if matrix.type.ndim != 2 or rows.type.ndim != 2 or rows.type.dtype != matrix.type.dtype:
+            raise TypeError(f"WithFirstRows takes two matrices of one dtype, not {matrix} of type {matrix.type} and "
+                            f"{rows} of type {rows.type}")
         return Apply(self, [matrix, rows], [matrix.type()])
 
     def make_kernel(self, node):
-        return FirstRowsKernel()
+        return StateRowsKernel()
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]

@@ -7,6 +7,7 @@ import numpy
 
 import phintys.tensor as T
 from phintys.ops.random.mrg import mrg_uniform
+from phintys.ops.random.mrg_normal import normal_samples
 from phintys.tensor import nnet
 
 random = numpy.random.RandomState(42)
@@ -206,6 +207,10 @@ CASES = [
     # ---- random ----
     ("MRG", lambda s: [*mrg_uniform.new(s, 2, "float32", (5, 3)), *mrg_uniform.new(s, 1, "float64", (2,)),
                       *mrg_uniform.new(s, 2, "float16", (4, 40))],
+     numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
+    ("normal numbers of MRG", lambda s: [
+        *normal_samples(s, 2, "float32", (5, 3)), *normal_samples(s, 1, "float64", (2,)),
+        *normal_samples(s, 1, "float64", (301,))],
      numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
     # ---- rearranging ----
     ("tile and repeat", lambda x: [T.tile(x, (2, 1, 3)), T.repeat(x, 3, axis=1), T.repeat(x, 2)], floats(4, 5)),

@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.ops.random.mrg_normal import WithFirstRows
 from phintys.sandbox import rng_mrg
 from phintys.sandbox.rng_mrg import MRG_RandomStreams
 
@@ -61,6 +62,82 @@ def test_normal_numbers_are_those_of_theano(name):
     numpy.testing.assert_allclose([*numbers[:3], *numbers[-2:]], first + last, atol=tolerance)
 
 
+def of_uniform(state, count, dtype):
+    """The new state and normal samples, by the formula, of uniform ones."""
+    pairs = (count + 1) // 2
+    left, uniform = phintys.function([], rng_mrg.mrg_uniform.new(state, 1, dtype, (2 * pairs,)))()
+    angle = numpy.array(2 * numpy.pi, dtype) * uniform[pairs:]
+    radius = numpy.sqrt(-2 * numpy.log(uniform[:pairs]))
+    return left, numpy.concatenate([radius * numpy.cos(angle), radius * numpy.sin(angle)])[:count]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("streams", [None, 1, 3, 64, 100])
+@pytest.mark.parametrize("count", [1, 2, 7, 10, 63, 64, 65, 129, 1000, 15359, 15361, 40001])
+def test_normal_numbers_are_made_of_uniform_ones(count, streams, dtype):
+    source = MRG_RandomStreams(7)
+    sample = source.normal((count,), dtype=dtype, nstreams=streams)
+    state, = [update[0] for update in source.updates()]
+    left, wanted = of_uniform(state.get_value(), count, dtype)
+    numbers = phintys.function([], sample)()
+    assert numbers.dtype == dtype
+    # Near multiples of pi the last bits of an angle are all of its sine.
+    numpy.testing.assert_allclose(numbers, wanted, rtol=3e-6 if dtype == "float32" else 4e-15,
+                                  atol=2e-6 if dtype == "float32" else 1e-14)
+    numpy.testing.assert_array_equal(state.get_value(), left)
+
+
+def test_the_size_of_normal_numbers_is_computed():
+    n, size = T.lscalar(), T.lvector()
+    by_number = phintys.function([n], MRG_RandomStreams(7).normal((n, 3)))
+    by_size = phintys.function([size], MRG_RandomStreams(7).normal(size, ndim=2))
+    for rows in (4, 1, 700, 0, 2):
+        found = by_number(rows)
+        assert found.shape == (rows, 3)
+        numpy.testing.assert_array_equal(by_size([rows, 3]), found)
+    with pytest.raises(ValueError, match="size"):
+        by_size([2, -1])
+    with pytest.raises(ValueError, match="size"):
+        by_size([2, 3, 4])
+    numpy.testing.assert_array_equal(by_size([5, 3]), by_number(5))
+
+
+def test_normal_numbers_in_a_loop():
+    source = MRG_RandomStreams(7)
+    rows, updates = phintys.scan(lambda: source.normal((2, 5)), n_steps=4)
+    found = phintys.function([], rows, updates=updates)()
+    draw = phintys.function([], MRG_RandomStreams(7).normal((2, 5)))
+    numpy.testing.assert_array_equal(found, [draw() for _ in range(4)])
+
+
+def test_normal_numbers_change_the_first_rows_in_place():
+    sample = MRG_RandomStreams(7).normal((10,))
+    draw = phintys.function([], sample)
+    state, = [shared for shared in draw.get_shared() if shared.ndim == 2]
+    before = state.get_value()
+    kept = state.get_value(borrow=True)                     # a view that a user keeps does not change
+    draw()
+    numpy.testing.assert_array_equal(kept, before)
+    del kept
+    memory = state.get_value(borrow=True).ctypes.data
+    draw()
+    assert state.get_value(borrow=True).ctypes.data == memory
+    changed = (state.get_value() != before).any(axis=1)
+    assert changed[:10].all() and not changed[10:].any()
+
+
+def test_more_rows_than_a_state_has():
+    state, rows = T.imatrix(), T.imatrix()
+    assign = phintys.function([state, rows], WithFirstRows()(state, rows))
+    ones, zeros = numpy.ones((3, 6), "int32"), numpy.zeros((2, 6), "int32")
+    assert assign(ones, zeros).tolist() == [[0] * 6, [0] * 6, [1] * 6]
+    wide = numpy.zeros((2, 12), "int32")[:, ::2]
+    assert assign(numpy.asfortranarray(ones), wide).tolist() == [[0] * 6, [0] * 6, [1] * 6]
+    for wrong in (numpy.zeros((4, 6), "int32"), numpy.zeros((2, 5), "int32")):
+        with pytest.raises(ValueError, match="first rows of a state of shape"):
+            assign(ones, wrong)
+
+
 def test_a_seed_of_six_numbers():
     assert zlib.crc32(draws(lambda s: s.uniform((1000,)), seed=[1, 2, 3, 4, 5, 6]).tobytes()) == 0x487493bb
 
@@ -93,14 +170,15 @@ def test_a_sample_belongs_to_a_stream(size, streams):
 @pytest.mark.parametrize("options", [
     {"mode": "FAST_COMPILE"}, {"mode": "DebugMode"}, {"mode": phintys.Mode(optimizer=None)},
     {"mode": phintys.Mode(linker="vm_nogc")}], ids=["fast_compile", "debug", "none", "nogc"])
-@pytest.mark.parametrize("name", ["float32", "bounds", "binomial", "choice"])
+@pytest.mark.parametrize("name", ["float32", "bounds", "binomial", "choice", "normal", "normal float32"])
 def test_the_mode_changes_no_number(name, options):
-    numpy.testing.assert_array_equal(draws(EXACT[name][0], **options), draws(EXACT[name][0]))
+    make = {**EXACT, **ROUNDED}[name][0]
+    numpy.testing.assert_array_equal(draws(make, **options), draws(make))
 
 
 def test_threads_change_no_number():
     def make(s):
-        return s.uniform((700, 1001)) + s.binomial((700, 1001), p=0.3)
+        return s.uniform((700, 1001)) + s.binomial((700, 1001), p=0.3) + s.normal((700, 1001))
     with phintys.change_flags(workers=1):
         alone = draws(make)
     with phintys.change_flags(workers=3):
