@@ -78,8 +78,11 @@ static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double
 }
 
 /* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
-enum {PHINTYS_POINTS = 64};
-typedef struct {double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];} phintys_points;
+enum {PHINTYS_POINTS = 64, PHINTYS_ROOM = PHINTYS_POINTS + 8};             /* vectors are stored whole */
+typedef struct {double x[PHINTYS_ROOM], y[PHINTYS_ROOM], square[PHINTYS_ROOM];} phintys_points;
+
+static int phintys_vectors_allowed;                                         /* set by phintys_prepare_pcg64 */
+#include "polar_vectors.h"
 
 PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
     double fraction[2 * PHINTYS_POINTS];
@@ -110,6 +113,14 @@ static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, 
     return found < wanted ? found : wanted;
 }
 
+/* The points of words that are in the circle. */
+static ptrdiff_t phintys_points_of(const uint32_t* key, ptrdiff_t count, ptrdiff_t wanted, phintys_points* points,
+                                   ptrdiff_t* used) {
+    if (phintys_vectors_allowed) return phintys_points_by_vectors(key, count, wanted, points, used);
+    phintys_mt19937_points(key, count, points);
+    return phintys_points_inside(points, count, wanted, used);
+}
+
 /* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
 static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t place, double logarithm, double mean,
                                       double deviation, double* out) {
@@ -127,13 +138,14 @@ PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, con
 /* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
 static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
     double logarithms[PHINTYS_POINTS];
-    if (count < 12) {
+    if (count < 12 && !phintys_vectors_allowed) {
         for (ptrdiff_t place = 0; place < count; place++)
             phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
         return;
     }
     for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
-    phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
+    if (phintys_vectors_allowed) phintys_pairs_by_vectors(points, logarithms, count, mean, deviation, out);
+    else phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
 }
 
 /* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. */
@@ -155,8 +167,7 @@ static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean
         ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        phintys_mt19937_points((uint32_t*)(own + 1) + own[0], tried, &points);
-        ptrdiff_t found = phintys_points_inside(&points, tried, wanted, &used);
+        ptrdiff_t found = phintys_points_of((uint32_t*)(own + 1) + own[0], tried, wanted, &points, &used);
         phintys_polar(&points, found, mean, deviation, out);
         own[0] += 4 * used;
         out += 2 * found;
@@ -195,8 +206,7 @@ static ptrdiff_t phintys_normals_of_words(const uint32_t* words, ptrdiff_t count
     for (ptrdiff_t done = 0; done < count; done += 4 * PHINTYS_POINTS) {
         ptrdiff_t tried = (count - done) / 4, used;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        phintys_mt19937_points(words + done, tried, &points);
-        const ptrdiff_t found = phintys_points_inside(&points, tried, tried, &used);
+        const ptrdiff_t found = phintys_points_of(words + done, tried, tried, &points, &used);
         phintys_polar(&points, found, mean, deviation, out);
         out += 2 * found;
     }
@@ -264,7 +274,6 @@ static phintys_jump phintys_jump_of(uint64_t steps) {
 
 /* The jumps that are needed often, and whether vectors are used: set when the module is loaded. */
 static phintys_jump phintys_lane_jump, phintys_vector_jump;
-static int phintys_vectors_allowed;
 
 static void phintys_prepare_pcg64(int vectors) {
     phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);

@@ -98,6 +98,21 @@ def test_random_states(name, workers):
     numpy.testing.assert_array_equal(words[3:], words_of_random_state(state)[3:])
 
 
+@pytest.mark.parametrize("mean, deviation", [(0.0, 1.0), (2.5, 0.3)])
+def test_normal_numbers_of_a_random_state_without_vectors(mean, deviation):
+    """They are NumPy's with and without vectors, for any count and at any place of the block of words."""
+    length, stream, state = T.lscalar(), RandomStreams(77), numpy.random.RandomState(3)
+    sample = stream.normal((length,), mean, deviation)
+    stream.state_updates[0][0].set_value(state)
+    function = phintys.function([length], sample)
+    try:
+        for turn, size in enumerate([*range(70), *range(70), 3, 620, 1, 1251, 5000, 9, 2, 2, 2]):
+            use_vectors(turn % 3 != 1)
+            numpy.testing.assert_array_equal(function(size), state.normal(mean, deviation, size))
+    finally:
+        use_vectors(True)
+
+
 def largest_next(place):
     """A PCG64 whose number at a place is the largest below 1."""
     bits = numpy.random.PCG64(1)
