@@ -3,6 +3,7 @@
 A zip file written by ``dump`` contains each array as a ``.npy`` file, named after the shared variable whose value it
 is, and the rest of the pickle under the name ``pkl``; so ``numpy.load`` can read the values without this package.
 """
+import copyreg
 import pickle
 import zipfile
 from collections import Counter
@@ -50,7 +51,9 @@ class StripPickler(pickle.Pickler):
 
 
 class CompatUnpickler(pickle.Unpickler):
-    """Reads pickles of arrays that Python 2 wrote.
+    """Reads pickles of arrays that Python 2 wrote, and of ops of Theano's that have the same attributes here.
+
+    Shared variables of Theano's cannot be read: save their values instead.
 
     Parameters
     ----------
@@ -68,6 +71,19 @@ class CompatUnpickler(pickle.Unpickler):
 
     def __init__(self, file, *, encoding="latin1", **options):
         super().__init__(file, encoding=encoding, **options)
+
+    def find_class(self, module, name):
+        """Find a class or a function of the pickle; what makes objects of Python 2 refuses containers."""
+        return _reconstructor if name == "_reconstructor" else super().find_class(module, name)
+
+
+def _reconstructor(kind, base, state):
+    """``copyreg._reconstructor``, with an error for containers that says what to do."""
+    if kind is Container:
+        raise pickle.UnpicklingError(
+            "the pickle has a shared variable that Theano wrote, whose Container has another form here: save the "
+            "values of shared variables, get_value(), as arrays, build the graph anew, and set them")
+    return copyreg._reconstructor(kind, base, state)
 
 
 class PersistentNdarrayID:

@@ -70,3 +70,14 @@ def test_arrays_of_python_2():
             b"K\x01\x85cnumpy\ndtype\nq\x03U\x02f8K\x00K\x01\x87Rq\x04(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xff"
             b"K\x00tb\x89U\x08\x00\x00\x00\x00\x00\x00\xf0?tb.")
     assert CompatUnpickler(io.BytesIO(text)).load() == [1.0]
+
+
+def made_by_python_2(module, name):
+    return f"ccopy_reg\n_reconstructor\n(c{module}\n{name}\nc__builtin__\nobject\nNtR.".encode()
+
+
+def test_a_shared_variable_of_theano_is_refused():
+    read = CompatUnpickler(io.BytesIO(made_by_python_2("phintys.graph.scratchpad", "Scratchpad"))).load()
+    assert type(read).__name__ == "Scratchpad"
+    with pytest.raises(pickle.UnpicklingError, match="save the values of shared variables"):
+        CompatUnpickler(io.BytesIO(made_by_python_2("phintys.vm.containers.container", "Container"))).load()
