@@ -231,7 +231,6 @@ HOMES = {
     },
     "phintys.sandbox.rng_mrg": {
         "ops.random.mrg": "DotModulo MrgUniformOfMany mrg_uniform_base mrg_uniform",
-        "ops.random.mrg_normal": "MrgNormal WithFirstRows",
     },
     "phintys.typed_list": {
         "ops.lists.typed_list_type": "TypedListType",
@@ -289,6 +288,7 @@ HOMES = {
         "ops.random.drawn_elemwise": "DrawnElemwise",
         "ops.random.generator_call": "GeneratorCall",
         "ops.random.generator_order": "GeneratorOrder",
+        "ops.random.mrg_normal": "MrgNormal WithFirstRows",
         "ops.random.sampling": "Sampling",
         "ops.random.random_function": "VectorRandomFunction",
         "ops.reduction.careduce": "Extremum MaxOrLowest",

@@ -339,8 +339,9 @@ def test_a_copy_of_a_function_has_the_same_state():
     numpy.testing.assert_array_equal([f(), numpy.squeeze(f.copy(share_memory=True)())], expected)
 
 
-def test_a_pickled_function_goes_on_where_it_was():
-    f = phintys.function([], MRG_RandomStreams(5).binomial((40,)))
+@pytest.mark.parametrize("name", ["binomial", "normal"])
+def test_a_pickled_function_goes_on_where_it_was(name):
+    f = phintys.function([], getattr(MRG_RandomStreams(5), name)((40,)))
     f()
     twin = pickle.loads(pickle.dumps(f))
     for _ in range(3):
