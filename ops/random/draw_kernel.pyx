@@ -292,6 +292,8 @@ cdef class DrawKernel(Kernel):
                 value = value_at(places.data[0], operands[2 + number].typenum)
                 if not obeys(value, self.rules[number]):
                     with gil:
+                        if self.rules[number] == TRUE:
+                            raise ValueError(f"{self.name}: it is required that {self.names[number]}")
                         raise ValueError(f"{self.name}: {self.names[number]} must be "
                                          f"{RULE_TEXTS[self.rules[number]]}, got {value:g}")
                 next_element(&places, 1)
