@@ -6,16 +6,14 @@
 #define PHINTYS_CONVOLUTION_TRANSPOSES_H
 
 #include <numpy/ndarraytypes.h>
+#include <string.h>
 
 #include "native/instruction_sets.h"
+#include "native/partial_stores.h"
 #include "native/templates.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
-
-/* Masks of the first lanes: of n lanes from element SQUARE - n on. */
-static const npy_int32 phintys_lanes_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-static const npy_int64 phintys_lanes_double[8] = {-1, -1, -1, -1};
 
 /* Turn the rows of a square into its columns. */
 PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_float(__m256* x) {

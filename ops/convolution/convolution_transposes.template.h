@@ -17,8 +17,11 @@ PHINTYS_FOR_AVX2 static void PHINTYS_NAMED(TYPED(transpose), avx2)(const void* s
         const npy_intp count = rows - r < SQUARE ? rows - r : SQUARE;
         const T* from = (const T*)source + r * from_row;
         T* to = (T*)target + r;
-        const __m256i mask = _mm256_loadu_si256((const __m256i*)(TYPED(phintys_lanes) + SQUARE - count));
         npy_intp c = 0;
+        if (count == 1 && to_row == 1) {
+            memcpy(to, from, columns * sizeof(T));
+            continue;
+        }
         for (; c + SQUARE <= columns; c += SQUARE) {
             VECTOR x[SQUARE];
 #pragma GCC unroll 8
@@ -31,7 +34,7 @@ PHINTYS_FOR_AVX2 static void PHINTYS_NAMED(TYPED(transpose), avx2)(const void* s
             else
 #pragma GCC unroll 8
                 for (int k = 0; k < SQUARE; k++)
-                    PHINTYS_NAMED(_mm256_maskstore, SUFFIX)(to + (c + k) * to_row, mask, x[k]);
+                    PHINTYS_NAMED(phintys_store_first, SUFFIX)(to + (c + k) * to_row, x[k], (int)count);
         }
         TYPED(plain_transpose)(from, from_row, count, c, columns, to, to_row);
     }

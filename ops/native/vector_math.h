@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "instruction_sets.h"
+#include "native/partial_stores.h"
 #include "vector_call.h"
 
 typedef void (*phintys_vector_loop)(char**, const intptr_t*, const intptr_t*, void*);
@@ -64,14 +65,14 @@ PHINTYS_FOR_AVX2 static inline __m256d load_part_double_avx2(const double* from,
     return _mm256_blendv_pd(_mm256_set1_pd(*from), _mm256_maskload_pd(from, mask), _mm256_castsi256_pd(mask));
 }
 PHINTYS_FOR_AVX2 static inline void store_part_double_avx2(double* to, __m256d value, intptr_t count) {
-    _mm256_maskstore_pd(to, _mm256_loadu_si256((const __m256i*)(phintys_masks + 4 - count)), value);
+    phintys_store_first_pd(to, value, (int)count);
 }
 PHINTYS_FOR_AVX2 static inline __m256 load_part_float_avx2(const float* from, intptr_t count) {
     __m256i mask = _mm256_loadu_si256((const __m256i*)(phintys_half_masks + 8 - count));
     return _mm256_blendv_ps(_mm256_set1_ps(*from), _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask));
 }
 PHINTYS_FOR_AVX2 static inline void store_part_float_avx2(float* to, __m256 value, intptr_t count) {
-    _mm256_maskstore_ps(to, _mm256_loadu_si256((const __m256i*)(phintys_half_masks + 8 - count)), value);
+    phintys_store_first_ps(to, value, (int)count);
 }
 PHINTYS_FOR_AVX512 static inline __m512d load_part_double_avx512(const double* from, intptr_t count) {
     return _mm512_mask_loadu_pd(_mm512_set1_pd(*from), (__mmask8)((1u << count) - 1), from);

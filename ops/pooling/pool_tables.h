@@ -25,6 +25,7 @@
 #include <numpy/npy_math.h>
 
 #include "native/instruction_sets.h"
+#include "native/partial_stores.h"
 #include "pooling/pool_loops.h"
 
 enum {
@@ -308,9 +309,7 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define VECTOR __m256
 #define LOAD _mm256_loadu_ps
 #define STORE _mm256_storeu_ps
-#define STORE_FIRST(TO, VALUE, COUNT) \
-    _mm256_maskstore_ps(TO, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(COUNT)), \
-                                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)), VALUE)
+#define STORE_FIRST(TO, VALUE, COUNT) phintys_store_first_ps(TO, VALUE, (int)(COUNT))
 #define LOAD_FIRST(FROM, COUNT) \
     _mm256_maskload_ps(FROM, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(COUNT)), \
                                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)))
@@ -327,8 +326,7 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define VECTOR __m256d
 #define LOAD _mm256_loadu_pd
 #define STORE _mm256_storeu_pd
-#define STORE_FIRST(TO, VALUE, COUNT) \
-    _mm256_maskstore_pd(TO, _mm256_cmpgt_epi64(_mm256_set1_epi64x(COUNT), _mm256_setr_epi64x(0, 1, 2, 3)), VALUE)
+#define STORE_FIRST(TO, VALUE, COUNT) phintys_store_first_pd(TO, VALUE, (int)(COUNT))
 #define LOAD_FIRST(FROM, COUNT) \
     _mm256_maskload_pd(FROM, _mm256_cmpgt_epi64(_mm256_set1_epi64x(COUNT), _mm256_setr_epi64x(0, 1, 2, 3)))
 #define LARGER(A, B) _mm256_blendv_pd(_mm256_max_pd(A, B), A, _mm256_cmp_pd(A, A, _CMP_UNORD_Q))

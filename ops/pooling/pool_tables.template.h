@@ -140,10 +140,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(store_line)(const int paired, npy_intp elemen
             _mm256_storeu_ps(out, first);
             _mm256_storeu_ps(out + elements, second);
         } else {
-            const __m256i inside = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)length),
-                                                      _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_maskstore_ps(out, inside, first);
-            _mm256_maskstore_ps(out + elements, inside, second);
+            phintys_store_first_ps(out, first, (int)length);
+            phintys_store_first_ps(out + elements, second, (int)length);
         }
         return;
     }

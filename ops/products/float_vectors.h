@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "native/instruction_sets.h"
+#include "native/partial_stores.h"
 #include "native/templates.h"
 
 /* ---- baseline: what the compiler makes of vectors; a product is rounded before it is added ----------------------- */
@@ -92,7 +93,7 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256i lanes_float_avx2(int count) {
         return _mm256_maskload_##SUFFIX(from, lanes_##T##_avx2(rest));                                                 \
     }                                                                                                                  \
     PHINTYS_FOR_AVX2 PHINTYS_INLINE void store_part_##T##_avx2(T *to, KIND value, int rest) {                          \
-        _mm256_maskstore_##SUFFIX(to, lanes_##T##_avx2(rest), value);                                                  \
+        phintys_store_first_##SUFFIX(to, value, rest);                                                                 \
     }                                                                                                                  \
     PHINTYS_FOR_AVX2 PHINTYS_INLINE KIND wide_multiply_add_##T##_avx2(KIND a, KIND b, KIND c) {                        \
         return _mm256_fmadd_##SUFFIX(a, b, c);                                                                         \
