@@ -142,6 +142,7 @@ typedef struct {
     npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
     npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
+    int top_in_place;                   /* lines of the gradient are whole vectors, and are read where they are */
     npy_intp beside;                    /* images that stand side by side: as many as a vector has elements, or 1 */
     npy_intp units;                     /* images, or sets of them that stand side by side */
     npy_intp parts;                     /* of units or lines, whose sums (`sums`) are added in the end */
@@ -359,6 +360,7 @@ static void plan_lines(phintys_work* work) {
         work->lines = count[Z] * count[Y];
         work->top_line = count[X] * lanes;
     }
+    work->top_in_place = work->beside == 1 && work->lines * work->top_line == places;
     work->prepared = whole_lines((work->planes * work->plane * work->beside + MOST_LANES) * work->what.itemsize);
     const npy_intp of_line = work->top_line * (work->what.filters + work->planes) * work->what.itemsize;
     work->lines_at_once = larger(1, smaller(work->lines, WORKING_SET / larger(1, of_line)));
@@ -546,7 +548,8 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         plan_lines(work);
         work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
         work->room = work->images_at_once * work->prepared;
-        work->room += whole_lines(work->images_at_once * what->filters * work->lines * work->top_line * what->itemsize);
+        const npy_intp in_lines = work->top_in_place ? 0 : what->filters * work->lines * work->top_line;
+        work->room += whole_lines(work->images_at_once * in_lines * what->itemsize);
         if (work->beside > 1) work->room += whole_lines(work->beside * work->plane * what->itemsize);
         work->rooms = taken(&memory, &used, work->room * (work->by_images ? workers : 1));
         work->sums = taken(&memory, &used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);

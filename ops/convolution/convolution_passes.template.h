@@ -633,15 +633,21 @@ static T* TYPED(top_room)(const phintys_work* work) {
     return (T*)(work->rooms + work->images_at_once * work->prepared);
 }
 
+/* Elements of the gradient of the images before `image`, in this group. */
+static npy_intp TYPED(tops_before)(const phintys_work* work, npy_intp image) {
+    const npy_intp* count = work->what.result;
+    return (image * work->what.groups + work->group) * work->what.filters * count[Z] * count[Y] * count[X];
+}
+
 /* Planes [start, stop) of the gradient of the images that workers share: lines of whole vectors. */
 static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp* count = work->what.result;
     const npy_intp filters = work->what.filters, per_line = work->lines == count[Z] && count[Y] > 1 ? count[Y] : 1;
     const npy_intp size = count[Z] * count[Y] * count[X];
-    for (npy_intp number = start; number < stop; number++) {
+    for (npy_intp number = start; number < stop && !work->top_in_place; number++) {
         const npy_intp image = work->image + number / filters, filter = number % filters;
-        const T* from = (const T*)work->top + ((image * work->what.groups + work->group) * filters + filter) * size;
+        const T* from = (const T*)work->top + TYPED(tops_before)(work, image) + filter * size;
         T* to = TYPED(top_room)(work) + number * work->lines * work->top_line;
         for (npy_intp line = 0; line < work->lines; line++, to += work->top_line) {
             npy_intp end = 0;
@@ -679,7 +685,9 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
     const int filters = what->set->dots[size].filters, taps = what->set->dots[size].taps;
     const npy_intp all = what->channels * work->window;
     T* out = (T*)work->out + (work->group * what->filters + filter) * all;
-    const T* top = TYPED(top_room)(work) + filter * places->top_plane;
+    const T* top = work->top_in_place ? (const T*)work->top + TYPED(tops_before)(work, work->image)
+                                      : TYPED(top_room)(work);
+    top += filter * places->top_plane;
     T sums[MOST_FILTERS * MOST_VECTORS];
     npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
     for (npy_intp t = 0; t < all; t += taps) {
@@ -715,7 +723,7 @@ static void TYPED(add_lines)(const phintys_work* work) {
     places.image = work->prepared / sizeof(T);
     places.top_line = work->top_line;
     places.top_plane = work->lines * work->top_line;
-    places.top_image = work->what.filters * places.top_plane;
+    places.top_image = work->what.filters * places.top_plane * (work->top_in_place ? work->what.groups : 1);
     for (npy_intp filter = 0; filter < filters;) {
         const int size = TYPED(dots_for)(work->what.set, filters - filter);
         TYPED(add_dots)(work, &places, size, filter);

@@ -92,6 +92,9 @@ CASES = [case((2, 3, 7, 8), (4, 3, 3, 2), border_mode=border, subsample=steps, f
     # groups
     case((2, 6, 7, 8), (4, 3, 3, 2), num_groups=2), case((2, 6, 7, 8), (6, 1, 3, 3), num_groups=6, border_mode="half"),
     case((2, 6, 7, 8), (12, 2, 3, 3), num_groups=3, subsample=(2, 2), border_mode=1),
+    # rows of results, or planes, that are whole vectors: of several images and of one, in groups
+    case((3, 4, 6, 18), (8, 2, 3, 3), num_groups=2), case((1, 4, 34, 18), (6, 2, 3, 3), num_groups=2),
+    case((3, 4, 8, 8), (6, 2, 1, 1), num_groups=2), case((2, 3, 7, 16), (5, 3, 3, 3), border_mode="half"),
     # nothing
     case((0, 3, 7, 8), (4, 3, 3, 2)), case((2, 0, 7, 8), (4, 0, 3, 2)), case((2, 3, 7, 8), (0, 3, 3, 2)),
     # volumes
