@@ -42,6 +42,7 @@ _hooks.loop_kernel = _LoopKernel
 _hooks.linear_recurrence = _linear_recurrence
 _hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile").ScanProfileStats(name=name)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
+_hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
@@ -74,7 +75,7 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
               "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox",
               "random": "random", "gpu": "gpu", "install_as_theano": "as_theano", "typed_list": "typed_list",
-              "d3viz": "d3viz", "test": "self_test", "theano_logger": "theano_logging",
+              "d3viz": "d3viz", "sparse": "sparse", "test": "self_test", "theano_logger": "theano_logging",
               "logging_default_handler": "theano_logging"}
 
 __all__ = sorted([

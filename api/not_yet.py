@@ -8,10 +8,7 @@ import sys
 from phintys.theano_names import advice, found_elsewhere
 
 # Module → missing feature → its names in the module.
-NOT_YET = {
-    "phintys": {
-        "sparse matrices": "sparse"},
-}
+NOT_YET: dict[str, dict[str, str]] = {}
 
 _FEATURES = {(module, name): feature for module, features in NOT_YET.items()
              for feature, names in features.items() for name in names.split()}

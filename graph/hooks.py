@@ -13,3 +13,4 @@ device_opened: Any = None            # called when a GPU is in use, or named: ad
 place_at_device: Any = None          # moves work of a graph to the GPU in use; `phintys.gpu` sets it
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
+sparse: Any = None                  # loads and returns the module phintys.sparse

@@ -73,6 +73,8 @@ class Op(Properties):
         Exceptions of ``perform`` already say which node of the op's inner graph failed.
     takes_none : sequence of int
         Positions of integer inputs for which a function may be called with None; see ``ops/creation/absent.py``.
+    rewrite_name : str or None
+        The name by which rewrites know the class, if not its own.
     default_output : int or None
         The output that ``__call__`` returns. None: all of them, as a list if there are several.
     params_type : Type or None
@@ -105,6 +107,7 @@ class Op(Properties):
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()
     first_examined: Any = None
+    rewrite_name: str | None = None
     destroyhandler_tolerate_same: Any = ()
     destroyhandler_tolerate_aliased: Any = ()
     default_output: int | None = None

@@ -232,6 +232,27 @@ HOMES = {
     "phintys.sandbox.rng_mrg": {
         "ops.random.mrg": "DotModulo MrgUniformOfMany mrg_uniform_base mrg_uniform",
     },
+    "phintys.sparse": {
+        "ops.sparse.arithmetic": "AddSD AddSS AddSSData MulSD MulSS MulSV Neg StructuredAddSV Transpose",
+        "ops.sparse.comparison": """
+            EqualSD EqualSS GreaterEqualSD GreaterEqualSS GreaterThanSD GreaterThanSS LessEqualSD LessEqualSS LessThanSD
+            LessThanSS NotEqualSD NotEqualSS""",
+        "ops.sparse.compressed": "CSM CSMGrad CSMProperties",
+        "ops.sparse.conversion": "Cast DenseFromSparse SparseFromDense",
+        "ops.sparse.indexing": """
+            GetItem2d GetItem2dGrad GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad GetItemScalar""",
+        "ops.sparse.products": """
+            Dot SamplingDot StructuredDot StructuredDotGradCSC StructuredDotGradCSR TrueDot Usmm""",
+        "ops.sparse.reduction": "ColScaleCSC RowScaleCSC SpSum",
+        "ops.sparse.sparse_type": "SparseType",
+        "ops.sparse.structure": """
+            ConstructSparseFromList Diag EnsureSortedIndices HStack Remove0 SquareDiagonal VStack""",
+        "ops.sparse.variables": "SparseConstant SparseVariable",
+        "sparse.sharedvar": "SparseTensorSharedVariable",
+    },
+    "phintys.sparse.sandbox.sp2": {
+        "ops.sparse.draws": "Binomial Multinomial Poisson",
+    },
     "phintys.typed_list": {
         "ops.lists.typed_list_type": "TypedListType",
         "ops.lists.typed_lists": """
@@ -295,6 +316,15 @@ HOMES = {
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.linalg.polynomial": "Horner PowerSums",
         "ops.sorting.bincount": "Counters",
+        "ops.sparse.arithmetic": "_OfTwo",
+        "ops.sparse.comparison": "_Comparison _OfSparse _WithDense",
+        "ops.sparse.draws": "_Draw",
+        "ops.sparse.indexing": "_Part _Put",
+        "ops.sparse.products": "_StructuredDotGrad",
+        "ops.sparse.reduction": "_Scale",
+        "ops.sparse.sparse_op": "SparseOp BilinearOp",
+        "ops.sparse.structure": "_SameValue",
+        "ops.sparse.variables": "SparseOperators",
         "ops.sorting.partitioning": "_Partition PartitionOp ArgPartitionOp",
         "ops.sorting.row_order": "RowOrder",
         "ops.sorting.searching": "RunStarts",

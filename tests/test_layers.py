@@ -34,7 +34,7 @@ ALLOWED = {
 ROOMS = {
     "ops": ["native", "types", "elementwise", "shape", "identity", "reduction", "creation", "cumulative", "products",
             "indexing", "rearranging", "linalg", "factorizations", "sorting", "fourier", "lists", "pooling", "nnet",
-            "convolution", "random", "graphs", "loops", ""],
+            "convolution", "sparse", "random", "graphs", "loops", ""],
     "vm": ["", "linking", "explaining", "containers", "machine", "loops", "callables"],
     "optimizer": ["engine", "passes", "rewrites", ""],
 }

@@ -5,6 +5,7 @@ AdvancedIncSubtensor1. The meaning of other indices is defined in ``advanced_ind
 ``subtensor.py``. If an element is set several times, it gets the last value, so only that value has a gradient
 (``last_writers.py``).
 """
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
@@ -37,13 +38,12 @@ class AdvancedSubtensor1(Op):
     Parameters
     ----------
     sparse_grad : bool
-        Whether the gradient is to be a sparse matrix. Sparse matrices are not implemented, so taking such a gradient
-        is an error.
+        Whether the gradient is a sparse matrix, in CSC format, that stores only these rows.
 
     Raises
     ------
-    NotImplementedError
-        Raised by ``grad`` if ``sparse_grad`` is true.
+    TypeError
+        Raised by ``grad`` if ``sparse_grad`` is true and x is no matrix.
 
     Examples
     --------
@@ -74,11 +74,10 @@ class AdvancedSubtensor1(Op):
 
     def grad(self, inputs, output_grads):
         x, ilist = inputs
-        if self.sparse_grad:
-            raise NotImplementedError(f"sparse_grad: the gradient of rows of {x} should be sparse, but phintys has no "
-                                      "sparse matrices yet; omit sparse_grad to get a dense gradient")
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX), disconnected_type()]
+        if self.sparse_grad:
+            return [hooks.sparse().construct_sparse_from_list(x, output_grads[0], ilist), disconnected_type()]
         return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
 
 
@@ -152,8 +151,7 @@ def _flags(op):
 
 
 def sparse_grad(var):
-    """``var``, rows of a tensor, with a sparse gradient. Sparse matrices are not implemented, so taking the gradient is
-    an error.
+    """``var``, rows of a matrix, with a gradient that is a sparse matrix and stores only these rows.
 
     Raises
     ------
@@ -167,6 +165,8 @@ def sparse_grad(var):
     >>> rows.eval({table: [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
     array([[1., 2.],
            [5., 6.]])
+    >>> phintys.grad(rows.sum(), table).type
+    Sparse[float64, csc]
     """
     assert var.owner is not None and isinstance(var.owner.op, AdvancedSubtensor1), (
         f"sparse_grad takes the result of x[positions] for a vector of integers, not {var}")

@@ -60,7 +60,12 @@ class Shape(Op):
         return Apply(self, [x], [_shape_types[rank]()])
 
     def make_kernel(self, node):
-        return ShapeKernel()
+        return ShapeKernel() if node.inputs[0].type.layout is not None else None
+
+    def perform(self, node, inputs, output_storage):
+        if node.inputs[0].type.layout is not None:
+            return super().perform(node, inputs, output_storage)
+        output_storage[0][0] = numpy.array(inputs[0].shape, "int64")        # an object, such as a sparse matrix
 
     def infer_shape(self, node, input_shapes):
         return [(len(input_shapes[0]),)]
@@ -103,7 +108,12 @@ class Shape_i(Op):
         return Apply(self, [x], [_length_type()])
 
     def make_kernel(self, node):
-        return ShapeIKernel(self.i)
+        return ShapeIKernel(self.i) if node.inputs[0].type.layout is not None else None
+
+    def perform(self, node, inputs, output_storage):
+        if node.inputs[0].type.layout is not None:
+            return super().perform(node, inputs, output_storage)
+        output_storage[0][0] = numpy.array(inputs[0].shape[self.i], "int64")
 
     def infer_shape(self, node, input_shapes):
         return [()]

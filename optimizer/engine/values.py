@@ -35,7 +35,7 @@ def key_of(op):
 def _key_of_class(kind):
     if not kind.__module__.startswith("phintys."):
         return kind
-    return _names.setdefault(kind, kind.__name__)
+    return _names.setdefault(kind, kind.rewrite_name or kind.__name__)
 
 
 def key(variable):

@@ -8,14 +8,18 @@ Importing this module registers a linker and a mode with PyTensor::
 
 ``translate`` makes phintys variables from PyTensor's, for those who want the graph itself.
 """
+from importlib import import_module as _import_module
+
 from phintys.interop.pytensor.versions import check_versions
 
 check_versions()
 
+from phintys.interop.pytensor import translation as _translation  # noqa: E402
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning  # noqa: E402  (PyTensor's version comes first)
 from phintys.interop.pytensor.linker import PhintysLinker, register  # noqa: E402
 from phintys.interop.pytensor.translation import TranslationError, translate  # noqa: E402
 
 __all__ = ["PhintysLinker", "PyTensorFallbackWarning", "TranslationError", "register", "translate"]
 
+_translation.late_rows = lambda: _import_module("phintys.interop.pytensor.sparse_rows")
 register()

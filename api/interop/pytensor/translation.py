@@ -8,15 +8,15 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import io_toposort
 from pytensor.scalar.basic import ScalarType
-from pytensor.tensor.type import TensorType
 
 from phintys import shared
 from phintys import tensor as T
 from phintys.interop.pytensor.fallback import performed
 from phintys.interop.pytensor.known_values import with_known_value
-from phintys.interop.pytensor.types import is_dense, translated_constant, translated_type
+from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
 
 ROWS = {}                               # class of PyTensor's op → row
+late_rows = None                        # imports the rows of sparse ops; the package sets it
 
 
 class TranslationError(NotImplementedError):
@@ -103,6 +103,7 @@ def _leaf(variable):
     if isinstance(variable, Constant):
         return translated_constant(variable)
     if isinstance(variable, SharedVariable):
+        translated_type(variable.type)          # which imports phintys.sparse for a sparse one
         return shared(variable.get_value(), name=variable.name)
     return named_input(variable)
 
@@ -116,7 +117,9 @@ def named_input(variable):
 
 def applied(op, node, inputs):
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
-    function = None if _has_sparse(node) else row_of(op)
+    if _has_sparse(node):
+        late_rows()
+    function = row_of(op)
     outputs = None
     try:
         if function is not None:
@@ -134,15 +137,16 @@ def applied(op, node, inputs):
 
 
 def _has_sparse(node):
-    """Whether a node reads or computes sparse matrices, which no row knows."""
-    return any([isinstance(each.type, TensorType) and not is_dense(each.type)
-                for each in [*node.inputs, *node.outputs]])
+    """Whether a node reads or computes sparse matrices."""
+    return any([is_sparse(each.type) for each in [*node.inputs, *node.outputs]])
 
 
 def conformed(found, output):
     """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
     if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here
         return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
+    if is_sparse(output.type) and found.type.dtype != output.type.dtype:
+        return found.astype(output.type.dtype)
     if not is_dense(output.type):
         return found
     if found.type.ndim != output.type.ndim:

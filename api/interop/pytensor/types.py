@@ -1,4 +1,6 @@
 """PyTensor's types and constants as those of phintys."""
+from importlib import import_module
+
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.type_other import NoneTypeT, SliceType
@@ -9,15 +11,20 @@ from phintys.graph.variable import Constant
 
 
 def is_dense(kind):
-    """Whether values are arrays; sparse matrices, whose type is derived from that of arrays, are objects to phintys."""
+    """Whether values are arrays; the type of sparse matrices is derived from that of arrays."""
     return isinstance(kind, TensorType) and not hasattr(kind, "format_cls")
+
+
+def is_sparse(kind):
+    """Whether values are sparse matrices."""
+    return isinstance(kind, TensorType) and hasattr(kind, "format_cls")
 
 
 def translated_type(kind):
     """The type of phintys that has the same values.
 
-    Tensors keep dtype, rank and static lengths; PyTensor's scalars are tensors of rank 0. All other values, such as
-    random generators and sparse matrices, are passed on as objects.
+    Tensors keep dtype, rank and static lengths, sparse matrices dtype and format; PyTensor's scalars are tensors of
+    rank 0. All other values, such as random generators, are passed on as objects.
     """
     if is_dense(kind):
         return T.TensorType(kind.dtype, tuple(length == 1 for length in kind.shape), shape=kind.shape)
@@ -25,6 +32,8 @@ def translated_type(kind):
         return T.TensorType(kind.dtype, ())
     if isinstance(kind, NoneTypeT):
         return T.none_type_t
+    if is_sparse(kind):
+        return import_module("phintys.sparse").SparseType(kind.format, kind.dtype)
     return generic
 
 
@@ -35,7 +44,7 @@ def translated_constant(constant):
     kind = translated_type(constant.type)
     if isinstance(kind, T.TensorType):
         return T.constant(constant.data, ndim=kind.ndim, dtype=kind.dtype)
-    return T.NoneConst if kind == T.none_type_t else Constant(kind, constant.data)
+    return T.NoneConst if kind == T.none_type_t else kind.make_constant(constant.data)
 
 
 def number(variable):

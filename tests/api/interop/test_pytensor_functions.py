@@ -236,24 +236,6 @@ def test_an_op_without_a_row_is_run_by_pytensor_and_named_once():
         compiled([x], Twice()(x) - 1)
 
 
-def test_sparse_matrices_are_left_to_pytensor():
-    """Dense parts of the graph are translated; matrices come, are shared, and are returned as SciPy's."""
-    sparse, scipy_sparse = pytest.importorskip("pytensor.sparse"), pytest.importorskip("scipy.sparse")
-    matrix, weights = sparse.csr_matrix("matrix", dtype="float64"), pt.vector("weights", dtype="float64")
-    kept = pytensor.shared(scipy_sparse.csr_matrix(np.diag(DATA)))
-    cost = (pt.exp(sparse.structured_dot(matrix, weights[:, None])) ** 2).sum()
-    outputs = [cost, pytensor.grad(cost, weights), sparse.transpose(matrix), sparse.dense_from_sparse(kept), cost * 2]
-    value = scipy_sparse.csr_matrix(np.array([[0, 1.0, 0, 0.5], [2.0, 0, 0, 0]]))
-    fallback._named.discard("SparseTranspose")
-    with pytest.warns(PyTensorFallbackWarning, match="SparseTranspose"):
-        f = compiled([matrix, weights], outputs)
-    found = f(value, DATA / 4)
-    wanted = pytensor.function([matrix, weights], outputs, mode=Mode("py", None))(value, DATA / 4)
-    for got, other in zip(found, wanted):
-        assert type(got) is type(other)
-        np.testing.assert_allclose(*[each.toarray() if scipy_sparse.issparse(each) else each for each in (got, other)])
-
-
 def test_an_op_that_cannot_be_run_is_named_with_its_node():
     x = pt.vector("x", dtype="float64")
     with pytest.raises((TranslationError, NotImplementedError), match="WithoutCode"):

@@ -50,7 +50,7 @@ def test_modules_are_those_of_phintys(tmp_path):
 def test_what_is_missing_is_named(tmp_path):
     out, _ = run("""
         import theano
-        for module in ("theano.sandbox.cuda", "theano.sparse"):
+        for module in ("theano.sandbox.cuda", "theano.gpuarray"):
             try:
                 __import__(module)
             except ImportError as error:
@@ -59,7 +59,8 @@ def test_what_is_missing_is_named(tmp_path):
         """, folder=tmp_path)
     assert out.splitlines() == ["No module named 'theano.sandbox.cuda': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU",
-                                "No module named 'theano.sparse': phintys has no sparse matrices yet", "False"]
+                                "No module named 'theano.gpuarray': use phintys.gpu, or "
+                                "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU", "False"]
 
 
 def test_options_are_read_and_unknown_ones_named_once(tmp_path):

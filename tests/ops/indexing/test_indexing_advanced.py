@@ -8,6 +8,7 @@ from directions import check_directions
 from family_cases import DTYPES, INTEGERS, LAYOUTS, check_equal, check_gradient, check_values, values, variable_for
 
 import phintys
+import phintys.tensor as T
 from phintys.graph.type import Type
 from phintys.ops.indexing.advanced_subtensor import (
     AdvancedBooleanSubtensor,
@@ -389,8 +390,13 @@ def test_rows_with_a_sparse_gradient():
     x = variable_for(values((5, 3)))
     rows = phintys.sparse_grad(x[ROWS])
     numpy.testing.assert_array_equal(phintys.function([x], rows)(values((5, 3))), values((5, 3))[ROWS])
-    with pytest.raises(NotImplementedError, match="sparse_grad: .* phintys has no sparse matrices yet"):
-        phintys.grad(rows.sum(), x)                         # not silently a dense one
+    gradient = phintys.function([x], phintys.grad((rows * 2).sum(), x))(values((5, 3)))
+    dense = phintys.function([x], phintys.grad((x[ROWS] * 2).sum(), x))(values((5, 3)))
+    numpy.testing.assert_array_equal(gradient.toarray(), dense)
+    assert gradient.format == "csc" and gradient.nnz == 3 * len(set(numpy.arange(5)[ROWS]))
+    cube = T.dtensor3()
+    with pytest.raises(TypeError, match="a sparse matrix has 2 dimensions, but x = .* has 3"):
+        phintys.grad(phintys.sparse_grad(cube[ROWS]).sum(), cube)
     with pytest.raises(AssertionError, match="sparse_grad takes"):
         phintys.sparse_grad(variable_for(values((5, 3)))[1:])
 

@@ -1,0 +1,66 @@
+"""Theano's module ``sparse.sharedvar``: shared variables of sparse matrices.
+
+``phintys.shared`` makes them of SciPy's matrices once ``phintys.sparse`` has been imported, as in Theano; before, such
+a matrix is an object of any kind.
+"""
+import scipy.sparse as _scipy_sparse
+
+from phintys.not_yet import lookup as _lookup
+from phintys.ops.sparse.sparse_type import SparseType
+from phintys.ops.sparse.sparse_type import described as _described
+from phintys.ops.sparse.variables import SparseOperators
+from phintys.shared import SharedVariable, shared_constructor
+
+__all__ = ["SparseTensorSharedVariable", "sparse_constructor"]
+
+
+class SparseTensorSharedVariable(SparseOperators, SharedVariable):
+    """A shared sparse matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> weights = phintys.shared(scipy.sparse.csr_matrix(numpy.eye(2)), name="weights")
+    >>> type(weights).__name__, (weights * 3.0).toarray().eval()
+    ('SparseTensorSharedVariable', array([[3., 0.],
+           [0., 3.]]))
+    """
+
+
+@shared_constructor
+def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, format=None):
+    """A shared variable with a copy of a sparse matrix.
+
+    Parameters
+    ----------
+    value : scipy.sparse matrix
+    name, strict, allow_downcast
+        As for ``phintys.shared``.
+    borrow : bool
+        Use the matrix itself.
+    format : str, optional
+        Default: that of the matrix.
+
+    Raises
+    ------
+    TypeError
+        If the value is no sparse matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> phintys.shared(scipy.sparse.csr_matrix(numpy.eye(2)), format="csc").type
+    Sparse[float64, csc]
+    """
+    if not _scipy_sparse.issparse(value):
+        raise TypeError(f"expected a sparse matrix of SciPy, got {_described(value)}")
+    try:
+        type_ = SparseType(format or value.format, value.dtype)
+    except NotImplementedError as error:
+        raise TypeError(str(error)) from None
+    return SparseTensorSharedVariable(name, type_, value, strict, allow_downcast, borrow=borrow)
+
+
+__getattr__ = _lookup(__name__)
