@@ -117,6 +117,8 @@ INSTEAD = {
         "values of shared variables are NumPy arrays in every pickle; see PersistentNdarrayID": "PersistentGpuArrayID",
         "CompatUnpickler reads what Python 2 wrote": "load_reduce"},
     "phintys.typed_list": {REWRITES: "opt"},
+    "phintys.sparse.sandbox": {"use T.nnet.conv2d and T.signal.pool, which need no sparse matrices": "sp",
+                               "use phintys.sparse.true_dot": "truedot"},
 }
 
 
