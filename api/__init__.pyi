@@ -23,6 +23,7 @@ from phintys import random as random
 from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
+from phintys import sparse as sparse
 from phintys import tensor as tensor
 from phintys import typed_list as typed_list
 from phintys import updates as updates
@@ -137,6 +138,7 @@ __all__ = [
     "scan_checkpoints",
     "scan_module",
     "shared",
+    "sparse",
     "sparse_grad",
     "subgraph_grad",
     "tensor",

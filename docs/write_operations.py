@@ -18,6 +18,7 @@ import phintys.ifelse
 import phintys.memory
 import phintys.printing
 import phintys.scan_module
+import phintys.sparse
 import phintys.tensor as T
 import phintys.tensor.blas
 import phintys.tensor.fft
@@ -48,7 +49,7 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "memory.": phintys.memory,
               "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
               "T.nnet.blocksparse.": T.nnet.blocksparse, "T.nnet.ctc.": T.nnet.ctc, "T.fft.": T.fft, "T.blas.": T.blas,
-              "T.xlogx.": T.xlogx}
+              "T.xlogx.": T.xlogx, "sparse.": phintys.sparse}
 
 # Heading, introduction, and the modules and folders whose names are listed under it.
 FAMILIES = [
@@ -106,6 +107,10 @@ FAMILIES = [
      "and R-operators. `T.nnet.abstract_conv` has the gradients and shapes of convolutions by themselves, and "
      "upsampling.",
      "ops.convolution"),
+    ("Sparse matrices",
+     "`sparse` is `phintys.sparse`. SciPy computes with matrices in CSR and CSC format; functions of stored elements are "
+     "compiled loops.",
+     "ops.sparse sparse"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
      "graph.gradients graph.valueless_types ops.loops.jacobian"),
