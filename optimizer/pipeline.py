@@ -22,6 +22,7 @@ from phintys.optimizer.passes.loop_carrying import carry_last_rows
 from phintys.optimizer.passes.loop_factors import copy_factors
 from phintys.optimizer.passes.loop_merging import merge_loops
 from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_blocks, push_before_loops
+from phintys.optimizer.passes.loop_scalars import split_short_rows
 from phintys.optimizer.passes.loop_unrolling import unroll_short_loops
 from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
@@ -128,6 +129,7 @@ STAGES = [
     ("scan_simplify2", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
     ("scan_merge", _whole(merge_loops, FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
     ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),
+    ("scan_scalars", _whole(split_short_rows, FAST_RUN, "scan", "scan_scalars")),
     ("scan_make_inplace", _whole(carry_last_rows, FAST_RUN, "scan", "inplace", "scan_make_inplace",
                                  "scanOp_make_inplace")),
     ("scan_pushout_blocks", _whole(push_before_blocks, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),

@@ -4,6 +4,7 @@ A join may have fewer static lengths than the tensor that is left; then the resu
 """
 from functools import partial, reduce
 
+from phintys.graph.variable import Constant
 from phintys.ops.reduction.argmax import Argmax
 from phintys.ops.reduction.careduce import Max
 from phintys.ops.shape.join import Join, MakeVector
@@ -29,10 +30,15 @@ def join_without_empty(fgraph, node):
     number = constant_value(axis)
     if node.op.view != -1 or number is None:
         return None
-    kept = [tensor for tensor in tensors if tensor.type.shape[number] != 0]
+    kept = [tensor for tensor in tensors if _length(tensor, number) != 0]
     if len(kept) == len(tensors) or not kept or {tensor.type.dtype for tensor in kept} != {node.outputs[0].type.dtype}:
         return None
     return _declared(node, Join()(axis, *kept))
+
+
+def _length(tensor, axis):
+    """The length if it is known; that of a constant is, whatever its type says."""
+    return tensor.data.shape[axis] if isinstance(tensor, Constant) else tensor.type.shape[axis]
 
 
 def join_of_scalars(fgraph, node):

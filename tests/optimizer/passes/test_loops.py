@@ -417,7 +417,7 @@ def test_gradients_of_batches_copy_no_reversed_rows():
 
 
 @pytest.mark.parametrize("tag", ["scan_simplify", "scan_pushout", "scan_save_mem", "scan_merge", "scan_make_inplace",
-                                 "scan_copy_factors", "scan"])
+                                 "scan_copy_factors", "scan_scalars", "scan"])
 def test_each_rewrite_can_be_excluded(tag):
     states, rows = network()
     mode = phintys.Mode("vm", "fast_run").excluding(tag)
