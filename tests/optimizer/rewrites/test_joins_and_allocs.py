@@ -5,9 +5,9 @@ from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized,
 
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.product import prod
+from phintys.ops.operators import TensorConstant
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
-from phintys.ops.operators import TensorConstant
 from phintys.rewrite_database import OPT_NONE
 
 M, N, I, J = variable("d2"), variable("d2"), variable("l0"), variable("l0")
