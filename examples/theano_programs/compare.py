@@ -1,9 +1,10 @@
-"""Run each program under phintys and under Theano, in turns, and print the seconds of an epoch.
+"""Run each program under phintys and under Theano, in turns, and print a table of the seconds of an epoch.
 
     python compare.py --theano PYTHON [--rounds 3] [PROGRAM ...]
 
 PYTHON is an interpreter that has Theano 1.0.5; the interpreter that runs this file has phintys. The shortest epoch of
-all rounds counts. Theano's first run compiles C, which takes minutes; its cache is used later.
+all rounds counts; in brackets the seconds of that run, imports and compilation included. What each program reached is
+named once if both reached the same. Theano's first run compiles C, which takes minutes; its cache is used later.
 """
 import argparse
 import os
@@ -27,7 +28,7 @@ def measured(command, program, epochs):
                           text=True, env=dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1"))
     whole = time.perf_counter() - start
     if done.returncode:
-        return float("nan"), whole, done.stderr.strip().splitlines()[-1]
+        return float("inf"), whole, done.stderr.strip().splitlines()[-1]
     line = done.stdout.strip().splitlines()[-1]
     return float(re.search(r"seconds (?:an epoch|a move) ([0-9.]+)", line).group(1)), whole, line
 
@@ -41,14 +42,24 @@ def main():
     commands = {"phintys": [sys.executable, "-m", "phintys.as_theano"]}
     if options.theano:
         commands["Theano"] = [options.theano]
+    print("| program |", " | ".join(f"{name}, s (whole program)" for name in commands), "| times as fast | reached |")
+    print("|---" * (len(commands) + 3) + "|")
     for program in options.programs:
         found = {}
         for _ in range(options.rounds):
             for name, command in commands.items():
                 result = measured(command, program, EPOCHS.get(program, 2))
                 found[name] = min(found.get(name, result), result)
-        texts = [f"{name} {epoch:.5f} ({whole:.1f} in all)" for name, (epoch, whole, _) in found.items()]
-        print(f"{program:<30} {', '.join(texts)}   {found['phintys'][2]}", flush=True)
+        print(row(program, found), flush=True)
+
+
+def row(program, found):
+    """A row of the table: seconds of an epoch, how many times as fast, and what each library's program printed."""
+    seconds = [epoch for epoch, _, _ in found.values()]
+    ratio = f"{seconds[1] / seconds[0]:.1f}" if len(seconds) == 2 else ""
+    reached = "; ".join(dict.fromkeys(line.split(", seconds")[0] for _, _, line in found.values()))
+    times = " | ".join(f"{epoch:.3g} ({whole:.1f})" for epoch, whole, _ in found.values())
+    return f"| `{program}.py` | {times} | {ratio} | {reached} |"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The programs written for Theano: each runs as a user runs it, and learns."""
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,11 @@ def test_each_program_is_in_the_readme():
     text = (FOLDER / "README.md").read_text()
     for path in FOLDER.glob("*.py"):
         assert f"`{path.name}`" in text or f" {path.name} " in text, path.name
+
+
+def test_a_row_of_the_comparison_says_what_both_reached():
+    row = runpy.run_path(str(FOLDER / "compare.py"))["row"]
+    ours, theirs = (0.5, 2.0, "error 0.1, seconds an epoch 0.5"), (1.25, 9.0, "error 0.1, seconds an epoch 1.25")
+    assert row("mlp", {"phintys": ours, "Theano": theirs}) == "| `mlp.py` | 0.5 (2.0) | 1.25 (9.0) | 2.5 | error 0.1 |"
+    failed = (float("inf"), 1.0, "No module named theano")
+    assert row("mlp", {"phintys": ours, "Theano": failed}).endswith("| inf | error 0.1; No module named theano |")
