@@ -4,6 +4,7 @@ from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     choice_source,
     convolution_source,
     creation_source,
+    factorization_source,
     line_source,
     random_source,
     rearranging_source,

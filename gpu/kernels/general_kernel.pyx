@@ -3,6 +3,8 @@ that is at the device. What is launched is described by ``general_source.py``.
 
 The operands of a launch are all the same: how many items there are, then each operand that the description names.
 
+A matrix that the processor's kernel refuses while it computes is noted in the same way, with the reason.
+
 Positions at the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
 many as there are; the launch notes the first that is out of bounds, and ``run`` reads this back and fails.
 """
@@ -20,6 +22,7 @@ from phintys.gpu.runtime.driver cimport (
     Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
 from phintys.gpu.runtime.kernel cimport THREADS as THREADS_OF_BLOCK
 from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
+from phintys.ops.factorizations.stack_kernel cimport StackKernel
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
@@ -76,6 +79,31 @@ cdef int read_note(Buffer* note, int failed) noexcept nogil:
     return 0
 
 
+cdef int read_refusal(Buffer* note, int failed, Kernel kernel) noexcept nogil:
+    """Wait for the launches, and raise what the processor's kernel raises for the matrix that was refused."""
+    cdef unsigned long long found = 0
+    cdef int error = 0
+    if not failed:
+        error = copy_to_host(<char*>&found, note.data, sizeof(found))
+    buffer_release(note)
+    if failed or error:
+        return failed or set_failure(error, b"checking matrices")
+    if found:
+        with gil:
+            set_refusal(kernel, <int>(<unsigned>~found))
+        return -1
+    return 0
+
+
+cdef int set_refusal(Kernel kernel, int reason) noexcept:
+    """Set the exception; it stays set, as the kernel that fails returns -1."""
+    try:
+        (<StackKernel>kernel).refuse(reason)
+    except Exception as error:
+        PyErr_SetObject(type(error), error)
+    return 0
+
+
 cdef class GpuGeneralKernel(DeviceKernel):
     """A kernel by its description.
 
@@ -97,7 +125,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef Passed* passed
     cdef Step* steps
     cdef int n_operands, n_steps
-    cdef bint copies, checks
+    cdef bint copies, checks, refuses
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
@@ -107,7 +135,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.host = host_class(*arguments, **dict(named))
         description = function(arguments, dict(named), operands)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)
-        self.checks = bool(description.checked)
+        self.checks, self.refuses = bool(description.checked), description.refuses
         self.examined = tuple([index for index in self.host.examined
                                if description.names[index] not in description.checked])
         self.binding, self.room = BOUND, self.host.room
@@ -181,7 +209,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             if scratch == NULL:
                 return set_failure(2, b"scratch memory of a kernel")
             put_integer(&arguments, <npy_intp>scratch.data)
-        if self.checks:
+        if self.checks or self.refuses:
             note = device_memory.acquire(NOTE)
             if note == NULL:
                 if scratch != NULL:
@@ -195,6 +223,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 break
         if scratch != NULL:
             buffer_release(scratch)                 # work is done in order
+        if self.refuses:
+            return read_refusal(note, error, self.host)
         return read_note(note, error) if note != NULL else error
 
     cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:

@@ -29,8 +29,8 @@ THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operan
 ``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
 at the host with a dimension, which may be negative, that the mask then leaves out.
 """
-Description = namedtuple("Description", "names bodies launches functions vectors checked scratch",
-                         defaults=("", {}, (), None))
+Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses",
+                         defaults=("", {}, (), None, False))
 Description.__doc__ = """What a family says of a kernel.
 
 Attributes
@@ -49,6 +49,9 @@ checked : sequence of str
     Operands with positions.
 scratch : (str, int) or None
     An operand, and how many bytes of the memory ``scratch`` there are for each of its elements.
+refuses : bool
+    Whether bodies may set ``*note`` to the complement of ``item << 32 | reason``, by atomicMax: the processor's kernel,
+    a ``StackKernel``, then raises its error for this reason.
 """
 
 DESCRIBERS = {}                 # name of a class of kernels of the processor → (class, describing function)
@@ -137,7 +140,7 @@ def source_of(description, operands):
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
     if description.scratch:
         parameters.append("char* scratch")
-    if description.checked:
+    if description.checked or description.refuses:
         parameters.append("unsigned long long* note")
     texts = [kernel_text(name, kind, ", ".join(parameters), body) for name, (kind, body) in description.bodies.items()]
     return with_functions("\n".join([f"enum {{ GROUP = {GROUP} }};", PRELUDE, *macros, description.functions,

@@ -10,7 +10,7 @@ import numpy
 
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.driver cimport copy_to_device, copy_to_host, copy_within, set_failure
+from phintys.gpu.runtime.driver cimport copy_to_host, set_failure, upload
 from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
@@ -42,7 +42,7 @@ cdef class ToDeviceKernel(Kernel):
             copy_strided(source.ndim, source.shape, context.scratch, operands[1].strides, source.data, source.strides,
                          source.itemsize)
             elements = context.scratch
-        error = copy_to_device(operands[1].data, elements, size)
+        error = upload(operands[1].buffer, elements, size)
         return set_failure(error, b"copying to the device") if error else 0
 
 
@@ -112,7 +112,7 @@ cdef class ConstantKernel(Kernel):
         cdef int error
         if buffer == NULL:
             raise MemoryError(f"no memory at the device for a constant of shape {(<object>self.value).shape}")
-        error = copy_to_device(buffer.data, <const char*>cnp.PyArray_DATA(self.value), size)
+        error = upload(buffer, <const char*>cnp.PyArray_DATA(self.value), size)
         if error:
             buffer_release(buffer)
             set_failure(error, b"copying a constant to the device")

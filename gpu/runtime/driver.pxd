@@ -2,6 +2,7 @@
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell
+from phintys.vm.pool cimport Buffer
 
 cdef enum:
     OF_CUBLAS = 100000          # an error of cuBLAS is so much larger than its number
@@ -45,6 +46,9 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
 # Copies between the places, in the order of the device's work. After the first the host's memory may be changed; the
 # second waits until it has the elements. Return 0, or the driver's error.
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil
+# The same to the beginning of a buffer. If nothing was written to it since it was acquired, the copy waits only for the
+# work that was there before it was given back.
+cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil

@@ -3,8 +3,9 @@
 pycuda makes contexts and compiles sources; what runs inside a call is here, through the driver's C functions, which are
 looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA.
 
-All work goes to one stream, in the order of the calls, copies to the device too, which pass through pinned memory and
-are not waited for. It is collected, and submitted together when a value is copied
+All work goes to one stream, in the order of the calls; copies to the device go to another one, through pinned memory,
+and are not waited for: they wait for the work that may still use their target, and later work waits for them. Work is
+collected, and submitted together when a value is copied
 from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The
 stream waits for the default stream, and the default stream for it, so pycuda's own arrays see all of it in order.
 
@@ -64,6 +65,7 @@ cdef extern from * nogil:
         int (*record)(void*, void*);
         int (*wait_for_event)(void*);
         int (*to_device_async)(phintys_address, const void*, size_t, void*);
+        int (*stream_wait)(void*, void*, unsigned);
     } phintys_driver;
     static phintys_driver driver;
     #include "runtime/work_queue.h"
@@ -119,6 +121,9 @@ cdef extern from * nogil:
         bint collects
         int late
         long captured, replayed, submitted
+        unsigned long long pushed
+    ctypedef struct phintys_slots:
+        long copies, beside
     phintys_driver driver
     void* phintys_context
     void phintys_lock_device()
@@ -133,11 +138,20 @@ cdef extern from * nogil:
     int phintys_collect(bint)
     void phintys_open_queue()
     void phintys_open_slots()
-    int phintys_to_device(size_t, const char*, size_t)
+    int phintys_to_device(size_t, const char*, size_t, unsigned long long)
     phintys_queue queue
+    phintys_slots slots
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
     enum: RTLD_NOW
+
+cdef struct Block:                  # what the allocator hands out
+    Buffer buffer
+    unsigned long long last_use     # work with a lower number may have used the memory before it was given back
+    bint untouched                  # since it was acquired; whoever writes to it first must say so, or come by `upload`
+    bint uploaded                   # to it, since it was acquired
+
+cdef unsigned long long ALL_WORK = <unsigned long long>-1
 
 cdef enum:
     NOT_READY = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
@@ -152,7 +166,7 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
-         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2")
+         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -165,6 +179,10 @@ cdef bint usable = False            # a device is in use, in this process, and t
 cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
 cdef Buffer* kept[CLASSES]
 memset(kept, 0, sizeof(kept))
+# Of each class the last block to which was uploaded: it is kept only when the next one comes. So uploads of call after
+# call go to two blocks in turn, and one need not wait for the work of the call before, which reads the other.
+cdef Buffer* parked[CLASSES]
+memset(parked, 0, sizeof(parked))
 cdef size_t kept_bytes = 0, live_bytes = 0, peak_bytes = 0
 cdef long live_buffers = 0, requests = 0, misses = 0
 
@@ -241,7 +259,20 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
 
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
-    return error if error or not size else phintys_to_device(<size_t>target, source, size)
+    return error if error or not size else phintys_to_device(<size_t>target, source, size, ALL_WORK)
+
+
+cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
+    cdef Block* block = <Block*>buffer
+    cdef unsigned long long work = ALL_WORK
+    cdef int error = enter_device()
+    if error or not size:
+        return error
+    if buffer.size_class == ON_DEVICE:
+        if block.untouched:
+            work = block.last_use
+        block.untouched, block.uploaded = False, True
+    return phintys_to_device(<size_t>buffer.data, source, size, work)
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
@@ -396,11 +427,11 @@ cdef Buffer* new_block(size_t capacity) noexcept nogil:
         return_kept()
         if driver.allocate(&address, capacity) != 0:
             return NULL
-    buffer = <Buffer*>malloc(sizeof(Buffer))
+    buffer = <Buffer*>malloc(sizeof(Block))
     if buffer == NULL:
         driver.free(address)
         return NULL
-    memset(buffer, 0, sizeof(Buffer))
+    memset(buffer, 0, sizeof(Block))
     buffer.data, buffer.capacity, buffer.size_class, buffer.place = <char*>address, capacity, ON_DEVICE, DEVICE
     phintys_lock_device()
     misses += 1
@@ -423,6 +454,7 @@ cdef Buffer* acquire(size_t size) noexcept nogil:
             return NULL
     buffer.references = 1
     buffer.next = NULL
+    (<Block*>buffer).untouched, (<Block*>buffer).uploaded = not pool.stress, False
     if pool.stress:
         fill_bytes(buffer.data, pool.FRESH, buffer.capacity)
     return buffer
@@ -435,11 +467,18 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     cdef Buffer** place
     cdef size_t capacity
     cdef int size_class = class_of(buffer.capacity, &capacity)
+    cdef Buffer* before
     phintys_lock_device()
     live_buffers -= 1
     live_bytes -= buffer.capacity
+    (<Block*>buffer).last_use = queue.pushed
     if not pool.stress:
         kept_bytes += buffer.capacity
+        if (<Block*>buffer).uploaded:
+            before = parked[size_class]
+            parked[size_class] = buffer
+            buffer = before
+    if not pool.stress and buffer != NULL:
         place = &kept[size_class]
         while place[0] != NULL and place[0].data < buffer.data:
             place = &place[0].next
@@ -469,6 +508,10 @@ cdef void return_kept() noexcept nogil:
             kept[size_class] = buffer.next
             buffer.next = chain
             chain = buffer
+        if parked[size_class] != NULL:
+            parked[size_class].next = chain
+            chain = parked[size_class]
+            parked[size_class] = NULL
     kept_bytes = 0
     phintys_unlock_device()
     while chain != NULL:
@@ -491,14 +534,16 @@ def statistics():
         ``live_buffers`` in use, with ``live_bytes``, and ``peak_bytes``, the maximum so far; ``kept_bytes`` for later
         requests; ``requests`` so far, of which the device itself served ``misses``; ``free_bytes`` and ``total_bytes``
         of the device; how many lists of work were ``submitted``, of which graphs ``replayed``, and how many graphs were
-        ``captured``.
+        ``captured``; how many ``uploads`` to the device there were, of which so many did not wait for all work that
+        had been submitted: ``beside``.
     """
     cdef size_t available = 0, total = 0
     check(enter_device(), "using the device")
     check(driver.memory(&available, &total), "asking for the device's memory")
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
             "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total,
-            "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed}
+            "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed,
+            "uploads": slots.copies, "beside": slots.beside}
 
 
 # ---- cells and values ------------------------------------------------------------------------------------------------
@@ -566,7 +611,7 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     if buffer == NULL:
         check(0 if usable else NOT_READY, "using the device")
         raise MemoryError(f"no memory at the device for an array of shape {(<object>value).shape} and dtype {value.dtype}")
-    error = copy_to_device(buffer.data, <const char*>cnp.PyArray_DATA(packed), size)
+    error = upload(buffer, <const char*>cnp.PyArray_DATA(packed), size)
     if error:
         buffer_release(buffer)
         check(error, "copying to the device")

@@ -5,6 +5,8 @@
  * Lists are compared whole: kernels, grids and the bytes of all arguments, addresses included. Where one differs, it is
  * another list, and is captured when it comes again; the least recently used one is given up.
  *
+ * Copies to the device are done on a stream of their own, beside work that was submitted before: see the end of the file.
+ *
  * driver.pyx includes this after the struct `driver` of the driver's functions. All of it is done under one lock, that
  * is taken for a push, too: it keeps the order of several threads.
  */
@@ -17,7 +19,7 @@
 
 enum { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL };
 enum { MOST_WORK = 2048, WORK_ROOM = 1 << 20, GRAPHS = 32, FEWEST_FOR_A_GRAPH = 3 };
-enum { CAPTURE_THREAD_LOCAL = 1 };
+enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8 };
 
 typedef struct {
     long kind;
@@ -46,6 +48,9 @@ static struct {
     int collects;
     int late;                       /* an error that nobody has been told yet */
     long captured, replayed, submitted;
+    uint64_t pushed;                /* how much work there was so far; `count` of it is not submitted yet */
+    struct { void* event; uint64_t pushed; } marks[MARKS];     /* after which work an event comes; a ring */
+    int mark;                       /* of the ring: the next to be used */
     pthread_mutex_t lock;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -133,6 +138,19 @@ static int phintys_capture(phintys_graph* list) {
     return error;
 }
 
+static int phintys_wait_for_copies(void);
+
+/* Note that an event comes when all work submitted so far is done. */
+static int phintys_mark(void) {
+    const int at = queue.mark;
+    if (!queue.marks[at].event) return 0;
+    const int error = driver.record(queue.marks[at].event, queue.stream);
+    if (error) return error;
+    queue.marks[at].pushed = queue.pushed - queue.count;
+    queue.mark = (at + 1) % MARKS;
+    return 0;
+}
+
 /* Submit what was collected; the caller has the lock. Returns the driver's error; what was collected is gone then. */
 static int phintys_submit_all(void) {
     int error = 0, is_new = 1;
@@ -149,6 +167,11 @@ static int phintys_submit_all(void) {
         if (!is_new && !graph->exec && !graph->refused) graph->refused = phintys_capture(graph) != 0;
     }
     queue.submitted++;
+    error = phintys_wait_for_copies();
+    if (error) {
+        queue.count = queue.bytes = 0;
+        return error;
+    }
     if (graph && graph->exec) {
         error = driver.launch_graph(graph->exec, queue.stream);
         if (!error) queue.replayed++;
@@ -156,6 +179,7 @@ static int phintys_submit_all(void) {
         error = phintys_do_all(queue.work, queue.count, queue.room, queue.stream);
     }
     queue.count = queue.bytes = 0;
+    if (!error && queue.collects) error = phintys_mark();       /* without collecting: when a copy needs it */
     return error;
 }
 
@@ -191,27 +215,65 @@ static int phintys_push(phintys_work work, const void* arguments, size_t bytes) 
         memcpy(queue.room + work.start, arguments, bytes);
         memset(queue.room + work.start + bytes, 0, queue.bytes - work.start - bytes);
         queue.work[queue.count++] = work;
+        queue.pushed++;
         if (!queue.collects) error = phintys_submit_all();
     }
     pthread_mutex_unlock(&queue.lock);
     return error;
 }
 
-/* Copies to the device go through slots of pinned memory, and are not waited for: they are in the order of the work. A
- * slot is used again when the event after its copy has come. Without pinned memory the driver copies, and waits. */
+/* Copies to the device go through slots of pinned memory, and are not waited for. A slot is used again when the event
+ * after its copy has come. They are done on a stream of their own:
+ *
+ * - a copy waits for the work that may still use its target: for the event of the mark that covers this work. Of memory
+ *   that was acquired for the copy, this is the work that was pushed before the memory was given back; of other memory
+ *   all work. Later work that was submitted goes on beside the copy;
+ * - all work that is submitted after a copy waits for the event that `copied` records.
+ *
+ * Without pinned memory or streams the driver copies, after all work, and waits. */
 enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
 static struct {
     char* pinned[SLOTS];
     void* copied[SLOTS];            /* events */
     int used[SLOTS], next, usable;
+    void *stream, *last;            /* the stream of copies; an event after the last of them */
+    int pending;                    /* work has not waited for it yet */
+    uint64_t waited;                /* for how much work the stream has waited */
+    long copies, beside;            /* how many, and how many did not wait for all that was submitted */
 } slots;
 
 static void phintys_open_slots(void) {
     memset(&slots, 0, sizeof slots);
-    slots.usable = queue.stream != NULL;
+    memset(queue.marks, 0, sizeof queue.marks);
+    queue.mark = 0;
+    slots.usable = queue.stream && !driver.new_stream(&slots.stream, 0) && !driver.new_event(&slots.last, 2);
+    for (int i = 0; i < MARKS && slots.usable; i++)
+        slots.usable = !driver.new_event(&queue.marks[i].event, 2);
     for (int i = 0; i < SLOTS && slots.usable; i++)
         slots.usable = !driver.allocate_pinned((void**)&slots.pinned[i], SLOT_BYTES, 0)
             && !driver.new_event(&slots.copied[i], 2);              /* CU_EVENT_DISABLE_TIMING */
+}
+
+static int phintys_wait_for_copies(void) {
+    if (!slots.pending) return 0;
+    slots.pending = 0;
+    return driver.stream_wait(queue.stream, slots.last, 0);
+}
+
+/* Let the stream of copies wait for the first `work` of all that was pushed. */
+static int phintys_copies_wait_for(uint64_t work) {
+    int error = 0, found = -1;
+    if (work > queue.pushed - queue.count) error = phintys_submit_all();
+    if (error || work <= slots.waited) return error;
+    for (int turn = 0; turn < 2 && found < 0; turn++) {
+        for (int i = 0; i < MARKS; i++)             /* the first mark that covers it */
+            if (queue.marks[i].pushed >= work && (found < 0 || queue.marks[i].pushed < queue.marks[found].pushed))
+                found = i;
+        if (found < 0 && (error = phintys_mark())) return error;
+    }
+    error = driver.stream_wait(slots.stream, queue.marks[found].event, 0);
+    if (!error) slots.waited = queue.marks[found].pushed;
+    return error;
 }
 
 static int phintys_copy_piece(uint64_t target, const char* source, size_t size) {
@@ -220,21 +282,28 @@ static int phintys_copy_piece(uint64_t target, const char* source, size_t size) 
     if (error) return error;
     memcpy(slots.pinned[slot], source, size);
     slots.next = (slot + 1) % SLOTS;
-    error = driver.to_device_async(target, slots.pinned[slot], size, queue.stream);
-    if (!error) error = driver.record(slots.copied[slot], queue.stream);
+    error = driver.to_device_async(target, slots.pinned[slot], size, slots.stream);
+    if (!error) error = driver.record(slots.copied[slot], slots.stream);
     slots.used[slot] = !error;
     return error;
 }
 
-/* Copy to the device, after what was collected; the source may be changed at once. */
-static int phintys_to_device(uint64_t target, const char* source, size_t size) {
+/* Copy to the device, after the first `work` of all that was pushed; the source may be changed at once. */
+static int phintys_to_device(uint64_t target, const char* source, size_t size, uint64_t work) {
     pthread_mutex_lock(&queue.lock);
-    int error = phintys_submit_all();
+    if (work > queue.pushed) work = queue.pushed;
+    int error = slots.usable ? phintys_copies_wait_for(work) : phintys_submit_all();
     if (!error && !slots.usable) error = driver.to_device(target, source, size);
-    while (slots.usable && !error && size) {
-        const size_t piece = size < SLOT_BYTES ? size : SLOT_BYTES;
-        error = phintys_copy_piece(target, source, piece);
-        target += piece, source += piece, size -= piece;
+    if (!error && slots.usable) {
+        slots.copies++;
+        slots.beside += slots.waited < queue.pushed - queue.count;
+        while (!error && size) {
+            const size_t piece = size < SLOT_BYTES ? size : SLOT_BYTES;
+            error = phintys_copy_piece(target, source, piece);
+            target += piece, source += piece, size -= piece;
+        }
+        if (!error) error = driver.record(slots.last, slots.stream);
+        slots.pending = 1;
     }
     pthread_mutex_unlock(&queue.lock);
     return error;

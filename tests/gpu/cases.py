@@ -9,6 +9,7 @@ import phintys.tensor as T
 from phintys.ops.random.mrg import mrg_uniform
 from phintys.ops.random.mrg_normal import normal_samples
 from phintys.tensor import nnet
+from phintys.tensor import slinalg as S
 
 random = numpy.random.RandomState(42)
 TENTH, HALF, TWO = numpy.float32(0.1), numpy.float32(0.5), numpy.float32(2)
@@ -28,6 +29,12 @@ def positive(*shape):
 
 def whole(*shape, low=-9, high=10, dtype="int32"):
     return random.randint(low, high, shape).astype(dtype)
+
+
+def definite(*shape):
+    """Matrices that are symmetric and positive definite."""
+    x = floats(*shape, shape[-1])
+    return x @ numpy.swapaxes(x, -1, -2) / shape[-1] + numpy.eye(shape[-1], dtype="float32")
 
 
 def transposed(*shape):
@@ -224,4 +231,21 @@ CASES = [
                                                  x + T.arange(0.5, 3.5, 0.5, dtype="float32")], floats(5, 6)),
     ("batched products", lambda x, y: [T.batched_dot(x, y), T.batched_dot(x, y[:, :, 0]), T.batched_dot(x[:, 0], y)],
      floats(3, 4, 5), floats(3, 5, 6)),
+    # ---- matrices ----
+    ("cholesky", lambda x: [S.cholesky(x), S.Cholesky(lower=False)(x[1]), S.Cholesky(on_error="nan")(-x[0]),
+                            S.cholesky(x.dimshuffle(0, 2, 1)), S.cho_solve((S.cholesky(x[0]), True), x[1])],
+     definite(3, 9)),
+    ("triangular systems", lambda x, b: [S.solve_triangular(x, b, lower=lower, trans=trans, unit_diagonal=unit)
+                                         for lower in (True, False) for trans in (0, 1) for unit in (True, False)],
+     definite(9), floats(9, 5)),
+    ("a triangular system with a vector", lambda x, b: S.solve_triangular(x, b, lower=True), definite(9), floats(9)),
+    ("systems", lambda x, b: [S.solve(x[0], b[0]), S.solve(x[1], b[0, :, 0]), S.solve(x[0].T, b[0])],
+     definite(2, 9), floats(1, 9, 5)),
+    ("systems of float64", lambda x, b: [S.solve(x, b), *S.lu_factor(x)], definite(40).astype("float64"),
+     floats(40, 3, dtype="float64")),
+    ("inverses and determinants", lambda x: [T.linalg.inv(x), T.linalg.det(x), *T.linalg.slogdet(x),
+                                             T.nlinalg.det(x[0]), T.nlinalg.matrix_inverse(x[1].T)],
+     definite(3, 7) + floats(3, 7, 7)),
+    ("gradients of determinants and solutions", lambda x, b: T.grad(
+        T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b]), definite(6), floats(6, 2)),
 ]

@@ -151,3 +151,23 @@ def test_the_compiler_cannot_be_run(there, tmp_path):
             f()
     assert config.gpu.nvcc == "nvcc"
     numpy.testing.assert_allclose(f(), numpy.tanh(0.123456 * numpy.ones(3)), rtol=1e-6)
+
+
+def test_matrices_that_are_refused_at_the_device(device, order):
+    S = T.slinalg
+    singular, indefinite = numpy.ones((2, 2), "float32"), -numpy.eye(3, dtype="float32")
+    nan = numpy.full((2, 2), numpy.nan, "float32")
+    for function, value, error, message in (
+            (S.cholesky, indefinite, numpy.linalg.LinAlgError, "1-th leading minor of the array is not positive def"),
+            (S.cholesky, nan, ValueError, "cholesky: array must not contain infs or NaNs"),
+            (T.nlinalg.matrix_inverse, singular, numpy.linalg.LinAlgError, "matrix_inverse: Singular matrix"),
+            (lambda x: S.solve(x, x), singular, numpy.linalg.LinAlgError, "solve: Matrix is singular"),
+            (lambda x: S.solve(x, x), nan, ValueError, "solve: array must not contain infs or NaNs"),
+            (lambda x: S.solve_triangular(x - 1, x), singular, numpy.linalg.LinAlgError, "singular"),
+            (lambda x: S.cholesky(x), numpy.ones((2, 3), "float32"), numpy.linalg.LinAlgError, "must be square")):
+        with at_device():
+            x = phintys.shared(value, target="cuda")
+            f = phintys.function([], function(x), updates=[(x, x + 1)])
+        with pytest.raises(error, match=message):
+            f()
+        numpy.testing.assert_array_equal(x.get_value(), value)

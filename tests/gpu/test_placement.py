@@ -79,7 +79,7 @@ def test_a_program_without_values_at_the_device_is_left_alone(there):
 
 def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
     w = shared(4, 4)
-    inverse = T.nlinalg.matrix_inverse(w)
+    inverse = T.nlinalg.pinv(w)
     with pytest.warns(UserWarning, match="has no kernel for the device: it runs at the host"):
         with phintys.change_flags({"gpu.warn_host_ops": "warn"}):
             f = phintys.function([], inverse * 2, updates=[(w, inverse + 1)])
@@ -87,8 +87,8 @@ def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
         with pytest.raises(Exception, match="has no kernel for the device"):
             phintys.function([], inverse * 2)
     value = w.get_value()
-    assert_close(f(), numpy.linalg.inv(value) * 2, rtol=1e-3)
-    assert_close(w.get_value(), numpy.linalg.inv(value) + 1, rtol=1e-3)
+    assert_close(f(), numpy.linalg.pinv(value) * 2, rtol=1e-3)
+    assert_close(w.get_value(), numpy.linalg.pinv(value) + 1, rtol=1e-3)
 
 
 def test_transfer(there):

@@ -20,7 +20,6 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <set>
 #include <map>
 #include <mutex>
 #include <random>
@@ -69,8 +68,10 @@ static std::recursive_mutex lock;
 static thread_local std::vector<CUcontext> contexts;
 static std::map<CUdeviceptr, Block> live, pinned, globals;
 static Stream default_stream;
-static std::set<Stream*> streams;
-static bool lazy;                                // work in streams is done when somebody waits for it, and no earlier
+static std::vector<Stream*> streams;             // in the order in which they were made
+static int lazy;                                 // work in streams is done when somebody waits for it, and no earlier:
+                                                 // 1: the first stream's first, 2: the last one's
+static bool ignores_waits;                       // of streams for events: to show that tests see a wait that is missing
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
 static long copies_to_device, copies_to_host, fails_after, graphs_launched;
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
@@ -99,7 +100,9 @@ static CUresult catch_up(Stream* stream, size_t number) {
 static CUresult catch_up_all(bool blocking_only) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     CUresult error = CUDA_SUCCESS;
-    for (Stream* stream : streams)
+    std::vector<Stream*> turns = streams;
+    if (lazy == 2) std::reverse(turns.begin(), turns.end());
+    for (Stream* stream : turns)
         if (stream->blocking || !blocking_only)
             if (CUresult found = catch_up(stream, stream->begun)) error = error ? error : found;
     return error;
@@ -348,13 +351,13 @@ API cuCtxDestroy(CUcontext) { return CUDA_SUCCESS; }
 API cuStreamCreate(CUstream* stream, unsigned flags) {
     Stream* made = new Stream;
     made->blocking = !(flags & CU_STREAM_NON_BLOCKING);
-    streams.insert(made);
+    streams.push_back(made);
     *stream = (CUstream)made;
     return CUDA_SUCCESS;
 }
 API cuStreamDestroy(CUstream stream) {
     catch_up_all(false);
-    streams.erase((Stream*)stream);
+    streams.erase(std::find(streams.begin(), streams.end(), (Stream*)stream));
     delete (Stream*)stream;
     return CUDA_SUCCESS;
 }
@@ -366,6 +369,7 @@ API cuStreamSynchronize(CUstream stream) {
 API cuStreamQuery(CUstream) { return broken; }
 API cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
     const Event event = *(Event*)handle;
+    if (ignores_waits) return CUDA_SUCCESS;
     return submit(stream, [=] { return event.stream ? catch_up(event.stream, event.after) : CUDA_SUCCESS; });
 }
 API cuEventCreate(CUevent* event, unsigned) { *event = (CUevent) new Event; return CUDA_SUCCESS; }
@@ -666,6 +670,7 @@ FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) { 
     return submit((CUstream)stream, [copy] { return (CUresult)copy(); });
 }
 FOR_TESTS void stand_in_set_lazy(int value) { catch_up_all(false); lazy = value; }
+FOR_TESTS void stand_in_ignore_waits(int value) { ignores_waits = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
 FOR_TESTS void stand_in_set_devices(int count) { devices = count; }

@@ -1,0 +1,417 @@
+"""Factorizations of matrices and what follows from them at the device: a block of threads for each matrix of a stack.
+
+Cholesky factors, LU factors with pivots, solutions of triangular and other systems, inverses, determinants. Factors are
+those that LAPACK makes, in the same memory order (see ``ops/factorizations``). What the processor refuses while it
+computes (an element that is not finite, a matrix that is not positive definite, a singular one) is refused here, too:
+the first matrix of a stack that is refused decides which error it is. Matrices of complex numbers are the processor's.
+
+All threads of a block take the same branches around barriers: what decides is read by all of them, after a barrier.
+"""
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.ops.factorizations.cholesky_kernel import CholeskyInverseKernel, CholeskyKernel, MirrorKernel
+from phintys.ops.factorizations.lu_kernel import (
+    DeterminantKernel,
+    InverseKernel,
+    LUFactorKernel,
+    LUSolveKernel,
+    SolveKernel,
+)
+from phintys.ops.factorizations.triangular_kernel import TriangularSolveKernel
+
+SIZES = {"float32": 4, "float64": 8}
+NOT_FINITE = -1000000           # as in ops/factorizations/stack_kernel.pxd
+
+FUNCTIONS = """\
+typedef {T} T;
+enum {{ NOT_FINITE = {not_finite} }};
+// A matrix, or a vector with one column: elements by row and column.
+struct Matrix {{
+    char* data;
+    long long rows, columns, row_step, column_step;
+    __device__ T& operator()(long long row, long long column) const {{
+        return *(T*)(data + row * row_step + column * column_step);
+    }}
+    __device__ Matrix transposed() const {{ return Matrix{{data, columns, rows, column_step, row_step}}; }}
+}};
+// Item `number` of the stack of `leader`, of an operand whose leading dimensions may have length 1 instead.
+template <int RANK, int L, int R> __device__ inline Matrix item(const View<L>& leader, int lead, const View<R>& v,
+                                                              long long number) {{
+    char* data = v.data;
+    for (int axis = lead - 1; axis >= 0; axis--) {{
+        const long long above = number / leader.shape[axis];
+        if (v.shape[axis] != 1) data += (number - above * leader.shape[axis]) * v.strides[axis];
+        number = above;
+    }}
+    Matrix found = {{data, 1, 1, sizeof(T), sizeof(T)}};
+    if (RANK > 0) found.rows = v.shape[R - RANK], found.row_step = v.strides[R - RANK];
+    if (RANK > 1) found.columns = v.shape[R - 1], found.column_step = v.strides[R - 1];
+    return found;
+}}
+// The number of the item of `v` that item `number` of `leader` uses.
+template <int L, int R> __device__ inline long long number_of_item(const View<L>& leader, int lead, const View<R>& v,
+                                                                   long long number) {{
+    long long found = 0, size = 1;
+    for (int axis = lead - 1; axis >= 0; axis--) {{
+        const long long above = number / leader.shape[axis];
+        if (v.shape[axis] != 1) found += (number - above * leader.shape[axis]) * size;
+        size *= v.shape[axis];
+        number = above;
+    }}
+    return found;
+}}
+__device__ inline bool is_finite(T x) {{ return x - x == (T)0; }}
+__device__ inline T not_a_number() {{ return (T)NAN; }}
+// Note that an item is refused; of several ones the first counts.
+__device__ inline void refuse(unsigned long long* note, long long number, int reason) {{
+    if (threadIdx.x == 0)
+        atomicMax(note, ~((unsigned long long)number << 32 | (unsigned)reason));
+}}
+__device__ inline bool all_finite(const Matrix& x) {{
+    double bad = 0;
+    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP)
+        if (!is_finite(x(e / x.columns, e % x.columns))) bad = 1;
+    return total(bad) == 0;
+}}
+__device__ inline void fill(const Matrix& x, T value) {{
+    __syncthreads();
+    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP) x(e / x.columns, e % x.columns) = value;
+    __syncthreads();
+}}
+__device__ inline void copy(const Matrix& to, const Matrix& from) {{
+    for (long long e = threadIdx.x; e < to.rows * to.columns; e += GROUP)
+        to(e / to.columns, e % to.columns) = from(e / to.columns, e % to.columns);
+    __syncthreads();
+}}
+__device__ inline void identity(const Matrix& x) {{
+    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP)
+        x(e / x.columns, e % x.columns) = e / x.columns == e % x.columns ? 1 : 0;
+    __syncthreads();
+}}
+// The first zero of a diagonal, from 1 on; 0: there is none.
+__device__ inline int first_zero(const Matrix& x) {{
+    int found = 0;
+    for (long long k = x.rows - 1; k >= 0; k--)
+        if (x(k, k) == (T)0) found = (int)k + 1;
+    __syncthreads();
+    return found;
+}}
+// y = inverse(x) y for a triangular matrix, in place.
+__device__ inline void substitute(const Matrix& x, bool lower, bool unit, const Matrix& y) {{
+    const long long n = x.rows, columns = y.columns;
+    for (long long step = 0; step < n; step++) {{
+        const long long k = lower ? step : n - 1 - step, rest = n - 1 - step;
+        if (!unit) {{
+            const T pivot = x(k, k);
+            for (long long c = threadIdx.x; c < columns; c += GROUP) y(k, c) /= pivot;
+        }}
+        __syncthreads();
+        for (long long e = threadIdx.x; e < rest * columns; e += GROUP) {{
+            const long long r = lower ? k + 1 + e / columns : e / columns, c = e % columns;
+            y(r, c) -= x(r, k) * y(k, c);
+        }}
+        __syncthreads();
+    }}
+}}
+// The lower Cholesky factor of a matrix in its lower triangle. Returns 0, or the number of the row where there is none.
+__device__ inline int cholesky(const Matrix& x) {{
+    const long long n = x.rows;
+    __syncthreads();
+    for (long long k = 0; k < n; k++) {{
+        const T pivot = x(k, k);
+        __syncthreads();
+        if (!(pivot > 0)) return (int)k + 1;
+        const T root = sqrt(pivot);
+        for (long long r = k + threadIdx.x; r < n; r += GROUP) x(r, k) = r == k ? root : x(r, k) / root;
+        __syncthreads();
+        const long long rest = n - 1 - k;
+        for (long long e = threadIdx.x; e < rest * rest; e += GROUP) {{
+            const long long r = k + 1 + e / rest, c = k + 1 + e % rest;
+            if (c <= r) x(r, c) -= x(r, k) * x(c, k);
+        }}
+        __syncthreads();
+    }}
+    return 0;
+}}
+// The row of the largest magnitude in column k from the diagonal on, the first of equal ones.
+static __device__ inline long long pivot_of(const Matrix& x, long long k) {{
+    __shared__ T best[GROUP];
+    __shared__ long long place[GROUP];
+    T mine = -1;
+    long long row = k;
+    for (long long r = k + threadIdx.x; r < x.rows; r += GROUP) {{
+        const T size = x(r, k) < 0 ? -x(r, k) : x(r, k);
+        if (size > mine) mine = size, row = r;
+    }}
+    best[threadIdx.x] = mine, place[threadIdx.x] = row;
+    for (int half = GROUP / 2; half; half /= 2) {{
+        __syncthreads();
+        const int other = threadIdx.x + half;
+        if (threadIdx.x < half && (best[other] > best[threadIdx.x] || (best[other] == best[threadIdx.x]
+                                                                       && place[other] < place[threadIdx.x])))
+            best[threadIdx.x] = best[other], place[threadIdx.x] = place[other];
+    }}
+    __syncthreads();
+    const long long found = place[0];
+    __syncthreads();
+    return found;
+}}
+__device__ inline void swap_rows(const Matrix& x, long long first, long long second) {{
+    if (first != second)
+        for (long long c = threadIdx.x; c < x.columns; c += GROUP) {{
+            const T kept = x(first, c);
+            x(first, c) = x(second, c);
+            x(second, c) = kept;
+        }}
+    __syncthreads();
+}}
+// L and U of a matrix with its rows exchanged, in its memory; rows k and pivots(k) - 1 were exchanged in step k.
+template <class P> __device__ inline void lu(const Matrix& x, P pivots) {{
+    const long long n = x.rows;
+    __syncthreads();
+    for (long long k = 0; k < n; k++) {{
+        const long long chosen = pivot_of(x, k);
+        if (threadIdx.x == 0) pivots(k) = (int)chosen + 1;
+        swap_rows(x, k, chosen);
+        const T pivot = x(k, k);
+        if (pivot != (T)0)
+            for (long long r = k + 1 + threadIdx.x; r < n; r += GROUP) x(r, k) /= pivot;
+        __syncthreads();
+        const long long rest = n - 1 - k;
+        for (long long e = threadIdx.x; e < rest * rest; e += GROUP) {{
+            const long long r = k + 1 + e / rest, c = k + 1 + e % rest;
+            x(r, c) -= x(r, k) * x(k, c);
+        }}
+        __syncthreads();
+    }}
+}}
+// y = inverse(P L U) y, or of its transpose.
+template <class P> __device__ inline void lu_solve(const Matrix& x, P pivots, bool transposed, const Matrix& y) {{
+    const long long n = x.rows;
+    if (!transposed) {{
+        for (long long k = 0; k < n; k++) swap_rows(y, k, pivots(k) - 1);
+        substitute(x, true, true, y);
+        substitute(x, false, false, y);
+        return;
+    }}
+    substitute(x.transposed(), true, false, y);
+    substitute(x.transposed(), false, true, y);
+    for (long long k = n - 1; k >= 0; k--) swap_rows(y, k, pivots(k) - 1);
+}}
+struct Pivots {{
+    char* data;
+    long long step;
+    __device__ int& operator()(long long k) const {{ return *(int*)(data + k * step); }}
+}};
+// Memory for the factors of an item, and for its pivots.
+__device__ inline Matrix factor_in(char* scratch, long long number, long long n) {{
+    return Matrix{{scratch + number * n * n * ((long long)sizeof(T) + 8), n, n, n * (long long)sizeof(T),
+                  (long long)sizeof(T)}};
+}}
+__device__ inline Pivots pivots_in(char* scratch, long long number, long long n) {{
+    return Pivots{{factor_in(scratch, number, n).data + n * n * sizeof(T), 4}};
+}}
+"""
+
+
+def described(names, dtype, bodies, launches, refuses, scratch=None):
+    """A description with the functions of this page; `refuses`: the bodies may refuse a matrix."""
+    if dtype not in SIZES:
+        raise NoSource(dtype)
+    if scratch is not None:
+        scratch = scratch, SIZES[dtype] + 8
+    return Description(names, bodies, launches, FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE),
+                       scratch=scratch, refuses=refuses)
+
+
+def items(operand, lead, kernel="compute"):
+    """A launch with a block for each item of an operand."""
+    return Launch(BLOCKS, kernel, operand, (1 << lead) - 1)
+
+
+def failing(nan, out="y"):
+    """What is done with an item that cannot be computed, for the number `reason`."""
+    return f"{{ fill({out}, not_a_number()); return; }}" if nan else "{ refuse(note, i, reason); return; }"
+
+
+def given(names, arguments, named):
+    """The arguments of a kernel by name."""
+    return dict(zip(names, arguments)) | named
+
+
+@describe(CholeskyKernel)
+def factor(arguments, named, operands):
+    told = given(("dtype", "lead", "lower", "nan"), arguments, named)
+    lead, lower, nan = told["lead"], told["lower"], told["nan"]
+    side = "" if lower else ".transposed()"
+    body = f"""\
+    const Matrix x0 = item<2>(x, {lead}, x, i){side}, y = item<2>(out, {lead}, out, i){side};
+    int reason = all_finite(x0) ? 0 : NOT_FINITE;
+    if (!reason) {{
+        for (long long e = threadIdx.x; e < y.rows * y.rows; e += GROUP) {{
+            const long long r = e / y.rows, c = e % y.rows;
+            y(r, c) = c <= r ? x0(r, c) : (T)0;
+        }}
+        reason = cholesky(y);
+    }}
+    if (reason) {failing(nan)}
+"""
+    return described(["x", "out"], told["dtype"], {"compute": (BLOCKS, body)}, [items("out", lead)], not nan)
+
+
+@describe(MirrorKernel)
+def mirror(arguments, named, operands):
+    dtype, lead = arguments
+    body = f"""\
+    const long long n = out.shape[{lead}];
+    const Matrix from = item<2>(x, {lead}, x, n ? i / (n * n) : 0), to = item<2>(out, {lead}, out, n ? i / (n * n) : 0);
+    const long long r = i / n % n, c = i % n;
+    to(r, c) = c <= r ? from(r, c) : from(c, r);
+"""
+    return described(["x", "out"], dtype, {"compute": (THREADS, body)}, [Launch(THREADS, "compute", "out", ALL)], False)
+
+
+@describe(CholeskyInverseKernel)
+def inverse_of_factor(arguments, named, operands):
+    told = given(("dtype", "lead", "nan"), arguments, named)
+    lead = told["lead"]
+    body = f"""\
+    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), l = factor_in(scratch, i, x0.rows);
+    const int reason = first_zero(x0);
+    if (reason) {failing(told["nan"])}
+    copy(l, x0);
+    identity(y);
+    substitute(l, true, false, y);
+    substitute(l.transposed(), false, false, y);
+"""
+    return described(["x", "out"], told["dtype"], {"compute": (BLOCKS, body)}, [items("out", lead)],
+                     not told["nan"], "x")
+
+
+@describe(TriangularSolveKernel)
+def solve_triangular(arguments, named, operands):
+    told = given(("dtype", "lead", "rank", "lower", "transposition", "unit", "nan"), arguments, named)
+    lead, rank, nan, lower = told["lead"], told["rank"], told.get("nan", False), told["lower"]
+    side = ".transposed()" if told["transposition"] else ""
+    effective = str(bool(lower) != bool(told["transposition"])).lower()
+    unit = str(bool(told["unit"])).lower()
+    checks = "" if nan else f"""\
+    double bad = 0;
+    for (long long e = threadIdx.x; e < x0.rows * x0.rows; e += GROUP) {{
+        const long long r = e / x0.rows, c = e % x0.rows;
+        if (({effective} ? c < r || (c == r && !{unit}) : c > r || (c == r && !{unit})) && !is_finite(x0(r, c))) bad = 1;
+    }}
+    if (total(bad) != 0 || !all_finite(y)) reason = NOT_FINITE;
+"""
+    body = f"""\
+    const Matrix x0 = item<2>(out, {lead}, x, i){side}, y = item<{rank}>(out, {lead}, out, i);
+    copy(y, item<{rank}>(out, {lead}, b, i));
+    if (y.rows == 0 || y.columns == 0) return;
+    int reason = 0;
+{checks}    if (!reason && !{unit}) reason = first_zero(x0);
+    if (reason) {failing(nan)}
+    substitute(x0, {effective}, {unit}, y);
+"""
+    return described(["x", "b", "out"], told["dtype"], {"compute": (BLOCKS, body)}, [items("out", lead)], not nan)
+
+
+@describe(LUFactorKernel)
+def lu_factor(arguments, named, operands):
+    dtype, lead = arguments
+    body = f"""\
+    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), p = item<1>(pivots, {lead}, pivots, i);
+    copy(y, x0);
+    lu(y.transposed(), Pivots{{p.data, p.row_step}});
+"""
+    return described(["x", "out", "pivots"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], False)
+
+
+@describe(LUSolveKernel)
+def solve_factored(arguments, named, operands):
+    told = given(("dtype", "lead", "rank", "transposed", "nan"), arguments, named)
+    lead, rank, nan = told["lead"], told["rank"], told.get("nan", False)
+    finite = "" if nan else "if (!all_finite(f)) reason = NOT_FINITE;\n    "
+    finite_sides = "" if nan else "if (!reason && !all_finite(y)) reason = NOT_FINITE;\n    "
+    body = f"""\
+    const Matrix f = item<2>(out, {lead}, factor, i), y = item<{rank}>(out, {lead}, out, i);
+    const Matrix p = item<1>(out, {lead}, pivots, i);
+    int reason = 0;
+    {finite}copy(y, item<{rank}>(out, {lead}, b, i));
+    if (!reason && first_zero(f)) reason = 1;
+    {finite_sides}if (reason) {failing(nan)}
+    lu_solve(f.transposed(), Pivots{{p.data, p.row_step}}, {str(not told["transposed"]).lower()}, y);
+"""
+    return described(["factor", "pivots", "b", "out"], told["dtype"], {"compute": (BLOCKS, body)},
+                     [items("out", lead)], not nan)
+
+
+@describe(SolveKernel)
+def solve(arguments, named, operands):
+    told = given(("dtype", "lead", "rank", "nan"), arguments, named)
+    lead, rank, nan = told["lead"], told["rank"], told.get("nan", False)
+    factors = f"""\
+    const Matrix x0 = item<2>(x, {lead}, x, i), f = factor_in(scratch, i, x0.rows);
+    {"" if nan else "if (!all_finite(x0)) { refuse(note, i, NOT_FINITE); return; }"}
+    copy(f, x0);
+    lu(f, pivots_in(scratch, i, x0.rows));
+"""
+    solutions = f"""\
+    const long long n = x.shape[{lead}], own = number_of_item(out, {lead}, x, i);
+    const Matrix f = factor_in(scratch, own, n), y = item<{rank}>(out, {lead}, out, i);
+    copy(y, item<{rank}>(out, {lead}, b, i));
+    int reason = first_zero(f) ? 1 : 0;
+    {"" if nan else "if (!reason && !all_finite(y)) reason = NOT_FINITE;"}
+    if (reason) {failing(nan)}
+    lu_solve(f, pivots_in(scratch, own, n), false, y);
+"""
+    return described(["x", "b", "out"], told["dtype"], {"factor": (BLOCKS, factors), "compute": (BLOCKS, solutions)},
+                     [items("x", lead, "factor"), items("out", lead)], not nan, "x")
+
+
+@describe(InverseKernel)
+def inverse(arguments, named, operands):
+    dtype, lead = arguments
+    body = f"""\
+    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), f = factor_in(scratch, i, x0.rows);
+    copy(f, x0);
+    lu(f, pivots_in(scratch, i, x0.rows));
+    const int reason = first_zero(f);
+    if (reason) {{ refuse(note, i, reason); return; }}
+    identity(y);
+    lu_solve(f, pivots_in(scratch, i, x0.rows), false, y);
+"""
+    return described(["x", "out"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], True, "x")
+
+
+DETERMINANT = """\
+    if (threadIdx.x) return;
+    double product = 1, logarithm = 0;
+    for (long long k = 0; k < n; k++) {{
+        const double element = f(k, k), size = element < 0 ? -element : element;
+        if (p(k) != k + 1) product = -product;
+        {step}
+    }}
+"""
+
+
+@describe(DeterminantKernel)
+def determinant(arguments, named, operands):
+    dtype, lead, logarithm, factored = arguments
+    start = f"    const long long n = x.shape[{lead}];\n"
+    if factored:
+        start += (f"    const Matrix f = item<2>(x, {lead}, x, i), places = item<1>(x, {lead}, pivots, i);\n"
+                  "    const Pivots p = {places.data, places.row_step};\n")
+    else:
+        start += (f"    const Matrix f = factor_in(scratch, i, n);\n    copy(f, item<2>(x, {lead}, x, i));\n"
+                  "    const Pivots p = pivots_in(scratch, i, n);\n    lu(f, p);\n")
+    step = "product *= element;"
+    stores = "    store_out(offset_of(out, i), product);\n" if lead else "    store_out(0, product);\n"
+    if logarithm:
+        step = ("logarithm += log(size);\n"
+                "        product *= element == 0 ? 0. : element != element ? element : element < 0 ? -1. : 1.;")
+        where = "offset_of(out, i)" if lead else "0"
+        stores = f"    store_out({where}, product);\n    store_logarithm({where}, logarithm);\n"
+    body = start + DETERMINANT.format(step=step) + stores
+    names = ["x", *(["pivots"] if factored else []), "out", *(["logarithm"] if logarithm else [])]
+    return described(names, dtype, {"compute": (BLOCKS, body)}, [items("x", lead)], False,
+                     None if factored else "x")
