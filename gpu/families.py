@@ -1,6 +1,7 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     batch_normalization_source,
+    block_sparse_source,
     choice_source,
     convolution_source,
     creation_source,
@@ -57,6 +58,7 @@ from phintys.ops.native.shape_kernel import (
     ShapeKernel,
     SpecifyShapeKernel,
 )
+from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
 from phintys.ops.nnet.crossentropy_kernel import (
     CrossentropyGradKernel,
     CrossentropyKernel,
@@ -196,9 +198,10 @@ def general(kernel, operands, results):
 NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
            "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
            "EyeKernel": (2,), "HingeKernel": (2,),
-           "HingeGradKernel": (3,), "TriKernel": (2,), "ConvolutionKernel": tuple(range(2, 30))}
+           "HingeGradKernel": (3,), "BlockOuterKernel": (5,), "TriKernel": (2,),
+           "ConvolutionKernel": tuple(range(2, 30))}
 CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel, HingeKernel,
-           HingeGradKernel)
+           HingeGradKernel, BlockGemvKernel, BlockOuterKernel)
 
 for _name, (_host, _) in DESCRIBERS.items():
     register(_host, GpuGeneralKernel, general, NUMBERS.get(_name, ()),

@@ -37,7 +37,7 @@ class Placer:
         self.placed = {}                # node of the host → Placement
         self.here = set()               # variables of the host that are, or could be, at the device
         self.twins = {}                 # variable of the host → its variable at the device
-        self.results = []               # (variable of the host, its replacement there)
+        self.results = {}               # variable of the host → its replacement there
 
     # ---- which nodes -------------------------------------------------------------------------------------------------
     def find(self):
@@ -117,10 +117,10 @@ class Placer:
                     self.twins[node.inputs[0]] = node.outputs[0]
             elif node in self.placed:
                 self._move(node)
-        replaced += self.results
-        for node, placement in self.placed.items():
-            if not placement.results_at_host:
-                replaced += [(variable, self._host(variable)) for variable in node.outputs if variable in self.twins]
+        for node in self.placed:
+            for variable in node.outputs:
+                self._host(variable)
+        replaced += self.results.items()
         for old, new in replaced:
             if old in self.fgraph.clients:
                 self.fgraph.replace(old, new, reason="placement")
@@ -130,14 +130,14 @@ class Placer:
     def _move(self, node):
         placement = self.placed[node]
         op = placement.op_for(node.op)
-        inputs = [variable if position in placement.host else self._device(variable)
+        inputs = [self._host(variable) if position in placement.host else self._device(variable)
                   for position, variable in enumerate(node.inputs)]
         made = op.node_for(inputs, node.outputs)
         made._position = node._position
         for old, new in zip(node.outputs, made.outputs):
             new.name = old.name
             if not isinstance(new.type, GpuArrayType):
-                self.results.append((old, new))
+                self.results[old] = new
             else:
                 self.twins[old] = new
 
@@ -148,10 +148,11 @@ class Placer:
         return self.twins[variable]
 
     def _host(self, variable):
-        """What those read that stay at the host."""
-        made = host_from_gpu(self.twins[variable])
-        made.name = variable.name
-        return made
+        """What those read that stay at the host: of a value that is computed at the device, its transfer, made once."""
+        if variable not in self.results and variable.owner in self.placed and variable in self.twins:
+            self.results[variable] = host_from_gpu(self.twins[variable])
+            self.results[variable].name = variable.name
+        return self.results.get(variable, variable)
 
     def _warn(self):
         if config.gpu.warn_host_ops == "ignore":

@@ -299,7 +299,8 @@ def solve_triangular(arguments, named, operands):
     double bad = 0;
     for (long long e = threadIdx.x; e < x0.rows * x0.rows; e += GROUP) {{
         const long long r = e / x0.rows, c = e % x0.rows;
-        if (({effective} ? c < r || (c == r && !{unit}) : c > r || (c == r && !{unit})) && !is_finite(x0(r, c))) bad = 1;
+        const bool is_read = c == r ? !{unit} : (c < r) == {effective};
+        if (is_read && !is_finite(x0(r, c))) bad = 1;
     }}
     if (total(bad) != 0 || !all_finite(y)) reason = NOT_FINITE;
 """
@@ -319,8 +320,8 @@ def solve_triangular(arguments, named, operands):
 def lu_factor(arguments, named, operands):
     dtype, lead = arguments
     body = f"""\
-    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), p = item<1>(pivots, {lead}, pivots, i);
-    copy(y, x0);
+    const Matrix y = item<2>(out, {lead}, out, i), p = item<1>(pivots, {lead}, pivots, i);
+    copy(y, item<2>(x, {lead}, x, i));
     lu(y.transposed(), Pivots{{p.data, p.row_step}});
 """
     return described(["x", "out", "pivots"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], False)
@@ -385,7 +386,7 @@ def inverse(arguments, named, operands):
 
 DETERMINANT = """\
     if (threadIdx.x) return;
-    double product = 1, logarithm = 0;
+    double product = 1, logs = 0;
     for (long long k = 0; k < n; k++) {{
         const double element = f(k, k), size = element < 0 ? -element : element;
         if (p(k) != k + 1) product = -product;
@@ -407,10 +408,10 @@ def determinant(arguments, named, operands):
     step = "product *= element;"
     stores = "    store_out(offset_of(out, i), product);\n" if lead else "    store_out(0, product);\n"
     if logarithm:
-        step = ("logarithm += log(size);\n"
+        step = ("logs += log(size);\n"
                 "        product *= element == 0 ? 0. : element != element ? element : element < 0 ? -1. : 1.;")
         where = "offset_of(out, i)" if lead else "0"
-        stores = f"    store_out({where}, product);\n    store_logarithm({where}, logarithm);\n"
+        stores = f"    store_out({where}, product);\n    store_logarithm({where}, logs);\n"
     body = start + DETERMINANT.format(step=step) + stores
     names = ["x", *(["pivots"] if factored else []), "out", *(["logarithm"] if logarithm else [])]
     return described(names, dtype, {"compute": (BLOCKS, body)}, [items("x", lead)], False,

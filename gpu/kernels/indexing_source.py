@@ -11,6 +11,7 @@ from phintys.graph.config import config
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
+from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
 from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 
 OWNERS = 64
@@ -254,6 +255,8 @@ def positions_of(kernel):
         return (1,)
     if isinstance(kernel, HingeGradKernel):
         return (2,)
+    if isinstance(kernel, (BlockGemvKernel, BlockOuterKernel)):
+        return (3, 4)
     if isinstance(kernel, RowsKernel):
         return ()                   # the processor does not check them before it computes, either
     return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])

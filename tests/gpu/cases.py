@@ -246,6 +246,10 @@ CASES = [
     ("inverses and determinants", lambda x: [T.linalg.inv(x), T.linalg.det(x), *T.linalg.slogdet(x),
                                              T.nlinalg.det(x[0]), T.nlinalg.matrix_inverse(x[1].T)],
      definite(3, 7) + floats(3, 7, 7)),
-    ("gradients of determinants and solutions", lambda x, b: T.grad(
-        T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b]), definite(6), floats(6, 2)),
+    ("gradients of determinants and solutions", lambda x, b: [2 * gradient for gradient in T.grad(
+        T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b])], definite(6), floats(6, 2)),
+    ("blocks of a matrix", lambda w, h, i, b, j: [nnet.blocksparse.sparse_block_dot(w, h, i, b, j), T.grad(
+        nnet.blocksparse.sparse_block_dot(w, h, i, b, j).sum(), w)],
+     floats(4, 5, 3, 6), floats(2, 3, 3), whole(2, 3, low=0, high=4), floats(5, 6), whole(2, 2, low=0, high=5)),
+    ("a window", lambda x: x * T.bartlett(7), floats(4, 7, dtype="float64")),
 ]

@@ -91,6 +91,15 @@ def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
     assert_close(w.get_value(), numpy.linalg.pinv(value) + 1, rtol=1e-3)
 
 
+def test_a_length_at_the_host_is_not_computed_from_a_transferred_array(there):
+    w = shared(4, 6)
+    rows = T.arange(w.T.shape[0], dtype="float32")              # which stays at the host, and reads the length of w
+    f = phintys.function([], T.dot(w, T.exp(w.T * rows.dimshuffle(0, "x"))))
+    assert transfers(f)[1] == 1, f.explain()                    # the result
+    value = w.get_value()
+    assert_close(f(), value @ numpy.exp(value.T * numpy.arange(6, dtype="float32")[:, None]), rtol=1e-3)
+
+
 def test_transfer(there):
     x = T.fvector("x")
     f = phintys.function([x], (x.transfer("cuda") * 2).transfer("cpu"))
