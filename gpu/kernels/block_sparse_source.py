@@ -10,7 +10,7 @@ from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKern
 PRODUCT = """\
     const long long c = i % out.shape[2], j = i / out.shape[2] % out.shape[1], b = i / out.shape[2] / out.shape[1];
     const long long to = position(note, (long long)load_columns(at(columns, b, j)), w.shape[1], 1);
-    T sum = load_o(at(o, b, j, c));
+    T sum = load_first(at(first, b, j, c));
     for (long long k = 0; to >= 0 && k < h.shape[1]; k++) {
         const long long from = position(note, (long long)load_rows(at(rows, b, k)), w.shape[0], 0);
         for (long long r = 0; from >= 0 && r < h.shape[2]; r++)
@@ -22,7 +22,7 @@ PRODUCT = """\
 
 @describe(BlockGemvKernel)
 def product(arguments, named, operands):
-    return Description(["o", "w", "h", "rows", "columns", "out"], {"multiply": (THREADS, PRODUCT)},
+    return Description(["first", "w", "h", "rows", "columns", "out"], {"multiply": (THREADS, PRODUCT)},
                        [Launch(THREADS, "multiply", "out")], f"typedef {computed(operands[0][0])} T;",
                        checked=("rows", "columns"))
 
@@ -43,7 +43,7 @@ OUTER = """\
 def outer(arguments, named, operands):
     if operands[0][0] not in ("float32", "float64"):
         raise NoSource(operands[0][0])
-    return Description(["o", "x", "y", "rows", "columns", "alpha", "out"],
+    return Description(["first", "x", "y", "rows", "columns", "alpha", "out"],
                        {"add": (THREADS, OUTER.format(alpha=number("alpha", operands[5])))},
-                       [Launch(COPY, 0, "o", ALL, "out"), Launch(THREADS, "add", "x")],
+                       [Launch(COPY, 0, "first", ALL, "out"), Launch(THREADS, "add", "x")],
                        f"typedef {computed(operands[0][0])} T;", checked=("rows", "columns"))
