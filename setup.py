@@ -16,6 +16,7 @@ Modules share structs, vtables and opcode numbers, so a change of these requires
   seconds that Cython and the C compiler took for each (``make build-times``).
 """
 import functools
+import gc
 import multiprocessing
 import os
 import re
@@ -37,18 +38,22 @@ INCLUDED = {"gpu": ("ops", "vm")}      # folders below, whose headers are used t
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 # Without -g0 the compiler spends a quarter of its time on debugging information that nobody reads: Python's own flags
-# ask for it. Modules without loops in C gain nothing from -O3, which takes half as long again as -O2. What the rooms of
-# vm/ that run programs call from one place is mostly what runs seldom: inlined, it makes the caller save more registers
-# in each call.
+# ask for it. Modules without loops in C are what Cython writes around calls of Python and of other modules: -O2 takes
+# nearly twice as long as -O1 with the inlining of small functions, and calls of small programs are no shorter. What the
+# rooms of vm/ that run programs call from one place is mostly what runs seldom: inlined, it makes the caller save more
+# registers in each call.
 COMPILE_ARGS = ["-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
                 "-Wno-unused-function", "-Wno-psabi"]
-LOOPS, GLUE, MACHINE = ["-O3"], ["-O2"], ["-O2", "-fno-inline-functions-called-once"]
+LOOPS, GLUE = ["-O3"], ["-O1", "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
+MACHINE = ["-O2", "-fno-inline-functions-called-once"]
 ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
-# Modules with loops in C that gain nothing from -O3, measured: most of their code is glue. Others lose without: sums of
-# columns take 2 to 17 times as long.
+# Modules with loops in C that gain nothing from -O3, measured: most of their code is glue. Others lose without: sums
+# take 2 to 6 times as long, selections by a mask twice.
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic_tree",
-               "ops.elementwise.block_program", "ops.loops.scalar_body", "ops.sorting.sorting_kernel"}
+               "ops.elementwise.block_program", "ops.indexing.choose_kernel", "ops.indexing.permutation_kernel",
+               "ops.loops.scalar_body", "ops.nnet.batch_normalization_kernel", "ops.random.draw_kernel",
+               "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
 NUMPY_RANDOM = re.compile(r"\bnumpy\.random\.c_distributions\b")
@@ -232,7 +237,23 @@ class TranslateAndBuild(build_ext):
         super().run()
 
     def translate(self):
-        return cythonize(self.extensions, **CYTHON)
+        return translate(self.extensions)
+
+
+def translate(extensions, **options):
+    """Let Cython write the C code of extension modules.
+
+    What it allocates stays in use until a module is written, so that looking for garbage all the time finds none: a
+    third of the time.
+    """
+    gc.freeze()
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 50, 1000)
+    try:
+        return cythonize(extensions, **{**CYTHON, **options})
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 class Annotate(Command):
@@ -248,7 +269,7 @@ class Annotate(Command):
         pass
 
     def run(self):
-        cythonize(list(extensions(CIMPORT_ROOT)), annotate=True, build_dir=self.folder, quiet=True, **CYTHON)
+        translate(list(extensions(CIMPORT_ROOT)), annotate=True, build_dir=self.folder, quiet=True)
         print(f"One page for each .pyx file, below {self.folder}")
 
 
@@ -285,8 +306,7 @@ def timed_cythonize(extensions):
     translated = []
     for extension in extensions:
         before = time.process_time()
-        translated += cythonize([extension], force=True, quiet=True, build_dir=str(TIMES / "c"),
-                                **{**CYTHON, "nthreads": 0})
+        translated += translate([extension], force=True, quiet=True, build_dir=str(TIMES / "c"), nthreads=0)
         SECONDS[extension.name] = [time.process_time() - before]
     return translated
 

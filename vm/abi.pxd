@@ -36,10 +36,10 @@ arguments, LOAD, ALIAS, MOVE, OWN, CALL, kernels whose outputs may vary with val
 a kernel that was bound in the present epoch needs no comparison of its own. DebugMode checks both claims: it prepares
 each kernel for other values of what is not examined, and compares a bound kernel with one that is not.
 """
-from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.pool cimport MEDIUM_CLASSES, SMALL_CLASSES, Buffer
+from phintys.vm.python_api cimport PyObject
 
 cdef enum:
     ABI_VERSION = 4            # raised whenever a struct or a signature below changes

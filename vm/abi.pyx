@@ -7,8 +7,6 @@ that a plan gives it, the frame's blocks, the pool.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Occurred
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -19,6 +17,7 @@ from phintys.vm.pool cimport (
     DEVICE, FOREIGN, FRESH, GIVEN, HOST, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
     buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
     take_close)
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyErr_Occurred, PyObject, PyTypeObject
 from phintys.vm.workers cimport workers_run
 
 from phintys.vm.kernel_spec import kernel_of, spec_of

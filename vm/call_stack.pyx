@@ -12,8 +12,7 @@ While the gradient of a node is being made, traces also say where that node was 
 import os
 from threading import local
 
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from phintys.vm.python_api cimport Py_XDECREF, PyObject
 
 cdef extern from "Python.h":
     ctypedef struct PyFrameObject

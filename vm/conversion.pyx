@@ -11,12 +11,10 @@ so each error comes from one place. There are three rules:
 cimport numpy as cnp
 from cpython.complex cimport PyComplex_CheckExact, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.list cimport PyList_CheckExact
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from numpy cimport npy_intp
 
+from phintys.vm.python_api cimport Py_INCREF, PyList_CheckExact, PyTuple_CheckExact
 from phintys.vm.thresholds cimport LONG_CAST
 
 import numpy

@@ -5,7 +5,7 @@ use that one, and what they share with phintys, such as ``npy_intp``, are the sa
 file does not import NumPy's table of functions where a module forgets to: what calls ``PyArray_`` functions needs
 ``import_array()``, which ``tests/packaging/test_build_inputs.py`` checks.
 """
-from cpython.object cimport PyObject
+from phintys.vm.python_api cimport PyObject
 
 
 cdef extern from "numpy/arrayobject.h":

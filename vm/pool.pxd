@@ -1,5 +1,5 @@
 """Reference-counted memory and the pool it comes from; see ``pool.pyx``."""
-from cpython.ref cimport PyObject
+from phintys.vm.python_api cimport PyObject
 
 cdef enum:
     SMALL_CLASSES = 64         # size classes of small blocks: multiples of 64 bytes up to 4096

@@ -9,9 +9,10 @@ neither cells nor programs; frames keep small blocks themselves, see ``abi.pyx``
 Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and is filled with poison before it is
 freed, so that tests, and tools that watch ``malloc``, detect each use of freed memory.
 """
-from cpython.ref cimport Py_XDECREF, Py_XINCREF, PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
+
+from phintys.vm.python_api cimport Py_XDECREF, Py_XINCREF, PyObject
 
 cdef extern from * nogil:
     """

@@ -8,7 +8,6 @@ A matrix that the processor's kernel refuses while it computes is noted in the s
 Positions at the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
 many as there are; the launch notes the first that is out of bounds, and ``run`` reads this back and fails.
 """
-from cpython.exc cimport PyErr_SetObject
 from libc.stdlib cimport calloc, free
 from numpy cimport npy_intp
 
@@ -27,6 +26,7 @@ from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
+from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum How:
     SKIPPED, VIEW, NUMBER, VECTOR

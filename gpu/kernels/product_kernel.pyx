@@ -4,7 +4,6 @@ cuBLAS multiplies matrices of floats where it is installed (``config.gpu.cublas`
 and the factors are at the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either
 place.
 """
-from cpython.exc cimport PyErr_SetObject
 from libc.string cimport memset
 from numpy cimport npy_intp
 
@@ -18,6 +17,7 @@ from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate
+from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
     TILES, ROWS, COLUMNS

@@ -4,7 +4,6 @@ They take the arguments of the processor's kernels of the same names without "Gp
 those do not say them. The processor's kernels check labels before they compute; here the device notes the first row with
 a label that is no class, and ``run`` reads this back, so the call fails before anything is stored.
 """
-from cpython.exc cimport PyErr_SetObject
 from libc.string cimport memset
 from numpy cimport npy_intp
 
@@ -15,6 +14,7 @@ from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.pool cimport Buffer, buffer_release
+from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
     FORWARD, SOFTMAX_GRADIENT, LABEL_GRADIENT, LABEL_LOSS, LABEL_LOSS_GRADIENT

@@ -14,8 +14,6 @@ takes it at once, as work is done in order. When the device has no memory left, 
 first. A process that was forked, or that is about to end, gives nothing back: the driver is of no use there.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_SetObject
-from cpython.ref cimport PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -24,6 +22,7 @@ from phintys.vm cimport abi, pool
 from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, cell_size, drop
 from phintys.vm.machine cimport interpreter
 from phintys.vm.pool cimport DEVICE, FOREIGN, ON_DEVICE, Buffer, buffer_of_owner, buffer_release, buffer_retain
+from phintys.vm.python_api cimport PyErr_SetObject, PyObject
 
 import numpy
 

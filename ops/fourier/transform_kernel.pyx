@@ -8,8 +8,6 @@ cimport numpy as cnp
 import importlib
 
 import numpy
-from cpython.exc cimport PyErr_Occurred
-from cpython.ref cimport PyObject
 from libc.math cimport log2
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -17,6 +15,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.python_api cimport PyErr_Occurred, PyObject
 from phintys.vm.thresholds cimport LONG_FOURIER, PIECE_FOURIER
 
 cnp.import_array()

@@ -10,8 +10,6 @@ no such loop, or the loop disagrees, the ufunc is called as a Python object: slo
 """
 cimport cython
 cimport numpy as cnp
-from cpython.exc cimport PyErr_WriteUnraisable
-from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 import sys
@@ -21,6 +19,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.native.providers import TITLES, cost_of, providers, usable_instructions
 from phintys.ops.native.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
+from phintys.vm.python_api cimport PyErr_WriteUnraisable, PyObject
 from phintys.ops.native.vector_math import FUNCTIONS, NO_UFUNCS
 
 cnp.import_array()

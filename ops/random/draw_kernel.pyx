@@ -5,7 +5,6 @@ uint64. Parameters are float64 or int64, and are broadcast to the sample; ``prep
 drawn in C order on one thread, except uniform numbers of PCG64, which can be counted ahead.
 """
 cimport numpy as cnp
-from cpython.ref cimport PyObject
 from libc.math cimport isnan, signbit
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
@@ -30,6 +29,7 @@ from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch,
     set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.python_api cimport PyObject
 from phintys.vm.thresholds cimport LONG_DRAW, PIECE_DRAW, PIECE_NANOSECONDS
 
 cdef extern from "numpy/random/distributions.h" nogil:

@@ -5,13 +5,13 @@ which the sum of the probabilities so far exceeds u; sums are in double precisio
 all of them does not, which rounding may cause. Rows that are no probabilities are errors.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_SetString
 from libc.math cimport fabs
 from libc.stdint cimport uint16_t
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
+from phintys.vm.python_api cimport PyErr_SetString
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
 cdef extern from "native/half_floats.h" nogil:

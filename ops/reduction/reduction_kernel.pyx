@@ -15,7 +15,6 @@ This file has the kernels. The rest of the module is included, so that one compi
 * ``reduction_results.pxi``: results from accumulators
 """
 cimport numpy as cnp
-from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -31,6 +30,7 @@ from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.python_api cimport PyObject
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
 cnp.import_array()

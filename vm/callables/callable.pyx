@@ -10,7 +10,6 @@ calls that failed; two threads in one function run in two frames.
 """
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from libc.math cimport isfinite
 from libc.stdlib cimport free, llabs, malloc
 from numpy cimport npy_intp
@@ -30,6 +29,7 @@ from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
 from phintys.vm.machine.results cimport check_lent
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport HOST, buffer_references
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 
 from weakref import WeakSet
 

@@ -1,5 +1,5 @@
 """Claims: who may change containers, and when others must wait; see ``claims.pyx``."""
-from cpython.ref cimport PyObject
+from phintys.vm.python_api cimport PyObject
 
 cdef struct Claim:                  # one in each container; read and changed under the GIL only
     unsigned long thread            # that updates the container; 0: none

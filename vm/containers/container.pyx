@@ -15,7 +15,6 @@ other updates of the same call are visible, and the claims have been given up.
   only while a commit is writing.
 """
 cimport numpy as cnp
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -29,6 +28,7 @@ from phintys.vm.containers.claims cimport (
     Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport FOREIGN, GIVEN, HOST, Buffer, buffer_references, buffer_release, buffer_retain
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject
 
 from phintys.vm.containers.container_storage import storage_of, the_same_array
 from phintys.vm.explaining.runtime_error import filtered

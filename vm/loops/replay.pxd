@@ -1,9 +1,9 @@
 """Steps of a loop whose kernels are bound and whose memory stays; see ``replay.pyx``."""
-from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport Cell, Step
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport Frame
+from phintys.vm.python_api cimport PyObject
 
 cdef struct Play:                       # one instruction
     const Instruction* at

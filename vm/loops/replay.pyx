@@ -9,7 +9,6 @@ The memory is that of the recorded step. What the frame has released in it stays
 blocks, from which nothing is taken until ``release``. This holds for frames that keep their memory
 (``allow_gc=False``).
 """
-from cpython.ref cimport PyObject
 from libc.stdlib cimport calloc, free
 
 from phintys.vm cimport pool
@@ -19,6 +18,7 @@ from phintys.vm.machine.copies cimport copy_cell, copy_elements
 from phintys.vm.machine.frame cimport Frame, Machine, Site
 from phintys.vm.machine.interpreter cimport raise_failure
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+from phintys.vm.python_api cimport PyObject
 
 include "opcodes.pxi"
 

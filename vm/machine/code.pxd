@@ -1,8 +1,8 @@
 """Programs in C arrays; see ``code.pyx``."""
-from cpython.ref cimport PyObject
 
 from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.profile cimport Profile
+from phintys.vm.python_api cimport PyObject
 
 cdef packed struct Instruction:
     unsigned char op

@@ -2,12 +2,11 @@
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport Kernel
 from phintys.vm.containers.claims cimport Claim
 from phintys.vm.containers.container cimport Container
+from phintys.vm.python_api cimport PyBytes_FromStringAndSize, PyObject
 
 from phintys.vm.linking.plan import Planner
 from phintys.vm.program import MANY_INPUTS

@@ -1,5 +1,4 @@
 """Frames; see ``frame.pyx``."""
-from cpython.ref cimport PyObject
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Step
@@ -7,6 +6,7 @@ from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.profile cimport Timing
 from phintys.vm.pool cimport Buffer
+from phintys.vm.python_api cimport PyObject
 
 cdef enum:
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty

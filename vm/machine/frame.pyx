@@ -4,7 +4,6 @@ A ``Frame`` has cells, their shapes, free lists and scratch memory. It keeps wha
 and is as good as new after a call that failed.
 """
 cimport cython
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdlib cimport calloc, free, malloc
 from numpy cimport npy_intp
 
@@ -16,6 +15,7 @@ from phintys.vm.machine.code cimport Code, Instruction, Outline
 from phintys.vm.machine.profile cimport free_timing
 from phintys.vm.pool cimport (
     HOST, MEDIUM_CLASSES, PLANNED, SMALL_CLASSES, Buffer, buffer_give_back, buffer_release)
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject
 
 from phintys.vm.views import roots_of
 

@@ -1,7 +1,7 @@
 """Kernels that workers run side by side; see ``group.pyx``."""
-from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport Cell, Context
+from phintys.vm.python_api cimport PyObject
 
 cdef enum:
     LARGEST_GROUP = 16

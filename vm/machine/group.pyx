@@ -5,11 +5,11 @@ its own. Then those whose ``prepare`` returned ``RUNS_ALONE`` are shared among t
 the others use the workers from inside, or are too short. So a group is never slower than its members in turn: a worker
 that the system does not schedule takes nothing.
 """
-from cpython.ref cimport PyObject
 from libc.stdlib cimport free
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, parallel
+from phintys.vm.python_api cimport PyObject
 
 cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
     return (<Kernel>kernel).prepare(context, operands)

@@ -8,8 +8,6 @@ short kernels keep the GIL; at the sites that ``Code`` has marked, the loop now 
 marked as changing meanwhile.
 """
 cimport numpy as cnp
-from cpython.exc cimport PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString
-from cpython.ref cimport PyObject
 
 from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Kernel, drop, renew
 from phintys.vm.containers.claims cimport begin_change, end_change, let_others_in
@@ -24,6 +22,7 @@ from phintys.vm.machine.quick_memory cimport drop_quickly, is_inside, note_fit, 
 from phintys.vm.machine.results cimport take_results
 from phintys.vm.machine.slots cimport choose_plan, is_planned
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+from phintys.vm.python_api cimport PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString, PyObject
 
 include "opcodes.pxi"
 

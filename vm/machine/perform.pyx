@@ -1,7 +1,5 @@
 """CALL: ops that have only ``perform``; and values that Python code has replaced inside a call."""
 cimport numpy as cnp
-from cpython.exc cimport PyErr_SetObject
-from cpython.ref cimport Py_INCREF, PyObject
 
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number,
@@ -9,6 +7,7 @@ from phintys.vm.abi cimport (
 from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
+from phintys.vm.python_api cimport Py_INCREF, PyErr_SetObject, PyObject
 
 from phintys.vm.linking.inner_updates import lost_update, may_have_read
 

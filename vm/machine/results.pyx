@@ -4,7 +4,6 @@ Small results are copied into arrays of NumPy's own, which are used again when t
 take their cell's memory, unless others refer to it.
 """
 cimport numpy as cnp
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from numpy cimport npy_intp
 
 from phintys.vm cimport pool
@@ -18,6 +17,7 @@ from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.copies cimport copy_elements, is_wasteful
 from phintys.vm.machine.frame cimport KEPT, Frame, Machine, take_back
 from phintys.vm.pool cimport GIVEN, PLANNED, buffer_references
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject
 
 include "opcodes.pxi"
 
