@@ -108,8 +108,8 @@ FAMILIES = [
      "upsampling.",
      "ops.convolution"),
     ("Sparse matrices",
-     "`sparse` is `phintys.sparse`. SciPy computes with matrices in CSR and CSC format; functions of stored elements are "
-     "compiled loops.",
+     "`sparse` is `phintys.sparse`. SciPy computes with matrices in CSR and CSC format; functions of stored elements "
+     "are compiled loops.",
      "ops.sparse sparse"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
