@@ -10,6 +10,7 @@ from phintys.gpu import families
 from phintys.gpu.device_op import DeviceOp
 from phintys.gpu.gpu_array_type import GpuArrayConstant, GpuArrayType, GpuArrayVariable
 from phintys.gpu.placement import place as _place
+from phintys.gpu.placement import uses_device as _uses_device
 from phintys.gpu.runtime.device import DeviceError, device_count, open_device, the_device
 from phintys.gpu.runtime.driver import statistics as _statistics
 from phintys.gpu.runtime.driver import trim, wait
@@ -23,6 +24,7 @@ __all__ = ["DeviceError", "DeviceOp", "GpuArrayConstant", "GpuArrayType", "GpuAr
            "the_device", "trim", "use", "wait"]
 
 _hooks.place_at_device = _place
+_hooks.uses_device = _uses_device
 
 
 def use(device="cuda", move_shared_to_gpu=True):

@@ -18,10 +18,15 @@ from phintys.graph.config import config
 from phintys.graph.variable import Constant
 
 
+def uses_device(fgraph):
+    """Whether a graph has a value at the device."""
+    return any([isinstance(variable.type, GpuArrayType) for node in fgraph.apply_nodes
+                for variable in (*node.inputs, *node.outputs)])
+
+
 def place(fgraph):
     """Move work to the device; return how many nodes."""
-    if not any([isinstance(variable.type, GpuArrayType) for node in fgraph.apply_nodes
-                for variable in (*node.inputs, *node.outputs)]):
+    if not uses_device(fgraph):
         return 0
     placer = Placer(fgraph)
     placer.find()

@@ -174,8 +174,8 @@ WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "Und
            "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
            "WithInitial", "FourierAlong", "RowOrder", "RunStarts"}
 
-# Linear algebra has a table of cases of its own, with R-operators; samples have no derivatives.
-OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.")
+# Linear algebra and sparse matrices have tables of cases of their own, with R-operators; samples have no derivatives.
+OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.", "phintys.ops.sparse.")
 
 
 class Halfway(phintys.scalar.BinaryScalarOp):

@@ -44,6 +44,13 @@ def test_state_of_an_equation_and_its_gradient(dtype, steps):
     compare([start, rates], [rows, rows[-1], *T.grad(cost, [start, rates])], *values)
 
 
+def test_where_the_gpu_package_is_imported():
+    import phintys.gpu
+    start, rates = vector("start", 2), vector("rates", 2)
+    rows, _ = phintys.scan(orbit, outputs_info=start, non_sequences=rates, n_steps=5)
+    compare([start, rates], [rows], [1.0, 0.5], [0.7, 0.9])
+
+
 def test_no_steps():
     start, rates, steps = vector("start", 2), vector("rates", 2), T.lscalar()
     rows, _ = phintys.scan(orbit, outputs_info=start, non_sequences=rates, n_steps=steps)
