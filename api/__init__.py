@@ -88,7 +88,7 @@ __all__ = sorted([
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        raise _import_module("phintys.not_yet").unknown(__name__, name)
+        raise _import_module("phintys.missing_names").unknown(__name__, name)
     module = _import_module("phintys." + _ON_DEMAND[name])
     value = module if name == _ON_DEMAND[name] else getattr(module, name)
     globals()[name] = value

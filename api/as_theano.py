@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import phintys
-from phintys.not_yet import reason_for
+from phintys.missing_names import reason_for
 from phintys.theano_flags import read_theano_options
 
 __all__ = ["install_as_theano"]

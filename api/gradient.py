@@ -31,7 +31,7 @@ from phintys.graph.valueless_types import (
     grad_undefined,
     null_type,
 )
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.loops.jacobian import hessian, hessian_vector_product, jacobian
 from phintys.ops.types.tensor_type import TensorType
 

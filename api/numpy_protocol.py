@@ -8,7 +8,7 @@ Common ufuncs are handled in ``ops/operators.py`` instead.
 from importlib import import_module
 from operator import attrgetter
 
-from phintys import not_yet, numpy_names
+from phintys import numpy_names
 from phintys.numpy_names import UFUNCS
 from phintys.ops.products.products import kron_of_any_ranks
 
@@ -85,16 +85,9 @@ def call_function(function, arguments, options):
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("numpy.")
     if name not in FUNCTIONS:
-        raise TypeError(f"numpy.{name} is not supported on symbolic variables{_reason(name)}")
+        raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for one like it in "
+                        "phintys.tensor")
     return _row_applied(name, arguments, options)
-
-
-def _reason(name):
-    """Why a function of NumPy's has no row."""
-    module, _, last = f"phintys.tensor.{name}".rpartition(".")
-    if (module, last) in not_yet.promised():
-        return f": {not_yet.unknown(module, last)}"
-    return "; look for one like it in phintys.tensor"
 
 
 def _row_applied(name, arguments, options):

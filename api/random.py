@@ -10,7 +10,7 @@ import numpy
 
 from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.elementwise.elementwise_functions import cast, le
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.draw import DISTRIBUTIONS, Draw

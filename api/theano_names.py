@@ -1,5 +1,5 @@
 """Names that Theano's modules have, and that are somewhere else here: because Theano's module imported them, or because
-nothing here needs them. Modules look names up here that they do not have (`not_yet.lookup`).
+nothing here needs them. Modules look names up here that they do not have (`missing_names.lookup`).
 
 ``ELSEWHERE`` says where they are. ``INSTEAD`` has names of what makes no sense here, such as C code: the error says
 what to use. `tests/api/test_theano_names.py` compares both with a list of Theano's names.

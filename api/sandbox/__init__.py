@@ -1,7 +1,7 @@
 """Theano's name ``sandbox``: random numbers, hints on matrices, and first homes of modules of ``tensor.nnet``."""
 from importlib import import_module as _import_module
 
-from phintys.not_yet import unknown as _unknown
+from phintys.missing_names import unknown as _unknown
 
 __all__ = ["blocksparse", "conv", "fourier", "linalg", "multinomial", "neighbours", "rng_mrg", "softsign", "solve"]
 

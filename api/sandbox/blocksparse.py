@@ -1,7 +1,7 @@
 """Theano's name ``sandbox.blocksparse``, which is now ``tensor.nnet.blocksparse``; importing it warns. Names only."""
 import warnings as _warnings
 
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.tensor.nnet.blocksparse import *  # noqa: F403
 from phintys.tensor.nnet.blocksparse import __all__  # noqa: F401
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.identity.assertion import Assert
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import complex_dtypes

@@ -1,6 +1,6 @@
 """Multinomial samples from uniform numbers. Names only, as Theano has them here."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.random.multinomial import (
     ChoiceFromUniform,
     MultinomialFromUniform,

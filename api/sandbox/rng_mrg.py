@@ -13,7 +13,7 @@ from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
 from phintys.graph.gradients.view_op import undefined_grad
 from phintys.graph.variable import Constant, Variable
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise.elementwise_functions import cast, cos, log, lt, sin, sqrt
 from phintys.ops.indexing.nonzero import nonzero

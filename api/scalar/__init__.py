@@ -10,7 +10,7 @@ import numpy
 import phintys.ops.elementwise.impl_elementwise  # gives users' scalar ops their Elemwise
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.elementwise import scalar as _table
 from phintys.ops.elementwise import scalar_preferences as _preferences
 from phintys.ops.elementwise.composite import Composite

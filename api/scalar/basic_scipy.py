@@ -1,5 +1,5 @@
 """Theano's name ``scalar.basic_scipy`` for special functions of single numbers: names only."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.elementwise import scalar as _scalar
 
 _NAMES = """erf erfc erfcx erfinv erfcinv gamma gammaln psi tri_gamma chi2sf gammainc gammaincc gammau gammal jv j0 j1

@@ -1,7 +1,7 @@
 """Shared variables of a ``Scalar`` type. ``phintys.shared`` makes tensors of rank 0 from numbers."""
 import numpy
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.elementwise.scalar_variable import ScalarOperators
 from phintys.ops.types.scalar_type import get_scalar_type
 from phintys.shared import SharedVariable

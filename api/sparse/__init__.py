@@ -7,7 +7,7 @@
 Importing this module imports ``scipy.sparse``, and lets ``phintys.shared`` make shared variables of sparse matrices.
 """
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.sparse import basic, opt, sandbox, sharedvar, type, utils
 from phintys.sparse.basic import *  # noqa: F403
 from phintys.sparse.sharedvar import SparseTensorSharedVariable

@@ -6,7 +6,7 @@ from importlib import import_module as _import_module
 
 import scipy.sparse as _scipy_sparse
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.products import _dot, _structured_dot  # noqa: F401
 from phintys.ops.sparse.sparse_op import as_sparse_variable
 from phintys.ops.sparse.sparse_op import is_dense_variable as _is_dense_variable  # noqa: F401

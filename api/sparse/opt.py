@@ -1,6 +1,6 @@
 """Theano's module ``sparse.opt``: variants of ops for one format, or in C. Here the ops themselves compute with both
 formats, so the names are those of the ops."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.arithmetic import AddSD as AddSD_ccode
 from phintys.ops.sparse.arithmetic import MulSD as MulSDCSC
 from phintys.ops.sparse.arithmetic import MulSD as MulSDCSR

@@ -5,7 +5,7 @@ a matrix is an object of any kind.
 """
 import scipy.sparse as _scipy_sparse
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.sparse.sparse_type import described as _described
 from phintys.ops.sparse.variables import SparseOperators

@@ -2,7 +2,7 @@
 import numpy as _numpy
 import scipy.sparse as _scipy_sparse
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.sparse.sparse_type import described as _described
 

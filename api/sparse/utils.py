@@ -1,7 +1,7 @@
 """Theano's module ``sparse.utils``."""
 import hashlib as _hashlib
 
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 
 __all__ = ["hash_from_sparse"]
 

@@ -19,7 +19,7 @@ from phintys.gradient import (
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
-from phintys.not_yet import found as _found
+from phintys.missing_names import found as _found
 from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.creation.allocation import (
     Alloc,

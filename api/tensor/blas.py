@@ -3,7 +3,7 @@
 The ops called ``inplace`` and ``destructive`` permit a function to overwrite their first input.
 """
 from phintys.graph.errors import InconsistencyError
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.products.batched_product import BatchedDot
 from phintys.ops.products.batched_product import batched_dot_op as batched_dot
 from phintys.ops.products.blas import (

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.elemwise`` for ``Elemwise``, ``DimShuffle`` and the reductions: names only."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.reduction.reduction import All, Any, CAReduce, CAReduceDtype, Sum

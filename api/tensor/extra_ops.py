@@ -1,6 +1,6 @@
 """Theano's name ``tensor.extra_ops``: cumulative sums, repetition, searching and the like; names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.creation.allocation import Bartlett, bartlett, bartlett_
 from phintys.ops.cumulative.cumulative import CumOp, CumprodOp, CumsumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.indexing.flat_index import RavelMultiIndex, UnravelIndex, ravel_multi_index, unravel_index

@@ -4,7 +4,7 @@
 first. ``complex_rfft`` and ``complex_irfft`` are NumPy's, and so are all others.
 """
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.fourier.fourier import IRFFTOp, RFFTOp, irfft_op, rfft_op
 from phintys.ops.fourier.functions import (
     fft,

@@ -4,7 +4,7 @@ Each is the ``Elemwise`` of the function's scalar op, and its only output may ta
 result has the dtype of the first input, which must have the broadcastable pattern of the result. A function accepts
 them with ``accept_inplace=True``. Overwriting is only permitted: memory that must keep its value is not overwritten.
 """
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.first_dtype import in_first_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS

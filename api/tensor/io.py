@@ -1,6 +1,6 @@
 """Theano's name ``tensor.io`` for arrays in files and in messages: names only, see ``phintys.ops.creation``."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.creation.load_from_disk import LoadFromDisk, load
 from phintys.ops.creation.messages import (
     MPIRecv,

@@ -1,6 +1,6 @@
 """NumPy's name ``linalg``: what ``numpy.linalg`` has for symbolic tensors. Names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.numpy_functions import norm
 
 # Most programs use no factorization, so these are loaded on demand.

@@ -1,6 +1,6 @@
 """Theano's name ``tensor.nlinalg`` for linear algebra on matrices: names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.factorizations.eigen import Eig, Eigh, EighGrad, eig, eigh
 from phintys.ops.factorizations.functions import (
     TensorInv,

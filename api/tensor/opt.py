@@ -9,7 +9,7 @@ from phintys.gof.navigators import in2out, out2in
 from phintys.gof.opt import copy_stack_trace
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import NotScalarConstantError
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.identity.assertion import Assert, assert_, assert_op
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.shape.join import MakeVector, make_vector

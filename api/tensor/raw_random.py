@@ -2,7 +2,7 @@
 import phintys as theano  # programs that import all names of this module find Theano's package among them
 from phintys.graph import public_names as _public_names
 from phintys.graph.variable import Variable
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.random_function import RandomFunction
 from phintys.ops.random.random_state_type import RandomStateType, random_state_type

@@ -1,7 +1,7 @@
 """RandomStreams: random variables whose numbers are those of a ``numpy.random.RandomState`` for the same seed."""
 import numpy
 
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.random.generator_states import words_of_random_state
 from phintys.ops.random.vector_states import STATE_TYPE
 from phintys.shared import RandomStateSharedVariable, RandomVectorSharedVariable, randomstate_constructor

@@ -1,6 +1,6 @@
 """Theano's name ``tensor.slinalg`` for linear algebra that SciPy has: names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.factorizations.cholesky import Cholesky, CholeskyGrad, cholesky
 from phintys.ops.factorizations.eigen import Eigvalsh, EigvalshGrad, eigvalsh
 from phintys.ops.factorizations.exponential import Expm, ExpmGrad, expm

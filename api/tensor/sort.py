@@ -1,5 +1,5 @@
 """Theano's name ``tensor.sort`` for sorting; ``tensor.sort`` itself is the function. Names only."""
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.sorting.partitioning import argpartition, partition
 from phintys.ops.sorting.sorting import ArgSortOp, SortOp, argsort, sort
 from phintys.ops.sorting.topk import TopKOp, argtopk, topk, topk_and_argtopk

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.subtensor``: indexing, basic and advanced. Names only; see ``phintys.ops``."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.indexing.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.type_other``: slices and None as variables; names only."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.types.slice_type import (
     MakeSlice,
     NoneConst,

@@ -4,7 +4,7 @@ import hashlib
 import numpy
 
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.reports.predicted_shapes import shapes_in_graph
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]

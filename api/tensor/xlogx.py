@@ -1,5 +1,5 @@
 """Theano's name ``tensor.xlogx`` for ``x log x`` and ``x log y`` that are 0 where x is 0: names only."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.elementwise.elementwise_functions import xlogx, xlogy0
 from phintys.ops.elementwise.scalar import XlogX, XlogY0
 from phintys.ops.elementwise.scalar import xlogx as scalar_xlogx

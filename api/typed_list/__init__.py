@@ -5,7 +5,7 @@
 >>> phintys.function([numbers], typed_list.length(typed_list.append(numbers, T.constant(1.0))))([2.0, 3.0]).item()
 3
 """
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.lists.typed_list_type import TypedListType
 from phintys.ops.lists.typed_lists import (
     Append,

@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys import function, not_yet, numpy_names
+from phintys import function, numpy_names
 from phintys.numpy_protocol import FUNCTIONS
 from phintys.ops.operators import UFUNCS
 
@@ -245,11 +245,7 @@ def test_the_tensor_namespace_has_every_name(name):
     assert callable(getattr(importlib.import_module(module), last))
 
 
-def test_a_function_that_is_to_come_says_so(monkeypatch):
-    monkeypatch.setitem(not_yet._FEATURES, ("phintys.tensor", "unwrap"), "phases")
-    with pytest.raises(TypeError, match="numpy.unwrap is not supported on symbolic variables: .*phintys has no phases "
-                                        "yet"):
-        numpy.unwrap(T.dvector())
+def test_a_function_without_a_row():
     with pytest.raises(TypeError, match="numpy.nanstd is not supported .* look for one like it in phintys.tensor"):
         numpy.nanstd(T.dvector())
 

@@ -1,5 +1,4 @@
 """The namespaces: every promised name is there and works."""
-import importlib
 import re
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 import phintys
 import phintys.scalar
 import phintys.tensor as T
-from phintys import function, not_yet
+from phintys import function
 
 RANKS = {"scalar": (), "vector": (False,), "matrix": (False, False), "row": (True, False), "col": (False, True),
          "tensor3": (False,) * 3, "tensor4": (False,) * 4, "tensor5": (False,) * 5}
@@ -263,14 +262,6 @@ def test_top_level_name(name):
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no_such_name"):
         phintys.no_such_name
-
-
-@pytest.mark.parametrize("module, name", sorted(not_yet.promised()))
-def test_names_to_come_say_so(module, name):
-    found = importlib.import_module(module)
-    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{name}': phintys has no .* yet"):
-        getattr(found, name)
-    assert name not in dir(found)
 
 
 def test_a_name_that_does_not_exist():

@@ -1,7 +1,7 @@
 """Theano's name ``sandbox.linalg.ops``: hints on matrices, and the rewrites that use them. Names only."""
 from phintys.gof.local_optimizers import local_optimizer
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.hints import (
     Hint,

@@ -1,5 +1,5 @@
 """Theano's package ``sparse.sandbox``: sparse matrices of random numbers, in ``sp2``."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.sparse.sandbox import sp2
 
 __all__ = ["sp2"]

@@ -1,5 +1,5 @@
 """Theano's module ``sparse.sandbox.sp2``: sparse matrices of random numbers, from NumPy's global state."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.draws import (
     Binomial,
     Multinomial,

@@ -7,7 +7,7 @@ uses one.
 from importlib import import_module as _import_module
 
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import unknown as _unknown
+from phintys.missing_names import unknown as _unknown
 from phintys.tensor.nnet import bn, nnet, sigm
 from phintys.tensor.nnet.bn import batch_normalization, batch_normalization_test, batch_normalization_train
 from phintys.tensor.nnet.nnet import *  # noqa: F403

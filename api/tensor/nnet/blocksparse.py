@@ -1,6 +1,6 @@
 """Theano's name ``tensor.nnet.blocksparse``: products with some blocks of a large matrix. Names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.nnet.block_sparse import (
     SparseBlockGemv,
     SparseBlockOuter,

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.nnet.nnet`` for softmax, cross-entropies and activations: names only."""
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
 from phintys.ops.elementwise.scalar import ScalarSoftsign, scalar_softsign
 from phintys.ops.nnet.activations import elu, relu, selu, softsign

@@ -1,5 +1,5 @@
 """Theano's name ``tensor.nnet.sigm`` for the sigmoid and its relatives."""
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
 from phintys.ops.elementwise.scalar import ScalarSigmoid, ScalarSoftplus, UltraFastScalarSigmoid

@@ -1,7 +1,7 @@
 """Theano's name ``tensor.signal``: convolution and pooling of images. Names only."""
 from importlib import import_module as _import_module
 
-from phintys.not_yet import unknown as _unknown
+from phintys.missing_names import unknown as _unknown
 
 __all__ = ["conv", "pool"]
 

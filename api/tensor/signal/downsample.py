@@ -1,7 +1,7 @@
 """Theano's name ``tensor.signal.downsample``, which is now ``tensor.signal.pool``; importing it warns. Names only."""
 import warnings as _warnings
 
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.tensor.signal.pool import (
     AveragePoolGrad,
     DownsampleFactorMaxGradGrad,

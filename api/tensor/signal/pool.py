@@ -1,6 +1,6 @@
 """Theano's name ``tensor.signal.pool``: pooling of images by maxima, sums and averages. Names only."""
 from phintys.graph import public_names as _public_names
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.pooling.pool import (
     AveragePoolGrad,
     DownsampleFactorMaxGradGrad,

@@ -17,6 +17,7 @@ from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import Function, FunctionMaker
 from phintys.making.rebuild import rebuild
+from phintys.missing_names import lookup
 from phintys.modes import (
     FAST_COMPILE,
     FAST_RUN,
@@ -30,7 +31,6 @@ from phintys.modes import (
     register_mode,
     register_optimizer,
 )
-from phintys.not_yet import lookup
 from phintys.ops.identity.deep_copy import DeepCopyOp, deep_copy_op
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, SpecifyShape, shape, shape_i, specify_shape
 from phintys.reports.profile_stats import ProfileStats

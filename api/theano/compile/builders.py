@@ -1,5 +1,5 @@
 """Theano's ``compile.builders``: the op from a graph."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 
 __all__ = ["OpFromGraph"]

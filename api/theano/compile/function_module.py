@@ -10,7 +10,7 @@ from phintys.making.argument_container import ArgumentContainer
 from phintys.making.compiled_function import DUPLICATE, Function
 from phintys.making.function_maker import FunctionMaker
 from phintys.making.supervisor import Supervisor
-from phintys.not_yet import lookup
+from phintys.missing_names import lookup
 from phintys.ops.identity.deep_copy import deep_copy_op
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
 """Theano's name ``misc``: modules that its users import from there. This file defines nothing."""
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 
 __getattr__ = _lookup(__name__)

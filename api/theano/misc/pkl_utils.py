@@ -12,7 +12,7 @@ from io import BytesIO
 import numpy
 
 from phintys.graph.scratchpad import Scratchpad
-from phintys.not_yet import lookup as _lookup
+from phintys.missing_names import lookup as _lookup
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
 
