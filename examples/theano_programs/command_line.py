@@ -2,9 +2,9 @@
 import argparse
 
 
-def arguments(epochs, n):
-    """What is asked for on the command line."""
-    parser = argparse.ArgumentParser()
+def arguments(epochs, n, parser=None):
+    """What is asked for on the command line; a program may have options of its own, in ``parser``."""
+    parser = parser or argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=epochs)
     parser.add_argument("--n", type=int, default=n)
     return parser.parse_args()

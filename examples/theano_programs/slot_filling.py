@@ -1,4 +1,8 @@
-"""An Elman network over windows of words: a label for each word; embeddings are kept at length one."""
+"""Recurrent networks over windows of words: a label for each word; embeddings are kept at length one.
+
+Elman's network passes its hidden layer on to the next word, Jordan's (``--network jordan``) the labels' probabilities.
+"""
+import argparse
 import time
 from collections import OrderedDict
 
@@ -17,7 +21,7 @@ def contextwin(sentence, size):
 
 
 class RNNSLU(object):
-    """Elman's network."""
+    """Elman's network: what a step passes on is its hidden layer."""
 
     def __init__(self, nh, nc, ne, de, cs):
         draw = np.random.RandomState(345)
@@ -28,20 +32,15 @@ class RNNSLU(object):
         def zeros(name, *shape):
             return theano.shared(name=name, value=np.zeros(shape, dtype=theano.config.floatX))
 
+        passed_on = self.passed_on(nh, nc)
         self.emb = matrix("embeddings", ne + 1, de)
-        self.wx, self.wh, self.w = matrix("wx", de * cs, nh), matrix("wh", nh, nh), matrix("w", nh, nc)
-        self.bh, self.b, self.h0 = zeros("bh", nh), zeros("b", nc), zeros("h0", nh)
-        self.params = [self.emb, self.wx, self.wh, self.w, self.bh, self.b, self.h0]
+        self.wx, self.wh, self.w = matrix("wx", de * cs, nh), matrix("wh", passed_on, nh), matrix("w", nh, nc)
+        self.bh, self.b, self.start = zeros("bh", nh), zeros("b", nc), zeros("start", passed_on)
+        self.params = [self.emb, self.wx, self.wh, self.w, self.bh, self.b, self.start]
         idxs = T.imatrix()
         x = self.emb[idxs].reshape((idxs.shape[0], de * cs))
         y_sentence = T.ivector("y_sentence")
-
-        def recurrence(x_t, h_tm1):
-            h_t = T.nnet.sigmoid(T.dot(x_t, self.wx) + T.dot(h_tm1, self.wh) + self.bh)
-            return [h_t, T.nnet.softmax(T.dot(h_t, self.w) + self.b)]
-
-        [h, s], _ = theano.scan(fn=recurrence, sequences=x, outputs_info=[self.h0, None], n_steps=x.shape[0])
-        p_y_given_x_sentence = s[:, 0, :]
+        p_y_given_x_sentence = self.probabilities(x)
         lr = T.scalar("lr")
         sentence_nll = -T.mean(T.log(p_y_given_x_sentence)[T.arange(x.shape[0]), y_sentence])
         updates = OrderedDict((p, p - lr * g) for p, g in zip(self.params, T.grad(sentence_nll, self.params)))
@@ -50,15 +49,45 @@ class RNNSLU(object):
         self.normalize = theano.function(inputs=[], updates={
             self.emb: self.emb / T.sqrt((self.emb ** 2).sum(axis=1)).dimshuffle(0, "x")})
 
+    def passed_on(self, nh, nc):
+        """The length of what a step passes on."""
+        return nh
+
+    def layers(self, x_t, before):
+        """The hidden layer and the probabilities of a word's labels, which are a row."""
+        h_t = T.nnet.sigmoid(T.dot(x_t, self.wx) + T.dot(before, self.wh) + self.bh)
+        return h_t, T.nnet.softmax(T.dot(h_t, self.w) + self.b)
+
+    def probabilities(self, x):
+        """The probabilities of the labels of all words."""
+        [h, s], _ = theano.scan(fn=lambda x_t, h_tm1: list(self.layers(x_t, h_tm1)), sequences=x,
+                                outputs_info=[self.start, None], n_steps=x.shape[0])
+        return s[:, 0, :]
+
     def train(self, x, y, window_size, learning_rate):
         words = np.asarray(contextwin(x, window_size)).astype("int32")
         self.sentence_train(words, y, learning_rate)
         self.normalize()
 
 
-def main(epochs=5, n=300, window_size=3):
+class Jordan(RNNSLU):
+    """Jordan's network: what a step passes on are the probabilities of its labels."""
+
+    def passed_on(self, nh, nc):
+        return nc
+
+    def probabilities(self, x):
+        s, _ = theano.scan(fn=lambda x_t, s_tm1: self.layers(x_t, s_tm1)[1][0], sequences=x,
+                           outputs_info=[self.start], n_steps=x.shape[0])
+        return s
+
+
+NETWORKS = {"elman": RNNSLU, "jordan": Jordan}
+
+
+def main(epochs=5, n=300, window_size=3, network="elman"):
     train, valid = sequences.slots(n, 1), sequences.slots(100, 2)
-    rnn = RNNSLU(nh=40, nc=3, ne=sequences.WORDS, de=20, cs=window_size)
+    rnn = NETWORKS[network](nh=40, nc=3, ne=sequences.WORDS, de=20, cs=window_size)
     seconds = []
     for epoch in range(epochs):
         start = time.perf_counter()
@@ -71,5 +100,7 @@ def main(epochs=5, n=300, window_size=3):
 
 
 if __name__ == "__main__":
-    options = arguments(5, 300)
-    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--network", choices=sorted(NETWORKS), default="elman")
+    options = arguments(5, 300, parser)
+    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n, network=options.network))

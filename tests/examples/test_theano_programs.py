@@ -25,10 +25,11 @@ CLASSIFIERS = [
     ("convolutional_mlp", ("--epochs", "4", "--n", "500"), 0.6),
     ("stacked_autoencoders", ("--epochs", "3", "--n", "1000"), 0.5),
     ("deep_belief_network", ("--epochs", "4", "--n", "1000"), 0.6), ("lstm", ("--epochs", "80", "--n", "600"), 0.1),
-    ("slot_filling", ("--epochs", "5", "--n", "200"), 0.02)]
+    ("slot_filling", ("--epochs", "5", "--n", "200"), 0.02),
+    ("slot_filling", ("--epochs", "5", "--n", "200", "--network", "jordan"), 0.02)]
 
 
-@pytest.mark.parametrize(("program", "arguments", "most"), CLASSIFIERS, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(("program", "arguments", "most"), CLASSIFIERS, ids=lambda value: str(value)[:60])
 def test_classifiers_learn(program, arguments, most):
     assert run(program, *arguments)[0] < most
 
@@ -70,5 +71,15 @@ def test_a_row_of_the_comparison_says_what_both_reached():
     row = runpy.run_path(str(FOLDER / "compare.py"))["row"]
     ours, theirs = (0.5, 2.0, "error 0.1, seconds an epoch 0.5"), (1.25, 9.0, "error 0.1, seconds an epoch 1.25")
     assert row("mlp", {"phintys": ours, "Theano": theirs}) == "| `mlp.py` | 0.5 (2.0) | 1.25 (9.0) | 2.5 | error 0.1 |"
+    assert row("slot_filling --network jordan", {"phintys": ours}).startswith("| `slot_filling.py` --network jordan |")
     failed = (float("inf"), 1.0, "No module named theano")
     assert row("mlp", {"phintys": ours, "Theano": failed}).endswith("| inf | error 0.1; No module named theano |")
+
+
+def test_the_comparison_keeps_both_libraries_to_threads_and_instruction_sets():
+    environment = runpy.run_path(str(FOLDER / "compare.py"))["environment"]
+    one, two = environment(1, "native"), environment(2, "avx2")
+    assert one["OMP_NUM_THREADS"] == "1" and "openmp=False" in one["THEANO_FLAGS"]
+    assert two["OPENBLAS_NUM_THREADS"] == "2" and "openmp=True" in two["THEANO_FLAGS"]
+    assert two["OPENBLAS_CORETYPE"] == "Haswell" and "-march=haswell" in two["THEANO_FLAGS"]
+    assert two["PHINTYS_FLAGS"] == "cpu=avx2"
