@@ -56,7 +56,7 @@ MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic
                "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
-NUMPY_RANDOM = re.compile(r"\bnumpy\.random\.c_distributions\b")
+NUMPY_RANDOM = re.compile(r"\bops\.native\.distributions\b")
 NUMPY_FOLDER = Path(numpy.__file__).parent
 NUMPY_LIBRARIES = {"libraries": ["npyrandom", "npymath", "m"],
                    "library_dirs": [str(NUMPY_FOLDER / "random" / "lib"), str(NUMPY_FOLDER / "_core" / "lib")]}

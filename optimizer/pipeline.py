@@ -5,11 +5,13 @@ second compilation needs no set-up. Merging comes first, so that the tables can 
 whenever the tables have made new nodes.
 """
 from collections import deque
+from importlib import import_module
 from time import perf_counter
 
 from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.progress import bar_for
+from phintys.ops.loops.loop import Scan
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
 from phintys.optimizer.engine.driver import Driver, report
@@ -18,13 +20,6 @@ from phintys.optimizer.passes.convolution_fusion import fuse_convolutions
 from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
-from phintys.optimizer.passes.loop_carrying import carry_last_rows
-from phintys.optimizer.passes.loop_factors import copy_factors
-from phintys.optimizer.passes.loop_merging import merge_loops
-from phintys.optimizer.passes.loop_pushing import push_after_loops, push_before_blocks, push_before_loops
-from phintys.optimizer.passes.loop_scalars import split_short_rows
-from phintys.optimizer.passes.loop_unrolling import unroll_short_loops
-from phintys.optimizer.passes.loops import keep_last_rows, simplify_loops
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.rewrites import (
@@ -92,6 +87,20 @@ def _whole(function, *tags):
     return lambda fgraph, query: function(fgraph) if query.wants(tags) else 0
 
 
+def _of_loops(name, *tags):
+    """Return a stage for graphs with loops, a function of ``passes``: ``"module.function"``.
+
+    The module is imported for the first such graph: nine modules of which other programs need none.
+    """
+    module, function = name.split(".")
+
+    def process(fgraph):
+        if not any([type(node.op) is Scan for node in fgraph.apply_nodes]):
+            return 0
+        return getattr(import_module(f"phintys.optimizer.passes.{module}"), function)(fgraph)
+    return _whole(process, *tags)
+
+
 def _in_turns(first, second):
     """Run two stages in turn while both find something: results of the first are often equal to existing nodes."""
     def stage(fgraph, query):
@@ -113,11 +122,12 @@ STAGES = [
     ("cond_merge_nested1", _resolve_nested),        # merging would move equal ones out of the branches
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
-    ("scan_simplify1", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
-    ("scan_unroll", _whole(unroll_short_loops, FAST_RUN, "scan", "scan_unroll")),
-    ("scan_pushout_seqs", _whole(push_before_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),
-    ("scan_pushout_outputs", _whole(push_after_loops, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_output",
-                                    "scanOp_pushout_seqs_ops")),
+    ("scan_simplify1", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
+    ("scan_unroll", _of_loops("loop_unrolling.unroll_short_loops", FAST_RUN, "scan", "scan_unroll")),
+    ("scan_pushout_seqs", _of_loops("loop_pushing.push_before_loops", FAST_RUN, "scan", "scan_pushout",
+                                       "scanOp_pushout_seqs_ops")),
+    ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
+                                          "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
@@ -126,14 +136,15 @@ STAGES = [
                                         "local_shift_exponentials")),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
     ("share_factors", _whole(systems.share_factors, FAST_RUN, "linear_algebra", "share_factors")),
-    ("scan_simplify2", _whole(simplify_loops, FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
-    ("scan_merge", _whole(merge_loops, FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
-    ("scan_save_mem", _whole(keep_last_rows, FAST_RUN, "scan", "scan_save_mem")),
-    ("scan_scalars", _whole(split_short_rows, FAST_RUN, "scan", "scan_scalars")),
-    ("scan_make_inplace", _whole(carry_last_rows, FAST_RUN, "scan", "inplace", "scan_make_inplace",
-                                 "scanOp_make_inplace")),
-    ("scan_pushout_blocks", _whole(push_before_blocks, FAST_RUN, "scan", "scan_pushout", "scanOp_pushout_seqs_ops")),
-    ("scan_copy_factors", _whole(copy_factors, FAST_RUN, "scan", "scan_copy_factors")),
+    ("scan_simplify2", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
+    ("scan_merge", _of_loops("loop_merging.merge_loops", FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
+    ("scan_save_mem", _of_loops("loops.keep_last_rows", FAST_RUN, "scan", "scan_save_mem")),
+    ("scan_scalars", _of_loops("loop_scalars.split_short_rows", FAST_RUN, "scan", "scan_scalars")),
+    ("scan_make_inplace", _of_loops("loop_carrying.carry_last_rows", FAST_RUN, "scan", "inplace", "scan_make_inplace",
+                                     "scanOp_make_inplace")),
+    ("scan_pushout_blocks", _of_loops("loop_pushing.push_before_blocks", FAST_RUN, "scan", "scan_pushout",
+                                         "scanOp_pushout_seqs_ops")),
+    ("scan_copy_factors", _of_loops("loop_factors.copy_factors", FAST_RUN, "scan", "scan_copy_factors")),
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",
                                     "cond_merge_random_op"), _driven("ifelse", IFELSE))),

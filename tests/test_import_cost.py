@@ -5,8 +5,8 @@ import sys
 import pytest
 
 # Each costs 5 to 200 ms and is loaded when a program needs it.
-NOT_AT_START = ["scipy.linalg", "scipy.special", "scipy.sparse", "numpy.ma", "numpy.testing", "dataclasses", "logging",
-                "unittest", "multiprocessing"]
+NOT_AT_START = ["scipy.linalg", "scipy.special", "scipy.sparse", "numpy.ma", "numpy.random", "numpy.testing",
+                "dataclasses", "hashlib", "logging", "unittest", "multiprocessing", "phintys.optimizer.passes.loops"]
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,17 @@ from libc.math cimport isnan, signbit
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
-from numpy.random cimport bitgen_t
-from numpy.random.c_distributions cimport (
-    binomial_t, random_beta, random_binomial, random_bounded_uint64, random_chisquare, random_f, random_geometric,
-    random_gumbel, random_laplace, random_logistic, random_lognormal, random_logseries,
-    random_negative_binomial, random_noncentral_chisquare, random_noncentral_f, random_pareto, random_poisson,
-    random_power, random_rayleigh, random_standard_cauchy, random_standard_exponential_fill,
-    random_standard_exponential_fill_f, random_standard_gamma, random_standard_gamma_f, random_standard_normal_fill,
-    random_standard_normal_fill_f, random_standard_t, random_standard_uniform_fill, random_standard_uniform_fill_f,
-    random_vonmises, random_wald, random_weibull, random_zipf)
 
 from phintys.ops.elementwise.block_program cimport Program, nanoseconds, run_steps, set_places
 from phintys.ops.elementwise.elementwise_kernel cimport ElementwiseKernel
+from phintys.ops.native.distributions cimport (
+    binomial_t, bitgen_t, random_beta, random_binomial, random_bounded_uint64, random_bounded_uint64_fill,
+    random_chisquare, random_f, random_geometric, random_gumbel, random_laplace, random_logistic, random_lognormal,
+    random_logseries, random_negative_binomial, random_noncentral_chisquare, random_noncentral_f, random_pareto,
+    random_poisson, random_power, random_rayleigh, random_standard_cauchy, random_standard_exponential_fill,
+    random_standard_exponential_fill_f, random_standard_gamma, random_standard_gamma_f, random_standard_normal_fill,
+    random_standard_normal_fill_f, random_standard_t, random_standard_uniform_fill, random_standard_uniform_fill_f,
+    random_vonmises, random_wald, random_weibull, random_zipf)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.random.places cimport MOST, Places, begin_walk, fits, next_element
 from phintys.ops.random.sizes cimport read_size, store_count, store_real
@@ -31,10 +30,6 @@ from phintys.vm.abi cimport (
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.python_api cimport PyObject
 from phintys.vm.thresholds cimport LONG_DRAW, PIECE_DRAW, PIECE_NANOSECONDS
-
-cdef extern from "numpy/random/distributions.h" nogil:
-    void random_bounded_uint64_fill(bitgen_t* bits, uint64_t first, uint64_t width, npy_intp count, bint masked,
-                                    uint64_t* out)
 
 cdef extern from "random/bit_generators.h" nogil:
     enum:

@@ -8,9 +8,9 @@ from libc.math cimport fabs, isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
-from numpy.random cimport bitgen_t
-from numpy.random.c_distributions cimport binomial_t, random_multinomial
 
+from phintys.ops.native.distributions cimport (
+    binomial_t, bitgen_t, random_bounded_uint64_fill, random_multinomial)
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.random.places cimport Places, begin_walk, fits, next_element
 from phintys.ops.random.sizes cimport read_size, store_count
@@ -18,10 +18,6 @@ from phintys.ops.random.state_cells cimport check_state, generator_of_copy
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_DRAW
-
-cdef extern from "numpy/random/distributions.h" nogil:
-    void random_bounded_uint64_fill(bitgen_t* bits, uint64_t first, uint64_t width, npy_intp count, bint masked,
-                                    uint64_t* out)
 
 cdef extern from "random/orders_loops.h" nogil:
     void phintys_shuffle(bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first, bint by_interval)

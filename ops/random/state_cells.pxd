@@ -2,12 +2,9 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
+from phintys.ops.native.distributions cimport bitgen_t
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport Cell
-
-cdef extern from "numpy/random/bitgen.h":
-    ctypedef struct bitgen_t:
-        pass
 
 cdef extern from "random/bit_generators.h" nogil:
     const int phintys_state_words[]
