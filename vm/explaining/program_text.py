@@ -98,7 +98,10 @@ def _counted(count, noun):
 def _header(listing):
     measured = listing.measured
     known = [] if measured.shapes is None else ["shapes and bytes are those of the last call"]
-    known += [] if measured.seconds is None else ["times are means of the calls that were measured"]
+    if measured.seconds is not None:
+        known.append("times are means of the calls that were measured")
+    elif known:
+        known.append("profile=True adds times")
     lines = wrap(summary_of(listing), WIDTH, subsequent_indent=INDENT, break_on_hyphens=False)
     return lines + (["; ".join(known)] if known else [])
 

@@ -138,13 +138,15 @@ class Listing:
         """What a node computes."""
         text, cells = self.texts[position], tuple(instruction.writes())
         views = dict(instruction.views)
-        remarks = [f"in place of {self.names[self.program.cells[cell].donor]}" for cell in cells
+        whose = {cell: f"{self.names[cell]} " if len(cells) > 1 else "" for cell in cells}
+        remarks = [f"{whose[cell]}in place of {self.names[self.program.cells[cell].donor]}" for cell in cells
                    if self.program.cells[cell].donor is not None]
         remarks += [f"a view of {self.names[source]}" for source in dict.fromkeys(views.values())]
         checked = self._checked.get(cells)
         remarks += [f"checked at {checked}"] if checked is not None else []
         remarks += ["by perform, in Python"] if instruction.name == "CALL" else []
-        notes = [note for cell in cells for note in self._reasons.get(cell, ())] + self._loops(instruction)
+        notes = [whose[cell] + note for cell in cells for note in self._reasons.get(cell, ())]
+        notes += self._loops(instruction)
         sizes = [self.bytes_of(cell) for cell in cells if cell not in views]
         size = None if self.measured.shapes is None else sum([size for size in sizes if size is not None])
         return self._row(position, *self._formulas(text, cells), remarks=tuple(remarks),

@@ -71,13 +71,14 @@ def test_shapes_and_bytes_of_the_last_call_are_shown():
     text = f.explain()
     assert "dot1: float64[5,2]" in text and "?" not in text
     assert re.search(r"^ +\d+ +80 B dot1:", text, re.MULTILINE)
-    assert "shapes and bytes are those of the last call" in text
+    assert "shapes and bytes are those of the last call; profile=True adds times" in text
 
 
 def test_times_are_shown_where_they_were_measured():
     f = phintys.function([m], T.exp(m).sum(), name="f", profile=phintys.ProfileStats(atexit_print=False))
     assert "time" not in f.explain()
     f(np.ones((50, 50)))
+    assert "profile=True" not in f.explain()
     assert re.search(r"^ +0 +[\d.]+ (ns|us|ms) +8 B sum1", f.explain(), re.MULTILINE)
 
 
@@ -104,6 +105,15 @@ def test_views_copies_and_overwriting_are_explained():
     assert "m.T is copied: it is m's memory, the caller's" in text
     assert "product1_view is copied while product1 is in the same memory" in text
     assert "not in place of m: it is an input that is not mutable" in remarks(text, "product1")
+
+
+def test_of_several_results_the_one_in_place_is_named():
+    product = T.dot(m, m)
+    text = phintys.function([m, x], [T.exp(product + x), T.tanh(product + x)], name="f").explain()
+    (first, rest), = re.findall(r"# .*?(\w+) in place of dot1; .*\n((?: +# .*\n)+)", text)
+    assert first in {"exp1", "tanh1"}
+    other, = {"exp1", "tanh1"} - {first}
+    assert f"# {other} not in place of dot1: another value takes it" in rest
 
 
 def test_both_branches_of_an_ifelse_are_indented():
