@@ -108,13 +108,14 @@ bench: $(VENV)/bench.stamp
 	$(ASV) run --show-stderr $(SHORT) $(ARGS) 'HEAD^!'
 
 # Needs no network: what pages use is in the folder. Warnings are errors. asv's pages of what `make bench` has measured
-# are beside it, in build/site/benchmarks.
+# are beside it, in build/site/benchmarks; where there is npm, with the scripts that they use.
 docs: $(VENV)/docs.stamp
 	$(RUN) -I -m sphinx --quiet --fail-on-warning --keep-going $(ARGS) docs build/site
 	$(RUN) -I docs/check_site.py build/site
 	@if ls asv_bench/.asv/results/*/*.json >/dev/null 2>&1; then \
 		$(RUN) -m pip install --quiet --disable-pip-version-check "phintys[bench]" && \
-		$(ASV) publish --html-dir "$(CURDIR)/build/site/benchmarks" >/dev/null; fi
+		$(ASV) publish --html-dir "$(CURDIR)/build/site/benchmarks" >/dev/null && \
+		{ $(RUN) asv_bench/offline_pages.py build/site/benchmarks || true; }; fi
 	@echo 'The site: build/site/index.html'
 
 clean:
