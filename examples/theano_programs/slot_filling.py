@@ -85,22 +85,44 @@ class Jordan(RNNSLU):
 NETWORKS = {"elman": RNNSLU, "jordan": Jordan}
 
 
-def main(epochs=5, n=300, window_size=3, network="elman"):
+def f1(found, labels):
+    """Harmonic mean of precision and recall over the words that fill a slot."""
+    right = float(np.sum((found == labels) & (labels > 0)))
+    return 2 * right / max(np.sum(found > 0) + np.sum(labels > 0), 1)
+
+
+def labels_of(rnn, sentences, window_size):
+    """What the network finds, and what is right, for the words of all sentences."""
+    found = [rnn.classify(np.asarray(contextwin(words, window_size)).astype("int32")) for words, _ in sentences]
+    return np.concatenate(found), np.concatenate([labels for _, labels in sentences])
+
+
+def main(epochs=5, n=300, window_size=3, network="elman", learning_rate=0.2, decay=10):
+    """Train; the learning rate is halved after ``decay`` epochs without a better F1, and the best epoch is kept."""
     train, valid = sequences.slots(n, 1), sequences.slots(100, 2)
     rnn = NETWORKS[network](nh=40, nc=3, ne=sequences.WORDS, de=20, cs=window_size)
-    seconds = []
+    seconds, best, best_epoch, kept = [], -1.0, 0, None
     for epoch in range(epochs):
         start = time.perf_counter()
         for words, labels in train:
-            rnn.train(words, labels, window_size, 0.2)
+            rnn.train(words, labels, window_size, learning_rate)
         seconds.append(time.perf_counter() - start)
-    wrong = [rnn.classify(np.asarray(contextwin(words, window_size)).astype("int32")) != labels
-             for words, labels in valid]
-    return float(np.mean(np.concatenate(wrong))), min(seconds)
+        score = f1(*labels_of(rnn, valid, window_size))
+        if score > best:
+            best, best_epoch, kept = score, epoch, [param.get_value() for param in rnn.params]
+        elif epoch - best_epoch >= decay:
+            learning_rate, best_epoch = learning_rate * 0.5, epoch
+            for param, value in zip(rnn.params, kept):
+                param.set_value(value)
+    for param, value in zip(rnn.params, kept):
+        param.set_value(value)
+    found, right = labels_of(rnn, valid, window_size)
+    return float(np.mean(found != right)), best, min(seconds)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--network", choices=sorted(NETWORKS), default="elman")
     options = arguments(5, 300, parser)
-    print("validation error %.4f, seconds an epoch %.4f" % main(options.epochs, options.n, network=options.network))
+    print("validation error %.4f, F score %.4f, seconds an epoch %.4f"
+          % main(options.epochs, options.n, network=options.network))

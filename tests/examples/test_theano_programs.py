@@ -34,6 +34,12 @@ def test_classifiers_learn(program, arguments, most):
     assert run(program, *arguments)[0] < most
 
 
+@pytest.mark.parametrize("network", ["elman", "jordan"])
+def test_slot_filling_tells_its_score(network):
+    error, score, _ = run("slot_filling", "--epochs", "3", "--n", "100", "--network", network)
+    assert 0 < error < 0.3 and 0.3 < score < 1
+
+
 def test_an_autoencoder_repairs_images():
     first, last, _ = run("denoising_autoencoder", "--epochs", "3", "--n", "1000")
     assert last < first - 10
