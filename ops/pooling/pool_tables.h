@@ -16,6 +16,9 @@
  *
  * Rows of at most half a vector are walked down in two images at once (`paired`).
  *
+ * Windows of 2 x 2 and 3 x 3 at steps of 1 or 2 that lie within images whose rows have whole vectors need no table and
+ * no permutation; pool_walks.template.h has their loops.
+ *
  * The inner loops are in pool_tables.template.h. With instruction sets that have no permutation, and for few images,
  * the loops of pool_loops.template.h are used.
  */
@@ -34,13 +37,23 @@ enum {
     POOL_VECTORS_OF_ROW = 4,            /* so many in a row make a table of rows quicker: 32 float32 of a row with 16 in
                                            a vector 227 us, 188 us by images; 112 of a row 291 us, 417 us by images */
     POOL_MOST_SLOTS = 9,
+    POOL_STRIPE_BYTES = 1 << 12,        /* of rows that are walked together: 2.4 ms instead of 3.0 with twice as many,
+                                           where 32 MB of images and windows are read and written */
     POOL_BLOCK_BYTES = 1 << 13,         /* of images that are walked down together: several fit into the first cache */
     POOL_TABLE_BYTES = 1 << 19          /* of the second cache */
+};
+
+/* Windows for which no table is needed (pool_walks.template.h): of 2 x 2 and 3 x 3, at steps of 1 or of 2, in two
+ * images at once if a row is one vector. */
+enum phintys_pool_direct {
+    POOL_BY_TABLE, POOL_TWOS_BY_ONE, POOL_THREES_BY_ONE, POOL_TWOS, POOL_THREES, POOL_PAIRS_OF_TWOS,
+    POOL_PAIRS_OF_THREES
 };
 
 typedef struct {
     npy_intp images, elements, results; /* elements and windows of an image */
     npy_intp line, vectors, slots;      /* elements of a row or an image, its vectors, and the slots of each at most */
+    int direct;                         /* one of phintys_pool_direct; all that follows is then not used */
     int by_rows;
     int walked;                         /* one of phintys_pool_walks, or POOL_NOT_WALKED */
     int paired;                         /* whether vectors have rows of two images */
@@ -67,6 +80,27 @@ typedef struct {
     phintys_pool_table_task task;
 } phintys_pool_table_set;
 
+/* How images are walked without a table, or POOL_BY_TABLE: if no window reaches beyond the image, and rows have whole
+ * vectors. */
+static int phintys_pool_direct_walk(const phintys_pooling* p, const phintys_pool_table_set* set) {
+    const npy_intp lanes = set->bytes / p->itemsize, window = p->window[0], step = p->step[0];
+    if (p->pooled != 2 || p->window[1] != window || p->step[1] != step) return POOL_BY_TABLE;
+    const npy_intp length = p->shape[p->outer + 1];
+    for (int axis = 0; axis < 2; axis++)
+        if (p->pad[axis] || p->count[axis] < 1 || (p->count[axis] - 1) * step + window > p->shape[p->outer + axis])
+            return POOL_BY_TABLE;
+    if ((window != 2 && window != 3) || (step != 1 && step != 2)) return POOL_BY_TABLE;
+    if (step == 1) return length < lanes ? POOL_BY_TABLE : window == 2 ? POOL_TWOS_BY_ONE : POOL_THREES_BY_ONE;
+    if (length == lanes) return window == 2 ? POOL_PAIRS_OF_TWOS : POOL_PAIRS_OF_THREES;
+    if (length < 2 * lanes || length % 2) return POOL_BY_TABLE;
+    return window == 2 ? POOL_TWOS : POOL_THREES;
+}
+
+/* How many images are walked at once. */
+PHINTYS_INLINE npy_intp phintys_pool_at_once(const phintys_pool_table* table) {
+    return table->direct >= POOL_PAIRS_OF_TWOS ? 2 : 1;
+}
+
 PHINTYS_INLINE npy_intp phintys_pool_slots(const phintys_pooling* p, int axis) {
     return (p->window[axis] + p->step[axis] - 1) / p->step[axis];
 }
@@ -84,6 +118,16 @@ static int phintys_pool_walked(const phintys_pooling* p, const phintys_pool_tabl
     return POOL_NOT_WALKED;
 }
 
+/* Set how many images there are, and elements and windows of each. */
+static void phintys_count_pooled(phintys_pool_table* table, const phintys_pooling* p) {
+    table->images = table->elements = table->results = 1;
+    for (int axis = 0; axis < p->outer; axis++) table->images *= p->shape[axis];
+    for (int axis = 0; axis < p->pooled; axis++) {
+        table->elements *= p->shape[p->outer + axis];
+        table->results *= p->count[axis];
+    }
+}
+
 /* Plan a table of rows or of images in `memory`; returns how many bytes it needs, or 0 if there can be none. With NULL
  * for memory it does nothing else. */
 static size_t phintys_plan_pool_table(phintys_pool_table* table, const phintys_pooling* p,
@@ -91,11 +135,9 @@ static size_t phintys_plan_pool_table(phintys_pool_table* table, const phintys_p
     const npy_intp lanes = set->bytes / p->itemsize;
     const int last = p->pooled - 1;
     npy_intp slots = 1;
-    table->images = table->elements = table->results = 1;
-    for (int axis = 0; axis < p->outer; axis++) table->images *= p->shape[axis];
+    table->direct = POOL_BY_TABLE;
+    phintys_count_pooled(table, p);
     for (int axis = 0; axis < p->pooled; axis++) {
-        table->elements *= p->shape[p->outer + axis];
-        table->results *= p->count[axis];
         slots *= phintys_least(phintys_pool_slots(p, axis), POOL_MOST_SLOTS + 1);
         if (slots > POOL_MOST_SLOTS) return 0;
     }
@@ -127,11 +169,20 @@ static size_t phintys_kept_bytes(const phintys_pool_table* table, int vector_byt
         ? 2 * table->kept * table->vectors * table->slots * vector_bytes : 0;
 }
 
+/* Bytes of a worker that walks without a table: copies of maxima and gradients, with what is read before and after
+ * them, and of both images if one is missing, with their results. */
+static size_t phintys_pool_walk_room(const phintys_pool_table* table, int itemsize, int vector_bytes) {
+    const npy_intp images = phintys_pool_at_once(table);
+    const size_t copies = 2 * images * (table->results + (images > 1 ? table->elements : 0)) * itemsize;
+    return (copies + 7 * vector_bytes + 63) / 64 * 64;
+}
+
 /* Bytes of a worker: these rows, and copies of the images of one vector, their maxima and gradients with what is read
  * after them; of two images the results too. */
 static size_t phintys_pool_table_room(const phintys_pool_table* table, const phintys_pooling* p,
                                       const phintys_pool_table_set* set) {
     const npy_intp images = 1 + table->paired;
+    if (table->direct) return phintys_pool_walk_room(table, p->itemsize, set->bytes);
     const size_t copies = images * (images * table->elements + 2 * table->results) * p->itemsize + 3 * set->bytes;
     return phintys_kept_bytes(table, set->bytes) + (copies + 63) / 64 * 64;
 }
@@ -211,12 +262,23 @@ static int phintys_fill_pool_table(phintys_pool_table* table, const phintys_pool
     }
 }
 
+/* Plan a walk without a table, if there is one. */
+static int phintys_plan_pool_walk(phintys_pool_table* table, const phintys_pooling* p,
+                                  const phintys_pool_table_set* set) {
+    table->direct = phintys_pool_direct_walk(p, set);
+    if (table->direct == POOL_BY_TABLE) return 0;
+    phintys_count_pooled(table, p);
+    table->line = p->shape[p->outer + 1];
+    return 1;
+}
+
 /* Make the table that suits, in `memory`; returns how many bytes of it are taken, or 0 if there is none. All operands
  * must be without gaps. */
 static size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
                                       const phintys_pool_table_set* set, char* memory) {
     const npy_intp row = p->shape[p->outer + p->pooled - 1] * p->itemsize;
     const int walked = phintys_pool_walked(p, set) != POOL_NOT_WALKED;
+    if (phintys_plan_pool_walk(table, p, set)) return 64;       /* of which nothing is used */
     for (int by_rows = walked || row >= POOL_VECTORS_OF_ROW * set->bytes; by_rows < 2; by_rows++) {
         const size_t size = phintys_plan_pool_table(table, p, set, by_rows, memory);
         if (size && phintys_fill_pool_table(table, p, set)) return size;
@@ -227,6 +289,8 @@ static size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_p
 /* Bytes for such a table and for the room of workers. */
 static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers) {
     size_t most = 0;
+    phintys_pool_table walk;
+    if (phintys_plan_pool_walk(&walk, p, set)) return 64 + workers * phintys_pool_table_room(&walk, p, set);
     for (int by_rows = 0; by_rows < 2; by_rows++) {
         phintys_pool_table table;
         size_t size = phintys_plan_pool_table(&table, p, set, by_rows, NULL);
@@ -245,6 +309,23 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m512i phintys_numbers(int first, int step) {
     return _mm512_add_epi32(_mm512_set1_epi32(first), _mm512_mullo_epi32(numbers, _mm512_set1_epi32(step)));
 }
 
+/* Masks of the lanes from one to before another; `paired`: in each half. */
+PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256i phintys_lanes_between(int paired, int from, int to) {
+    const __m256i lanes = paired ? _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3)
+                                 : _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_and_si256(_mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(from - 1)),
+                            _mm256_cmpgt_epi32(_mm256_set1_epi32(to), lanes));
+}
+PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256i phintys_pairs_between(int paired, int from, int to) {
+    const __m256i lanes = paired ? _mm256_setr_epi64x(0, 1, 0, 1) : _mm256_setr_epi64x(0, 1, 2, 3);
+    return _mm256_and_si256(_mm256_cmpgt_epi64(lanes, _mm256_set1_epi64x(from - 1)),
+                            _mm256_cmpgt_epi64(_mm256_set1_epi64x(to), lanes));
+}
+PHINTYS_INLINE unsigned phintys_bits_between(int half, int from, int to) {
+    const unsigned bits = ((1u << to) - 1) & ~((1u << from) - 1);
+    return half ? bits | bits << half : bits;
+}
+
 /* Pairs 0, 2, 1, 3 in order. */
 PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), _MM_SHUFFLE(3, 1, 2, 0)));
@@ -258,6 +339,7 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
     return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(value), 1));
 }
 
+#define PHINTYS_PARTED _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7)
 #define SET avx512
 #define FOR_SET PHINTYS_FOR_AVX512
 #define VECTOR_BYTES PHINTYS_AVX512_BYTES
@@ -273,10 +355,21 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define EVEN(A, B) _mm512_permutex2var_ps(A, phintys_numbers(0, 2), B)
 #define ODD(A, B) _mm512_permutex2var_ps(A, phintys_numbers(1, 2), B)
 #include "pool_squares.template.h"
+#define MASK __mmask16
+#define MASK_BETWEEN(PAIRED, FROM, TO) (__mmask16)phintys_bits_between((PAIRED) ? 8 : 0, FROM, TO)
+#define LOAD_WHERE(MASK, FROM) _mm512_maskz_loadu_ps(MASK, FROM)
+#define ZERO_ELSE(MASK, VALUE) _mm512_maskz_mov_ps(MASK, VALUE)
+#define HALVES(A, B) phintys_both_halves(_mm256_loadu_ps(A), _mm256_loadu_ps(B))
+#define PARTED(VALUE) _mm512_castpd_ps(_mm512_permutexvar_pd(PHINTYS_PARTED, _mm512_castps_pd(VALUE)))
+#define EVEN_IN_LANES(A, B) _mm512_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0))
+#define ODD_IN_LANES(A, B) _mm512_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
+#define LOW_IN_LANES _mm512_unpacklo_ps
+#define HIGH_IN_LANES _mm512_unpackhi_ps
 #define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
 #define PLACED_OR_ZERO(VALUES, INDEX) _mm512_permutex2var_ps(VALUES, INDEX, _mm512_setzero_ps())
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #define PAIRED
+#include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #undef PAIRED
 #define T double
@@ -289,10 +382,21 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define EVEN(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), B)
 #define ODD(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), B)
 #include "pool_squares.template.h"
+#define MASK __mmask8
+#define MASK_BETWEEN(PAIRED, FROM, TO) (__mmask8)phintys_bits_between((PAIRED) ? 4 : 0, FROM, TO)
+#define LOAD_WHERE(MASK, FROM) _mm512_maskz_loadu_pd(MASK, FROM)
+#define ZERO_ELSE(MASK, VALUE) _mm512_maskz_mov_pd(MASK, VALUE)
+#define HALVES(A, B) _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(A)), _mm256_loadu_pd(B), 1)
+#define PARTED(VALUE) _mm512_permutexvar_pd(PHINTYS_PARTED, VALUE)
+#define EVEN_IN_LANES _mm512_unpacklo_pd
+#define ODD_IN_LANES _mm512_unpackhi_pd
+#define LOW_IN_LANES _mm512_unpacklo_pd
+#define HIGH_IN_LANES _mm512_unpackhi_pd
 #define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_setzero_ps()))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
+#include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #undef SET
 #undef FOR_SET
@@ -317,10 +421,21 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define EVEN(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0)))
 #define ODD(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1)))
 #include "pool_squares.template.h"
+#define MASK __m256
+#define MASK_BETWEEN(PAIRED, FROM, TO) _mm256_castsi256_ps(phintys_lanes_between(PAIRED, FROM, TO))
+#define ZERO_ELSE(MASK, VALUE) _mm256_and_ps(MASK, VALUE)
+#define LOAD_WHERE(MASK, FROM) ZERO_ELSE(MASK, LOAD(FROM))
+#define HALVES(A, B) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(A)), _mm_loadu_ps(B), 1)
+#define PARTED phintys_in_order_ps
+#define EVEN_IN_LANES(A, B) _mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0))
+#define ODD_IN_LANES(A, B) _mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
+#define LOW_IN_LANES _mm256_unpacklo_ps
+#define HIGH_IN_LANES _mm256_unpackhi_ps
 #define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_ps(PLACED(VALUES, INDEX), _mm256_setzero_ps(), _mm256_castsi256_ps(INDEX))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE))
+#include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #define T double
 #define VECTOR __m256d
@@ -333,10 +448,21 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define EVEN(A, B) _mm256_permute4x64_pd(_mm256_unpacklo_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
 #define ODD(A, B) _mm256_permute4x64_pd(_mm256_unpackhi_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
 #include "pool_squares.template.h"
+#define MASK __m256d
+#define MASK_BETWEEN(PAIRED, FROM, TO) _mm256_castsi256_pd(phintys_pairs_between(PAIRED, FROM, TO))
+#define ZERO_ELSE(MASK, VALUE) _mm256_and_pd(MASK, VALUE)
+#define LOAD_WHERE(MASK, FROM) ZERO_ELSE(MASK, LOAD(FROM))
+#define HALVES(A, B) _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(A)), _mm_loadu_pd(B), 1)
+#define PARTED(VALUE) _mm256_permute4x64_pd(VALUE, _MM_SHUFFLE(3, 1, 2, 0))
+#define EVEN_IN_LANES _mm256_unpacklo_pd
+#define ODD_IN_LANES _mm256_unpackhi_pd
+#define LOW_IN_LANES _mm256_unpacklo_pd
+#define HIGH_IN_LANES _mm256_unpackhi_pd
 #define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_pd(PLACED(VALUES, INDEX), _mm256_setzero_pd(), _mm256_castsi256_pd(INDEX))
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE))
+#include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #undef SET
 #undef FOR_SET

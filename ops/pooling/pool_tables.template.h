@@ -291,6 +291,10 @@ FOR_SET static void IN_SET(table_gradient)(const phintys_pooling* p, const phint
     const npy_intp in_cache = phintys_most(POOL_BLOCK_BYTES / (elements * sizeof(T)), 1) * most;
     const npy_intp beyond = 1 + IN_SET(lanes) / phintys_least(elements, results);   /* images that would be read */
     const npy_intp inside = table->images - beyond;             /* images before may be read to the end of a vector */
+    if (table->direct) {
+        IN_SET(walk_gradient)(p, table, first, last, room);
+        return;
+    }
     while (first < last) {
         const IN_SET(images) images = {(const T*)p->images[0].data + first * elements,
                                        (const T*)p->images[1].data + first * results,

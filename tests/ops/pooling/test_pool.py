@@ -191,6 +191,34 @@ def test_gradients_of_many_images(dtype, cpu):
             check_equal(f(wide[..., :-1], maxima, gradient), expected)
 
 
+def whole_windows():
+    """Shapes and windows whose gradients are walked without a table, by the number of lanes of a vector."""
+    for lanes in (4, 8, 16):
+        for window, step in ((2, 1), (3, 1), (2, 2), (3, 2)):
+            yield from (((3, rows, length), (window, window), True, (step, step), None) for rows, length in
+                        ((window, lanes), (window + 1, lanes), (9, 2 * lanes), (8, 2 * lanes + 6), (6, 2 * lanes + 1)))
+            # One image, two, and more than one stripe of rows.
+            yield (1, 5, lanes), (window, window), True, (step, step), None
+            yield (2, 4, lanes), (window, window), True, (step, step), None
+            yield (2, 75, 24 * lanes), (window, window), True, (step, step), None
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_whole_windows(dtype, cpu):
+    """Without a table: one image and two at once, columns computed twice, rows below all windows, stripes, NaN."""
+    for shape, *window in whole_windows():
+        x = numpy.round(2 * values(shape, dtype))
+        x[0, 1, 1] = numpy.nan
+        maxima = reference(x, *window)
+        gradient = values(maxima.shape, dtype, seed=1)
+        with phintys.graph.config.change_flags(cpu=cpu, workers=2):
+            inputs = [variable_for(array) for array in (x, maxima, gradient)]
+            ws, ignore_border, stride, pad = window
+            f = phintys.function(inputs, MaxPoolGrad(ignore_border)(*inputs, ws, stride, pad))
+            check_equal(f(x, maxima, gradient), reference_gradient(x, gradient, *window))
+
+
 # Windows, steps and borders with different paths for rows.
 DERIVED = [((2, 5, 6), (2, 2), True), ((2, 5, 7), (2, 2), False), ((5, 7), (3, 3), True, (2, 2), (1, 1)),
            ((5, 7), (3, 3), False, (1, 1)), ((5, 9), (3, 4), True, (4, 3), (2, 1)),
