@@ -3,6 +3,15 @@
  */
 
 /* ---- planes ------------------------------------------------------------------------------------------------------ */
+/* Copies a short row: memcpy would take longer. */
+static inline void TYPED(copy_short)(T* to, const T* from, npy_intp length) {
+    const npy_intp bytes = length * sizeof(T);
+    if (bytes >= PHINTYS_PIECE) copy_row((char*)to, (const char*)from, bytes);
+    else if (bytes >= 16) COPY_TWO(HalfPiece, (char*)to, (const char*)from, bytes);
+    else
+        for (npy_intp j = 0; j < length; j++) to[j] = from[j];
+}
+
 /* Element j of a part of a dimension, for j in [first, last), is in the source; others are zeros. */
 static void TYPED(lay_out_row)(const phintys_axis* axis, npy_intp phase, const T* source, T* row) {
     const npy_intp length = axis->length, step = axis->step, offset = phase - axis->origin;
@@ -17,16 +26,32 @@ static void TYPED(lay_out_row)(const phintys_axis* axis, npy_intp phase, const T
     memset(row + last, 0, (length - last) * sizeof(T));
 }
 
+/* Lay out a plane without parts: the source between borders of zeros. */
+static void TYPED(lay_out_whole)(const phintys_work* work, const T* source, T* plane) {
+    const phintys_axis *axis = work->axis;
+    const npy_intp row = axis[X].length, depth = axis[Y].length * row, length = axis[X].source;
+    memset(plane, 0, work->plane * sizeof(T));
+    plane += axis[Z].origin * depth + axis[Y].origin * row + axis[X].origin;
+    for (npy_intp z = 0; z < axis[Z].source; z++)
+        for (npy_intp y = 0; y < axis[Y].source; y++, source += length)
+            TYPED(copy_short)(plane + z * depth + y * row, source, length);
+}
+
 /* Lay out one plane: its slots, each with its rows. */
 static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* plane) {
     const phintys_axis *axis = work->axis;
     const npy_intp row = axis[X].length;
+    if (work->whole) {
+        TYPED(lay_out_whole)(work, source, plane);
+        return;
+    }
     for (npy_intp slot_z = 0; slot_z < axis[Z].slots; slot_z++)
         for (npy_intp slot_y = 0; slot_y < axis[Y].slots; slot_y++)
             for (npy_intp slot_x = 0; slot_x < axis[X].slots; slot_x++) {
                 const npy_intp phase_z = slot_z * work->what.dilation[Z] % axis[Z].step;
                 const npy_intp phase_y = slot_y * work->what.dilation[Y] % axis[Y].step;
-                const npy_intp phase_x = slot_x * work->what.dilation[X] % axis[X].step;
+                const npy_intp moved = slot_x * work->what.dilation[X], by = axis[X].by_columns;
+                const npy_intp phase_x = by ? by * moved : moved % axis[X].step;
                 for (npy_intp j = 0; j < axis[Z].length; j++) {
                     const npy_intp z = j * axis[Z].step + phase_z - axis[Z].origin;
                     for (npy_intp k = 0; k < axis[Y].length; k++, plane += row) {
@@ -132,6 +157,37 @@ static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block
     }
 }
 
+/* The weights of a group where each tap is a filter of one element. */
+static void TYPED(pack_taps)(const phintys_work* work, npy_intp group) {
+    const phintys_convolution_set* set = work->what.set;
+    const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window;
+    const T* filters = (const T*)work->filters + group * work->planes * taps;
+    T* to = (T*)work->packed + group * work->padded_outs * work->planes * work->window;
+    for (npy_intp first = 0; first < taps; first += most) {
+        const npy_intp left = smaller(most, taps - first), size = set->sizes[size_for(set, left)].filters;
+        for (npy_intp p = 0; p < work->planes; p++, to += size)
+            for (npy_intp k = 0; k < size; k++) to[k] = k < left ? filters[p * taps + first + k] : (T)0;
+    }
+}
+
+/* Blocks [first, last) of a group for the gradient by images in one pass, whose filters have several elements. Their
+ * elements for one plane follow each other, so planes are the outer loop. */
+static void TYPED(pack_by_planes)(const phintys_work* work, npy_intp group, npy_intp first, npy_intp last) {
+    const phintys_convolution* what = &work->what;
+    const phintys_convolution_set* set = what->set;
+    const npy_intp most = set->sizes[0].filters, window = work->window, of_plane = what->channels * window;
+    const T* filters = (const T*)work->filters + group * what->filters * of_plane;
+    T* packed = (T*)work->packed + group * work->padded_outs * work->planes * window;
+    for (npy_intp p = 0; p < work->planes; p++, filters += of_plane)
+        for (npy_intp block = first; block < last; block++) {
+            const npy_intp left = smaller(work->outs - block * most, most);
+            const npy_intp size = set->sizes[size_for(set, left)].filters;
+            T* to = packed + block * most * work->planes * window + p * window * size;
+            if (left < size) memset(to, 0, window * size * sizeof(T));
+            set->transpose(filters + block * most * window, window, left, window, to, size);
+        }
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 /* The tiles of one block of filters. */
 typedef struct {
@@ -199,8 +255,8 @@ static inline void TYPED(follow_sums)(const phintys_work* work, npy_intp filter,
  * filter follow each other, so those that are left do too. */
 static inline void TYPED(trim_taps)(TYPED(tiles)* tiles, const phintys_work* work, const phintys_pass* pass,
                                     npy_intp row, const npy_intp* offsets, const T* weights) {
-    if (!pass->trims) return;
     const npy_intp size = tiles->set->sizes[tiles->size].filters, end = work->axis[Y].source;
+    if (!pass->trims || size < LEAST_TRIMMED) return;
     npy_intp first = 0, last = pass->taps;
     row += pass->row;
     while (first < last && (row + work->rows[first] < 0 || row + work->rows[first] >= end)) first++;
@@ -431,6 +487,49 @@ static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp 
     TYPED(flush)(&tiles);
 }
 
+/* The sums of each tap over the planes of an image, in planes of their own, whose borders are zeros already. */
+static void TYPED(tap_sums)(const phintys_work* work, npy_intp group, const T* source, T* planes) {
+    static const npy_intp offset = 0;
+    const phintys_convolution_set* set = work->what.set;
+    const phintys_axis* axis = work->axis;
+    const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window, length = axis[X].source;
+    const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window;
+    for (npy_intp first = 0; first < taps; first += most) {
+        const npy_intp left = smaller(most, taps - first);
+        TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+        tiles.sum = (phintys_sum){.planes = work->planes, .plane = work->source_plane, .taps = 1, .offsets = &offset};
+        tiles.weights = weights;
+        tiles.out_filter = work->plane;
+        for (npy_intp z = 0; z < axis[Z].source; z++)
+            for (npy_intp y = 0; y < axis[Y].source; y++) {
+                const npy_intp row = (z + axis[Z].origin) * axis[Y].length + y + axis[Y].origin;
+                TYPED(add_row)(&tiles, source + (z * axis[Y].source + y) * length,
+                               planes + first * work->plane + row * axis[X].length + axis[X].origin, length);
+            }
+        TYPED(flush)(&tiles);
+        weights += work->planes * set->sizes[tiles.size].filters;
+    }
+}
+
+/* The results of a group of an image from these planes. */
+static void TYPED(add_taps)(const phintys_work* work, npy_intp image, npy_intp group, const T* planes) {
+    const phintys_convolution_set* set = work->what.set;
+    const phintys_pass* pass = work->pass;
+    for (npy_intp o = 0; o < work->outs; o++, planes += work->window * work->plane) {
+        const npy_intp number = group * work->outs + o;
+        T* out = (T*)work->out + (image * work->what.groups * work->outs + number) * work->out_plane + pass->start;
+        TYPED(tiles) tiles = {.set = set, .size = size_for(set, 1), .wanted = 1, .vectors = 0};
+        tiles.sum = (phintys_sum){.planes = 1, .plane = 0, .taps = pass->taps, .offsets = work->side_offsets};
+        TYPED(follow_sums)(work, number, &tiles.sum);
+        tiles.weights = work->ones;
+        for (npy_intp z = 0; z < pass->count[Z]; z++)
+            for (npy_intp y = 0; y < pass->count[Y]; y++)
+                TYPED(add_row)(&tiles, planes + pass->base + z * pass->in[Z] + y * pass->in[Y],
+                               out + z * pass->out[Z] + y * pass->out[Y], pass->count[X]);
+        TYPED(flush)(&tiles);
+    }
+}
+
 /* The results of blocks [first, last) of filters, for one image and group. Where planes are not laid out, their memory
  * in room, `chunk`, is free. Results are finished while they are in the cache. */
 static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
@@ -438,6 +537,12 @@ static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp 
     const npy_intp places = places_in_chunk(work), lanes = work->what.set->lanes, plane = places + lanes;
     if (work->pooled != NULL) {
         TYPED(pool_range)(work, image, group, first, last, planes, (char*)chunk);
+        return;
+    }
+    if (work->apart) {                                          /* there is one block */
+        TYPED(tap_sums)(work, group, planes, chunk);
+        TYPED(add_taps)(work, image, group, chunk);
+        TYPED(finish_block)(work, image, group, 0);
         return;
     }
     for (npy_intp block = first; block < last && !places; block++) {
@@ -518,6 +623,7 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
 static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     char* room = work->rooms + worker * work->room;
+    if (work->apart) memset(room, 0, work->prepared);
     for (; start < stop && start < work->sets; start++)
         for (npy_intp group = 0; group < work->what.groups; group++)
             TYPED(run_set)(work, start * work->what.set->lanes, group, (T*)room);
@@ -534,13 +640,24 @@ static void TYPED(run_blocks)(void* argument, int worker, npy_intp start, npy_in
     const phintys_work* work = argument;
     const T* planes = work->direct ? TYPED(source_of)(work, work->image, work->group) : (const T*)work->rooms;
     char* room = work->rooms + worker * work->room;
+    if (work->apart) memset(room, 0, work->prepared);
     TYPED(run_range)(work, work->image, work->group, start, stop, planes, (T*)room, (T*)(room + work->prepared));
 }
 
 static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    for (npy_intp number = start; number < stop; number++)
-        TYPED(pack)(work, number / work->blocks, number % work->blocks);
+    const int by_planes = work->what.role == BY_IMAGES && work->passes == 1 && work->window > 1;
+    for (npy_intp number = start, count; number < stop; number += count) {
+        const npy_intp group = number / work->blocks, block = number % work->blocks;
+        if (work->apart) {
+            TYPED(pack_taps)(work, group);
+            count = 1;
+            continue;
+        }
+        count = by_planes ? smaller(PACKED_BLOCKS, smaller(stop - number, work->blocks - block)) : 1;
+        if (by_planes) TYPED(pack_by_planes)(work, group, block, block + count);
+        else TYPED(pack)(work, group, block);
+    }
 }
 
 /* Planes [start, stop) of the images and group that workers share. */

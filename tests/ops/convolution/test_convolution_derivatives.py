@@ -1,7 +1,7 @@
 """Derivatives of convolutions and of their gradients: all orders, both directions, for all rows at once."""
 import numpy as np
 import pytest
-from convolutions import case, unshared
+from convolutions import case, unshared, zeros_around
 
 import phintys
 import phintys.tensor as T
@@ -188,6 +188,46 @@ def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
             np.testing.assert_allclose(got[0], sum([one for one, _ in single]), rtol=tolerance, atol=tolerance)
             np.testing.assert_allclose(got[1], np.concatenate([one for _, one in single]), rtol=tolerance,
                                        atol=tolerance)
+
+
+def by_images_and_taps(gradient, case):
+    """The gradient by images at steps of 1, as a sum over taps."""
+    _, filters, _ = case.values()
+    dilation, groups = case.parameters.get("filter_dilation", (1, 1)), case.parameters.get("num_groups", 1)
+    flipped = filters[:, :, ::-1, ::-1].reshape(groups, -1, *filters.shape[1:])
+    top = gradient.reshape(len(gradient), groups, -1, *gradient.shape[2:])
+    borders = zeros_around(case.parameters["border_mode"], filters.shape[2:], dilation)
+    padded = np.pad(np.zeros(case.images), [(0, 0), (0, 0), *borders])
+    for k, l in np.ndindex(*filters.shape[2:]):
+        part = padded[:, :, k * dilation[0]:, l * dilation[1]:][..., :top.shape[3], :top.shape[4]]
+        part += np.einsum("ngfyx,gfc->ngcyx", top, flipped[..., k, l]).reshape(part.shape)
+    inside = [slice(low, low + length) for (low, _), length in zip(borders, case.images[2:])]
+    return padded[(..., *inside)]
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_planes_of_taps_and_of_columns(dtype, cpu):
+    """Few channels: sums of each tap apart. Short rows, many filters: a plane for each column of a filter. And filters
+    of several blocks that are packed together."""
+    with change_flags(cpu=cpu, workers=2):
+        for one in [case((3, 1, 9, 18), (16, 1, 3, 3), border_mode="half"),
+                    case((1, 3, 5, 17), (8, 3, 2, 4), border_mode=((1, 0), (2, 3))),
+                    case((5, 4, 6, 40), (22, 2, 3, 2), border_mode=1, num_groups=2, filter_dilation=(1, 2)),
+                    case((2, 2, 4, 33), (9, 2, 2, 1), border_mode="full"),
+                    case((2, 3, 7, 19), (9, 3, 1, 3), border_mode=0),
+                    case((1, 24, 8, 8), (24, 24, 3, 3), border_mode="half"),
+                    case((2, 19, 6, 6), (21, 19, 5, 3), border_mode=(2, 0)),
+                    case((1, 34, 7, 5), (36, 17, 2, 4), border_mode=((0, 2), (1, 1)), num_groups=2,
+                         filter_dilation=(2, 1)),
+                    case((1, 130, 5, 5), (17, 130, 3, 3), border_mode="full")]:
+            images, filters, result = one.values()
+            x, w, g = [T.tensor4(dtype=dtype) for _ in range(3)]
+            f = phintys.function([x, w, g], [op_of(one)(x, w), op_of(one).same(2)(w, g, images.shape[-2:])])
+            tolerance = 1e-3 if dtype == "float32" else 1e-10
+            got = f(*[array.astype(dtype) for array in (images, filters, result)])
+            np.testing.assert_allclose(got[0], result, rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(got[1], by_images_and_taps(result, one), rtol=tolerance, atol=10 * tolerance)
 
 
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
