@@ -561,9 +561,9 @@ static void part_columns(phintys_work* work) {
 
 /* With few planes of results, a tile of the gradient by images would load a vector for each product or two. So sums
  * over planes are computed for each tap, as if taps were filters of one element, and put into planes with borders of
- * zeros; then these are added, each at the offset of its tap. 32 images of 16 x 16, 16 filters of 3 x 3 of one channel: 40 us
- * instead of 82; 32 of 3 channels, 178 instead of 220. With AVX2, whose tiles have fewer filters, three channels take
- * longer (64 x 64, 3 x 3: 6.7 ms instead of 4.3), and so do planes that fill the second cache. */
+ * zeros; then these are added, each at the offset of its tap. 32 images of 16 x 16, 16 filters of 3 x 3 of one channel:
+ * 40 us instead of 82; 32 of 3 channels, 178 instead of 220. With AVX2, whose tiles have fewer filters, three channels
+ * take longer (64 x 64, 3 x 3: 6.7 ms instead of 4.3), and so do planes that fill the second cache. */
 enum { MOST_OUTS_APART = 3, LEAST_PLANES_APART = 8, MOST_BYTES_APART = 1 << 18 };
 static void plan_taps_apart(phintys_work* work) {
     const phintys_convolution* what = &work->what;
