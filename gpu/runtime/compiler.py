@@ -75,7 +75,7 @@ def chosen_compiler(architecture):
         If it is not there, or does not know the architecture.
     """
     wanted = config.gpu.compiler
-    library = None if wanted == "nvcc" else find_nvrtc()
+    library = None if wanted == "nvcc" else find_nvrtc(architecture=architecture)
     if library is not None and architecture in library.architectures:
         return library.version, lambda source, architecture: library.compile(source, architecture, OPTIONS)
     if wanted == "nvrtc":

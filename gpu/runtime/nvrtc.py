@@ -1,6 +1,7 @@
 """NVRTC, NVIDIA's compiler as a library: sources become modules without nvcc and without a compiler of C++.
 
-It is the package ``nvidia-cuda-nvrtc`` (58 MB), or a part of a toolkit. It needs no driver and no device, so the tests
+It is the package ``nvidia-cuda-nvrtc`` (58 MB), ``nvidia-cuda-nvrtc-cu12`` for devices older than sm_75, or a part of a
+toolkit. It needs no driver and no device, so the tests
 compile every source for devices that are not there. It has no headers: what a source needs of ``math.h`` is defined
 by options.
 """
@@ -87,18 +88,21 @@ class Nvrtc:
 
 
 @lru_cache(maxsize=8)
-def find_nvrtc(path=""):
-    """The library, or None if it is not installed.
+def installed(path=""):
+    """The libraries that can be used, the newest first.
 
     Parameters
     ----------
     path : str
-        The library's file; "" stands for the system's, or that of the package ``nvidia-cuda-nvrtc``.
+        A library's file; "" stands for the system's, and those of the packages ``nvidia-cuda-nvrtc`` and
+        ``nvidia-cuda-nvrtc-cu12``.
 
     Returns
     -------
-    Nvrtc or None
+    tuple of Nvrtc
+        One of each version.
     """
+    found = {}
     for name in [path] if path else names_of("nvrtc"):
         folder = Path(name).parent
         for builtins in folder.glob("libnvrtc-builtins.so.*") if folder.name else packaged("libnvrtc-builtins.so.*"):
@@ -106,10 +110,31 @@ def find_nvrtc(path=""):
         library = _opened(name)
         if library is not None:
             try:
-                return Nvrtc(library)
+                made = Nvrtc(library)
             except (AttributeError, Refused):
                 continue                                    # too old to make cubins, or to say for which devices
-    return None
+            found.setdefault(made.version, made)
+    return tuple(found.values())
+
+
+def find_nvrtc(path="", architecture=None):
+    """A library that compiles for a kind of device: a new one knows no old devices, an old one no new ones.
+
+    Parameters
+    ----------
+    path : str
+        See `installed`.
+    architecture : str, optional
+        As "sm_90"; without it the newest library is chosen.
+
+    Returns
+    -------
+    Nvrtc or None
+        None if there is no library; the newest one if none compiles for the device.
+    """
+    libraries = installed(path)
+    able = [library for library in libraries if architecture in library.architectures]
+    return next(iter(able or libraries), None)
 
 
 def _opened(name, mode=ctypes.DEFAULT_MODE):

@@ -16,6 +16,7 @@ from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu
 from phintys.ops.shape.shape import Shape_i
 
+ARCHITECTURES = ("sm_70", "sm_90")
 TOLERANCES = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-12, "complex64": 1e-4, "complex128": 1e-6}
 
 
@@ -43,16 +44,18 @@ def test_case(device, order, case):
 
 
 def compile_for_a_device(source):
-    """Compile a source by NVRTC, where it is installed, unless this has been done on this machine."""
-    nvrtc = find_nvrtc()
-    if nvrtc is None:
-        return
-    digest = hashlib.sha256(f"{nvrtc.version} {source}".encode()).hexdigest()
-    done = Path(phintys.config.gpu.cache, f"{digest}.nvrtc")
-    if not done.exists() or os.environ.get("PHINTYS_TEST_ALL_SOURCES"):
-        assert nvrtc.compile(source, "sm_90", compiler.OPTIONS)
-        done.parent.mkdir(parents=True, exist_ok=True)
-        done.touch()
+    """Compile a source by NVRTC for an old and a new device, where it is installed, unless this has been done on this
+    machine."""
+    for architecture in ARCHITECTURES:
+        nvrtc = find_nvrtc(architecture=architecture)
+        if nvrtc is None or architecture not in nvrtc.architectures:
+            continue
+        digest = hashlib.sha256(f"{nvrtc.version} {architecture} {source}".encode()).hexdigest()
+        done = Path(phintys.config.gpu.cache, f"{digest}.nvrtc")
+        if not done.exists() or os.environ.get("PHINTYS_TEST_ALL_SOURCES"):
+            assert nvrtc.compile(source, architecture, compiler.OPTIONS)
+            done.parent.mkdir(parents=True, exist_ok=True)
+            done.touch()
 
 
 def check(case):

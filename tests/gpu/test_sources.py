@@ -16,6 +16,7 @@ from phintys.gpu.kernels.reduction_source import reduction_source
 from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_source
 from phintys.gpu.runtime import compiler
+from phintys.gpu.runtime import nvrtc as nvrtc_module
 from phintys.gpu.runtime.compiler import OPTIONS, chosen_compiler
 from phintys.gpu.runtime.copies import source as copies_source
 from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
@@ -60,6 +61,9 @@ def sources():
     yield "copies", copies_source()
 
 
+ARCHITECTURES = ["sm_70", "sm_90"]
+
+
 @pytest.fixture(scope="module")
 def nvrtc():
     """NVRTC, of the package or a toolkit; it needs no GPU."""
@@ -69,15 +73,25 @@ def nvrtc():
     return found
 
 
-def oldest_and_newest(architectures):
-    """sm_70 if the library still knows it, else the oldest that it knows; and sm_90."""
-    return ["sm_70" if "sm_70" in architectures else architectures[0], "sm_90"]
-
-
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name, source", list(sources()), ids=[name for name, _ in sources()])
-def test_nvrtc_compiles(nvrtc, name, source):
-    for architecture in oldest_and_newest(nvrtc.architectures):
-        assert nvrtc.compile(source, architecture, OPTIONS).startswith(b"\177ELF")
+def test_nvrtc_compiles(nvrtc, name, source, architecture):
+    library = find_nvrtc(architecture=architecture)
+    if architecture not in library.architectures:
+        pytest.skip(f"{library.version} does not know {architecture}: pip install nvidia-cuda-nvrtc-cu12")
+    assert library.compile(source, architecture, OPTIONS).startswith(b"\177ELF")
+
+
+def test_the_library_that_knows_the_device_is_chosen(nvrtc, monkeypatch):
+    new = SimpleNamespace(version="new", architectures=("sm_75", "sm_90", "sm_120"))
+    old = SimpleNamespace(version="old", architectures=("sm_50", "sm_70", "sm_90"))
+    monkeypatch.setattr(nvrtc_module, "installed", lambda path="": (new, old))
+    chosen = [find_nvrtc(architecture=name) for name in ("sm_120", "sm_90", "sm_70", "sm_20", None)]
+    assert chosen == [new, new, old, new, new]
+    with phintys.change_flags({"gpu.compiler": "nvrtc"}):
+        assert [chosen_compiler(name)[0] for name in ("sm_90", "sm_70")] == ["new", "old"]
+    monkeypatch.setattr(nvrtc_module, "installed", lambda path="": ())
+    assert find_nvrtc() is None and find_nvrtc(architecture="sm_90") is None
 
 
 def test_what_nvrtc_refuses(nvrtc):
@@ -94,7 +108,7 @@ def test_which_compiler_is_chosen(nvrtc, monkeypatch):
         assert chosen_compiler("sm_90")[0] == nvrtc.version
         with pytest.raises(RuntimeError, match="compiles for sm_.*, and not for sm_20: install another version"):
             chosen_compiler("sm_20")
-        monkeypatch.setattr(compiler, "find_nvrtc", lambda: None)
+        monkeypatch.setattr(compiler, "find_nvrtc", lambda architecture: None)
         with pytest.raises(RuntimeError, match="NVRTC is not found: pip install nvidia-cuda-nvrtc"):
             chosen_compiler("sm_90")
 
