@@ -34,6 +34,7 @@ from phintys.optimizer.rewrites import (
     joins,
     log_sum_exp,
     neutral,
+    outside_sums,
     reductions,
     shifted_exponentials,
     softmax,
@@ -50,7 +51,8 @@ CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table 
     ("neutral", neutral), ("switches", switches), ("views", views), ("fills", fills),
     ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
     ("ifelse", lazy_branches))]
-STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("linear_algebra", systems.REWRITES, ("stabilize",)),
+STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("outside_sums", outside_sums.REWRITES, ("stabilize",)),
+             Family("linear_algebra", systems.REWRITES, ("stabilize",)),
              Family("linear_algebra", congruences.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]

@@ -103,9 +103,9 @@ def sum_of_repeated_factor(fgraph, node):
     if key(x) != "mul" or not is_inexact(out) or out.type.dtype != x.type.dtype or len(axes) == x.type.ndim \
             or len(fgraph.clients[x]) != 1:
         return None
-    factors = [_once_along(axes, factor) for factor in x.owner.inputs]
-    scales = [factor for factor in factors if _is_repeated(factor, axes)]
-    rest = [factor for factor in x.owner.inputs if not _is_repeated(_once_along(axes, factor), axes)]
+    factors = [once_along(axes, factor) for factor in x.owner.inputs]
+    scales = [factor for factor in factors if is_repeated(factor, axes)]
+    rest = [factor for factor in x.owner.inputs if not is_repeated(once_along(axes, factor), axes)]
     inner = apply_op("mul", *rest) if len(rest) > 1 else rest[0] if rest else None
     if not scales or inner is None or inner.type != x.type:
         return None
@@ -113,13 +113,14 @@ def sum_of_repeated_factor(fgraph, node):
     return apply_op("mul", node.op(inner), *[factor.dimshuffle(*kept) for factor in scales])
 
 
-def _is_repeated(factor, axes):
+def is_repeated(factor, axes):
+    """Return whether it has length 1 along all of ``axes``."""
     return all([factor.type.broadcastable[axis] for axis in axes])
 
 
-def _once_along(axes, factor):
+def once_along(axes, factor):
     """A constant that is the same all along ``axes``, with length 1 there; other factors as they are."""
-    if not isinstance(factor, Constant) or _is_repeated(factor, axes) or not factor.data.size:
+    if not isinstance(factor, Constant) or is_repeated(factor, axes) or not factor.data.size:
         return factor
     first = factor.data[tuple([slice(0, 1) if axis in axes else slice(None) for axis in range(factor.type.ndim)])]
     return constant(first) if (factor.data == first).all() else factor

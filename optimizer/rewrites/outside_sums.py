@@ -1,0 +1,178 @@
+"""What is the same along all axes of a sum is taken out of it: factors, terms, and the condition of a switch.
+
+    sum((x / s)**2) = sum(x**2) / s**2                     sum(switch(c, x, 0)) = switch(c, sum(x), 0)
+    sum(c + exp(x)) = n * c + sum(exp(x))                  zeros[i] += s * x  is  s * (zeros[i] += x)
+
+One element is scaled instead of all, and sums that differ only in such parts become one sum: a log-density and its
+gradient contain many of them. Factors are found in products and quotients of any depth, also behind values with other
+readers if what is left there is one value, so that no work is done twice.
+
+A sum of squares of float32 might overflow without its scale, so powers stay inside there. Terms are taken out of sums
+of float64 if all that stays has been rounded before: ``sum(x - c)`` of exact x near c keeps its digits.
+"""
+import math
+
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key, readers_in
+from phintys.optimizer.rewrites import products, sums
+from phintys.optimizer.rewrites.products import Product
+from phintys.optimizer.rewrites.reductions import axes_of, is_repeated, once_along
+
+DEEPEST = 8                    # products inside of products that are read
+EXACT = frozenset(["add", "sub", "neg", "abs_", "maximum", "minimum", "switch", "second", "floor", "ceil", "round"])
+INSIDE = {"mul": (1, 1), "true_div": (1, -1), "inv": (-1,), "neg": (1,), "sqr": (2,)}     # exponents of the operands
+
+
+class Factors:
+    """The factors of a value: ``outer`` are the same along ``axes``, ``inner`` are the others."""
+
+    def __init__(self, x, axes, readers):
+        self.axes, self.readers, self.dtype = axes, readers, x.type.dtype
+        self.inner, self.outer = Product(), Product()
+        for factor, exponent, is_outer in self._read(x, 1, DEEPEST, True):
+            (self.outer if is_outer else self.inner).multiply(factor, exponent)
+
+    def _read(self, variable, exponent, depth, is_root=False):
+        """Return ``[(factor, exponent, whether it is the same along the axes)]`` of ``variable ** exponent``."""
+        variable = once_along(self.axes, variable)
+        if is_repeated(variable, self.axes):
+            return [(variable, exponent, True)]
+        leaf = [(variable, exponent, False)]
+        name = key(variable)
+        if name not in INSIDE or variable.type.dtype != self.dtype or not depth:
+            return leaf
+        found = []
+        exponents = INSIDE[name] if name != "mul" else (1,) * len(variable.owner.inputs)
+        for operand, power in zip(variable.owner.inputs, exponents):
+            if operand.type.dtype != self.dtype:
+                return leaf
+            found += self._read(operand, exponent * power, depth - 1)
+        if name == "neg" and exponent % 2:
+            found.append((constant_like(-1, variable), 1, True))
+        if is_root or self.readers(variable) == 1:
+            return found
+        rest = [entry for entry in found if not entry[2]]
+        return found if len(rest) == 1 and len(found) > 1 and rest[0][1] == exponent else leaf
+
+    def are_apart(self):
+        """Whether there are factors of both kinds, which may be computed apart."""
+        powers = [*self.outer.powers.values(), *self.inner.powers.values()]
+        return bool(self.outer.powers and self.inner.powers) and (
+            self.dtype == "float64" or all([abs(power) == 1 for power in powers]))
+
+
+def _around(outer, axes, inside, like):
+    """Return the product of ``inside`` and the outer factors without ``axes``."""
+    result = Product()
+    result.multiply(inside, 1)
+    for factor, exponent in outer.powers.items():
+        result.multiply(_without(factor, axes), exponent)
+    return products.build(result, like)
+
+
+def _without(variable, axes):
+    return variable.dimshuffle(*[axis for axis in range(variable.type.ndim) if axis not in axes]) if axes else variable
+
+
+def _count(x, axes):
+    """Return how many elements are summed, if the type says it, else None."""
+    lengths = [x.type.shape[axis] for axis in axes]
+    return None if None in lengths else math.prod(lengths)
+
+
+def _is_float(node):
+    x, out = node.inputs[0], node.outputs[0]
+    return out.type.dtype == x.type.dtype and x.type.dtype.startswith("float")
+
+
+def sum_of_product(fgraph, node):
+    """Factors that are the same along the axes of a sum."""
+    x, axes = node.inputs[0], axes_of(node)
+    if key(x) not in INSIDE or not _is_float(node) or len(fgraph.clients[x]) != 1:
+        return None
+    factors = Factors(x, axes, readers_in(fgraph))
+    inner = products.build(factors.inner, x) if factors.are_apart() and _fills(factors.inner.powers, x) else None
+    return None if inner is None else _around(factors.outer, axes, node.op(inner), node.outputs[0])
+
+
+def _fills(variables, x):
+    """Return whether the variables together determine all lengths of x."""
+    return all([flag or any([not variable.type.broadcastable[axis] for variable in variables])
+                for axis, flag in enumerate(x.type.broadcastable)])
+
+
+def sum_of_switch(fgraph, node):
+    """A switch whose condition, and one of whose branches, are the same along the axes of a sum."""
+    x, axes = node.inputs[0], axes_of(node)
+    if key(x) != "switch" or not _is_float(node) or len(fgraph.clients[x]) != 1:
+        return None
+    condition, *branches = x.owner.inputs
+    if not is_repeated(condition, axes) or all([is_repeated(branch, axes) for branch in branches]):
+        return None
+    summed = [_sum_of_branch(node, branch, axes) for branch in branches]
+    return None if None in summed else apply_op("switch", _without(condition, axes), *summed)
+
+
+def _sum_of_branch(node, branch, axes):
+    """Return the sum of a branch, or None if it has to be computed for all elements."""
+    x, out = node.inputs[0], node.outputs[0]
+    if branch.type == x.type:
+        return node.op(branch)
+    if constant_value(branch) == 0:
+        return constant_like(0, out)
+    count = _count(x, axes)
+    if not count or not is_repeated(branch, axes) or branch.type.dtype not in (x.type.dtype, "float32"):
+        return None
+    return apply_op("mul", _without(branch, axes), constant_like(count, out))
+
+
+def sum_of_sum(fgraph, node):
+    """Terms that are the same along the axes of a sum, if the others are rounded values."""
+    x, out, axes = node.inputs[0], node.outputs[0], axes_of(node)
+    if not _is_float(node) or x.type.dtype != "float64" or len(fgraph.clients[x]) != 1:
+        return None
+    count = _count(x, axes)
+    if not count or count == 1:
+        return None
+    total = sums.sum_of(x, readers_in(fgraph))
+    outer = [(sign, term) for sign, term in total.terms if is_repeated(term, axes)]
+    inner = [(sign, term) for sign, term in total.terms if not is_repeated(term, axes)]
+    if not outer and not total.constant or not inner or not all([_is_rounded(term) for _, term in inner]) \
+            or not _fills([term for _, term in inner], x):
+        return None
+    whole_sign = 1 if any([sign > 0 for sign, _ in inner]) else -1
+    inside = sums.build([(sign * whole_sign, term) for sign, term in inner], 0, (), x)
+    if inside is None:
+        return None
+    terms = [(whole_sign, node.op(inside))]
+    terms += [(sign, apply_op("mul", constant_like(count, out), _without(term, axes))) for sign, term in outer]
+    return sums.build(terms, count * total.constant, (), out)
+
+
+def _is_rounded(variable):
+    """Return whether it is computed by an operation that rounds its result."""
+    name = key(variable)
+    return name is not None and type(variable.owner.op) is Elemwise and name not in EXACT
+
+
+def change_by_product(fgraph, node):
+    """What is added to few zeros at many places is scaled afterwards."""
+    x, y, *rest = node.inputs
+    if constant_value(x) != 0 or y.type.ndim != 1 or x.type.ndim != 1 or len(fgraph.clients[y]) != 1 \
+            or key(y) not in INSIDE or not y.type.dtype == x.type.dtype == "float64":
+        return None
+    size, changed = x.type.shape[0], y.type.shape[0]
+    if size is None or changed is None or changed <= size:
+        return None
+    factors = Factors(y, (0,), readers_in(fgraph))
+    inner = products.build(factors.inner, y) if factors.are_apart() and _fills(factors.inner.powers, y) else None
+    return None if inner is None else _around(factors.outer, (), node.op(x, inner, *rest), node.outputs[0])
+
+
+REWRITES = [
+    Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,)),
+    Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,)),
+    Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,)),
+    Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,)),
+]

@@ -1,0 +1,79 @@
+"""What is the same along the axes of a sum is outside of it; what is not, or would lose digits there, stays."""
+import numpy
+import pytest
+from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
+
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar import exp, gt, sqr, switch
+from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.operators import TensorConstant
+from phintys.ops.types.tensor_type import TensorType
+from phintys.rewrite_database import OPT_NONE
+
+MINUS_INFINITY = -numpy.inf
+
+
+def of_shape(*shape, dtype="float64"):
+    """A variable whose lengths the type knows."""
+    return TensorType(dtype, [length == 1 for length in shape], shape=shape)()
+
+
+X, Y, Z = of_shape(10), of_shape(10), TensorType("float64", (False,))()
+S, T, M, ROW = of_shape(), of_shape(), of_shape(4, 5), of_shape(1, 5)
+X32, S32, NOTHING, ONE = of_shape(10, dtype="float32"), of_shape(dtype="float32"), of_shape(0), of_shape(1)
+FEW = of_shape(3)
+PLACES = TensorConstant(TensorType("int64", (False,), shape=(10,)), numpy.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 0]))
+t1 = (X - Y) / S
+
+# name: inputs, what is built, operations without fusion and dimshuffles
+CASES = {
+    "a scale inside of a square": ([X, S], lambda: sqr(X / S).sum(), ["sqr", "Sum", "sqr", "true_div"]),
+    "a product of scales": ([X, Y, S, T], lambda: (S * (X * T) * (Y / S)).sum(), ["mul", "Sum", "mul"]),
+    "behind values with other readers": (
+        [X, Y, S], lambda: [t1, (t1 * Y).sum()], ["sub", "true_div", "mul", "Sum", "true_div"]),
+    "nothing is computed twice": (
+        [X, Y, S], lambda: [X * Y * S, (X * Y * S * X).sum()], ["mul", "mul", "Sum"]),
+    "squares of float32 stay": ([X32, S32], lambda: sqr(X32 / S32).sum(), ["true_div", "sqr", "Sum"]),
+    "a scale of float32": ([X32, S32], lambda: (-X32 / S32).sum(), ["Sum", "neg", "true_div"]),
+    "repeated along one axis": ([M, ROW], lambda: sqr(M * ROW).sum(axis=0), ["sqr", "Sum", "sqr", "mul"]),
+    "not along the other": ([M, ROW], lambda: exp(M * ROW).sum(axis=1), ["mul", "exp", "Sum"]),
+    "a switch with zero": ([Z, S], lambda: switch(gt(S, 0), Z, 0).sum(), ["Sum", "gt", "switch"]),
+    "a switch with infinity": (
+        [X, S], lambda: switch(gt(S, 0), sqr(X / S), MINUS_INFINITY).sum(),
+        ["sqr", "Sum", "sqr", "true_div", "gt", "switch"]),
+    "infinity of unknown length stays": (
+        [Z, S], lambda: switch(gt(S, 0), Z, MINUS_INFINITY).sum(), ["gt", "switch", "Sum"]),
+    "a sum of nothing": ([NOTHING, S], lambda: switch(gt(S, 0), NOTHING, MINUS_INFINITY).sum(), None),
+    "a condition of each element stays": ([X, S], lambda: switch(gt(X, S), X, 0).sum(), ["gt", "switch", "Sum"]),
+    "terms beside rounded ones": ([X, S], lambda: (3 - exp(X) + S).sum(), ["exp", "Sum", "mul", "add", "sub"]),
+    "terms beside exact ones stay": ([X, S], lambda: (X - S).sum(), ["sub", "Sum"]),
+    "terms of a sum along an axis": ([M, ROW], lambda: (sqr(M) + ROW).sum(axis=0), None),
+    "one element": ([ONE, S], lambda: (exp(ONE) + S).sum(), None),
+    "scaled after it is added": (
+        [X, Y, S, FEW], lambda: inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S), None),
+}
+
+
+def test_what_is_added_at_places_is_scaled_where_there_is_less_of_it():
+    nodes = optimized([X, Y, S, FEW], [inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S)], UNFUSED).toposort()
+    assert [node.outputs[0].type.shape for node in nodes if type(node.op) is Elemwise
+            and node.op.scalar_op.name == "true_div"] == [(3,)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_operations(name):
+    inputs, build, wanted = CASES[name]
+    made = build()
+    outputs = made if isinstance(made, list) else [made]
+    random = numpy.random.RandomState(0)
+    for sign in (1, -1):
+        values = [numpy.asarray(sign * (random.rand(*[3 if length is None else length for length in item.type.shape])
+                                        + 0.5), item.type.dtype) for item in inputs]
+        expected = evaluate(optimized(inputs, outputs, OPT_NONE), values)
+        for query in (UNFUSED, FAST_RUN):
+            for got, known in zip(evaluate(optimized(inputs, outputs, query), values), expected):
+                numpy.testing.assert_allclose(got, known, rtol=1e-6 if known.dtype == "float32" else 1e-13)
+                assert got.dtype == known.dtype and got.shape == known.shape
+    if wanted is not None:
+        found = [name for name in operations(optimized(inputs, outputs, UNFUSED)) if name != "DimShuffle"]
+        assert sorted(found) == sorted(wanted)
