@@ -26,6 +26,7 @@ from phintys.optimizer.rewrites import (
     approximations,
     batch_normalization,
     blas_rewrites,
+    cancelling,
     congruences,
     ctc,
     distinct,
@@ -34,9 +35,12 @@ from phintys.optimizer.rewrites import (
     joins,
     log_sum_exp,
     neutral,
+    one_element,
     outside_sums,
+    parts_of_joins,
     reductions,
     shifted_exponentials,
+    signs,
     softmax,
     specialize,
     spectral,
@@ -49,9 +53,11 @@ from phintys.optimizer.rewrites import (
 FOLDING = Family("constant_folding", constant_folding.REWRITES, ("canonicalize", "stabilize", "specialize"))
 CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table in (
     ("neutral", neutral), ("switches", switches), ("views", views), ("fills", fills),
-    ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("indexing", indexing),
-    ("ifelse", lazy_branches))]
-STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("outside_sums", outside_sums.REWRITES, ("stabilize",)),
+    ("shapes", shapes), ("reductions", reductions), ("joins", joins), ("parts_of_joins", parts_of_joins),
+    ("indexing", indexing), ("one_element", one_element), ("signs", signs), ("ifelse", lazy_branches))]
+STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("signs", signs.POWERS, ("stabilize",)),
+             Family("cancelling", cancelling.REWRITES, ("stabilize",)),
+             Family("outside_sums", outside_sums.REWRITES, ("stabilize",)),
              Family("linear_algebra", systems.REWRITES, ("stabilize",)),
              Family("linear_algebra", congruences.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]

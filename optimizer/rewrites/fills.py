@@ -6,6 +6,9 @@ not its elements.
 """
 from cmath import isfinite
 
+import numpy
+
+from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
@@ -98,6 +101,23 @@ def alloc_in_elementwise(fgraph, node):
     return node.op(*inputs) if changed else None
 
 
+def uniform_constant(fgraph, node):
+    """``x * [2, 2, 2] -> x * 2``, where another operand certainly has the shape of the constant."""
+    inputs, changed = list(node.inputs), False
+    for position, variable in enumerate(inputs):
+        if isinstance(variable, Constant) and _is_uniform(variable.data) and any(
+                [other.type.shape == variable.data.shape for other in inputs if not isinstance(other, Constant)]):
+            inputs[position] = constant(variable.data.flat[0].item(), variable.type.dtype, variable.type.ndim)
+            changed = True
+    return node.op(*inputs) if changed else None
+
+
+def _is_uniform(data):
+    """Whether an array of several elements has one value everywhere."""
+    return data.size > 1 and data.dtype.kind in "fiub" and data.flat[0] == data.flat[-1] and bool(
+        (data == data.flat[0]).all()) and not (data.flat[0] == 0 and numpy.signbit(data).any())
+
+
 def alloc_of_alloc(fgraph, node):
     """``alloc(alloc(x, 1, n), m, n) -> alloc(x, m, n)``: lengths that are given again, or are 1."""
     inner = node.inputs[0]
@@ -135,6 +155,7 @@ REWRITES = [
     Rewrite("local_fill_of_fill", ("second",), fill_of_fill, (FAST_RUN, "local_fill_cut")),
     Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,)),
     Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary")),
+    Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,)),
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,)),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,)),
     Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc")),

@@ -2,6 +2,7 @@
 from numpy import can_cast
 
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_value, key, key_of
@@ -68,8 +69,11 @@ def _is_open(lengths):
 
 
 def rebroadcast(fgraph, node):
-    """Remove a rebroadcast that declares known lengths only."""
-    return node.inputs[0] if node.inputs[0].type == node.outputs[0].type else None
+    """Remove a rebroadcast that declares known lengths only, and the first of two."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if inner.type == out.type:
+        return inner
+    return patternbroadcast(inner, out.type.broadcastable) if key(inner) == "Rebroadcast" else None
 
 
 def view_op(fgraph, node):

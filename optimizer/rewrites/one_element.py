@@ -1,0 +1,35 @@
+"""Elementwise work on one element is done without dimensions: ``f(x[None], 2) -> f(x, 2)[None]`` for a number x.
+
+Models add dimensions to numbers before they compute with them, each time as many as the other operand has. Without
+them, equal nodes are merged, rewrites meet no dimshuffle between ``log`` and ``exp``, and all work on numbers is fused.
+"""
+from phintys.graph.variable import Constant
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import constant, key
+
+
+def without_dimensions(fgraph, node):
+    """An elementwise op of dimshuffled numbers and of constants is a dimshuffled number."""
+    out = node.outputs[0]
+    if not out.type.ndim or not all(out.type.broadcastable) or len(node.outputs) > 1:
+        return None
+    numbers = [_number(variable) for variable in node.inputs]
+    if None in numbers or all([isinstance(variable, Constant) for variable in node.inputs]):
+        return None
+    return node.op(*numbers).dimshuffle(*["x"] * out.type.ndim)
+
+
+def _number(variable):
+    """Return the variable without dimensions that this one is, or None."""
+    if isinstance(variable, Constant):
+        return constant(variable.data.item(), variable.type.dtype, 0) if variable.data.size == 1 else None
+    inner = variable.owner.inputs[0] if key(variable) == "neg" else variable
+    if key(inner) != "DimShuffle" or inner.owner.inputs[0].type.ndim:
+        return None
+    number = inner.owner.inputs[0]
+    return number if inner is variable else variable.owner.op(number)
+
+
+# A negation stays outside, where sums and products find it.
+REWRITES = [Rewrite("local_one_element", sorted(set(SCALAR_OPS) - {"neg"}), without_dimensions, (FAST_RUN,))]

@@ -1,0 +1,109 @@
+"""Parts of joins are what was joined: splits, slices and sums of joins; splits of what is the same everywhere.
+
+Gradients of joins are splits, and models take the first value of a series and the others apart, join what they compute
+of them, and split again. Only lengths that are known decide which part is which.
+"""
+from phintys.graph.variable import Constant
+from phintys.ops.creation.allocation import Alloc
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key
+from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.rewrites.indexing import index_of, part_of
+from phintys.optimizer.rewrites.reductions import axes_of
+
+FEW = 4                        # parts whose sums are computed apart
+
+
+def _joined(variable):
+    """Return ``(axis, tensors, lengths)`` of a join along a known axis of known lengths, else None."""
+    if key(variable) != "Join" or variable.owner.op.view != -1:
+        return None
+    axis, *tensors = variable.owner.inputs
+    axis = constant_value(axis)
+    if axis is None:
+        return None
+    axis %= variable.type.ndim
+    lengths = [tensor.type.shape[axis] for tensor in tensors]
+    return None if None in lengths else (axis, tensors, lengths)
+
+
+def _of_dtype(variable, dtype):
+    return variable if variable.type.dtype == dtype else apply_op("convert_to_" + dtype, variable)
+
+
+def split_of_join(fgraph, node):
+    """``split(join(x, y), lengths of x and y) -> x, y``."""
+    whole, axis, splits = node.inputs
+    found, axis = _joined(whole), constant_value(axis)
+    if found is None or axis is None or not isinstance(splits, Constant) or axis % whole.type.ndim != found[0] \
+            or splits.data.tolist() != found[2]:
+        return None
+    return [_of_dtype(tensor, whole.type.dtype) for tensor in found[1]]
+
+
+def split_of_constant(fgraph, node):
+    """The parts of what has one value everywhere."""
+    whole, axis, splits = node.inputs
+    value, axis = constant_value(whole), constant_value(axis)
+    if value is None or axis is None or not isinstance(splits, Constant) or not whole.type.dtype.startswith("float"):
+        return None
+    axis %= whole.type.ndim
+    length = whole.type.shape[axis]
+    if length is None or splits.data.min() < 0 or splits.data.sum() != length:
+        return None
+    shape, parts = feature_of(fgraph).shape(whole), []
+    for out, part in zip(node.outputs, splits.data.tolist()):
+        lengths = [part if number == axis else other for number, other in enumerate(shape)]
+        made = Alloc()(constant(value, whole.type.dtype, 0), *lengths)
+        parts.append(made if fgraph.clients[out] else None)
+    return parts
+
+
+def slice_of_join(fgraph, node):
+    """``join(x, y)[0] -> x[0]``, and other parts that belong to one of the tensors."""
+    found = _joined(node.inputs[0])
+    entries = list(index_of(node))
+    if found is None or found[0] >= len(entries):
+        return None
+    axis, tensors, lengths = found
+    bounds = _bounds(entries[axis], sum(lengths))
+    if bounds is None:
+        return None
+    first, last = bounds
+    start = 0
+    for tensor, length in zip(tensors, lengths):
+        if start <= first and last < start + length:
+            entries[axis] = first - start if type(entries[axis]) is int else slice(first - start, last + 1 - start)
+            return part_of(_of_dtype(tensor, node.outputs[0].type.dtype), entries)
+        start += length
+    return None
+
+
+def _bounds(entry, length):
+    """Return the first and the last position that an entry takes, if constants tell them and they are adjacent."""
+    if type(entry) is int:
+        return None if not -length <= entry < length else (entry % length, entry % length)
+    parts = (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
+    if not isinstance(entry, slice) or any([part is not None and type(part) is not int for part in parts]) \
+            or entry.step not in (None, 1):
+        return None
+    start, stop, _ = entry.indices(length)
+    return (start, stop - 1) if stop > start else None
+
+
+def sum_of_join(fgraph, node):
+    """``sum(join(x, y)) -> sum(x) + sum(y)``, where a few are joined along an axis of the sum."""
+    whole, out = node.inputs[0], node.outputs[0]
+    found = _joined(whole)
+    if found is None or found[0] not in axes_of(node) or len(found[1]) > FEW or len(fgraph.clients[whole]) != 1 \
+            or out.type.dtype not in ("float64", "int64") or whole.type.dtype != out.type.dtype:
+        return None
+    return apply_wide("add", [node.op(_of_dtype(tensor, whole.type.dtype)) for tensor in found[1]], out.type.dtype)
+
+
+REWRITES = [
+    Rewrite("local_split_of_join", ("Split",), split_of_join, (FAST_RUN,)),
+    Rewrite("local_split_of_constant", ("Split",), split_of_constant, (FAST_RUN,)),
+    Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
+    Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
+]

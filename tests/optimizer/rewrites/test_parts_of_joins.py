@@ -1,0 +1,68 @@
+"""Parts of joins are what was joined, where lengths tell it; constants that are the same everywhere are numbers."""
+import numpy
+import pytest
+from optimized_graphs import UNFUSED, assert_same_results, operations, optimized
+
+from phintys.ops.operators import TensorConstant
+from phintys.ops.shape.join import join
+from phintys.ops.shape.shape import Rebroadcast
+from phintys.ops.shape.split import Split
+from phintys.ops.types.tensor_type import TensorType
+
+
+def of_shape(*shape, dtype="float64"):
+    """A variable whose lengths the type knows."""
+    return TensorType(dtype, [length == 1 for length in shape], shape=shape)()
+
+
+A, X, Y, M, N = of_shape(1), of_shape(3), of_shape(4), of_shape(2, 3), of_shape(5, 3)
+V, K = TensorType("float64", (False,))(), of_shape(3, dtype="int64")
+AXY, MN = join(0, A, X, Y), join(0, M, N)
+
+
+def constant(value):
+    """A constant array."""
+    return TensorConstant(TensorType(value.dtype, (False,) * value.ndim, shape=value.shape), value)
+
+
+def split(x, axis, *lengths):
+    """The parts of x."""
+    return list(Split(len(lengths))(x, axis, list(lengths)))
+
+
+# name: inputs, outputs, operations without fusion
+CASES = {
+    "a split of a join": ([X, Y], [part * 2 for part in split(join(0, X, Y), 0, 3, 4)], ["mul", "mul"]),
+    "with a part of length 1": ([A, X, Y], [split(AXY, 0, 1, 3, 4)[0] + 1], ["add", "Rebroadcast"]),
+    "of matrices": ([M, N], [part * 2 for part in split(MN, -2, 2, 5)], ["mul", "mul"]),
+    "along another axis": ([M, N], [part * 2 for part in split(MN, 1, 1, 2)], ["Join", "Split", "mul", "mul"]),
+    "at other places": ([X, Y], [part * 2 for part in split(join(0, X, Y), 0, 4, 3)], ["Join", "Split", "mul", "mul"]),
+    "of integers": ([X, K], [part * 2 for part in split(join(0, X, K), 0, 3, 3)], ["convert_to_float64", "mul", "mul"]),
+    "unknown lengths": ([X, V], [split(join(0, X, V), 0, 3, 4)[1] * 2], ["Join", "Split", "mul"]),
+    "a split of what is the same everywhere": ([X, Y], [
+        part * value for part, value in zip(split(join(0, X, Y).zeros_like() + 2, 0, 3, 4), (X, Y))], ["mul", "mul"]),
+    "a slice of a join": ([A, X, Y], [AXY[1:4] * 2, AXY[-4:] * 3, AXY[5] * 4, AXY[-8] + 1], None),
+    "a slice over several parts": ([X, Y], [join(0, X, Y)[1:5] * 2], ["Join", "Subtensor", "mul"]),
+    "a slice with steps": ([X, Y], [join(0, X, Y)[3::2] * 2], ["Join", "Subtensor", "mul"]),
+    "columns of joined rows": ([M, N], [MN[3:6, 1] * 2], ["Subtensor", "mul"]),
+    "a sum of a join": ([A, X, Y], [AXY.sum()], ["Sum", "Sum", "add", "DimShuffle"]),
+    "along its axis": ([M, N], [MN.sum(axis=0)], ["Sum", "Sum", "add"]),
+    "along the other": ([M, N], [MN.sum(axis=1)], ["Join", "Sum"]),
+    "of a join that is read": ([X, Y], [join(0, X, Y).sum(), join(0, X, Y) * 2], ["Join", "Sum", "mul"]),
+    "declared twice": ([X], [Rebroadcast((0, False))(Rebroadcast((0, False))(X)) * 2], ["mul"]),
+    "a constant of ones": ([X], [X * constant(numpy.ones(3))], []),
+    "a constant that differs": ([X], [X * constant(numpy.array([1.0, 2.0, 1.0]))], ["mul"]),
+    "negative zeros": ([X], [X / constant(numpy.array([0.0, -0.0, 0.0]))], ["true_div"]),
+    "a constant that has the only length": ([A], [A * constant(numpy.full(3, 2.0))], ["mul"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_operations(name):
+    inputs, outputs, wanted = CASES[name]
+    random = numpy.random.RandomState(0)
+    values = [numpy.asarray(5 * random.randn(*[4 if length is None else length for length in item.type.shape]),
+                            item.type.dtype) for item in inputs]
+    assert_same_results(inputs, outputs, values=values)
+    found = operations(optimized(inputs, outputs, UNFUSED))
+    assert "Split" not in found and "Join" not in found if wanted is None else sorted(found) == sorted(wanted)
