@@ -143,6 +143,8 @@ PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
 #include "selection_loops.template.h"
 #undef BEFORE
 
+#undef ENTRY
+#define ENTRY                           /* complex numbers are not compared by vectors: no clones */
 #define BEFORE BEFORE_OF_COMPLEX
 #define T phintys_pair_of_floats
 #define DTYPE complex64

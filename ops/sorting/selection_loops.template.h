@@ -154,27 +154,26 @@ FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, i
 FOR_SET PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
                                              int largest, const int with_places, OF(Candidates) *found,
                                              npy_intp capacity) {
-    T gathered[256], bound;
+    T gathered[256];
     npy_intp i = 0;
     for (; i < count && i < capacity; i++) {
         found->values[i] = *(const T *)(line + i * step);
         if (with_places) found->places[i] = (P)i;
     }
     found->held = i;
-    if (i > wanted) bound = OF(keep_best)(found, wanted, largest, with_places);
-    else return;
-    while (i < count) {
-        const T *block = (const T *)line + i;
-        npy_intp length = count - i;
-        if (step != sizeof(T)) {
-            length = length < 256 ? length : 256;
-            for (npy_intp k = 0; k < length; k++) gathered[k] = *(const T *)(line + (i + k) * step);
-            block = gathered;
+    while (found->held > wanted) {                          /* the room was full, or the line has ended */
+        const T bound = OF(keep_best)(found, wanted, largest, with_places);
+        while (i < count && found->held < capacity) {
+            const T *block = (const T *)line + i;
+            npy_intp length = count - i;
+            if (step != sizeof(T)) {
+                length = length < 256 ? length : 256;
+                for (npy_intp k = 0; k < length; k++) gathered[k] = *(const T *)(line + (i + k) * step);
+                block = gathered;
+            }
+            if (largest) i += OF(append_better)(block, NULL, length, i, bound, 0, 1, with_places, found, capacity);
+            else i += OF(append_better)(block, NULL, length, i, bound, 0, 0, with_places, found, capacity);
         }
-        if (largest) i += OF(append_better)(block, NULL, length, i, bound, 0, 1, with_places, found, capacity);
-        else i += OF(append_better)(block, NULL, length, i, bound, 0, 0, with_places, found, capacity);
-        if (found->held >= capacity || (i == count && found->held > wanted))
-            bound = OF(keep_best)(found, wanted, largest, with_places);
     }
 }
 
