@@ -5,7 +5,7 @@
 PYTHON is an interpreter that has Theano 1.0.5; the interpreter that runs this file has phintys. The shortest epoch of
 all rounds counts; in brackets the seconds of that run, imports and compilation included. What each program reached is
 named once if both reached the same. Theano's first run compiles C, which takes minutes; its cache is used later. With
-several threads Theano's loops use OpenMP. THEANO_FLAGS are kept; these are added to them.
+several threads Theano's loops use OpenMP, unless THEANO_FLAGS say otherwise.
 """
 import argparse
 import os
@@ -28,9 +28,10 @@ AVX2 = {"PHINTYS_FLAGS": "cpu=avx2", "OPENBLAS_CORETYPE": "Haswell",
 
 def environment(threads, isa):
     """The environment of all runs."""
-    flags = [os.environ.get("THEANO_FLAGS", ""), "blas.ldflags=-lopenblas", f"openmp={threads > 1}"]
+    flags = ["blas.ldflags=-lopenblas", f"openmp={threads > 1}"]
     if isa == "avx2":
         flags.append("gcc.cxxflags=-march=haswell")
+    flags.append(os.environ.get("THEANO_FLAGS", ""))            # of a flag that is there twice the last one counts
     count = str(threads)
     return dict(os.environ, **(AVX2 if isa == "avx2" else {}), OMP_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count,
                 THEANO_FLAGS=",".join(filter(None, flags)))

@@ -82,10 +82,11 @@ def test_a_row_of_the_comparison_says_what_both_reached():
     assert row("mlp", {"phintys": ours, "Theano": failed}).endswith("| inf | error 0.1; No module named theano |")
 
 
-def test_the_comparison_keeps_both_libraries_to_threads_and_instruction_sets():
+def test_the_comparison_keeps_both_libraries_to_threads_and_instruction_sets(monkeypatch):
+    monkeypatch.setenv("THEANO_FLAGS", "openmp_elemwise_minsize=7")
     environment = runpy.run_path(str(FOLDER / "compare.py"))["environment"]
     one, two = environment(1, "native"), environment(2, "avx2")
     assert one["OMP_NUM_THREADS"] == "1" and "openmp=False" in one["THEANO_FLAGS"]
     assert two["OPENBLAS_NUM_THREADS"] == "2" and "openmp=True" in two["THEANO_FLAGS"]
     assert two["OPENBLAS_CORETYPE"] == "Haswell" and "-march=haswell" in two["THEANO_FLAGS"]
-    assert two["PHINTYS_FLAGS"] == "cpu=avx2"
+    assert two["PHINTYS_FLAGS"] == "cpu=avx2" and two["THEANO_FLAGS"].endswith(",openmp_elemwise_minsize=7")
