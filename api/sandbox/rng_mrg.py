@@ -15,7 +15,8 @@ from phintys.graph.gradients.view_op import undefined_grad
 from phintys.graph.variable import Constant, Variable
 from phintys.missing_names import lookup
 from phintys.ops.cumulative.product import prod
-from phintys.ops.elementwise.elementwise_functions import cast, cos, log, lt, sin, sqrt
+from phintys.ops.elementwise.elementwise_functions import cast, cos, ge, le, log, lt, sin, sqrt
+from phintys.ops.identity.assertion import Assert
 from phintys.ops.indexing.nonzero import nonzero
 from phintys.ops.random.mrg import (
     M1,
@@ -290,13 +291,16 @@ class MRG_RandomStreams:
         NotImplementedError
             If ``n`` is not 1.
         ValueError
-            If a constant ``p`` is not from 0 to 1. Computed ones are not checked.
+            If a constant ``p`` is not from 0 to 1. A scalar that is computed is checked by each call
+            (``AssertionError``), computed arrays are not.
         """
         if n != 1:
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
         p = as_tensor_variable(p)
         if isinstance(p, Constant) and not ((p.data >= 0) & (p.data <= 1)).all():
             raise ValueError(f"binomial: p must be from 0 to 1, got {p.data}")
+        elif p.ndim == 0:
+            p = Assert("binomial: p must be from 0 to 1")(p, ge(p, 0), le(p, 1))
         p = undefined_grad(p)
         return cast(lt(self.uniform(size=size, nstreams=nstreams, **kwargs), p), dtype)
 

@@ -76,6 +76,8 @@ def _length(length, axis, args):
     """One length of a shape as a variable, and whether it is known to be 1; the axis is negative."""
     if isinstance(length, Variable):
         return length, False
+    if numpy.asarray(length).dtype.kind not in "iu":
+        raise TypeError(f"shape must be an integer vector or list, got the length {length!r}")
     if length >= 0:
         return constant(length, dtype="int64"), length == 1
     if length != -1:

@@ -277,6 +277,21 @@ def test_bad_calls(call, kind, message):
         call(MRG_RandomStreams(5))
 
 
+@pytest.mark.parametrize("value", [-0.1, 1.1, numpy.nan])
+def test_a_probability_out_of_range_changes_no_state(value):
+    source, p = MRG_RandomStreams(5), T.dscalar()
+    sample = source.binomial((4,), p=p)
+    f = phintys.function([p], sample)
+    state = source.state_updates[0][0].get_value()
+    with pytest.raises(AssertionError, match="binomial: p must be from 0 to 1"):
+        f(value)
+    numpy.testing.assert_array_equal(source.state_updates[0][0].get_value(), state)
+    numpy.testing.assert_array_equal(f(1.), 1)
+    numpy.testing.assert_array_equal(f(0.), 0)
+    with pytest.raises(ValueError, match="binomial: p must be from 0 to 1"):
+        source.binomial((4,), p=value)
+
+
 def test_more_outcomes_than_there_are():
     source, n = MRG_RandomStreams(5), T.lscalar()
     sample = source.choice(p=PROBABILITIES, size=n, replace=False)

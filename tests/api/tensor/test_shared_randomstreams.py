@@ -235,6 +235,7 @@ def test_bad_parameters_change_no_state(make, value, message):
     (lambda s: s.uniform((-1, 2)), ValueError, "Auto-shape of -1 must overlap"),
     (lambda s: s.uniform((2,), numpy.zeros((2, 2))), ValueError, "ndim should be at least as big"),
     (lambda s: s.uniform(T.dvector(), ndim=1), TypeError, "integer vector"),
+    (lambda s: s.uniform((2, 1.5)), TypeError, "integer vector or list, got the length 1.5"),
     (lambda s: s.uniform(T.lmatrix(), ndim=1), TypeError, "vector or list"),
     (lambda s: s.poisson(None, 2.), TypeError, "cannot infer shape"),
     (lambda s: s.permutation(None, 2, ndim=2), TypeError, "just one permutation")])
