@@ -106,7 +106,7 @@ typedef struct {
     npy_intp slots, length;             /* parts, and elements of each */
     npy_intp step, origin;              /* element j of a part with phase p is element j * step + p - origin */
     npy_intp period;                    /* of the slots of taps */
-    int by_columns;                     /* 1, -1: each tap has a slot, moved by its place or back by it (part_columns) */
+    int by_columns;                     /* 1, -1: each tap has a slot, moved by its place or back (part_columns) */
     npy_intp classes;
 } phintys_axis;
 
@@ -150,6 +150,7 @@ typedef struct {
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
     npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
     int top_in_place;                   /* lines of the gradient are whole vectors, and are read where they are */
+    int planes_in_place;                /* and so are planes of images: each is one line */
     npy_intp beside;                    /* images that stand side by side: as many as a vector has elements, or 1 */
     npy_intp units;                     /* images, or sets of them that stand side by side */
     npy_intp parts;                     /* of units or lines, whose sums (`sums`) are added in the end */
@@ -374,6 +375,17 @@ static npy_intp multiplications_of(const phintys_convolution* what) {
 
 enum { MOST_SIDE_BY_SIDE = 1 << 22 };   /* bytes of images that are laid out side by side */
 
+/* Fewest vectors of a plane that is one line, and is read where it is. */
+enum { VECTORS_IN_PLACE = 32 };
+
+/* Whether the gradient by filters of one element finds images and gradients where they are, one after the other. */
+static int reads_in_place(const phintys_work* work) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp lanes = what->set->lanes, of_place = (what->filters + work->planes) * what->itemsize;
+    return work->direct && work->window == 1 && what->images > 1 && work->plane % lanes == 0
+        && work->plane >= VECTORS_IN_PLACE * lanes && work->plane * of_place <= 2 * working_set();
+}
+
 static void plan_lines(phintys_work* work) {
     const npy_intp* count = work->what.result;
     const npy_intp lanes = work->what.set->lanes, length = work->axis[X].length;
@@ -382,6 +394,11 @@ static void plan_lines(phintys_work* work) {
     work->lines = by_rows <= flat ? count[Z] * count[Y] : count[Z];
     work->top_line = lanes * (by_rows <= flat ? (count[X] + lanes - 1) / lanes : flat);
     work->beside = 1;
+    work->planes_in_place = reads_in_place(work);
+    if (work->planes_in_place) {
+        work->lines = 1;
+        work->top_line = work->plane;
+    }
     work->units = work->what.images;
     const npy_intp places = count[Z] * count[Y] * count[X], sets = (work->units + lanes - 1) / lanes;
     if (work->units >= lanes && work->planes * work->plane * lanes * work->what.itemsize <= MOST_SIDE_BY_SIDE
@@ -482,13 +499,13 @@ static size_t gradient_bytes(const phintys_work* work) {
     return what->groups * what->filters * what->channels * work->window * what->itemsize;
 }
 
-/* Whether vectors along the places are quicker although there are many channels: filters of one element, and one image
- * that is too large to be laid out twice. 16 channels and filters, 64 x 64: 43 us instead of 75; 32 images 2.4 ms
- * instead of 1.3. */
-static int is_one_large_image(const phintys_work* work) {
+/* Whether vectors along the places are quicker although there are many channels: filters of one element, and images
+ * that would only be copied, or one image that is too large to be laid out twice. 16 channels and filters: one image of
+ * 64 x 64 43 us instead of 75, 32 of 32 x 32 219 instead of 270. */
+static int has_large_planes(const phintys_work* work) {
     const npy_intp lanes = work->what.set->lanes;
-    return work->window == 1 && work->direct && work->what.images == 1 && work->planes <= 2 * lanes
-        && work->plane >= 128 * lanes;
+    if (work->window > 1 || !work->direct || work->planes > 2 * lanes) return 0;
+    return reads_in_place(work) || (work->what.images == 1 && work->plane >= 128 * lanes);
 }
 
 /* At most so many results are computed without packed filters, if these have so many bytes. */
@@ -618,7 +635,7 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
         if (memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
         work->channels = 0;
         const npy_intp lanes = what->set->lanes;
-        if (4 * work->planes >= 3 * lanes && !is_one_large_image(work)) {
+        if (4 * work->planes >= 3 * lanes && !has_large_planes(work)) {
             furnish_places(work, &memory, &used, workers);
             return used;
         }

@@ -804,6 +804,8 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
     T* out = (T*)work->out + (work->group * what->filters + filter) * all;
     const T* top = work->top_in_place ? (const T*)work->top + TYPED(tops_before)(work, work->image)
                                       : TYPED(top_room)(work);
+    const void* image = work->planes_in_place ? (const void*)TYPED(source_of)(work, work->image, work->group)
+                                              : work->rooms;
     top += filter * places->top_plane;
     T sums[MOST_FILTERS * MOST_VECTORS];
     npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
@@ -818,7 +820,7 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
             else
                 offsets[k] = offsets[0];
         }
-        what->set->dots[size].dots(places, top, work->rooms, offsets, sums);
+        what->set->dots[size].dots(places, top, image, offsets, sums);
         for (int f = 0; f < filters; f++)
             for (int k = 0; k < count; k++) out[f * all + places_in_filter[k]] += sums[f * taps + k];
     }
@@ -838,6 +840,7 @@ static void TYPED(add_lines)(const phintys_work* work) {
     phintys_places places = {.images = work->images, .first = work->at, .lines = work->line};
     places.last = smaller(work->until, work->at + work->lines_at_once);
     places.image = work->prepared / sizeof(T);
+    if (work->planes_in_place) places.image = work->what.groups * work->planes * work->plane;
     places.top_line = work->top_line;
     places.top_plane = work->lines * work->top_line;
     places.top_image = work->what.filters * places.top_plane * (work->top_in_place ? work->what.groups : 1);
@@ -868,7 +871,7 @@ static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp star
             if (work->beside > 1) {
                 TYPED(lay_out_units)(&part);
             } else {
-                TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
+                if (!work->planes_in_place) TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
                 TYPED(run_tops)(&part, worker, 0, part.images * work->what.filters);
             }
             part.until = work->lines;

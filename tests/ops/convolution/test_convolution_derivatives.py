@@ -175,7 +175,9 @@ def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
                 ((20, 4, 9, 9), (6, 2, 3, 3), {"num_groups": 2, "subsample": (2, 2), "filter_flip": False}),
                 ((40, 2, 9, 10), (5, 2, 3, 3), {"filter_dilation": (2, 3), "border_mode": (2, 1)}),
                 ((17, 1, 5, 5), (3, 1, 5, 5), {"border_mode": "full"}), ((18, 2, 4, 5), (9, 2, 1, 1), {}),
-                ((2, 17, 48, 48), (7, 17, 1, 1), {})]:
+                # planes that are read where they are
+                ((2, 17, 48, 48), (7, 17, 1, 1), {}), ((3, 10, 32, 32), (6, 5, 1, 1), {"num_groups": 2}),
+                ((3, 1, 33, 32), (13, 1, 1, 1), {}), ((2, 14, 40, 40), (9, 14, 1, 1), {})]:
             by_filters = conv2d_grad_wrt_weights(x, g, (None, None, *filters[2:]), **parameters)
             by_images = conv2d_grad_wrt_inputs(g, w, (None, None, *images[2:]), **parameters)
             f = phintys.function([x, g, w], [by_filters, by_images])
