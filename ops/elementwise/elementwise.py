@@ -166,11 +166,20 @@ class Elemwise(Op):
 
     # ---- overwriting -------------------------------------------------------------------------------------
     def inplace_candidates(self, node):
-        """For each output, the inputs of exactly the same type."""
-        for output, result in enumerate(node.outputs[:MOST_OVERWRITING]):
-            for position, variable in enumerate(node.inputs):
-                if variable.type == result.type and not isinstance(variable, Constant):
-                    yield output, position
+        """For each output, the inputs of exactly the same type; last those that a later step of the op reads, whose
+        elements a kernel has to copy first."""
+        pairs = [(output, position) for output, result in enumerate(node.outputs[:MOST_OVERWRITING])
+                 for position, variable in enumerate(node.inputs)
+                 if variable.type == result.type and not isinstance(variable, Constant)]
+        several = len(node.outputs) > 1 and self.scalar_op.steps is not None
+        return sorted(pairs, key=self._is_read_later) if several else pairs
+
+    def _is_read_later(self, pair):
+        """Whether a step behind that of the output reads the input."""
+        output, position = pair
+        steps, slots = self.scalar_op.steps, self.scalar_op.output_slots
+        first = len(self.scalar_op.input_dtypes) + len(self.scalar_op.constants)
+        return any([position in operands for _, operands in steps[max(slots[output] - first + 1, 0):]])
 
     def overwriting(self, pairs):
         """The same scalar op with ``pairs`` as its in-place pattern."""

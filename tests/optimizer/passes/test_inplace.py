@@ -4,7 +4,7 @@ import pickle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from optimized_graphs import FAST_COMPILE, FAST_RUN, UNFUSED, variable
+from optimized_graphs import FAST_COMPILE, FAST_RUN, UNFUSED, optimized, variable
 from overwriting_model import Compiled, check, missed
 
 import phintys.tensor as T
@@ -339,3 +339,15 @@ def test_many_readers():
     hub = T.exp(g)
     fgraph = FunctionGraph([g], [T.tanh(hub + T.constant(number)) for number in range(LONG // 4)], clone=False)
     assert mark_inplace(fgraph, FAST_COMPILE) == LONG // 4 + 1
+
+
+def test_the_result_written_last_overwrites():
+    """A kernel that overwrites an input before its last reader has to copy it first."""
+    value = T.cumsum(y)                        # a temporary
+    fgraph = optimized([y, b], [value / 3 * b, value * b, T.sqr(value)])
+    fused, = [node for node in fgraph.toposort() if type(node.op) is Elemwise and len(node.outputs) == 3]
+    steps = [operands for _, operands in fused.op.scalar_op.steps]
+    (output, (position,)), = fused.op.destroy_map.items()
+    assert fused.inputs[position].owner is not None
+    made_by = fused.op.scalar_op.output_slots[output] - len(fused.inputs) - len(fused.op.scalar_op.constants)
+    assert not any(position in operands for operands in steps[made_by + 1:])
