@@ -2,11 +2,15 @@
 
     python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,CVM,JAX] [--models NAME,...] [--warm] [--json FILE]
     python asv_bench/compare_pymc.py --sample eight_schools,radon
+    python asv_bench/compare_pymc.py --table --json FILE
 
 Each pair of a model and a mode has a process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty
 when the process begins; with it, it was filled by a run before. Times to the first value are of the processor,
-compilers included. The processes of a model are all prepared before their calls are timed, one after the other.
-``--sample`` measures ``pm.sample`` instead: two chains of 1,000 draws after 1,000 of tuning, in one process.
+compilers included, and in two parts: what PyMC does before it calls ``pytensor.function`` (it writes the log-density
+and its gradient as a graph, which is the same work for all modes), and the rest: rewrites, compiling, the first call.
+The processes of a model are all prepared before their calls are timed, one after the other. ``--resume`` leaves out the
+pairs that the file of results has. ``--sample`` measures ``pm.sample`` instead: two chains of 1,000 draws after 1,000
+of tuning, in one process.
 """
 import argparse
 import json
@@ -34,8 +38,14 @@ if mode == "JAX":
     jax.config.update("jax_enable_x64", True)
 def spent():
     return sum(os.times()[:4])
+cpu = 0.0
+def compiling(*arguments, **options):
+    global graph_cpu
+    graph_cpu = spent() - cpu
+    return compile_graph(*arguments, **options)
 model = pymc_models.MODELS[name]()
 model.logp_dlogp_function(ravel_inputs=True, mode=pytensor.compile.mode.Mode("py", None))   # PyMC's own caches
+compile_graph, pytensor.function = pytensor.function, compiling
 """
 CALLED = PREPARED + """
 point = DictToArrayBijection.map(model.initial_point()).data
@@ -59,14 +69,14 @@ while True:
         break
     count *= 2
 print("prepared", flush=True)
-best = 1e9
+best = float("inf")
 for _ in range(int(sys.stdin.readline())):
     start = time.perf_counter()
     for _ in range(count):
         f(point)
     best = min(best, (time.perf_counter() - start) / count)
-print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": first_cpu, "call_us": best * 1e6,
-                  "value": float(value[0])}))
+print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": first_cpu, "graph_cpu": graph_cpu,
+                  "call_us": best * 1e6, "value": float(value[0])}))
 """
 SAMPLED = PREPARED + """
 print("prepared", flush=True)
@@ -134,11 +144,10 @@ def draw(path, picture):
     matplotlib.use("Agg")
     from matplotlib import pyplot
     least = {}
-    with open(path) as file:
-        for found in map(json.loads, file):
-            for kind in ("first_cpu", "call_us"):
-                key = found["model"], found["mode"], kind
-                least[key] = min(least.get(key, float("inf")), found.get(kind, float("inf")))
+    for found in results(path):
+        for kind in ("first_cpu", "call_us"):
+            key = found["model"], found["mode"], kind
+            least[key] = min(least.get(key, float("inf")), found.get(kind, float("inf")))
     models = list(dict.fromkeys(model for model, _, _ in least))
     modes = [mode for mode in TITLES if any(known == mode for _, known, _ in least)]
     figure, panels = pyplot.subplots(2, 1, figsize=(11, 7), sharex=True, layout="constrained")
@@ -165,27 +174,78 @@ def main():
     parser.add_argument("--warm", action="store_true", help="run twice, and show the second")
     parser.add_argument("--folder", help="where PyTensor keeps its caches, one for each pair; else a temporary one")
     parser.add_argument("--quiet", help="a command that keeps the machine quiet until its input ends, and copies it")
+    parser.add_argument("--calls", type=int, default=CALLS, help="how often calls are timed; 0: not at all")
     parser.add_argument("--json", help="a file to which one line for each pair is added")
+    parser.add_argument("--resume", action="store_true", help="leave out the pairs that the file has")
+    parser.add_argument("--table", action="store_true", help="print what the file has as tables, instead of measuring")
     parser.add_argument("--picture", help="draw what the file has, instead of measuring")
     options = parser.parse_args()
     if options.picture:
         draw(options.json, options.picture)
         return
+    if options.table:
+        print_tables(options.json)
+        return
     sys.path.insert(0, str(MODELS_FOLDER))
     import pymc_models
-    modes = options.modes.split(",")
     program = SAMPLED if options.sample else CALLED
+    caches = "warm" if options.warm else "cold"
+    known = known_pairs(options.json, caches) if options.resume else set()
     print(TITLE_OF_SAMPLES if options.sample else TITLE_OF_CALLS)
     for name in (options.sample or options.models or ",".join(pymc_models.MODELS)).split(","):
+        modes = [mode for mode in options.modes.split(",") if (name, mode) not in known]
         with tempfile.TemporaryDirectory() as empty:
             folders = [Path(options.folder or empty) / f"{name}-{mode}" for mode in modes]
             if options.warm and not options.folder:
                 measured(program, name, modes, folders, calls=0)
-            for found in measured(program, name, modes, folders, options.quiet):
-                report(found, options.json)
+            for found in measured(program, name, modes, folders, options.quiet, options.calls):
+                report(dict(found, caches=caches), options.json)
 
 
-TITLE_OF_CALLS = f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'call, us':>10}  value"
+def results(path):
+    """The lines of a file of results."""
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def known_pairs(path, caches):
+    """The pairs of model and mode that a file of results has, with cold or with warm caches."""
+    if not os.path.exists(path):
+        return set()
+    return {(found["model"], found["mode"]) for found in results(path)
+            if found.get("caches") == caches and "error" not in found}
+
+
+def print_tables(path):
+    """The least times that a file has, in Markdown: of calls, then of the first value with cold and warm caches."""
+    least = {}
+    for found in results(path):
+        found["own_cpu"] = found.get("first_cpu", float("inf")) - found.get("graph_cpu", 0)
+        for kind in ("call_us", "first_cpu", "own_cpu"):
+            for key in ((found["model"], found["mode"], kind), (found["model"], found["mode"], kind, found["caches"])):
+                least[key] = min(least.get(key, float("inf")), found.get(kind, float("inf")))
+    models = list(dict.fromkeys(key[0] for key in least))
+    modes = [mode for mode in TITLES if any(key[1] == mode for key in least)]
+    print("| µs a call | " + " | ".join(TITLES[mode] for mode in modes) + " |\n|---" + "|---" * len(modes) + "|")
+    for model in models:
+        print(f"| {model} | " + " | ".join(_number(least.get((model, mode, "call_us"))) for mode in modes) + " |")
+    for kind, title in (("first_cpu", "all"), ("own_cpu", "without PyMC's graph")):
+        heads = [f"{TITLES[mode]}, {caches}" for mode in modes for caches in ("cold", "warm")]
+        print(f"\n| seconds, {title} | " + " | ".join(heads) + " |\n|---" + "|---" * len(heads) + "|")
+        for model in models:
+            cells = [_number(least.get((model, mode, kind, caches))) for mode in modes for caches in ("cold", "warm")]
+            print(f"| {model} | " + " | ".join(cells) + " |")
+
+
+def _number(value):
+    """A number with two or three digits; nothing for what was not measured."""
+    if value is None or value == float("inf"):
+        return ""
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+TITLE_OF_CALLS = (f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'PyMC, s':>8} {'rest, s':>8} "
+                  f"{'call, us':>10}  value")
 TITLE_OF_SAMPLES = f"{'model':<26} {'mode':<8} {'sample, s':>9} {'CPU, s':>8}"
 
 
@@ -200,8 +260,9 @@ def report(found, path):
     elif "sample" in found:
         print(begin + f"{found['sample']:9.2f} {found['sample_cpu']:8.2f}", flush=True)
     else:
-        print(begin + f"{found['first']:9.2f} {found['first_cpu']:8.2f} {found['call_us']:10.1f}  {found['value']:.6f}",
-              flush=True)
+        rest = found["first_cpu"] - found["graph_cpu"]
+        print(begin + f"{found['first']:9.2f} {found['first_cpu']:8.2f} {found['graph_cpu']:8.2f} {rest:8.2f} "
+              f"{found['call_us']:10.1f}  {found['value']:.6f}", flush=True)
 
 
 if __name__ == "__main__":

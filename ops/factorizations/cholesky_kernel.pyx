@@ -3,7 +3,7 @@
 LAPACK sees a matrix in C order as its transpose, so the lower factor here is the upper factor there, also for complex
 matrices: ``x.T = U^H U`` means ``x = U^T conj(U)``, and the memory of U, read by rows, is ``U^T``. OpenBLAS takes a
 quarter more time for upper factors (order 500: 1,555 us, lower ones 1,230), so large matrices are copied to the other
-triangle before, and back.
+triangle before, and back. Matrices of low order are left to built-in loops (``short_loops.h``).
 """
 from numpy cimport npy_intp
 
@@ -12,6 +12,16 @@ from phintys.ops.factorizations.stack_kernel cimport (
     raise_not_square)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
+
+from phintys.ops.native.providers import usable_instructions
+
+include "short_orders.pxi"
+
+cdef extern from "factorizations/short_loops.h" nogil:
+    ctypedef int (*ShortCholesky)(char* matrix, npy_intp order, int lower, char* room) noexcept nogil
+    ShortCholesky[3] short_choleskys_float     # by instruction set: the baseline, AVX2, AVX-512
+    ShortCholesky[3] short_choleskys_double
+    size_t short_cholesky_bytes(npy_intp order, int itemsize)
 
 ctypedef void (*Potrf)(char* uplo, int* n, void* a, int* lda, int* info) noexcept nogil
 
@@ -119,11 +129,18 @@ cdef class CholeskyKernel(StackKernel):
     """
     cdef Potrf potrf
     cdef bint lower, nan
+    cdef ShortCholesky loops           # for low orders
+    cdef npy_intp most                 # the highest of these
 
     def __init__(self, str dtype, int lead, bint lower, bint nan):
+        cdef int instructions = len(usable_instructions())
         self.describe(dtype, lead, (2, 2), 1)
         self.potrf = <Potrf>library_function("potrf", self.typenum)
         self.lower, self.nan = lower, nan
+        self.loops = short_choleskys_float[instructions]
+        if self.precision == 8:
+            self.loops = short_choleskys_double[instructions]
+        self.most = -1 if self.is_complex else SHORT_CHOLESKY[instructions]
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
@@ -132,7 +149,7 @@ cdef class CholeskyKernel(StackKernel):
                 raise_not_square("cholesky", order, items[0].columns)
         items[1].rows = items[1].columns = order
         cost[0] = <double>order * order * order / 3
-        return 0
+        return short_cholesky_bytes(order, self.itemsize) if order <= self.most else 0
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef Item* x = &items[0]
@@ -141,6 +158,8 @@ cdef class CholeskyKernel(StackKernel):
         copy_item(x, factor, order * self.itemsize, self.itemsize, self.itemsize)
         if not all_finite(factor, <npy_intp>order * order, self.precision, self.is_complex):
             info = NOT_FINITE
+        elif order <= self.most:
+            info = self.loops(factor, order, self.lower, room)
         elif self.lower and order >= FOLDED_ORDER:
             fold(factor, order, self.precision, self.is_complex, 1)
             self.potrf(b"L", &order, factor, &leading, &info)

@@ -1,7 +1,8 @@
 """Solves ``x y = b`` for a triangular matrix: ``(x, b, y)``, in the memory of b if the optimizer permits it.
 
 BLAS sees b, in C order, as its transpose, so it solves ``y.T op(x).T = b.T`` there; no operand is copied as long as
-the rows or the columns of x have no gaps.
+the rows or the columns of x have no gaps. Systems of low order are left to built-in loops (``short_loops.h``), which
+take matrices of any strides for several right-hand sides.
 """
 from libc.limits cimport INT_MAX
 from numpy cimport npy_intp
@@ -10,6 +11,23 @@ from phintys.ops.factorizations.stack_kernel cimport (
     NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, raise_not_square, rounded)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
+
+from phintys.ops.native.providers import usable_instructions
+
+include "short_orders.pxi"
+
+cdef extern from "factorizations/short_loops.h" nogil:
+    ctypedef struct ShortSystem:
+        const char* x
+        npy_intp row_step, column_step     # bytes
+        npy_intp order
+        char* out                          # the right-hand sides, and the solution: rows without gaps
+        npy_intp out_step
+        npy_intp columns
+        int unit
+    ctypedef void (*ShortSolve)(const ShortSystem*, int lower) noexcept nogil
+    ShortSolve[3] short_solves_float       # by instruction set: the baseline, AVX2, AVX-512
+    ShortSolve[3] short_solves_double
 
 ctypedef void (*Trsm)(char* side, char* uplo, char* trans, char* diag, int* m, int* n, void* alpha, void* a, int* lda,
                       void* b, int* ldb) noexcept nogil
@@ -46,15 +64,24 @@ cdef class TriangularSolveKernel(StackKernel):
     cdef bint lower, unit
     cdef int transposition
     cdef double one[2]              # the number 1, of the matrices' type
+    cdef ShortSolve loops           # for low orders
+    cdef npy_intp most              # the highest of these
+    cdef npy_intp most_of_vector    # and for one right-hand side
 
     def __init__(self, str dtype, int lead, int rank, bint lower, int transposition, bint unit,
                  bint nan=False):
+        cdef int instructions = len(usable_instructions())
         self.describe(dtype, lead, (2, rank, rank), 2)
         self.fails_with_nan = nan
         self.trsm = <Trsm>library_function("trsm", self.typenum)
         self.trsv = <Trsv>library_function("trsv", self.typenum)
         self.lower, self.unit = lower, unit
         self.transposition = transposition if self.is_complex or not transposition else TRANSPOSED
+        self.loops = short_solves_float[instructions]
+        if self.precision == 8:
+            self.loops = short_solves_double[instructions]
+        self.most = -1 if self.is_complex else SHORT_SOLUTIONS[instructions]
+        self.most_of_vector = -1 if self.is_complex else SHORT_SOLUTION[instructions]
         self.one[0] = self.one[1] = 0
         if self.precision == 8:
             self.one[0] = 1
@@ -85,6 +112,8 @@ cdef class TriangularSolveKernel(StackKernel):
         if order == 0 or columns == 0:
             return 0
         by_rows = x.column_step == size or order == 1
+        if not vector and order <= self.most and self.fails_with_nan:
+            return self.solve_short(&x, out, columns)
         # BLAS has no conjugation without transposition, so these are copied to the other order.
         if (self.transposition == CONJUGATED and by_rows == vector) or not can_take(&x, by_rows, size):
             by_rows = not vector
@@ -98,10 +127,11 @@ cdef class TriangularSolveKernel(StackKernel):
         if not self.fails_with_nan and not (self.triangle_is_finite(&x) and all_finite(
                 out, <npy_intp>order * columns, self.precision, self.is_complex)):
             return NOT_FINITE
-        if not self.unit:
-            for place in range(order):
-                if self.is_zero(x.data + place * (x.row_step + x.column_step)):
-                    return <int>place + 1
+        if order <= (self.most_of_vector if vector else self.most):
+            return self.solve_short(&x, out, columns)
+        place = 0 if self.unit else self.zero_of(&x)
+        if place:
+            return <int>place
         leading = <int>((x.row_step if by_rows else x.column_step) // size) if order > 1 else 1
         uplo = c'U' if self.lower == by_rows else c'L'
         trans = c'C' if self.transposition == CONJUGATED else c'T' if by_rows == (not self.transposition) else c'N'
@@ -111,6 +141,26 @@ cdef class TriangularSolveKernel(StackKernel):
             if self.transposition != CONJUGATED:     # the matrix is on the other side
                 trans = c'N' if trans == c'T' else c'T'
             self.trsm(b"R", &uplo, &trans, &diag, &columns, &order, self.one, x.data, &leading, out, &columns)
+        return 0
+
+    cdef int solve_short(self, const Item* x, char* out, int columns) noexcept nogil:
+        cdef ShortSystem system
+        cdef npy_intp place = 0 if self.unit else self.zero_of(x)
+        if place:
+            return <int>place
+        system.x, system.row_step, system.column_step, system.order = x.data, x.row_step, x.column_step, x.rows
+        if self.transposition:
+            system.row_step, system.column_step = x.column_step, x.row_step
+        system.out, system.out_step, system.columns, system.unit = out, columns * self.itemsize, columns, self.unit
+        self.loops(&system, self.lower != (self.transposition != NO))
+        return 0
+
+    cdef inline npy_intp zero_of(self, const Item* x) noexcept nogil:
+        """The number, from 1, of the first element of the diagonal that is zero; 0: there is none."""
+        cdef npy_intp place
+        for place in range(x.rows):
+            if self.is_zero(x.data + place * (x.row_step + x.column_step)):
+                return place + 1
         return 0
 
     cdef inline bint is_zero(self, const char* element) noexcept nogil:
