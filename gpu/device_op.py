@@ -6,10 +6,11 @@ new kernel at the device makes all ops with this kernel run there.
 """
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
 from phintys.gpu.transfers import GpuConstantValue
-from phintys.gpu.twins import Operand, twin_of
+from phintys.gpu.twins import SEVERAL_RESULTS, Operand, twin_of
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op, lower_node
 from phintys.graph.variable import Constant
+from phintys.ops.types.scalar_type import Scalar
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -47,7 +48,7 @@ def kernel_of(node):
 
 def may_stay(variable):
     """Whether an input of the host can be passed by value: it has one element, for certain, of at most 8 bytes."""
-    return all(variable.type.broadcastable) and not variable.type.dtype.startswith("complex")
+    return all(getattr(variable.type, "broadcastable", ())) and not variable.type.dtype.startswith("complex")
 
 
 class Placement:
@@ -82,8 +83,10 @@ def placement_of(node, at_device, recorded=None):
     recorded : (Kernel, list of int), optional
         The kernel, and the inputs that it reads; by default those that the op lowers to.
     """
-    types = [variable.type for variable in (*node.inputs, *node.outputs)]
-    if not all([isinstance(type_, TensorType) for type_ in types]) or node.op.lazy_branches(node) is not None:
+    if not (all([isinstance(variable.type, (TensorType, Scalar)) for variable in node.inputs])
+            and all([isinstance(variable.type, TensorType) for variable in node.outputs])):
+        return None
+    if node.op.lazy_branches(node) is not None:
         return None
     if not all([variable.type.dtype in DTYPES for variable in node.outputs]):
         return None
@@ -100,10 +103,11 @@ def placement_of(node, at_device, recorded=None):
     values = set(read) if values is True else {read[number] for number in values or () if number < len(read)}
     host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
             or (position in values and may_stay(variable) and not at_device(variable))}
-    if any([node.inputs[position].type.dtype not in DTYPES for position in read if position not in host]):
+    if any([node.inputs[position].type.dtype not in DTYPES or isinstance(node.inputs[position].type, Scalar)
+            for position in read if position not in host]):
         return None
-    operands = [Operand(node.inputs[position].type.dtype, node.inputs[position].type.broadcastable, position in host)
-                for position in read]
+    operands = [Operand(type_.dtype, getattr(type_, "broadcastable", ()), position in host)
+                for position, type_ in [(position, node.inputs[position].type) for position in read]]
     results = [Operand(variable.type.dtype, variable.type.broadcastable, False) for variable in node.outputs]
     twin = row.make(kernel, operands, results)
     return None if twin is None else Placement(kernel, read, host, twin, row.results_at_host)
@@ -162,8 +166,11 @@ class DeviceOp(Op):
         return self._placement(shadow, (kernel, list(range(len(shadow.inputs))))).twin
 
     def perform_at_host(self, node, values):
-        """What the host computes from values there; DebugMode compares it with the device."""
+        """What the host computes from values there; DebugMode compares it with the device. None: several results are
+        right."""
         shadow = self.host_node(node)
+        if type(self.op.make_kernel(shadow)) in SEVERAL_RESULTS:
+            return None
         storage = [[None] for _ in shadow.outputs]
         self.op.perform(shadow, values, storage)
         return [cell[0] for cell in storage]

@@ -6,10 +6,14 @@ from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     convolution_source,
     creation_source,
     factorization_source,
+    flat_index_source,
+    fourier_source,
     line_source,
+    multinomial_source,
     random_source,
     rearranging_source,
     sorting_source,
+    spectral_source,
     window_source,
 )
 from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
@@ -38,12 +42,14 @@ from phintys.gpu.kernels.softmax_kernel import (
     GpuSoftmaxKernel,
 )
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
-from phintys.gpu.twins import register, register_shape, register_view
+from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.factorizations.spectral_kernel import EighKernel, SVDKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
+from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
@@ -72,6 +78,7 @@ from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
+from phintys.ops.sorting.sorting_kernel import PartitionKernel
 
 register_view(DimShuffleKernel)
 register_view(RebroadcastKernel)
@@ -197,15 +204,16 @@ def general(kernel, operands, results):
 # Which inputs may be numbers at the host, where a kernel has such.
 NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
            "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
-           "EyeKernel": (2,), "HingeKernel": (2,),
+           "EyeKernel": (2,), "TransformKernel": (2,), "LeastSquaresKernel": (2,), "HingeKernel": (2,),
            "HingeGradKernel": (3,), "BlockOuterKernel": (5,), "TriKernel": (2,),
            "ConvolutionKernel": tuple(range(2, 30))}
 CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel, HingeKernel,
-           HingeGradKernel, BlockGemvKernel, BlockOuterKernel)
+           HingeGradKernel, BlockGemvKernel, BlockOuterKernel, UnravelIndexKernel, RavelMultiIndexKernel)
 
 for _name, (_host, _) in DESCRIBERS.items():
     register(_host, GpuGeneralKernel, general, NUMBERS.get(_name, ()),
              positions_of if _host in CHECKED else ())
+SEVERAL_RESULTS.update({EighKernel, SVDKernel, PartitionKernel})
 register(PrependKernel, GpuGeneralKernel, general, lambda kernel: () if has_number(kernel) else (0,))
 
 

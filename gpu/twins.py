@@ -21,6 +21,7 @@ Operand = namedtuple("Operand", "dtype broadcastable at_host")
 Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device", defaults=(False, False, ()))
 
 TWINS = {}                      # class of a kernel → Twin
+SEVERAL_RESULTS = set()         # classes whose results are not determined: DebugMode does not compare the places
 
 
 def register(host_class, device_class, make=None, by_value=False, checked_at_device=()):

@@ -63,8 +63,8 @@ cdef double number_at(const Cell* cell) noexcept nogil:
     return <double>integer_at(cell, 0)
 
 
-cdef int read_note(Buffer* note, int failed) noexcept nogil:
-    """Wait for the launches, and fail if a position is out of bounds."""
+cdef int read_note(Buffer* note, int failed, GpuGeneralKernel kernel) noexcept nogil:
+    """Wait for the launches, and fail if a position is out of bounds, or what else a kernel has told."""
     cdef long long found[4]
     cdef int error = 0
     if not failed:
@@ -74,8 +74,18 @@ cdef int read_note(Buffer* note, int failed) noexcept nogil:
         return failed or set_failure(error, b"checking positions")
     if found[0]:
         with gil:
-            PyErr_SetObject(IndexError, f"index {found[1]} is out of bounds for axis {found[3]} with size {found[2]}")
+            set_told(kernel.failure, found[1], found[2], found[3])
         return -1
+    return 0
+
+
+cdef int set_told(failure, long long value, long long length, long long what) noexcept:
+    """Set the exception for a note."""
+    if failure is None:
+        PyErr_SetObject(IndexError, f"index {value} is out of bounds for axis {what} with size {length}")
+    else:
+        kind, texts = failure
+        PyErr_SetObject(kind, texts[what].format(value=value, length=length))
     return 0
 
 
@@ -125,7 +135,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef Passed* passed
     cdef Step* steps
     cdef int n_operands, n_steps
-    cdef bint copies, checks, refuses
+    cdef bint copies, checks, refuses, tells
+    cdef object failure             # what is raised for a note; None: a position is out of bounds
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
@@ -136,6 +147,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
         description = function(arguments, dict(named), operands)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)
         self.checks, self.refuses = bool(description.checked), description.refuses
+        self.failure, self.tells = description.failure, self.checks or description.failure is not None
         self.examined = tuple([index for index in self.host.examined
                                if description.names[index] not in description.checked])
         self.binding, self.room = BOUND, self.host.room
@@ -209,7 +221,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             if scratch == NULL:
                 return set_failure(2, b"scratch memory of a kernel")
             put_integer(&arguments, <npy_intp>scratch.data)
-        if self.checks or self.refuses:
+        if self.tells or self.refuses:
             note = device_memory.acquire(NOTE)
             if note == NULL:
                 if scratch != NULL:
@@ -225,7 +237,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             buffer_release(scratch)                 # work is done in order
         if self.refuses:
             return read_refusal(note, error, self.host)
-        return read_note(note, error) if note != NULL else error
+        return read_note(note, error, self) if note != NULL else error
 
     cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:
         """All arguments; the number of items is set by each launch."""

@@ -13,6 +13,7 @@ operand that a mask names. The body of a kernel of RAW runs once in each of ``th
 
 Operands with positions that the processor's kernel checks before it computes are ``checked`` here: a body calls
 ``position(note, value, length, axis)``, which wraps negative ones and returns -1 after noting one that is outside.
+What else a body finds wrong it notes by ``tell(note, value, length, what)``; ``failure`` says which error that is.
 """
 from collections import namedtuple
 
@@ -29,8 +30,8 @@ THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operan
 ``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
 at the host with a dimension, which may be negative, that the mask then leaves out.
 """
-Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses",
-                         defaults=("", {}, (), None, False))
+Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure",
+                         defaults=("", {}, (), None, False, None))
 Description.__doc__ = """What a family says of a kernel.
 
 Attributes
@@ -52,6 +53,9 @@ scratch : (str, int) or None
 refuses : bool
     Whether bodies may set ``*note`` to the complement of ``item << 32 | reason``, by atomicMax: the processor's kernel,
     a ``StackKernel``, then raises its error for this reason.
+failure : (type of exception, sequence of str) or None
+    What is raised for a note of ``tell``: the text number ``what``, with ``{value}`` and ``{length}``. None: an
+    IndexError.
 """
 
 DESCRIBERS = {}                 # name of a class of kernels of the processor → (class, describing function)
@@ -87,11 +91,15 @@ static __device__ inline double total(double value) {
     __syncthreads();
     return found[0];
 }
+// Note what is wrong, unless something is noted already.
+__device__ inline void tell(unsigned long long* note, long long value, long long length, int what) {
+    if (atomicCAS(note, 0ULL, 1ULL) == 0)
+        note[1] = (unsigned long long)value, note[2] = (unsigned long long)length, note[3] = what;
+}
 __device__ inline long long position(unsigned long long* note, long long value, long long length, int axis) {
     const long long place = value < 0 ? value + length : value;
     if (place >= 0 && place < length) return place;
-    if (atomicCAS(note, 0ULL, 1ULL) == 0)
-        note[1] = (unsigned long long)value, note[2] = (unsigned long long)length, note[3] = axis;
+    tell(note, value, length, axis);
     return -1;
 }
 """
@@ -140,7 +148,7 @@ def source_of(description, operands):
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
     if description.scratch:
         parameters.append("char* scratch")
-    if description.checked or description.refuses:
+    if description.checked or description.refuses or description.failure:
         parameters.append("unsigned long long* note")
     texts = [kernel_text(name, kind, ", ".join(parameters), body) for name, (kind, body) in description.bodies.items()]
     return with_functions("\n".join([f"enum {{ GROUP = {GROUP} }};", PRELUDE, *macros, description.functions,

@@ -9,6 +9,7 @@ from phintys.gpu.kernels.general_source import ALL, CLEAR, COPY, RAW, THREADS, D
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.graph.config import config
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
+from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
@@ -257,6 +258,10 @@ def positions_of(kernel):
         return (2,)
     if isinstance(kernel, (BlockGemvKernel, BlockOuterKernel)):
         return (3, 4)
+    if isinstance(kernel, UnravelIndexKernel):
+        return (0,)
+    if isinstance(kernel, RavelMultiIndexKernel):
+        return tuple(range(kernel.arguments[0]))
     if isinstance(kernel, RowsKernel):
         return ()                   # the processor does not check them before it computes, either
     return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])

@@ -34,7 +34,7 @@ include "batch_normalization_passes.pxi"
 
 
 cdef class BatchNormKernel(Kernel):
-    """What the three kernels share.
+    """The base class: what the three kernels share.
 
     Parameters
     ----------

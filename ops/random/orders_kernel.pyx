@@ -48,7 +48,7 @@ cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept n
 
 
 cdef class OrderKernel(Kernel):
-    """What the kernels have in common.
+    """The base class: what the kernels have in common.
 
     Parameters
     ----------

@@ -6,8 +6,11 @@ device. Float32 unless a case is about another dtype; operands that are not in C
 import numpy
 
 import phintys.tensor as T
+from phintys.ops.fourier.functions import irfft, rfft
 from phintys.ops.random.mrg import mrg_uniform
 from phintys.ops.random.mrg_normal import normal_samples
+from phintys.ops.random.multinomial import ChoiceFromUniform, MultinomialFromUniform
+from phintys.ops.sorting.row_order import RowOrder
 from phintys.tensor import nnet
 from phintys.tensor import slinalg as S
 
@@ -35,6 +38,28 @@ def definite(*shape):
     """Matrices that are symmetric and positive definite."""
     x = floats(*shape, shape[-1])
     return x @ numpy.swapaxes(x, -1, -2) / shape[-1] + numpy.eye(shape[-1], dtype="float32")
+
+
+def shares(*shape):
+    """Rows of probabilities."""
+    x = positive(*shape)
+    return x / x.sum(-1, keepdims=True)
+
+
+def squared(results):
+    """Values, and the squares of vectors."""
+    return [result if result.ndim < 2 else result ** 2 for result in results]
+
+
+def restored(values, vectors):
+    """A symmetric matrix from its eigenvalues and vectors."""
+    return T.dot(vectors * values, vectors.T)
+
+
+def gram(results):
+    """What shows that singular vectors are orthogonal."""
+    u, _, vh = results
+    return [T.dot(u.T, u), T.dot(vh, vh.T)]
 
 
 def transposed(*shape):
@@ -211,7 +236,39 @@ CASES = [
      numpy.where(floats(7, 300) > 1.9, numpy.nan, floats(7, 300)).astype("float32")),
     ("sort integers", lambda x: [T.sort(x), T.argsort(x, 1, kind="stable")], whole(7, 70)),
     ("topk", lambda x: [*T.topk_and_argtopk(x, 5), T.topk(x, -3, axis=0), T.argtopk(x, 4, axis=0)], floats(7, 300)),
+    # The elements of a partition beside the chosen ones may be elsewhere: they are sorted.
+    ("partition", lambda x: [T.partition(x, (3, -5))[:, 3], T.sort(T.partition(x, 7, axis=0)[:7], 0),
+                             T.partition(x, 2, axis=None)[2], x[T.arange(11), T.argpartition(x, 4)[:, 4]],
+                             T.median(x, axis=1)], floats(11, 70)),
+    ("order of rows", lambda x, y: [RowOrder()(x), RowOrder()(y.T)], whole(200, 3, low=0, high=3),
+     floats(2, 50).round()),
+    ("bincount", lambda x, w: [T.bincount(x), T.bincount(x, w, minlength=30)], whole(300, low=0, high=20),
+     floats(300)),
+    ("flat positions", lambda i, j: [*T.unravel_index(i, (5, 4, 7)),
+                                     *T.unravel_index(i[::-1, ::2], (140, 1), order="F"),
+                                     T.ravel_multi_index((j, j[:, :1]), (4, 9)),
+                                     T.ravel_multi_index((i, j), (4, 9), mode="wrap", order="F"),
+                                     T.ravel_multi_index((i - 20, j), (4, 9), mode="clip")],
+     whole(6, 5, low=0, high=140, dtype="int64"), whole(6, 5, low=0, high=4, dtype="int64")),
+    # ---- Fourier transforms ----
+    ("Fourier transforms", lambda x: [T.fft.fft(x), T.fft.ifft(x, axis=0), rfft(T.real(x)),
+                                      rfft(T.real(x), axis=0, norm="ortho"), irfft(x), irfft(x, 29),
+                                      T.fft.fft(x, 45), T.fft.fft(x.T, 5, norm="ortho"), T.fft.fft2(x[::-1, ::3]),
+                                      T.fft.ifft(x, 1)],
+     complexes(7, 30)),
+    ("long Fourier transforms", lambda x: [rfft(x), irfft(rfft(x), 3001), T.fft.ifft(x[0] + 0j)],
+     floats(2, 3000)),
+    ("Fourier transforms of float64", lambda x, a: [T.fft.rfft2(x), T.fft.irfft2(T.fft.rfft2(x)),
+                                                    T.fft.fft(x + 0j) * a],
+     floats(16, 23, dtype="float64"), numpy.asarray(2.)),
+    ("gradients of Fourier transforms", lambda x, y: [T.grad((abs(rfft(x, 40)) ** 2 * y).sum(), x),
+                                                      T.grad((irfft(rfft(x) * y[0, :16]) ** 3).sum(), x)],
+     floats(5, 30), floats(5, 21)),
     # ---- random ----
+    ("multinomial from uniform numbers", lambda p, u: [
+        MultinomialFromUniform("auto")(p, u, 3), MultinomialFromUniform("int64")(p.T.T, u[::-1], 3),
+        ChoiceFromUniform("auto", replace=True)(p, u, 3), ChoiceFromUniform("float32")(p, u, 3)],
+     shares(9, 12), random.uniform(0, 1, 27).astype("float32")),
     ("MRG", lambda s: [*mrg_uniform.new(s, 2, "float32", (5, 3)), *mrg_uniform.new(s, 1, "float64", (2,)),
                       *mrg_uniform.new(s, 2, "float16", (4, 40))],
      numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
@@ -248,6 +305,30 @@ CASES = [
      definite(3, 7) + floats(3, 7, 7)),
     ("gradients of determinants and solutions", lambda x, b: [2 * gradient for gradient in T.grad(
         T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b])], definite(6), floats(6, 2)),
+    ("orthogonal factors", lambda x: [*T.linalg.qr(x), *T.linalg.qr(x.dimshuffle(0, 2, 1), "complete"),
+                                      T.linalg.qr(x[0, ::-1], "r"), *T.linalg.qr(x[1].T, "raw")], floats(2, 7, 4)),
+    ("orthogonal factors of float64", lambda x: [*T.linalg.qr(x), *T.linalg.qr(T.zeros_like(x))],
+     floats(40, 30, dtype="float64")),
+    # Signs of vectors are not determined.
+    ("eigenvalues of symmetric matrices", lambda x: [
+        *squared(T.linalg.eigh(x)), T.linalg.eigvalsh(x[0] - x[1], "U"),
+        T.linalg.eigvalsh(T.dot(x[0, :, :1], x[0, :1])),
+        restored(*T.linalg.eigh(x[0] - x[1]))], definite(2, 8)),
+    ("eigenvalues of float64", lambda x: [T.linalg.eigvalsh(x), restored(*T.linalg.eigh(x * 1e-30)) * 1e30],
+     definite(31).astype("float64")),
+    ("singular values", lambda x: [
+        *squared(T.linalg.svd(x, full_matrices=False)), *squared(T.linalg.svd(x[0].T))[:2],
+        T.linalg.svd(x[1, ::-1], compute_uv=False), *gram(T.linalg.svd(x[0])),
+        *gram(T.linalg.svd(T.dot(x[0, :, :1], x[0, :1])))],
+     floats(2, 7, 4)),
+    ("singular values of float64", lambda x: T.linalg.svd(x, compute_uv=False), floats(40, 30, dtype="float64")),
+    ("least squares", lambda a, b: [*T.linalg.lstsq(a, b), *T.linalg.lstsq(a[0].T, b[0, :4, 0]),
+                                    *T.linalg.lstsq(a[0, :, :1] * T.ones((1, 3), "float32"), b[0])[::3],
+                                    *T.linalg.lstsq(a[1], b[0], 0.5)[2:]],
+     floats(2, 7, 4), floats(1, 7, 3)),
+    ("gradients of factors", lambda x, b: [*T.grad(T.linalg.svd(x, compute_uv=False).prod() + T.linalg.eigvalsh(
+        T.dot(x.T, x))[0] + T.linalg.lstsq(x, b)[0].sum() + T.linalg.qr(x, "r")[0, 0] ** 3, [x, b])],
+     floats(6, 4, dtype="float64"), floats(6, 2, dtype="float64")),
     ("blocks of a matrix", lambda w, h, i, b, j: [nnet.blocksparse.sparse_block_dot(w, h, i, b, j), T.grad(
         nnet.blocksparse.sparse_block_dot(w, h, i, b, j).sum(), w)],
      floats(4, 5, 3, 6), floats(2, 3, 3), whole(2, 3, low=0, high=4), floats(5, 6), whole(2, 2, low=0, high=5)),

@@ -5,6 +5,8 @@ from support_gpu import at_device
 
 import phintys
 import phintys.tensor as T
+from phintys.gpu.device_op import DeviceOp
+from phintys.ops.random.multinomial import ChoiceFromUniform, MultinomialFromUniform
 from phintys.tensor import nnet
 
 
@@ -171,3 +173,30 @@ def test_matrices_that_are_refused_at_the_device(device, order):
         with pytest.raises(error, match=message):
             f()
         numpy.testing.assert_array_equal(x.get_value(), value)
+
+
+def test_what_is_refused_while_it_is_computed_at_the_device(device, order):
+    p = numpy.asarray([[0.5, 0.5], [0.5, 0.4]], "float32")
+    nan, two = numpy.full((3, 2), numpy.nan, "float32"), numpy.ones((3, 2), "float32")
+    whole = numpy.asarray([3, -1, 7], "int64")
+    for function, value, error, message in (
+            (lambda x: T.unravel_index(x, (2, 4)), whole, ValueError, "index -1 is out of bounds for array with"),
+            (lambda x: T.unravel_index(abs(x), (2, 3)), whole, ValueError, "index 7 is out of bounds for array wit"),
+            (lambda x: T.ravel_multi_index((abs(x), x), (9, 9)), whole, ValueError,
+             "invalid entry in coordinates array: -1, dimension 1 has length 9"),
+            (T.bincount, whole, ValueError, "bincount: an element is negative"),
+            (T.bincount, whole.astype("uint64"), ValueError, "bincount: an element does not fit into 63 bits"),
+            (lambda x: MultinomialFromUniform("auto")(x, x[0], 1), p, ValueError, "row 1 has no probabilities"),
+            (lambda x: ChoiceFromUniform("auto")(x, x[0], 1), -p, ValueError, "row [01] has no probabilities"),
+            (T.linalg.svd, nan, numpy.linalg.LinAlgError, "svd: SVD did not converge: the array contains infs"),
+            (lambda x: T.linalg.eigh(x[:2]), nan, numpy.linalg.LinAlgError, "eigh: Array must not contain infs"),
+            (T.linalg.eigh, two, numpy.linalg.LinAlgError, "must be square"),
+            (lambda x: T.linalg.lstsq(x, x * numpy.float32(numpy.inf)), two, numpy.linalg.LinAlgError,
+             "lstsq: SVD did not converge in Linear Least Squares: an array contains"),
+            (lambda x: T.linalg.lstsq(x, x[:2]), two, numpy.linalg.LinAlgError, "lstsq: Incompatible dimensions")):
+        x = phintys.gpu.host_from_gpu(phintys.shared(value, target="cuda"))
+        f = phintys.function([], function(x))
+        assert any([isinstance(node.op, DeviceOp) for node in f.maker.fgraph.apply_nodes])
+        for _ in range(2):
+            with pytest.raises(error, match=message):
+                f()

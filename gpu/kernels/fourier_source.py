@@ -1,0 +1,97 @@
+"""Fourier transforms at the device: a block of threads for each line, by the algorithm of Stockham.
+
+A line of n elements is transformed in one step for each factor of n; a step with the factor r reads r elements for each
+that it writes, so a length with a large prime factor takes as many steps for each element. Factors of 4 are split off
+first. Lines of at most ``NEAR`` elements stay in shared memory, longer ones in scratch memory. The roots of unity are a
+table that the first kernel makes, in double precision.
+"""
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, RAW, THREADS, Description, Launch, describe, number
+from phintys.ops.fourier.transform_kernel import TransformKernel
+
+NEAR_BYTES = 16384              # of shared memory, half of it for each of the two copies of a line
+
+FUNCTIONS = """\
+typedef {real} R;
+typedef Complex<R> C;
+enum {{ NEAR = {near} }};
+// The factor of a length that is split off next.
+__device__ inline unsigned factor_of(unsigned n) {{
+    if (n % 4 == 0) return 4;
+    if (n % 2 == 0) return 2;
+    for (unsigned d = 3; d <= n / d; d += 2)
+        if (n % d == 0) return d;
+    return n;
+}}
+"""
+ROOTS = """\
+    const long long n = (long long)length;
+    C* roots = (C*)scratch;
+    for (long long k = thread; k < n; k += threads) {{
+        const double turn = 6.283185307179586 * ((double)k / (double)n);
+        roots[k] = C((R)cos(turn), (R)({sign}sin(turn)));
+    }}
+"""
+# What thread `e` writes in a step is element q + stride (r p + o): the sum over j of element q + stride (p + m j) times
+# the root with number stride (o p + o j m).
+TRANSFORM = """\
+    __shared__ C near[2 * NEAR];
+    const unsigned n = (unsigned)length, given = (unsigned)min((long long)n, x.shape[{axis}]);
+    const C* roots = (const C*)scratch;
+    C* from = n <= NEAR ? near : (C*)scratch + n + i * 2 * (long long)n;
+    C* to = from + (n <= NEAR ? NEAR : n);
+    const long long start = offset_of(x, i, 1ULL << {axis}), step = x.strides[{axis}];
+{load}
+    __syncthreads();
+    for (unsigned left = n, stride = 1; left > 1;) {{
+        const unsigned r = factor_of(left), m = left / r;
+        for (unsigned e = threadIdx.x; e < n; e += GROUP) {{
+            const unsigned q = e % stride, o = e / stride % r, p = e / stride / r, turn = o * m;
+            unsigned k = o * p;
+            C sum(0, 0);
+            for (unsigned j = 0; j < r; j++) {{
+                sum += from[q + stride * (p + m * j)] * roots[k * stride];
+                k = k >= left - turn ? k - (left - turn) : k + turn;
+            }}
+            to[e] = sum;
+        }}
+        __syncthreads();
+        C* other = from;
+        from = to;
+        to = other;
+        left = m;
+        stride *= r;
+    }}
+    const R scale = (R)({factor});
+    const long long end = offset_of(out, i, 1ULL << {axis});
+    for (unsigned k = threadIdx.x; k < (unsigned)out.shape[{axis}]; k += GROUP)
+        store_out(end + k * out.strides[{axis}], {result});
+"""
+LOAD = """\
+    for (unsigned k = threadIdx.x; k < n; k += GROUP)
+        from[k] = k < given ? C(load_x(start + k * step)) : C(0, 0);
+"""
+# The other half of the spectrum is the conjugate of this one; two elements have no imaginary part.
+LOAD_HALF = """\
+    for (unsigned k = threadIdx.x; k < n; k += GROUP) {{
+        const unsigned place = k <= n / 2 ? k : n - k;
+        const C found = place < x.shape[{axis}] ? load_x(start + place * step) : C(0, 0);
+        from[k] = C(found.x, k == 0 || 2 * k == n ? (R)0 : k <= n / 2 ? found.y : -found.y);
+    }}
+"""
+
+
+@describe(TransformKernel)
+def transform(arguments, named, operands):
+    kind, dtype, axis = arguments
+    real = "double" if dtype in ("float64", "complex128") else "float"
+    size = 16 if real == "double" else 8
+    load = (LOAD_HALF if kind == "hermitian" else LOAD).format(axis=axis)
+    result = "from[k].x * scale" if kind == "hermitian" else "C(from[k].x * scale, from[k].y * scale)"
+    body = TRANSFORM.format(axis=axis, load=load, factor=number("factor", operands[2]), result=result)
+    sign = "" if kind in ("backward", "hermitian") else "-"
+    # Two copies of each line and one table; half of a spectrum has more than half as many elements as a line.
+    scratch = size * (6 if kind == "real" else 3)
+    return Description(["x", "length", "factor", "out"], {"roots": (RAW, ROOTS.format(sign=sign)),
+                                                         "transform": (BLOCKS, body)},
+                       [Launch(THREADS, "roots", "out"), Launch(BLOCKS, "transform", "out", ALL ^ 1 << axis)],
+                       FUNCTIONS.format(real=real, near=NEAR_BYTES // size // 2), scratch=("out", scratch))
