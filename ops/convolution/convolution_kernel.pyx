@@ -517,8 +517,6 @@ cdef class ConvolutionKernel(Kernel):
         cdef Finisher finisher
         cdef Cell* out = operands[self.result_position()]
         cdef char* memory = context.scratch
-        cdef const char* first
-        cdef const char* second
         cdef npy_intp count
         work.what = (<phintys_convolution*>context.room)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
@@ -533,19 +531,7 @@ cdef class ConvolutionKernel(Kernel):
             memory += self.bias_size(&work.what)
         if cell_size(out) == 0 or (count == 0 and self.following is None and self.pooled is None):
             return 0
-        first = contiguous_data(operands[0], memory)
-        if first == memory:
-            memory += (cell_size(operands[0]) * self.itemsize + 127) & ~<size_t>63
-        second = contiguous_data(operands[1], memory)
-        if second == memory:
-            memory += (cell_size(operands[1]) * self.itemsize + 127) & ~<size_t>63
-        work.out = out.data
-        if self.role == FORWARD:
-            work.source, work.filters, work.top = first, second, out.data
-        elif self.role == BY_IMAGES:
-            work.source, work.filters, work.top = second, first, second
-        else:
-            work.source, work.filters, work.top = first, out.data, second
+        memory = self.set_operands(operands, &work, out.data, memory)
         if self.unshared:
             self.run_unshared(context, &work, count, out)
             return 0
@@ -560,6 +546,25 @@ cdef class ConvolutionKernel(Kernel):
         else:
             self.run_sums(context, &work, count)
         return 0
+
+    cdef inline char* set_operands(self, Cell** operands, phintys_work* work, char* out,
+                                   char* memory) noexcept nogil:
+        """Say where operands are, of which those with gaps are copied to ``memory``; return where it is free."""
+        cdef const char* first = contiguous_data(operands[0], memory)
+        cdef const char* second
+        if first == memory:
+            memory += (cell_size(operands[0]) * self.itemsize + 127) & ~<size_t>63
+        second = contiguous_data(operands[1], memory)
+        if second == memory:
+            memory += (cell_size(operands[1]) * self.itemsize + 127) & ~<size_t>63
+        work.out = out
+        if self.role == FORWARD:
+            work.source, work.filters, work.top = first, second, out
+        elif self.role == BY_IMAGES:
+            work.source, work.filters, work.top = second, first, second
+        else:
+            work.source, work.filters, work.top = first, out, second
+        return memory
 
     cdef inline void set_pooled(self, phintys_work* work, phintys_pooled* pooled) noexcept nogil:
         """Say how results are pooled; ``pooled`` has room for that."""
