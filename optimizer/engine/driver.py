@@ -3,9 +3,10 @@
 It contains no mathematics. Rewrites are indexed by the key of the node they examine, so only the rewrites that can
 apply to a node are tried on it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and
 the readers of the replaced ones go to its front, so that a node is examined after its inputs have settled. The work is
-therefore linear in the size of the graph plus the number of replacements; `Run.steps` counts it. A node made by a
-rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is
-reported with the rewrite's name.
+therefore linear in the size of the graph plus the number of replacements; `Run.steps` counts it. A graph that a run has
+left as it was is *settled* for that driver: until the graph changes, another driver does not try those rewrites again.
+A node made by a rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless
+loop, which is reported with the rewrite's name.
 """
 from collections import deque
 
@@ -18,6 +19,7 @@ from phintys.optimizer.engine.values import as_type, key_of
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
+SETTLED = "settled"             # in `fgraph.derived`: the driver whose rewrites all do not apply
 
 
 class EndlessRewriting(RuntimeError):
@@ -28,16 +30,30 @@ class Driver:
     """A set of rewrites, indexed by node key. It has no state of a run, so one driver serves all compilations."""
 
     def __init__(self, rewrites):
-        self.everywhere = tuple([rewrite for rewrite in rewrites if not rewrite.keys])
-        self.index = {}
-        for key in {key for rewrite in rewrites for key in rewrite.keys}:
-            self.index[key] = tuple([rewrite for rewrite in rewrites if not rewrite.keys or key in rewrite.keys])
+        self.rewrites = tuple(rewrites)
+        self.index, self.everywhere = _indexed(rewrites)
+        self._besides = {}             # another driver -> the index of what only this one has
+
+    def besides(self, other):
+        """The index of the rewrites that another driver does not have, and those of them that are for all nodes."""
+        if other not in self._besides:
+            known = set(other.rewrites)
+            self._besides[other] = _indexed([rewrite for rewrite in self.rewrites if rewrite not in known])
+        return self._besides[other]
 
     def run(self, fgraph):
         """Rewrite ``fgraph`` in place; return the finished `Run` with its counts."""
         run = Run(self, fgraph)
         run.finish()
         return run
+
+
+def _indexed(rewrites):
+    """The rewrites for each key, and those for all nodes."""
+    everywhere = tuple([rewrite for rewrite in rewrites if not rewrite.keys])
+    keys = {key for rewrite in rewrites for key in rewrite.keys}
+    return {key: tuple([rewrite for rewrite in rewrites if not rewrite.keys or key in rewrite.keys])
+            for key in keys}, everywhere
 
 
 def report(error, rewrite, node):
@@ -83,15 +99,18 @@ class Run:
 
     def finish(self):
         """Work until the worklist is empty."""
-        fgraph, index, everywhere = self.fgraph, self.driver.index, self.driver.everywhere
-        queue, pending, alive = self.queue, self.pending, fgraph.apply_nodes
+        fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
         queue.extend(fgraph.toposort())
         pending.update(queue)
         fgraph.attach_feature(self)
+        unchanged, settled = fgraph.derived, fgraph.derived.get(SETTLED)
+        index, everywhere = self.driver.besides(settled) if settled else (self.driver.index, self.driver.everywhere)
         try:
             while queue:
                 node = queue.popleft()
                 pending.discard(node)
+                if settled and fgraph.derived is not unchanged:
+                    settled, index, everywhere = None, self.driver.index, self.driver.everywhere
                 rewrites = index.get(key_of(node.op), everywhere)
                 if rewrites and node in alive:
                     self.steps += 1
@@ -100,6 +119,8 @@ class Run:
                         tick()
         finally:
             fgraph.remove_feature(self)
+        if fgraph.derived is unchanged:
+            unchanged[SETTLED] = self.driver
 
     def _visit(self, node, rewrites):
         """Try rewrites in turn, until one applies."""

@@ -118,6 +118,25 @@ def test_only_affected_nodes_are_visited_again():
     assert len(visits) == 200 + 2
 
 
+def test_settled_rewrites_are_tried_again_only_after_a_change():
+    """A driver leaves out what another one has found not to apply, until the graph is another one."""
+    visits = []
+    seen = Rewrite("seen", (), lambda fgraph, node: visits.append(node))
+    first, second = Driver([seen]), Driver([rule("once", term("tanh")(a), term("sigmoid")(a)), seen])
+    fgraph = FunctionGraph([x, y], [chain(3) * exp(y)])
+    count = len(fgraph.apply_nodes)
+    first.run(fgraph)
+    first.run(fgraph)
+    assert len(visits) == count                     # the second run knows that nothing has changed
+    run = second.run(fgraph)
+    assert run.replacements == 3 and len(visits) > count        # tried again, on what is left of the graph
+    visits.clear()
+    second.run(fgraph)
+    assert len(visits) == len(fgraph.apply_nodes)   # it did replace, so that all are tried once more
+    second.run(fgraph)
+    assert len(visits) == len(fgraph.apply_nodes)
+
+
 ENDLESS = rule("back_and_forth", a + b, b + a)
 
 
