@@ -1,9 +1,14 @@
-"""Convolution and its gradients at the device, directly by their definition.
+"""Convolution and its gradients at the device.
 
-The result and the gradient by images have a thread for each element; the gradient by filters has a block of threads for
-each, which adds up over images and places. Elementwise steps that follow a convolution are done in the same thread.
+Each of the three is a product of matrices of which only parts exist at a time (``TILED``). A block of threads makes
+tiles of 64 by 64 elements of the result from strips of both factors, which it gathers in shared memory; a thread makes
+16 of these elements. The gradient by filters has few elements and long sums: ``PIECES`` blocks make a part of each.
+
+Convolutions in groups or with unshared filters are computed directly by their definition: a thread for each element of
+the result or the gradient by images, a block of threads for one of the gradient by filters. Elementwise steps that
+follow a convolution are done by the thread that has the sum.
 """
-from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, RAW, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource, body_of, computed, slot_dtypes
 from phintys.ops.convolution.convolution_kernel import ConvolutionKernel
 
@@ -112,6 +117,141 @@ BY_FILTERS = """\
     sum = total(sum);
     if (threadIdx.x == 0) store_filters(offset_of(filters, i), sum);
 """
+# The result has the rows `m` and the columns `n`; its sums have `depth` elements. What all columns of a tile need of an
+# element of the sums is in shared memory, too; a thread loads elements of one column, whose place it knows.
+TILED = """\
+    enum {{ TILE = 64, STEP = 16, SIDE = 16, PIECES = {pieces} }};       // a block has SIDE * SIDE threads
+    __shared__ T left[STEP][TILE], right[STEP][TILE];
+    __shared__ long long left_offset[STEP], right_offset[STEP];
+    __shared__ long long k_of[STEP][RANK];
+    const int own_row = threadIdx.x / SIDE, own_column = threadIdx.x % SIDE;
+    const int lane = threadIdx.x % TILE, first = threadIdx.x / TILE;
+    const long long tiles_of_rows = ({m} + TILE - 1) / TILE, tiles = tiles_of_rows * (({n} + TILE - 1) / TILE);
+    const long long part = (({depth} + PIECES - 1) / PIECES + STEP - 1) / STEP * STEP;
+    for (long long job = blockIdx.x; job < tiles * PIECES; job += gridDim.x) {{
+        const long long piece = job / tiles, tile = job % tiles;
+        const long long row_start = tile % tiles_of_rows * TILE, column_start = tile / tiles_of_rows * TILE;
+        const long long begin = piece * part, end = min((long long){depth}, begin + part);
+        const long long row = row_start + lane, column = column_start + lane;
+        const bool has_row = row < {m}, has_column = column < {n};
+        long long place[RANK], row_offset = 0, column_offset = 0;
+        for (int axis = 0; axis < RANK; axis++) place[axis] = 0;
+        if (has_row) row_offset = {row_offset};
+        if (has_column) {{
+            {of_column}
+        }}
+        T sums[4][4];
+        for (int a = 0; a < 4; a++) for (int b = 0; b < 4; b++) sums[a][b] = 0;
+        for (long long start = begin; start < end; start += STEP) {{
+            __syncthreads();
+            if (threadIdx.x < STEP && start + threadIdx.x < end) {{
+                const long long element = start + threadIdx.x;
+                long long* found = k_of[threadIdx.x];
+                {of_element}
+            }}
+            __syncthreads();
+            for (int e = first; e < STEP; e += SIDE * SIDE / TILE) {{
+                const bool is_there = start + e < end;
+                left[e][lane] = is_there && has_row ? (T)load_{left}(row_offset + left_offset[e]) : (T)0;
+                T value = 0;
+                if (is_there && has_column) {{
+                    bool inside = true;
+                    long long offset = column_offset + right_offset[e];
+                    for (int axis = 0; axis < RANK; axis++) {{
+                        {at_axis}
+                    }}
+                    if (inside) value = (T)load_{right}(offset);
+                }}
+                right[e][lane] = value;
+            }}
+            __syncthreads();
+            for (int e = 0; e < STEP; e++) {{
+                T mine[4], theirs[4];
+                for (int a = 0; a < 4; a++)
+                    mine[a] = left[e][own_row + a * SIDE], theirs[a] = right[e][own_column + a * SIDE];
+                for (int a = 0; a < 4; a++) for (int b = 0; b < 4; b++) sums[a][b] += mine[a] * theirs[b];
+            }}
+        }}
+        for (int a = 0; a < 4; a++) for (int b = 0; b < 4; b++) {{
+            const long long row = row_start + own_row + a * SIDE, column = column_start + own_column + b * SIDE;
+            if (row >= {m} || column >= {n}) continue;
+            const T sum = sums[a][b];
+            {finish}
+        }}
+        __syncthreads();
+    }}
+"""
+# For each role: the rows, the columns and the elements of sums, and what is known of each. Filters: rows of the result;
+# pixels of images: columns.
+STRIDES_OF_IMAGE = """\
+const long long at_axis = place[axis] + k_of[e][axis];
+                        inside = inside && at_axis >= 0 && at_axis < image.shape[2 + axis];
+                        offset += at_axis * image.strides[2 + axis];"""
+FORWARD_TILES = {
+    "m": "filters.shape[0]", "n": "(top.shape[0] * places)", "depth": "(positions * channels)",
+    "left": "filters", "right": "image", "row_offset": "row * filters.strides[0]",
+    "of_column": """numbers_of(column % places, top.shape + 2, place);
+            column_offset = column / places * image.strides[0];
+            for (int axis = 0; axis < RANK; axis++) place[axis] = place[axis] * stride[axis] - pad[axis];""",
+    "of_element": """const long long c = element % channels;
+                numbers_of(element / channels, window, found);
+                left_offset[threadIdx.x] = c * filters.strides[FIRST - 1];
+                right_offset[threadIdx.x] = c * image.strides[1];
+                for (int axis = 0; axis < RANK; axis++) {{
+                    const long long k_of_axis = found[axis];
+                    left_offset[threadIdx.x] += ({flip}) * filters.strides[FIRST + axis];
+                    found[axis] = k_of_axis * dilation[axis];
+                }}""",
+    "at_axis": STRIDES_OF_IMAGE,
+}
+BY_IMAGES_TILES = {
+    "m": "image.shape[1]", "n": "(image.shape[0] * pixels)", "depth": "(positions * filters.shape[0])",
+    "left": "filters", "right": "top", "row_offset": "row * filters.strides[FIRST - 1]",
+    "of_column": """numbers_of(column % pixels, image.shape + 2, place);
+            column_offset = column / pixels * top.strides[0];
+            for (int axis = 0; axis < RANK; axis++) place[axis] += pad[axis];""",
+    "of_element": """const long long filter = element % filters.shape[0];
+                numbers_of(element / filters.shape[0], window, found);
+                left_offset[threadIdx.x] = filter * filters.strides[0];
+                right_offset[threadIdx.x] = filter * top.strides[1];
+                for (int axis = 0; axis < RANK; axis++) {{
+                    const long long k_of_axis = found[axis];
+                    left_offset[threadIdx.x] += ({flip}) * filters.strides[FIRST + axis];
+                    found[axis] = k_of_axis * dilation[axis];
+                }}""",
+    "at_axis": """const long long reach = place[axis] - k_of[e][axis], above = reach / stride[axis];
+                        inside = inside && reach >= 0 && reach == above * stride[axis] && above < top.shape[2 + axis];
+                        offset += above * top.strides[2 + axis];""",
+    "finish": """const long long number = (column / pixels * image.shape[1] + row) * pixels + column % pixels;
+            store_image(offset_of(image, number), sum);""",
+}
+BY_FILTERS_TILES = {
+    "m": "filters.shape[0]", "n": "(channels * positions)", "depth": "(top.shape[0] * places)",
+    "left": "top", "right": "image", "row_offset": "row * top.strides[1]",
+    "of_column": """numbers_of(column % positions, window, place);
+            column_offset = column / positions * image.strides[1];
+            for (int axis = 0; axis < RANK; axis++) {{
+                const long long k_of_axis = place[axis];
+                place[axis] = ({flip}) * dilation[axis] - pad[axis];
+            }}""",
+    "of_element": """numbers_of(element % places, top.shape + 2, found);
+                left_offset[threadIdx.x] = element / places * top.strides[0];
+                right_offset[threadIdx.x] = element / places * image.strides[0];
+                for (int axis = 0; axis < RANK; axis++) {{
+                    left_offset[threadIdx.x] += found[axis] * top.strides[2 + axis];
+                    found[axis] *= stride[axis];
+                }}""",
+    "at_axis": STRIDES_OF_IMAGE,
+    "finish": """((T*)scratch)[piece * {m} * {n} + row * {n} + column] = sum;""",
+}
+PIECES = 16                     # of a sum of the gradient by filters
+ADD_PIECES = f"""\
+    double sum = 0;
+    long long given = 1;
+    for (int axis = 0; axis < 2 + RANK; axis++) given *= top.shape[axis];
+    for (int piece = 0; given && piece < {PIECES}; piece++) sum += (double)((T*)scratch)[piece * items + i];
+    store_filters(offset_of(filters, i), sum);
+"""
 NAMES = {"forward": ["image", "filters"], "by images": ["filters", "top", None, "image"],
          "by filters": ["image", "top", None, "filters"]}
 
@@ -150,27 +290,49 @@ def finish(following, operands):
     return "\n".join([*lines, f"store_top(offset_of(top, i), s{outputs[0]});"]), names
 
 
+def tiles(role, flip, pieces=1):
+    """The body of a kernel that makes tiles."""
+    filled = {name: text.format(flip=flip, m=role["m"], n=role["n"]) if name in ("of_column", "of_element", "finish")
+              else text for name, text in role.items()}
+    return TILED.format(pieces=pieces, **filled)
+
+
 @describe(ConvolutionKernel)
 def convolution(arguments, named, operands):
     given = dict(zip(("dtype", "role", "rank", "border", "stride", "dilation", "flip", "groups", "unshared",
                       "image_shape", "filter_shape", "following"), arguments)) | named
     rank, role, unshared = given["rank"], given["role"], given["unshared"]
+    tiled = given["groups"] == 1 and not unshared
     first = 2 + rank * bool(unshared)
     flip = "window[axis] - 1 - k[axis]" if given["flip"] else "k[axis]"
     places_in_filters = " + inner(filters, 1, o)" if unshared else ""
     start = START.format(stride=", ".join(map(str, given["stride"])), dilation=", ".join(map(str, given["dilation"])),
                          pads=pads(given["border"], rank), groups=given["groups"])
     names, functions = list(NAMES[role]), FUNCTIONS.format(computed=computed(given["dtype"]), rank=rank, first=first)
+    flip_of_axis = flip.replace("k[axis]", "k_of_axis")
     if role == "forward":
         ending, others = finish(given.get("following"), operands)
         names += [*others, "top"]
+        if tiled:
+            where = ("const long long filter = row, i = (column / places * top.shape[1] + filter) * places + "
+                     "column % places;\n")
+            body = tiles(FORWARD_TILES | {"finish": where + ending}, flip_of_axis)
+            return Description(names, {"convolve": (RAW, start + body)}, [Launch(THREADS, "convolve", "top")],
+                               functions)
         body = FORWARD.format(flip=flip, unshared=places_in_filters, finish=ending)
         return Description(names, {"convolve": (THREADS, start + body)}, [Launch(THREADS, "convolve", "top")],
                            functions)
     if role == "by images":
         pixels = " * ".join([f"image.shape[{2 + axis}]" for axis in range(rank)])
+        if tiled:
+            body = f"    const long long pixels = {pixels};\n" + tiles(BY_IMAGES_TILES, flip_of_axis)
+            return Description(names, {"gather": (RAW, start + body)}, [Launch(THREADS, "gather", "image")], functions)
         body = BY_IMAGES.format(flip=flip, unshared=places_in_filters, pixels=pixels)
         return Description(names, {"gather": (THREADS, start + body)}, [Launch(THREADS, "gather", "image")], functions)
+    if tiled:
+        bodies = {"add": (RAW, start + tiles(BY_FILTERS_TILES, flip_of_axis, PIECES)), "finish": (THREADS, ADD_PIECES)}
+        return Description(names, bodies, [Launch(THREADS, "add", "top"), Launch(THREADS, "finish", "filters")],
+                           functions, scratch=("filters", PIECES * (8 if given["dtype"] == "float64" else 4)))
     unflip = "window[axis] - 1 - k_of_axis" if given["flip"] else "k_of_axis"
     own = "numbers_of(rest % places, top.shape + 2, o); rest /= places;" if unshared else ""
     place = "" if unshared else "numbers_of(item % places, top.shape + 2, o);"

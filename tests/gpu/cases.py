@@ -228,6 +228,9 @@ CASES = [
     ("gradients of convolution", lambda x, w, y: [T.grad((nnet.conv2d(
         x, w, border_mode="half", subsample=(2, 2)) * y).sum(), v) for v in (x, w)],
      floats(2, 3, 7, 8), floats(4, 3, 3, 3), floats(2, 4, 4, 4)),
+    ("convolution in several tiles", lambda x, w, y: [nnet.conv2d(x, w, border_mode="half"), *[T.grad((nnet.conv2d(
+        x, w, border_mode="half") * y).sum(), v) for v in (x, w)]],
+     floats(2, 70, 6, 9), floats(66, 70, 3, 1), floats(2, 66, 6, 9)),
     ("convolution of volumes", lambda x, w: nnet.conv3d(x, w, border_mode="half"), floats(1, 2, 4, 5, 6),
      floats(3, 2, 3, 3, 3)),
     # ---- sorting ----
