@@ -166,6 +166,8 @@ OPTIONS = [
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
     ("gpu.cublas", True, boolean, "Whether cuBLAS multiplies matrices at the device, where it is installed; else "
      "built-in kernels do."),
+    ("gpu.tf32", False, boolean, "Whether cuBLAS may round the factors of products of float32 to TF32, which has "
+     "10 bits of mantissa: faster, and exact to about 1e-3."),
     ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a graph of "
      "CUDA; else each kernel is launched at once, and an error names the node."),
     ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
@@ -553,8 +555,8 @@ class change_flags:
     """A context manager, and a decorator of functions, that sets options temporarily, for the thread that enters it.
 
     Other threads, and those that are started inside, have the options that they had. Options that running programs
-    follow are changed for all: cast_policy, cpu, device, gpu.graphs, kept_frames, math, pool_limit, scan.progress,
-    stress, traceback.limit.
+    follow are changed for all: cast_policy, cpu, device, gpu.graphs, gpu.tf32, kept_frames, math, pool_limit,
+    scan.progress, stress, traceback.limit.
 
     Parameters
     ----------

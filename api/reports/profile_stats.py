@@ -77,6 +77,14 @@ class MeasuredFunction:
         """Return (name, node, calls, seconds, bytes) of each instruction."""
         return [(name, node, *record) for name, node, record in zip(self.names, self.nodes, self.profile.records())]
 
+    def at_device(self):
+        """Return node → seconds that a device worked on it."""
+        found: dict[Apply, float] = {}
+        for node, seconds in zip(self.nodes, self.profile.seconds_at_device()):
+            if seconds and node is not None:
+                found[node] = found.get(node, 0.0) + seconds
+        return found
+
 
 class NodeRecord:
     """What one node took: the sum over its instructions.
@@ -271,6 +279,15 @@ class ProfileStats:
     apply_cimpl = property(lambda self: self._of_nodes("native"), doc="Node → whether a kernel computes it.")
     apply_bytes = property(lambda self: self._of_nodes("bytes"),
                            doc="Node → bytes of the values that it computed, in all calls.")
+
+    @property
+    def apply_device_time(self) -> dict[Apply, float]:
+        """Node → seconds that a GPU worked on it, by CUDA's events; only nodes with such work."""
+        found: dict[Apply, float] = {}
+        for function in self._measured:
+            for node, seconds in function.at_device().items():
+                found[node] = found.get(node, 0.0) + seconds
+        return found
 
     @property
     def output_size(self) -> dict[Variable, int]:

@@ -6,8 +6,9 @@ from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import described_frame, traces_of
 from phintys.ops.loops.loop import Scan
 
-# What a row shows. kind: "C ", "Py" or both; count: how many nodes there are, or the number of the one; details: lines.
-Row = namedtuple("Row", "name seconds calls bytes kind count details")
+# What a row shows. kind: "C ", "Py" or both; count: how many nodes there are, or the number of the one; details: lines;
+# at_device: seconds that a GPU worked.
+Row = namedtuple("Row", "name seconds calls bytes kind count details at_device", defaults=(0.0,))
 
 SLOWEST = 5                     # stages of the rewrites in a summary
 LINES = 3                       # the user's lines that made a node; a fused one has many
@@ -82,9 +83,9 @@ def print_ops(stats, file, most):
 
 def print_nodes(stats, file, most):
     """A row for each node, with the user's lines."""
-    shapes = stats.variable_shape
+    shapes, at_device = stats.variable_shape, stats.apply_device_time
     rows = [Row(str(node), record.seconds, record.calls, record.bytes, "C " if record.native else "Py",
-                record.position, _details(node, shapes))
+                record.position, _details(node, shapes), at_device.get(node, 0.0))
             for node, record in stats.by_node().items() if record.calls]
     _print_table("Apply", "Apply instances", "<id>", rows, most, stats.line_width, file)
 
@@ -112,13 +113,15 @@ def _print_table(title, plural, counted, rows, most, width, file):
     print("---", file=file)
     headers = ["<% time>", "<sum %>", "<apply time>", "<time per call>", "<bytes per call>", "<type>", "<#call>",
                counted]
+    works = any([row.at_device for row in rows])
+    headers += ["<at the GPU, per call>"] if works else []
     print(" ".join([*headers, f"<{title} name>"]), file=file)
     passed = 0.0
     for row in rows[:most]:
         passed += row.seconds
         cells = [f"{100 * row.seconds / total:.1f}%", f"{100 * passed / total:.1f}%", f"{row.seconds:.2e}s",
                  f"{row.seconds / row.calls:.2e}s", f"{row.bytes / row.calls:.0f}", row.kind, str(row.calls),
-                 str(row.count)]
+                 str(row.count), *([f"{row.at_device / row.calls:.2e}s"] if works else [])]
         line = " ".join([cell.rjust(len(header)) for cell, header in zip(cells, headers)])
         print(f"{line} {row.name}"[:max(width, len(line))], file=file)
         for detail in row.details:

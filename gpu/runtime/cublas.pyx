@@ -1,8 +1,8 @@
 """Products of matrices by cuBLAS, where its library is found; nothing is compiled against it.
 
 cuBLAS stores matrices by columns, so a product in C order is the product of the transposed operands in the other order.
-An operand needs elements without gaps along one of its dimensions. Float32 is computed in float32 (no TF32). There is
-one handle, which the queue of work calls, in its order and under its lock.
+An operand needs elements without gaps along one of its dimensions. Float32 is computed in float32, unless
+``config.gpu.tf32`` asks for TF32. There is one handle, which the queue of work calls, in its order and under its lock.
 """
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -12,6 +12,7 @@ from phintys.vm.abi cimport device_memory
 from phintys.vm.pool cimport Buffer
 
 from phintys.gpu.runtime.libraries import names_of
+from phintys.graph.config import config
 
 cdef extern from * nogil:
     """
@@ -23,18 +24,21 @@ cdef extern from * nogil:
         int (*create)(void**);
         int (*set_stream)(void*, void*);
         int (*set_workspace)(void*, void*, size_t);
+        int (*set_mode)(void*, int);
         phintys_gemm single, full;
     } cublas;
     static void *phintys_cublas, *phintys_cublas_stream;
+    static long phintys_cublas_mode;
     static int phintys_open_cublas(const char* name) {
         void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!library) return 0;
         cublas.create = (int (*)(void**))dlsym(library, "cublasCreate_v2");
         cublas.set_stream = (int (*)(void*, void*))dlsym(library, "cublasSetStream_v2");
         cublas.set_workspace = (int (*)(void*, void*, size_t))dlsym(library, "cublasSetWorkspace_v2");
+        cublas.set_mode = (int (*)(void*, int))dlsym(library, "cublasSetMathMode");
         cublas.single = (phintys_gemm)dlsym(library, "cublasSgemm_v2");
         cublas.full = (phintys_gemm)dlsym(library, "cublasDgemm_v2");
-        phintys_cublas = NULL;
+        phintys_cublas = NULL, phintys_cublas_mode = 0;
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
     /* One product, as the queue of work keeps it: its bytes are compared, so there are no gaps. */
@@ -45,6 +49,7 @@ cdef extern from * nogil:
         char alpha[8], beta[8];
         void* workspace;
         size_t workspace_bytes;
+        long mode;
     } phintys_product;
     /* The queue's lock is held: a handle serves one thread at a time. A workspace of its own lets it be captured. */
     static int phintys_do_product(phintys_product* p, void* stream) {
@@ -58,6 +63,10 @@ cdef extern from * nogil:
             error = cublas.set_stream(phintys_cublas, phintys_cublas_stream = stream);
             if (!error && cublas.set_workspace && p->workspace)     /* a new stream has the default one */
                 error = cublas.set_workspace(phintys_cublas, p->workspace, p->workspace_bytes);
+        }
+        if (!error && p->mode != phintys_cublas_mode && cublas.set_mode) {
+            error = cublas.set_mode(phintys_cublas, (int)p->mode);
+            if (!error) phintys_cublas_mode = p->mode;
         }
         if (!error)
             error = (p->itemsize == 4 ? cublas.single : cublas.full)(
@@ -75,6 +84,7 @@ cdef extern from * nogil:
         char* beta
         void* workspace
         size_t workspace_bytes
+        long mode
     int phintys_do_product(phintys_product*, void*)
     int phintys_open_cublas(const char*)
     enum: INT_MAX
@@ -82,16 +92,28 @@ cdef extern from * nogil:
 cdef enum:
     AS_IT_IS = 0                    # CUBLAS_OP_N
     TRANSPOSED = 1                  # CUBLAS_OP_T
+    IN_TF32 = 3                     # CUBLAS_TF32_TENSOR_OP_MATH; 0: CUBLAS_DEFAULT_MATH
     WORKSPACE = 32 << 20            # bytes: what NVIDIA recommends for the newest devices
 
 has_cublas = False
 cdef Buffer* workspace = NULL
+cdef bint allows_tf32 = False
+
+
+def allow_tf32(allowed):
+    """Let products of float32 from here on round their factors to TF32, or not."""
+    global allows_tf32
+    allows_tf32 = allowed
+
+
+config.on_change("gpu.tf32", allow_tf32)
 
 
 def find_cublas():
     """Load cuBLAS, if it is installed; return whether it is."""
     global has_cublas, workspace
     has_cublas, workspace = False, NULL
+    allow_tf32(config.gpu.tf32)
     for name in names_of("cublas"):
         has_cublas = has_cublas or phintys_open_cublas(name.encode()) != 0
     return has_cublas
@@ -126,6 +148,7 @@ cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alph
     memcpy(product.alpha, alpha, itemsize)
     memcpy(product.beta, beta, itemsize)
     product.workspace, product.workspace_bytes = workspace_of_products(), WORKSPACE
+    product.mode = IN_TF32 if allows_tf32 and itemsize == 4 else 0
     return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
 
 

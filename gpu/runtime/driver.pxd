@@ -20,6 +20,8 @@ cdef inline void put(Arguments* arguments, const char* value, int size) noexcept
     if start + size > MOST_BYTES:
         arguments.full = True
         return
+    for index in range(arguments.size, start):      # lists of work are compared byte by byte
+        arguments.bytes[index] = 0
     for index in range(size):
         arguments.bytes[start + index] = value[index]
     arguments.size = start + size

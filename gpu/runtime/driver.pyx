@@ -5,9 +5,9 @@ looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled agai
 
 All work goes to one stream, in the order of the calls; copies to the device go to another one, through pinned memory,
 and are not waited for: they wait for the work that may still use their target, and later work waits for them. Work is
-collected, and submitted together when a value is copied
-from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The
-stream waits for the default stream, and the default stream for it, so pycuda's own arrays see all of it in order.
+collected without a lock, and submitted together when a value is copied from or to the host or shown to Python, and
+before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and
+the default stream for it, so pycuda's own arrays see all of it in order.
 
 Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
 takes it at once, as work is done in order. When the device has no memory left, all that is kept is returned to it
@@ -65,38 +65,40 @@ cdef extern from * nogil:
         int (*wait_for_event)(void*);
         int (*to_device_async)(phintys_address, const void*, size_t, void*);
         int (*stream_wait)(void*, void*, unsigned);
+        int (*elapsed)(float*, void*, void*);
     } phintys_driver;
     static phintys_driver driver;
-    #include "runtime/work_queue.h"
     static void* phintys_context;
-    static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
-    static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
-    static void phintys_unlock_device(void) { pthread_mutex_unlock(&phintys_device_lock); }
     /* Each thread has a current context of its own, and others may change it. */
     static int phintys_enter_context(void) {
         void* current = NULL;
         const int error = driver.get_context(&current);
         return error || current == phintys_context ? error : driver.set_context(phintys_context);
     }
+    #include "runtime/work_queue.h"
+    static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
+    static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
+    static void phintys_unlock_device(void) { pthread_mutex_unlock(&phintys_device_lock); }
     static int phintys_launch(void* function, unsigned blocks, unsigned rows, unsigned threads, unsigned shared,
                               void* bytes, size_t size) {
-        const phintys_work work = {WORK_LAUNCH, function, blocks, rows, threads, shared};
-        return phintys_push(work, bytes, size);
+        const phintys_work work = {WORK_LAUNCH, (uint32_t)size, {{function, blocks, rows, threads, shared}}};
+        return phintys_push(&work, bytes);
     }
     static int phintys_copy(uint64_t target, uint64_t source, uint64_t size) {
-        const phintys_work work = {WORK_COPY, NULL, 0, 0, 0, 0, target, source, size};
-        return phintys_push(work, "", 0);
+        const phintys_work work = {WORK_COPY, 0, .target = target, .source = source, .size = size};
+        return phintys_push(&work, "");
     }
     static int phintys_fill(uint64_t target, int value, uint64_t size) {
-        const phintys_work work = {WORK_FILL, NULL, 0, 0, 0, 0, target, (uint64_t)value, size};
-        return phintys_push(work, "", 0);
+        const phintys_work work = {WORK_FILL, 0, .target = target, .source = (uint64_t)value, .size = size};
+        return phintys_push(&work, "");
     }
     static int phintys_call(void* function, void* arguments, size_t size) {
-        const phintys_work work = {WORK_CALL, function};
-        return phintys_push(work, arguments, size);
+        const phintys_work work = {WORK_CALL, (uint32_t)size, {{function, 0, 0, 0, 0}}};
+        return phintys_push(&work, arguments);
     }
     /* Streams are optional: an old driver, or one that fails to make them, works in the default stream. */
     static void phintys_open_queue(void) {
+        if (driver.new_event(&queue.begin, TIMING) || driver.new_event(&queue.end, TIMING)) queue.begin = NULL;
         queue.stream = queue.capturing = NULL;
         if (driver.new_stream(&queue.stream, 0)) queue.stream = NULL;
         if (driver.new_stream(&queue.capturing, 1)) queue.capturing = NULL;     /* CU_STREAM_NON_BLOCKING */
@@ -115,12 +117,8 @@ cdef extern from * nogil:
         int (*memory)(size_t*, size_t*) noexcept nogil
         int (*wait_for_stream)(void*) noexcept nogil
     ctypedef struct phintys_queue:
-        void* stream
-        size_t count
         bint collects
-        int late
         long captured, replayed, submitted
-        unsigned long long pushed
     ctypedef struct phintys_slots:
         long copies, beside
     phintys_driver driver
@@ -133,7 +131,9 @@ cdef extern from * nogil:
     int phintys_fill(size_t, int, size_t)
     int phintys_call(void*, void*, size_t)
     int phintys_submit()
-    int phintys_submit_quietly()
+    int phintys_measure(double*)
+    bint phintys_is_submitted()
+    unsigned long long phintys_pushed()
     int phintys_collect(bint)
     void phintys_open_queue()
     void phintys_open_slots()
@@ -165,7 +165,7 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
-         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent")
+         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -250,9 +250,8 @@ cdef int launch(void* function, npy_intp blocks, int threads, Arguments* argumen
 
 cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
                      Arguments* arguments) noexcept nogil:
-    cdef int error = enter_device()
-    if error or arguments.full:
-        return error or 1
+    if not usable or arguments.full:
+        return 1 if usable else NOT_READY
     return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
 
 
@@ -282,39 +281,41 @@ cdef int copy_to_host(char* target, const char* source, size_t size) noexcept no
 
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
-    cdef int error = enter_device()
-    return error if error or not size else phintys_copy(<size_t>target, <size_t>source, size)
+    if not usable or not size:
+        return 0 if usable else NOT_READY
+    return phintys_copy(<size_t>target, <size_t>source, size)
 
 
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
-    cdef int error = enter_device()
-    return error if error or not size else phintys_fill(<size_t>target, value, size)
+    if not usable or not size:
+        return 0 if usable else NOT_READY
+    return phintys_fill(<size_t>target, value, size)
 
 
 cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil:
-    cdef int error = enter_device()
-    return error if error else phintys_call(function, arguments, size)
+    return phintys_call(function, arguments, size) if usable else NOT_READY
 
 
 cdef int submit() noexcept nogil:
-    cdef int error = enter_device()
-    return error if error else phintys_submit()
+    return phintys_submit() if usable else NOT_READY
 
 
 cdef int submit_before_commit() noexcept nogil:
     """What the interpreter calls before COMMIT, and after a call that failed."""
     cdef int error
-    if not usable or (queue.count == 0 and not queue.late):
+    if not usable or phintys_is_submitted():
         return 0
     error = submit()
     return set_failure(error, b"work of the device that was collected") if error else 0
 
 
-cdef int wait_to_measure() noexcept nogil:
-    """What the interpreter calls before each instruction of a profiled program."""
-    if not usable or enter_device() != 0 or phintys_submit_quietly() != 0:
-        return 0
-    return driver.synchronize()
+cdef double wait_to_measure() noexcept nogil:
+    """What the interpreter calls before each instruction of a profiled program: the seconds that the device has worked
+    since the last one, by events before and after. An error comes again, in the call."""
+    cdef double seconds = 0
+    if usable and enter_device() == 0 and phintys_measure(&seconds) == 0:
+        driver.synchronize()
+    return seconds
 
 
 def collect(collects):
@@ -470,7 +471,7 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     phintys_lock_device()
     live_buffers -= 1
     live_bytes -= buffer.capacity
-    (<Block*>buffer).last_use = queue.pushed
+    (<Block*>buffer).last_use = phintys_pushed()
     if not pool.stress:
         kept_bytes += buffer.capacity
         if (<Block*>buffer).uploaded:

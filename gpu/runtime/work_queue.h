@@ -5,57 +5,86 @@
  * Lists are compared whole: kernels, grids and the bytes of all arguments, addresses included. Where one differs, it is
  * another list, and is captured when it comes again; the least recently used one is given up.
  *
- * Copies to the device are done on a stream of their own, beside work that was submitted before: see the end of the file.
+ * Copies to the device are done on a stream of their own, beside work that was submitted before: see the end of the
+ * file.
  *
- * driver.pyx includes this after the struct `driver` of the driver's functions. All of it is done under one lock, that
- * is taken for a push, too: it keeps the order of several threads.
+ * A push takes no lock. It reserves a piece of the list by one exchange of `state`, which gives work of all threads one
+ * order, fills it in, and writes the record's kind last. Who submits has the lock. While others push, it puts the
+ * other, empty list in place by one exchange, and waits until the pushes that came before have written their kinds,
+ * which takes as long as to copy the arguments of a launch.
+ *
+ * driver.pyx includes this after the struct `driver` of the driver's functions.
  */
 #ifndef PHINTYS_WORK_QUEUE_H
 #define PHINTYS_WORK_QUEUE_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_CALL };
-enum { MOST_WORK = 2048, WORK_ROOM = 1 << 20, GRAPHS = 32, FEWEST_FOR_A_GRAPH = 3 };
-enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8 };
+enum { WORK_LAUNCH = 1, WORK_COPY, WORK_FILL, WORK_CALL };
+enum { ROOM = (1 << 17) - 1, GRAPHS = 32, FEWEST_FOR_A_GRAPH = 3 };         /* ROOM: of a list, in words of 8 bytes */
+enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
 
-typedef struct {
-    long kind;
-    void* function;                 /* of a launch; or int (*)(void* arguments, void* stream) */
-    uint32_t blocks, rows, threads, shared;
-    uint64_t target, source, size;  /* of a copy or a fill; the source of a fill is the byte */
-    size_t start, bytes;            /* arguments in `room` */
+typedef struct {                    /* a record of a list: this, and behind it the arguments, up to a whole word */
+    uint32_t kind;                  /* written last; 0: the record is not complete yet */
+    uint32_t bytes;                 /* of arguments */
+    union {
+        struct {
+            void* function;         /* of a launch; or int (*)(void* arguments, void* stream) */
+            uint32_t blocks, rows, threads, shared;
+        };
+        struct {
+            uint64_t target, source, size;          /* of a copy or a fill; the source of a fill is the byte */
+        };
+    };
 } phintys_work;
 
 typedef struct {
     uint64_t hash, used;            /* used: when it was last; 0: never */
-    size_t count, bytes;
-    phintys_work* work;
-    char* room;
+    size_t words;
+    uint64_t* list;
     void* exec;                     /* NULL: it came once */
     int refused;                    /* it could not be captured */
 } phintys_graph;
 
+/* Of `state`: from the lowest bit on, how many words of the list are reserved; which of the two lists it is; how much
+ * work has been pushed so far. A state that comes again is the same in all respects, as lists are empty at first. */
+#define STATE_USED(state) ((state) & ROOM)
+#define STATE_LIST(state) ((state) >> 17 & 1)
+#define STATE_PUSHED(state) ((state) >> 18)
+#define STATE_OTHER_LIST(state) ((((state) >> 17) ^ 1) << 17)
+#define STATE_ONE_MORE(state, words) ((state) + ((uint64_t)1 << 18) + (words))
+
 static struct {
-    phintys_work work[MOST_WORK];
-    size_t count, bytes;
-    char* room;
+    uint64_t state __attribute__((aligned(64)));
+    uint64_t lists[2][ROOM + 1] __attribute__((aligned(64)));
     void *stream, *capturing;       /* where work is done; another one, of which nothing depends, for captures */
+    void *begin, *end;              /* events that measure a submission */
     phintys_graph graphs[GRAPHS];
     uint64_t clock;
-    int collects;
+    int collects, measures;
     int late;                       /* an error that nobody has been told yet */
     long captured, replayed, submitted;
-    uint64_t pushed;                /* how much work there was so far; `count` of it is not submitted yet */
+    uint64_t finished;              /* how much work was submitted; the rest of what was pushed is collected */
     struct { void* event; uint64_t pushed; } marks[MARKS];     /* after which work an event comes; a ring */
     int mark;                       /* of the ring: the next to be used */
     pthread_mutex_t lock;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int phintys_do(const phintys_work* work, char* room, void* stream) {
-    char* arguments = room + work->start;
+static uint64_t phintys_pushed(void) { return STATE_PUSHED(__atomic_load_n(&queue.state, __ATOMIC_ACQUIRE)); }
+
+/* Whether all work has been submitted, and no error is to be told. */
+static int phintys_is_submitted(void) {
+    return __atomic_load_n(&queue.finished, __ATOMIC_ACQUIRE) == phintys_pushed()
+        && !__atomic_load_n(&queue.late, __ATOMIC_RELAXED);
+}
+
+static size_t phintys_words(const phintys_work* work) { return sizeof *work / 8 + (work->bytes + 7) / 8; }
+
+static int phintys_do(phintys_work* work, void* stream) {
+    void* arguments = work + 1;
     size_t size = work->bytes;
     /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END */
     void* extra[] = {(void*)1, arguments, (void*)2, &size, (void*)0};
@@ -69,12 +98,11 @@ static int phintys_do(const phintys_work* work, char* room, void* stream) {
     }
 }
 
-static int phintys_do_all(const phintys_work* work, size_t count, char* room, void* stream) {
-    for (size_t i = 0; i < count; i++) {
-        const int error = phintys_do(&work[i], room, stream);
-        if (error) return error;
-    }
-    return 0;
+static int phintys_do_all(uint64_t* list, size_t words, void* stream) {
+    int error = 0;
+    for (size_t at = 0; at < words && !error; at += phintys_words((phintys_work*)(list + at)))
+        error = phintys_do((phintys_work*)(list + at), stream);
+    return error;
 }
 
 static uint64_t phintys_mix(uint64_t hash, const void* data, size_t bytes) {
@@ -91,49 +119,41 @@ static uint64_t phintys_mix(uint64_t hash, const void* data, size_t bytes) {
 
 static void phintys_forget(phintys_graph* graph) {
     if (graph->exec) driver.destroy_exec(graph->exec);
-    free(graph->work);
-    free(graph->room);
+    free(graph->list);
     memset(graph, 0, sizeof *graph);
 }
 
-/* The graph of the list that was collected, or the place where it is noted now. */
-static phintys_graph* phintys_find_graph(int* is_new) {
-    const size_t size = queue.count * sizeof *queue.work;
-    const uint64_t hash = phintys_mix(phintys_mix(queue.count, queue.work, size), queue.room, queue.bytes);
+/* The graph of a list, or the place where it is noted now. */
+static phintys_graph* phintys_find_graph(const uint64_t* list, size_t words, int* is_new) {
+    const uint64_t hash = phintys_mix(words, list, words * 8);
     phintys_graph* oldest = queue.graphs;
     *is_new = 0;
     for (int i = 0; i < GRAPHS; i++) {
         phintys_graph* graph = &queue.graphs[i];
-        if (graph->used && graph->hash == hash && graph->count == queue.count && graph->bytes == queue.bytes
-            && !memcmp(graph->work, queue.work, size) && !memcmp(graph->room, queue.room, queue.bytes))
+        if (graph->used && graph->hash == hash && graph->words == words && !memcmp(graph->list, list, words * 8))
             return graph;
         if (graph->used < oldest->used) oldest = graph;
     }
     phintys_forget(oldest);
-    oldest->work = (phintys_work*)malloc(size);
-    oldest->room = (char*)malloc(queue.bytes + 1);
-    if (!oldest->work || !oldest->room) {
-        phintys_forget(oldest);
-        return NULL;
-    }
-    memcpy(oldest->work, queue.work, size);
-    memcpy(oldest->room, queue.room, queue.bytes);
-    oldest->hash = hash, oldest->count = queue.count, oldest->bytes = queue.bytes;
+    oldest->list = (uint64_t*)malloc(words * 8);
+    if (!oldest->list) return NULL;
+    memcpy(oldest->list, list, words * 8);
+    oldest->hash = hash, oldest->words = words;
     *is_new = 1;
     return oldest;
 }
 
 /* Make the graph of a list; 0: it is ready. Nothing has been done then. */
-static int phintys_capture(phintys_graph* list) {
+static int phintys_capture(phintys_graph* made) {
     void* graph = NULL;
     int error = driver.begin_capture(queue.capturing, CAPTURE_THREAD_LOCAL);
     if (error) return error;
-    error = phintys_do_all(list->work, list->count, list->room, queue.capturing);
+    error = phintys_do_all(made->list, made->words, queue.capturing);
     const int ended = driver.end_capture(queue.capturing, &graph);
     if (!error) error = ended;
-    if (!error) error = driver.instantiate(&list->exec, graph, 0);
+    if (!error) error = driver.instantiate(&made->exec, graph, 0);
     if (graph) driver.destroy_graph(graph);
-    if (error) list->exec = NULL;
+    if (error) made->exec = NULL;
     else queue.captured++;
     return error;
 }
@@ -146,80 +166,109 @@ static int phintys_mark(void) {
     if (!queue.marks[at].event) return 0;
     const int error = driver.record(queue.marks[at].event, queue.stream);
     if (error) return error;
-    queue.marks[at].pushed = queue.pushed - queue.count;
+    queue.marks[at].pushed = queue.finished;
     queue.mark = (at + 1) % MARKS;
     return 0;
 }
 
-/* Submit what was collected; the caller has the lock. Returns the driver's error; what was collected is gone then. */
-static int phintys_submit_all(void) {
-    int error = 0, is_new = 1;
-    phintys_graph* graph = NULL;
-    if (queue.late) {
-        error = queue.late;
-        queue.late = 0, queue.count = queue.bytes = 0;
-        return error;
+/* Put an empty list in place of the one that was collected, and wait until this one is complete; the caller has the
+ * lock. Returns how much work was pushed until then. */
+static uint64_t phintys_take_list(uint64_t** list, size_t* words, size_t* count) {
+    uint64_t old = __atomic_load_n(&queue.state, __ATOMIC_RELAXED), next;
+    do {
+        next = STATE_PUSHED(old) << 18 | (STATE_OTHER_LIST(old) & (uint64_t)1 << 17);
+    } while (!__atomic_compare_exchange_n(&queue.state, &old, next, 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    *list = queue.lists[STATE_LIST(old)];
+    *words = STATE_USED(old), *count = 0;
+    for (size_t at = 0; at < *words; ++*count) {
+        const phintys_work* work = (phintys_work*)(*list + at);
+        while (!__atomic_load_n(&work->kind, __ATOMIC_ACQUIRE)) sched_yield();
+        at += phintys_words(work);
     }
-    if (!queue.count) return 0;
-    if (queue.collects && queue.count >= FEWEST_FOR_A_GRAPH && queue.capturing) graph = phintys_find_graph(&is_new);
+    return STATE_PUSHED(old);
+}
+
+/* Do a list, as a graph if it has come before. */
+static int phintys_do_list(uint64_t* list, size_t words, size_t count) {
+    int is_new = 1;
+    phintys_graph* graph = NULL;
+    if (queue.collects && count >= FEWEST_FOR_A_GRAPH && queue.capturing)
+        graph = phintys_find_graph(list, words, &is_new);
     if (graph) {
         graph->used = ++queue.clock;
         if (!is_new && !graph->exec && !graph->refused) graph->refused = phintys_capture(graph) != 0;
     }
     queue.submitted++;
-    error = phintys_wait_for_copies();
-    if (error) {
-        queue.count = queue.bytes = 0;
-        return error;
-    }
-    if (graph && graph->exec) {
-        error = driver.launch_graph(graph->exec, queue.stream);
-        if (!error) queue.replayed++;
-    } else {
-        error = phintys_do_all(queue.work, queue.count, queue.room, queue.stream);
-    }
-    queue.count = queue.bytes = 0;
+    int error = phintys_wait_for_copies();
+    if (!error && queue.measures) error = driver.record(queue.begin, queue.stream);
+    if (error) return error;
+    if (!graph || !graph->exec) return phintys_do_all(list, words, queue.stream);
+    error = driver.launch_graph(graph->exec, queue.stream);
+    if (!error) queue.replayed++;
+    return error;
+}
+
+/* Submit what was collected; the caller has the lock. Returns the driver's error; what was collected is gone then. */
+static int phintys_submit_all(void) {
+    uint64_t* list;
+    size_t words, count;
+    int error = queue.late;
+    if (!error && !STATE_USED(__atomic_load_n(&queue.state, __ATOMIC_ACQUIRE))) return 0;
+    const uint64_t pushed = phintys_take_list(&list, &words, &count);
+    __atomic_store_n(&queue.late, 0, __ATOMIC_RELAXED);
+    if (!error) error = phintys_do_list(list, words, count);
+    memset(list, 0, words * 8);
+    __atomic_store_n(&queue.finished, pushed, __ATOMIC_RELEASE);
     if (!error && queue.collects) error = phintys_mark();       /* without collecting: when a copy needs it */
     return error;
 }
 
 static int phintys_submit(void) {
+    int error = phintys_enter_context();
+    if (error) return error;
     pthread_mutex_lock(&queue.lock);
-    const int error = phintys_submit_all();
+    error = phintys_submit_all();
     pthread_mutex_unlock(&queue.lock);
     return error;
 }
 
-/* Submit where an error cannot be raised: whoever submits next gets it. */
-static int phintys_submit_quietly(void) {
+/* Submit, and say how long the device has worked on it. */
+static int phintys_measure(double* seconds) {
+    float milliseconds = 0;
     pthread_mutex_lock(&queue.lock);
-    const int error = phintys_submit_all();
-    if (error) queue.late = error;
+    const long submitted = queue.submitted;
+    queue.measures = queue.begin && queue.end;
+    int error = phintys_submit_all();
+    if (!error && queue.measures && queue.submitted != submitted) {
+        error = driver.record(queue.end, queue.stream);
+        if (!error) error = driver.wait_for_event(queue.end);
+        if (!error) error = driver.elapsed(&milliseconds, queue.begin, queue.end);
+    }
+    queue.measures = 0;
+    if (error) __atomic_store_n(&queue.late, error, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue.lock);
+    *seconds = 1e-3 * milliseconds;
     return error;
 }
 
 /* Add work, whose arguments are copied; without collecting it is done at once. */
-static int phintys_push(phintys_work work, const void* arguments, size_t bytes) {
-    int error = 0;
-    pthread_mutex_lock(&queue.lock);
-    if (!queue.room) queue.room = (char*)malloc(WORK_ROOM);
-    if (!queue.room) {
-        pthread_mutex_unlock(&queue.lock);
-        return 2;                                   /* no memory */
-    }
-    if (queue.count == MOST_WORK || queue.bytes + bytes + 8 > WORK_ROOM) error = phintys_submit_all();
-    if (!error) {
-        work.start = queue.bytes, work.bytes = bytes;
-        queue.bytes = (queue.bytes + bytes + 7) & ~(size_t)7;
-        memcpy(queue.room + work.start, arguments, bytes);
-        memset(queue.room + work.start + bytes, 0, queue.bytes - work.start - bytes);
-        queue.work[queue.count++] = work;
-        queue.pushed++;
-        if (!queue.collects) error = phintys_submit_all();
-    }
-    pthread_mutex_unlock(&queue.lock);
-    return error;
+static int phintys_push(const phintys_work* work, const void* arguments) {
+    const uint64_t words = phintys_words(work);
+    uint64_t state = __atomic_load_n(&queue.state, __ATOMIC_RELAXED);
+    do {
+        while (STATE_USED(state) + words > ROOM) {
+            const int error = phintys_submit();
+            if (error) return error;
+            state = __atomic_load_n(&queue.state, __ATOMIC_RELAXED);
+        }
+    } while (!__atomic_compare_exchange_n(&queue.state, &state, STATE_ONE_MORE(state, words), 1, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED));
+    phintys_work* at = (phintys_work*)(queue.lists[STATE_LIST(state)] + STATE_USED(state));
+    at->bytes = work->bytes;
+    at->target = work->target, at->source = work->source, at->size = work->size;
+    memcpy(at + 1, arguments, work->bytes);                     /* what is left of the last word is 0 */
+    __atomic_store_n(&at->kind, work->kind, __ATOMIC_RELEASE);
+    return __atomic_load_n(&queue.collects, __ATOMIC_RELAXED) ? 0 : phintys_submit();
 }
 
 /* Copies to the device go through slots of pinned memory, and are not waited for. A slot is used again when the event
@@ -246,12 +295,12 @@ static void phintys_open_slots(void) {
     memset(&slots, 0, sizeof slots);
     memset(queue.marks, 0, sizeof queue.marks);
     queue.mark = 0;
-    slots.usable = queue.stream && !driver.new_stream(&slots.stream, 0) && !driver.new_event(&slots.last, 2);
+    slots.usable = queue.stream && !driver.new_stream(&slots.stream, 0) && !driver.new_event(&slots.last, NO_TIMING);
     for (int i = 0; i < MARKS && slots.usable; i++)
-        slots.usable = !driver.new_event(&queue.marks[i].event, 2);
+        slots.usable = !driver.new_event(&queue.marks[i].event, NO_TIMING);
     for (int i = 0; i < SLOTS && slots.usable; i++)
         slots.usable = !driver.allocate_pinned((void**)&slots.pinned[i], SLOT_BYTES, 0)
-            && !driver.new_event(&slots.copied[i], 2);              /* CU_EVENT_DISABLE_TIMING */
+            && !driver.new_event(&slots.copied[i], NO_TIMING);
 }
 
 static int phintys_wait_for_copies(void) {
@@ -263,7 +312,7 @@ static int phintys_wait_for_copies(void) {
 /* Let the stream of copies wait for the first `work` of all that was pushed. */
 static int phintys_copies_wait_for(uint64_t work) {
     int error = 0, found = -1;
-    if (work > queue.pushed - queue.count) error = phintys_submit_all();
+    if (work > queue.finished) error = phintys_submit_all();
     if (error || work <= slots.waited) return error;
     for (int turn = 0; turn < 2 && found < 0; turn++) {
         for (int i = 0; i < MARKS; i++)             /* the first mark that covers it */
@@ -291,12 +340,13 @@ static int phintys_copy_piece(uint64_t target, const char* source, size_t size) 
 /* Copy to the device, after the first `work` of all that was pushed; the source may be changed at once. */
 static int phintys_to_device(uint64_t target, const char* source, size_t size, uint64_t work) {
     pthread_mutex_lock(&queue.lock);
-    if (work > queue.pushed) work = queue.pushed;
+    const uint64_t pushed = phintys_pushed();
+    if (work > pushed) work = pushed;
     int error = slots.usable ? phintys_copies_wait_for(work) : phintys_submit_all();
     if (!error && !slots.usable) error = driver.to_device(target, source, size);
     if (!error && slots.usable) {
         slots.copies++;
-        slots.beside += slots.waited < queue.pushed - queue.count;
+        slots.beside += slots.waited < queue.finished;
         while (!error && size) {
             const size_t piece = size < SLOT_BYTES ? size : SLOT_BYTES;
             error = phintys_copy_piece(target, source, piece);
@@ -314,7 +364,7 @@ static int phintys_collect(int collects) {
     pthread_mutex_lock(&queue.lock);
     const int error = phintys_submit_all();
     for (int i = 0; i < GRAPHS; i++) phintys_forget(&queue.graphs[i]);
-    queue.collects = collects;
+    __atomic_store_n(&queue.collects, collects, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue.lock);
     return error;
 }

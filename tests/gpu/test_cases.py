@@ -95,6 +95,31 @@ def test_cublas_multiplies_matrices(device):
         assert (by_cublas > 0) == (case[0] not in OWN_PRODUCTS), case[0]
 
 
+@pytest.mark.parametrize("graphs", [True, False])
+def test_tf32_only_when_asked(device, graphs):
+    """Of each product by itself, by the option when it is called; float64 never."""
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+
+    def counts():
+        phintys.gpu.wait()
+        return device.cublas.stand_in_products(), device.cublas.stand_in_products_in_tf32()
+
+    def counted(function, tf32):
+        before = counts()
+        with phintys.change_flags({"gpu.tf32": tf32}):
+            function()
+        return tuple([now - then for now, then in zip(counts(), before)])
+
+    assert phintys.config.gpu.tf32 is False
+    with phintys.change_flags({"gpu.graphs": graphs}):
+        single, double = [phintys.shared(numpy.eye(3, dtype=dtype), target="cuda") for dtype in ("float32", "float64")]
+        functions = [phintys.function([], [], updates=[(w, phintys.tensor.dot(w, w.T))]) for w in (single, double)]
+        assert [counted(function, False) for function in functions] == [(1, 0), (1, 0)]
+        assert [counted(function, True) for function in functions] == [(1, 1), (1, 0)]
+        assert [counted(function, False) for function in functions] == [(1, 0), (1, 0)]
+
+
 CHECKED = ("switch", "batch normalization of images", "advanced indices", "add at positions", "gradients of pool",
            "gradients of convolution", "sort", "diagonals", "complex", "set a part")
 

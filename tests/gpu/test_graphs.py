@@ -108,6 +108,39 @@ def test_threads(there):
     assert not wrong
 
 
+@pytest.mark.parametrize("graphs", [True, False])
+def test_threads_with_functions_of_their_own(there, order, graphs):
+    """Both use the memory that the other gives back, and update what the other reads."""
+    def build():
+        v, w = [phintys.shared(numpy.full((4, 4), number, "float32")) for number in (1, 2)]
+        x = T.fmatrix()
+        step = T.tanh(T.dot(v, x)) + T.exp(-x).sum()
+        return (phintys.function([x], (step * 2).sum(axis=0), updates=[(v, v + 1)]),
+                phintys.function([x], T.dot(x, w).max() + x, updates=[(w, T.tanh(w))])), (v, w)
+
+    def calls(function, number):
+        random = numpy.random.RandomState(number)
+        return [function(random.uniform(-1, 1, (4, 4)).astype("float32")) for _ in range(12)]
+
+    with phintys.change_flags({"gpu.graphs": graphs}):
+        (at_host, host_variables), (functions, variables) = on_both(build)
+        expected = [calls(function, number) for number, function in enumerate(at_host)]
+        found = [None, None]
+
+        def work(number):
+            found[number] = calls(functions[number], number)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for mine, theirs in zip(found, expected, strict=True):
+        for one, other in zip(mine, theirs, strict=True):
+            assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for mine, theirs in zip(variables, host_variables):
+        assert_close(mine.get_value(), theirs.get_value())
+
+
 def test_a_value_shown_to_python_is_computed(there):
     v = phintys.shared(numpy.ones(5, "float32"))
     function = phintys.function([], phintys.Out(phintys.gpu.gpu_from_host(T.exp(v) * 2), borrow=True),
@@ -188,6 +221,35 @@ def test_profiles_wait_for_each_instruction(lazy, device):
     text = io.StringIO()
     function.profile.summary(text)
     assert "Gpu" in text.getvalue()
+
+
+def test_profiles_have_the_time_at_the_device(there):
+    """By events before and after the work of each instruction; this stand-in's clock counts kernels as milliseconds."""
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in has such a clock")
+    v = phintys.shared(numpy.ones((30, 30), "float32"))
+    x = T.fmatrix()
+    function = phintys.function([x], v.sum(axis=0), updates=[(v, T.tanh(v + x))], profile=True)
+    there.library.stand_in_count_as_clock(1)
+    launches = there.counts()["launches"]
+    try:
+        for _ in range(4):
+            function(numpy.ones((30, 30), "float32"))
+    finally:
+        there.library.stand_in_count_as_clock(0)
+    launches = there.counts()["launches"] - launches
+    times = {str(node.op): seconds for node, seconds in function.profile.apply_device_time.items()}
+    assert len(times) == 2 and all([name.startswith("Gpu") for name in times])
+    assert sum(times.values()) == pytest.approx(1e-3 * launches) and min(times.values()) >= 4e-3
+    text = io.StringIO()
+    function.profile.summary(text)
+    assert "<at the GPU, per call>" in text.getvalue() and "1.00e-03s" in text.getvalue()
+    assert "at device" in function.explain()
+    x = T.fvector()
+    host = phintys.function([x], x + 1, profile=True)
+    host([1])
+    host.profile.summary(text := io.StringIO())
+    assert not host.profile.apply_device_time and "at the GPU" not in text.getvalue() + host.explain()
 
 
 def test_errors_of_measured_programs(there):

@@ -65,8 +65,11 @@ def measured_by(function):
                  for shape, layout in zip(shapes, function.program.cells)])
     records = [] if profile is None else profile.records()
     timed = any([calls for calls, _, _ in records])
+    at_device = [] if profile is None else profile.seconds_at_device()
     return Measured(shapes if known else None,
-                    [seconds / calls if calls else 0.0 for calls, seconds, _ in records] if timed else None)
+                    [seconds / calls if calls else 0.0 for calls, seconds, _ in records] if timed else None,
+                    [seconds / calls if calls else 0.0 for seconds, (calls, _, _) in zip(at_device, records)]
+                    if any(at_device) else None)
 
 
 def _how(kernel):

@@ -86,6 +86,8 @@ def size_text(count):
 _COLUMNS = (
     ("time", lambda row: "" if row.seconds is None else time_text(row.seconds),
      lambda measured: measured.seconds is not None),
+    ("at device", lambda row: "" if row.at_device is None else time_text(row.at_device),
+     lambda measured: measured.at_device is not None),
     ("bytes", lambda row: "" if row.bytes is None else size_text(row.bytes),
      lambda measured: measured.shapes is not None),
 )

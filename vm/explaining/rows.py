@@ -17,11 +17,12 @@ from phintys.vm.texts import shortened
 # position: of the instruction, or None; depth: of indentation; formulas: "name: type = ..." or other code, one a line;
 # remarks: short texts; notes: longer ones; lines: of the user, as `lines_of` returns them; cells: that it gives values
 # to; bytes: of these values, or None; seconds: of a call on average, or None; bodies: (title, Listing) of a loop.
-Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes seconds bodies",
-                 defaults=((), (), (), (), None, None, ()))
+Row = namedtuple("Row", "position depth formulas remarks notes lines cells bytes seconds at_device bodies",
+                 defaults=((), (), (), (), None, None, None, ()))
 
-# What is known of a call. shapes: of each cell, or None; seconds: of each instruction, or None.
-Measured = namedtuple("Measured", "shapes seconds", defaults=(None, None))
+# What is known of a call. shapes: of each cell, or None; seconds: of each instruction, or None; at_device: how many
+# seconds a device worked on each instruction, or None.
+Measured = namedtuple("Measured", "shapes seconds at_device", defaults=(None, None, None))
 
 STEP_LETTERS = "tuvw"               # what a step is called in the bodies of loops inside each other
 SILENT = frozenset(["LOAD", "HALT", "BACK", "FAIL", "PROFILE"])         # opcodes that have no row
@@ -123,9 +124,10 @@ class Listing:
             self.rows.append(row)
 
     def _row(self, position, *formulas, **fields):
-        seconds = self.measured.seconds
+        _, seconds, at_device = self.measured
         return Row(position, len(self._ends), formulas, lines=self.texts[position].lines,
-                   seconds=None if seconds is None else seconds[position], **fields)
+                   seconds=None if seconds is None else seconds[position],
+                   at_device=None if at_device is None else at_device[position], **fields)
 
     def _other(self, position, instruction):
         """An opcode that this file does not know."""

@@ -8,7 +8,8 @@ cdef int execute(Machine* machine) noexcept nogil
 # Lets a device begin with what it was given: before COMMIT, and after a call that failed. Set by the runtime of
 # devices; NULL: there is none. Returns -1 with an exception set.
 cdef int (*submit_device_work)() noexcept nogil
-# Waits until a device has done what it was given, so that instructions that are measured have the time of their work.
-cdef int (*wait_for_device_work)() noexcept nogil
+# Waits until a device has done what it was given, so that instructions that are measured have the time of their work;
+# returns how many seconds of that the device worked.
+cdef double (*wait_for_device_work)() noexcept nogil
 # Set the exception for a kernel whose `run` returned -1.
 cdef void raise_failure(Machine* machine) noexcept with gil

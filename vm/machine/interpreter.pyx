@@ -308,7 +308,7 @@ cdef int renew_outside(Context* context, Cell* cell) noexcept nogil:
 cdef unsigned char noted(Machine* machine, const Instruction* at) noexcept nogil:
     """PROFILE: returns the opcode for which it stands. HALT ends the measurement."""
     if wait_for_device_work != NULL:
-        wait_for_device_work()                              # an error comes again, in the call
+        machine.timing.at_device = wait_for_device_work()   # an error comes again, in the call
     cdef int position = <int>(at - machine.code)
     cdef int inputs = machine.sites[position].inputs
     cdef unsigned char op = machine.timing.ops[position]

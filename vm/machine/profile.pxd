@@ -8,12 +8,14 @@ cdef struct Record:                 # of one instruction
     long long calls
     double seconds
     double bytes                    # of the values that it computed
+    double at_device                # seconds that a device worked on it
 
 cdef struct Timing:                 # of one frame
     const unsigned char* ops        # what PROFILE replaces, by position
     Record* records                 # of the present call, by position
     int running                     # the instruction that is timed now, or -1
     double started                  # when
+    double at_device                # seconds that a device has worked since then
     Cell** outputs                  # the cells that it computes
     int n_outputs
 

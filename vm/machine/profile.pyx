@@ -30,6 +30,15 @@ cdef class Profile:
         return [(self.totals[position].calls, self.totals[position].seconds, self.totals[position].bytes)
                 for position in range(self.count)]
 
+    def seconds_at_device(self):
+        """How many seconds a device worked on each instruction, by its own clock.
+
+        Returns
+        -------
+        list of float
+        """
+        return [self.totals[position].at_device for position in range(self.count)]
+
     def reset(self):
         """Forget all calls."""
         memset(self.totals, 0, self.count * sizeof(Record))
@@ -54,6 +63,7 @@ cdef class Profile:
             self.totals[position].calls += timing.records[position].calls
             self.totals[position].seconds += timing.records[position].seconds
             self.totals[position].bytes += timing.records[position].bytes
+            self.totals[position].at_device += timing.records[position].at_device
         memset(timing.records, 0, self.count * sizeof(Record))
 
     cdef void add_call(self, double seconds) noexcept:
@@ -84,6 +94,8 @@ cdef void end(Timing* timing) noexcept nogil:
     record = &timing.records[timing.running]
     record.calls += 1
     record.seconds += phintys_seconds() - timing.started
+    record.at_device += timing.at_device
+    timing.at_device = 0
     record.bytes += bytes_of(timing.outputs, timing.n_outputs)
     timing.running = -1
 

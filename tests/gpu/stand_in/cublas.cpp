@@ -4,7 +4,8 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
-static long calls;
+static long calls, in_tf32;
+static int mode;
 static void* stream_of_products;
 extern "C" int stand_in_submit(void* stream, const std::function<int()>* work) __attribute__((weak));
 
@@ -17,6 +18,7 @@ static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alph
     if (!handle) return NOT_INITIALIZED;
     if (m < 0 || n < 0 || k < 0 || !fits(ta, m, k, lda) || !fits(tb, k, n, ldb) || ldc < m) return INVALID_VALUE;
     calls++;
+    in_tf32 += mode == 3;
     const T factor = *alpha, old = *beta;
     const std::function<int()> work = [=] {
     for (long j = 0; j < n; j++)
@@ -35,6 +37,11 @@ EXPORT int cublasSetStream_v2(void* handle, void* stream) { stream_of_products =
 EXPORT int cublasSetWorkspace_v2(void* handle, void* memory, unsigned long size) {
     return memory && size >= 4 << 20 ? SUCCESS : INVALID_VALUE;
 }
+EXPORT int cublasSetMathMode(void* handle, int asked) {
+    if (!handle || (asked != 0 && asked != 3)) return INVALID_VALUE;
+    mode = asked;
+    return SUCCESS;
+}
 EXPORT int cublasCreate_v2(void** handle) { *handle = &calls; return SUCCESS; }
 EXPORT int cublasSgemm_v2(void* handle, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda,
                           const float* b, int ldb, const float* beta, float* c, int ldc) {
@@ -45,3 +52,4 @@ EXPORT int cublasDgemm_v2(void* handle, int ta, int tb, int m, int n, int k, con
     return gemm(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 EXPORT long stand_in_products() { return calls; }
+EXPORT long stand_in_products_in_tf32() { return in_tf32; }    // that were called while the handle was in this mode

@@ -61,7 +61,7 @@ struct Stream {
     std::deque<Work> waiting;                    // of a lazy device
     size_t begun = 0, ended = 0;                 // how much work it got, and has done
 };
-struct Event { double milliseconds = 0; Stream* stream = nullptr; size_t after = 0; };
+struct Event { double milliseconds = 0; Stream* stream = nullptr; size_t after = 0; bool timing = true; };
 struct Block { size_t size; };
 
 static std::recursive_mutex lock;
@@ -71,6 +71,7 @@ static Stream default_stream;
 static std::vector<Stream*> streams;             // in the order in which they were made
 static int lazy;                                 // work in streams is done when somebody waits for it, and no earlier:
                                                  // 1: the first stream's first, 2: the last one's
+static bool counts_as_clock;                     // the time of an event is how many kernels ran before it, in ms
 static bool ignores_waits;                       // of streams for events: to show that tests see a wait that is missing
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
 static long copies_to_device, copies_to_host, fails_after, graphs_launched;
@@ -372,14 +373,26 @@ API cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
     if (ignores_waits) return CUDA_SUCCESS;
     return submit(stream, [=] { return event.stream ? catch_up(event.stream, event.after) : CUDA_SUCCESS; });
 }
-API cuEventCreate(CUevent* event, unsigned) { *event = (CUevent) new Event; return CUDA_SUCCESS; }
+API cuEventCreate(CUevent* event, unsigned flags) {
+    *event = (CUevent) new Event;
+    ((Event*)*event)->timing = !(flags & CU_EVENT_DISABLE_TIMING);
+    return CUDA_SUCCESS;
+}
 API cuEventDestroy(CUevent event) { delete (Event*)event; return CUDA_SUCCESS; }
-API cuEventRecord(CUevent event, CUstream stream) {
-    Stream* at = stream > (CUstream)2 ? (Stream*)stream : nullptr;
-    ((Event*)event)->stream = at;
-    ((Event*)event)->after = at ? at->begun : 0;
+static double milliseconds() {
+    if (counts_as_clock) return (double)launches;
     auto now = std::chrono::steady_clock::now().time_since_epoch();
-    ((Event*)event)->milliseconds = std::chrono::duration<double, std::milli>(now).count();
+    return std::chrono::duration<double, std::milli>(now).count();
+}
+API cuEventRecord(CUevent handle, CUstream stream) {
+    Stream* at = stream > (CUstream)2 ? (Stream*)stream : nullptr;
+    Event* event = (Event*)handle;
+    if (lazy && at && event->timing)                // its time is when the stream comes to it
+        submit(stream, [=] { event->milliseconds = milliseconds(); return CUDA_SUCCESS; });
+    else
+        event->milliseconds = milliseconds();
+    event->stream = at;
+    event->after = at ? at->begun : 0;
     return CUDA_SUCCESS;
 }
 API cuEventSynchronize(CUevent handle) {
@@ -389,10 +402,20 @@ API cuEventSynchronize(CUevent handle) {
     return error ? error : broken;
 }
 API cuEventQuery(CUevent) { return broken; }
-API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
-    *elapsed = (float)(((Event*)to)->milliseconds - ((Event*)from)->milliseconds);
+static CUresult between(float* elapsed, const Event* from, const Event* to) {
+    if (!from->timing || !to->timing) return CUDA_ERROR_INVALID_HANDLE;
+    *elapsed = (float)(to->milliseconds - from->milliseconds);
     return CUDA_SUCCESS;
 }
+API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
+    return between(elapsed, (const Event*)from, (const Event*)to);
+}
+#ifdef cuEventElapsedTime                        // cuda.h renames it; drivers have both names
+#undef cuEventElapsedTime
+API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
+    return between(elapsed, (const Event*)from, (const Event*)to);
+}
+#endif
 API cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
     ((Stream*)stream)->captured = new Graph;
     return CUDA_SUCCESS;
@@ -670,6 +693,7 @@ FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) { 
     return submit((CUstream)stream, [copy] { return (CUresult)copy(); });
 }
 FOR_TESTS void stand_in_set_lazy(int value) { catch_up_all(false); lazy = value; }
+FOR_TESTS void stand_in_count_as_clock(int value) { counts_as_clock = value; }
 FOR_TESTS void stand_in_ignore_waits(int value) { ignores_waits = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }

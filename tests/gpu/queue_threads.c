@@ -1,0 +1,86 @@
+/* Threads push work to the queue of gpu/runtime/work_queue.h, while others submit. A driver that only takes notes sees
+ * each piece of work once, whole, and that of each thread in its order. Arguments: how many threads push, how much work
+ * each, how many others submit, and whether work is collected. */
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef unsigned long long phintys_address;
+enum { MOST_THREADS = 8, MOST_ARGUMENTS = 61 };
+typedef struct { long thread, number, sum; unsigned char bytes[MOST_ARGUMENTS]; } Arguments;
+
+static long seen[MOST_THREADS], wrong, works, begun;
+
+static int note(void* function, unsigned blocks, unsigned rows, unsigned depth, unsigned threads, unsigned y,
+                unsigned z, unsigned shared, void* stream, void** parameters, void** extra) {
+    const Arguments* arguments = (const Arguments*)extra[1];
+    const size_t size = *(size_t*)extra[3], count = size - offsetof(Arguments, bytes);
+    long sum = 0;
+    (void)rows, (void)depth, (void)y, (void)z, (void)stream, (void)parameters;
+    for (size_t i = 0; i < count; i++) sum += arguments->bytes[i];
+    wrong += sum != arguments->sum || seen[arguments->thread]++ != arguments->number || blocks != arguments->number + 1
+        || threads != 32 || shared != count || function != &seen[arguments->thread];
+    works++;
+    return 0;
+}
+static int nothing(void) { return 0; }
+static int one_context(void** context) { *context = NULL; return 0; }
+
+static struct {
+    int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+    int (*get_context)(void**);
+    int (*set_context)(void*), (*within)(phintys_address, phintys_address, size_t, void*);
+    int (*fill)(phintys_address, unsigned char, size_t, void*), (*destroy_exec)(void*), (*destroy_graph)(void*);
+    int (*begin_capture)(void*, int), (*end_capture)(void*, void**), (*launch_graph)(void*, void*);
+    int (*instantiate)(void**, void*, unsigned long long), (*record)(void*, void*), (*wait_for_event)(void*);
+    int (*elapsed)(float*, void*, void*), (*new_stream)(void**, unsigned), (*new_event)(void**, unsigned);
+    int (*allocate_pinned)(void**, size_t, unsigned), (*stream_wait)(void*, void*, unsigned);
+    int (*to_device)(phintys_address, const void*, size_t);
+    int (*to_device_async)(phintys_address, const void*, size_t, void*);
+} driver;
+static int phintys_enter_context(void) { void* context; return driver.get_context(&context); }
+#include "work_queue.h"
+
+static long threads, count, running;
+
+static void* push(void* argument) {
+    const long thread = (long)argument;
+    Arguments arguments = {thread};
+    __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < threads) sched_yield();
+    for (long number = 0; number < count; number++) {
+        const long bytes = (number * 7 + thread) % (MOST_ARGUMENTS + 1);
+        arguments.number = number, arguments.sum = 0;
+        for (long i = 0; i < bytes; i++) arguments.sum += arguments.bytes[i] = (unsigned char)(number + i);
+        const phintys_work work = {WORK_LAUNCH, (uint32_t)(offsetof(Arguments, bytes) + bytes),
+                                   {{&seen[thread], (uint32_t)number + 1, 1, 32, (uint32_t)bytes}}};
+        if (phintys_push(&work, &arguments)) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+    }
+    __atomic_sub_fetch(&running, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void* submit(void* argument) {
+    (void)argument;
+    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE)) {
+        if (phintys_submit()) __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+        sched_yield();
+    }
+    return NULL;
+}
+
+int main(int argc, char** argv) {
+    pthread_t made[2 * MOST_THREADS];
+    threads = argc > 1 ? atol(argv[1]) : 4, count = argc > 2 ? atol(argv[2]) : 1000;
+    const long submitters = argc > 3 ? atol(argv[3]) : 1;
+    driver.launch = note, driver.get_context = one_context, queue.collects = argc > 4 ? atoi(argv[4]) : 1;
+    driver.destroy_exec = (int (*)(void*))nothing, driver.record = (int (*)(void*, void*))nothing;
+    running = threads;
+    for (long i = 0; i < threads; i++) pthread_create(&made[i], NULL, push, (void*)i);
+    for (long i = 0; i < submitters; i++) pthread_create(&made[threads + i], NULL, submit, NULL);
+    for (long i = 0; i < threads + submitters; i++) pthread_join(made[i], NULL);
+    const int error = phintys_submit();
+    printf("%ld of %ld, %ld wrong, error %d, all submitted: %d, pushed %ld\n", works, threads * count, wrong, error,
+           phintys_is_submitted(), (long)phintys_pushed());
+    return 0;
+}
