@@ -19,6 +19,7 @@ from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, sh
 from phintys.optimizer.passes.convolution_fusion import fuse_convolutions
 from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
+from phintys.optimizer.passes.inner_products import find_inner_products
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
@@ -160,6 +161,7 @@ STAGES = [
     ("batchnorm_opts", _driven("batchnorm_opts", BATCH_NORMALIZATION)),
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
+    ("inner_products", _whole(find_inner_products, FAST_RUN, "fusion", "fuse", "inner_products")),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
     ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",
