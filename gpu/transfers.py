@@ -4,17 +4,26 @@ Their gradients are at the host: users see arrays of NumPy unless they ask for o
 there and back.
 """
 from phintys.gpu.gpu_array_type import GpuArrayType
-from phintys.gpu.kernels.transfer_kernel import ConstantKernel, GpuContiguousKernel, ToDeviceKernel, ToHostKernel
+from phintys.gpu.kernels.transfer_kernel import (
+    ArrivalKernel,
+    ConstantKernel,
+    GpuContiguousKernel,
+    LateToHostKernel,
+    ToDeviceKernel,
+    ToHostKernel,
+)
 from phintys.gpu.runtime.device import DeviceError, open_device
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.identity.transfer import register_transfer
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.vm.places import TRANSFERS, WORK_AT_DEVICE
+from phintys.vm.places import LATE, TRANSFERS, WORK_AT_DEVICE
 
-WORK_AT_DEVICE.update([ToDeviceKernel, ToHostKernel, ConstantKernel, GpuContiguousKernel])
-TRANSFERS.update({ToDeviceKernel: "to the device", ToHostKernel: "to the host"})
+WORK_AT_DEVICE.update([ToDeviceKernel, ToHostKernel, ConstantKernel, GpuContiguousKernel, LateToHostKernel])
+TRANSFERS.update({ToDeviceKernel: "to the device", ToHostKernel: "to the host",
+                  LateToHostKernel: "to the host, waited for at the end"})
+LATE[ToHostKernel] = LateToHostKernel, ArrivalKernel
 
 
 class GpuFromHost(Op):

@@ -14,6 +14,10 @@ WORK_AT_DEVICE = set()
 # Class of kernels that move a value from one place to another → where to, for listings. The runtime adds them, too.
 TRANSFERS = {}
 
+# Class of kernels that wait for a value to come from another place → a class of those that only begin to copy it, and
+# one that waits for all that a call has begun. Where only RESULT reads such values, the linker waits once, before it.
+LATE = {}
+
 
 def place_name(place):
     """The name of a place, for messages."""

@@ -1,7 +1,8 @@
 """Transfers between host and device, and kernels that only move elements at the device.
 
 To the device: an array without gaps is copied from where it is, another one is packed first. To the host: the elements
-in C order; this waits for all work that they depend on. Constants are copied to the device once.
+in C order; this waits for all work that they depend on. Where only the caller reads them, the copy is begun, and waited
+for with all others at the end of the call. Constants are copied to the device once.
 """
 cimport numpy as cnp
 from numpy cimport npy_intp
@@ -10,7 +11,7 @@ import numpy
 
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.driver cimport copy_to_host, set_failure, upload
+from phintys.gpu.runtime.driver cimport begin_download, end_downloads, set_failure, upload
 from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
@@ -48,9 +49,10 @@ cdef class ToDeviceKernel(Kernel):
 
 cdef class ToHostKernel(Kernel):
     """``(x at the device, out at the host)``."""
+    cdef bint late                                  # an ArrivalKernel follows
 
     def __cinit__(self):
-        self.examined, self.binding, self.may_fail = (), UNBOUND, True
+        self.examined, self.binding, self.may_fail, self.late = (), UNBOUND, True, False
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         allocate(context, operands[1], operands[0].shape)
@@ -73,9 +75,30 @@ cdef class ToHostKernel(Kernel):
             packed.data = elements = buffer.data
             error = copy_elements(&packed, source)
         if not error:
-            error = copy_to_host(operands[1].data, elements, size)
+            error = begin_download(operands[1].data, elements, size, context if self.late else NULL)
         if buffer != NULL:
             buffer_release(buffer)
+        return set_failure(error, b"copying to the host") if error else 0
+
+
+cdef class LateToHostKernel(ToHostKernel):
+    """``(x at the device, out at the host)``: out is there after an ArrivalKernel."""
+
+    def __cinit__(self):
+        self.late = True
+
+
+cdef class ArrivalKernel(Kernel):
+    """``(values of LateToHostKernels)``: waits until they are there."""
+
+    def __cinit__(self):
+        self.examined, self.binding, self.may_fail = (), UNBOUND, True
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        return 1
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef int error = end_downloads(context)
         return set_failure(error, b"copying to the host") if error else 0
 
 

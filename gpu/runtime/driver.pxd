@@ -1,7 +1,7 @@
 """The functions of CUDA's driver that run inside calls, and the memory of the device; see ``driver.pyx``."""
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport Cell
+from phintys.vm.abi cimport Cell, Context
 from phintys.vm.pool cimport Buffer
 
 cdef enum:
@@ -52,6 +52,9 @@ cdef int copy_to_device(char* target, const char* source, size_t size) noexcept 
 # work that was there before it was given back.
 cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
+# The same, but the elements may be there only after `end_downloads` of the same call; source and target must stay.
+cdef int begin_download(char* target, const char* source, size_t size, Context* context) noexcept nogil
+cdef int end_downloads(Context* context) noexcept nogil
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil
 # Call `function(arguments, stream)` in the order of the device's work; it returns the driver's error, and puts its work

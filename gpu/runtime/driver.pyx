@@ -4,9 +4,9 @@ pycuda makes contexts and compiles sources; what runs inside a call is here, thr
 looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA.
 
 All work goes to one stream, in the order of the calls; copies to the device go to another one, through pinned memory,
-and are not waited for: they wait for the work that may still use their target, and later work waits for them. Work is
-collected without a lock, and submitted together when a value is copied from or to the host or shown to Python, and
-before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and
+and are not waited for: they wait for the work that may still use their target, and later work waits for them. Copies to
+the host go to a third one, and those of a call's results are waited for at its end. Work is collected without a lock,
+and submitted together when a value is copied from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and
 the default stream for it, so pycuda's own arrays see all of it in order.
 
 Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
@@ -66,6 +66,7 @@ cdef extern from * nogil:
         int (*to_device_async)(phintys_address, const void*, size_t, void*);
         int (*stream_wait)(void*, void*, unsigned);
         int (*elapsed)(float*, void*, void*);
+        int (*to_host_async)(void*, phintys_address, size_t, void*);
     } phintys_driver;
     static phintys_driver driver;
     static void* phintys_context;
@@ -107,7 +108,6 @@ cdef extern from * nogil:
     ctypedef struct phintys_driver:
         int (*allocate)(unsigned long long*, size_t) noexcept nogil
         int (*free)(unsigned long long) noexcept nogil
-        int (*to_host)(void*, unsigned long long, size_t) noexcept nogil
         int (*within)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
         int (*fill)(unsigned long long, unsigned char, size_t, void*) noexcept nogil
         int (*synchronize)() noexcept nogil
@@ -121,6 +121,8 @@ cdef extern from * nogil:
         long captured, replayed, submitted
     ctypedef struct phintys_slots:
         long copies, beside
+    ctypedef struct phintys_trays:
+        long copies, late
     phintys_driver driver
     void* phintys_context
     void phintys_lock_device()
@@ -138,8 +140,12 @@ cdef extern from * nogil:
     void phintys_open_queue()
     void phintys_open_slots()
     int phintys_to_device(size_t, const char*, size_t, unsigned long long)
+    void phintys_open_trays()
+    int phintys_to_host(char*, size_t, size_t, void*)
+    int phintys_empty_trays(void*, bint)
     phintys_queue queue
     phintys_slots slots
+    phintys_trays trays
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
     enum: RTLD_NOW
@@ -165,7 +171,8 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
-         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime")
+         "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
+         "cuMemcpyDtoHAsync_v2")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -220,8 +227,10 @@ def connect(size_t context, value_maker):
     check(enter_device(), "using the device")
     phintys_open_queue()
     phintys_open_slots()
+    phintys_open_trays()
     collect(config.gpu.graphs)
     interpreter.submit_device_work, interpreter.wait_for_device_work = submit_before_commit, wait_to_measure
+    interpreter.give_up_copies = give_up_downloads
     abi.device_memory.acquire, abi.device_memory.copy = acquire, copy_cell
     abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
     abi.device_memory.overwrite = overwrite
@@ -274,10 +283,22 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
+    return begin_download(target, source, size, NULL)
+
+
+cdef int begin_download(char* target, const char* source, size_t size, Context* context) noexcept nogil:
     cdef int error = enter_device()
-    if not error and size:
-        error = phintys_submit()
-    return error if error or not size else driver.to_host(target, <unsigned long long>source, size)
+    return error if error or not size else phintys_to_host(target, <size_t>source, size, context)
+
+
+cdef int end_downloads(Context* context) noexcept nogil:
+    cdef int error = enter_device()
+    return error if error else phintys_empty_trays(context, True)
+
+
+cdef void give_up_downloads(Context* context) noexcept nogil:
+    """What the interpreter calls after a call that failed."""
+    phintys_empty_trays(context, False)
 
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
@@ -535,7 +556,8 @@ def statistics():
         requests; ``requests`` so far, of which the device itself served ``misses``; ``free_bytes`` and ``total_bytes``
         of the device; how many lists of work were ``submitted``, of which graphs ``replayed``, and how many graphs were
         ``captured``; how many ``uploads`` to the device there were, of which so many did not wait for all work that
-        had been submitted: ``beside``.
+        had been submitted: ``beside``; how many ``downloads`` to the host there were, of which so many were waited for
+        at the end of their calls only: ``late``.
     """
     cdef size_t available = 0, total = 0
     check(enter_device(), "using the device")
@@ -543,7 +565,7 @@ def statistics():
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
             "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total,
             "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed,
-            "uploads": slots.copies, "beside": slots.beside}
+            "uploads": slots.copies, "beside": slots.beside, "downloads": trays.copies, "late": trays.late}
 
 
 # ---- cells and values ------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@
  * Lists are compared whole: kernels, grids and the bytes of all arguments, addresses included. Where one differs, it is
  * another list, and is captured when it comes again; the least recently used one is given up.
  *
- * Copies to the device are done on a stream of their own, beside work that was submitted before: see the end of the
- * file.
+ * Copies to the device and to the host are done on streams of their own, beside work that was submitted before: see the
+ * end of the file.
  *
  * A push takes no lock. It reserves a piece of the list by one exchange of `state`, which gives work of all threads one
  * order, fills it in, and writes the record's kind last. Who submits has the lock. While others push, it puts the
@@ -303,25 +303,63 @@ static void phintys_open_slots(void) {
             && !driver.new_event(&slots.copied[i], NO_TIMING);
 }
 
-static int phintys_wait_for_copies(void) {
-    if (!slots.pending) return 0;
-    slots.pending = 0;
-    return driver.stream_wait(queue.stream, slots.last, 0);
+/* Copies to the host come through trays of pinned memory, on a stream of their own:
+ *
+ * - a copy waits for all work that was pushed, and for copies to the device for which no work has waited yet;
+ * - work that is submitted after it, and later copies to the device, wait for it: they may overwrite what it reads;
+ * - who asked for it, a call of a function, has its trays until it takes the elements out, when the event after the
+ *   copy has come; a call that fails gives up its trays, into which only later copies of the same stream will write.
+ *
+ * A copy that is larger than what a call may leave in trays is waited for at once, as is one for which none is free. */
+enum { TRAYS = 16, TRAY_BYTES = 1 << 18 };
+static struct {
+    struct {
+        char *pinned, *target;
+        size_t size;
+        void *came;                 /* an event */
+        void *owner;                /* NULL: nobody; set by who has the lock, and cleared by the owner */
+    } trays[TRAYS];
+    void *stream, *last;            /* the stream of copies; an event after the last of them */
+    int usable, before_work, before_uploads;    /* the last two: who has not waited for `last` yet */
+    uint64_t waited;                /* for how much work the stream has waited */
+    long copies, late;              /* how many, and for how many of them nobody waited at once */
+} trays;
+
+static void phintys_open_trays(void) {
+    memset(&trays, 0, sizeof trays);
+    trays.usable = slots.usable && !driver.new_stream(&trays.stream, 0) && !driver.new_event(&trays.last, NO_TIMING);
+    for (int i = 0; i < TRAYS && trays.usable; i++)
+        trays.usable = !driver.allocate_pinned((void**)&trays.trays[i].pinned, TRAY_BYTES, 0)
+            && !driver.new_event(&trays.trays[i].came, NO_TIMING);
 }
 
-/* Let the stream of copies wait for the first `work` of all that was pushed. */
-static int phintys_copies_wait_for(uint64_t work) {
+static int phintys_wait_for_copies(void) {
+    int error = slots.pending ? driver.stream_wait(queue.stream, slots.last, 0) : 0;
+    if (!error && trays.before_work) error = driver.stream_wait(queue.stream, trays.last, 0);
+    slots.pending = trays.before_work = 0;
+    return error;
+}
+
+/* Let a stream of copies, which has waited for so much, wait for the first `work` of all that was pushed. */
+static int phintys_copies_wait_for(void* stream, uint64_t* waited, uint64_t work) {
     int error = 0, found = -1;
     if (work > queue.finished) error = phintys_submit_all();
-    if (error || work <= slots.waited) return error;
+    if (error || work <= *waited) return error;
     for (int turn = 0; turn < 2 && found < 0; turn++) {
         for (int i = 0; i < MARKS; i++)             /* the first mark that covers it */
             if (queue.marks[i].pushed >= work && (found < 0 || queue.marks[i].pushed < queue.marks[found].pushed))
                 found = i;
         if (found < 0 && (error = phintys_mark())) return error;
     }
-    error = driver.stream_wait(slots.stream, queue.marks[found].event, 0);
-    if (!error) slots.waited = queue.marks[found].pushed;
+    error = driver.stream_wait(stream, queue.marks[found].event, 0);
+    if (!error) *waited = queue.marks[found].pushed;
+    return error;
+}
+
+static int phintys_uploads_wait_for(uint64_t work) {
+    int error = phintys_copies_wait_for(slots.stream, &slots.waited, work);
+    if (!error && trays.before_uploads) error = driver.stream_wait(slots.stream, trays.last, 0);
+    trays.before_uploads = 0;
     return error;
 }
 
@@ -342,7 +380,7 @@ static int phintys_to_device(uint64_t target, const char* source, size_t size, u
     pthread_mutex_lock(&queue.lock);
     const uint64_t pushed = phintys_pushed();
     if (work > pushed) work = pushed;
-    int error = slots.usable ? phintys_copies_wait_for(work) : phintys_submit_all();
+    int error = slots.usable ? phintys_uploads_wait_for(work) : phintys_submit_all();
     if (!error && !slots.usable) error = driver.to_device(target, source, size);
     if (!error && slots.usable) {
         slots.copies++;
@@ -355,6 +393,62 @@ static int phintys_to_device(uint64_t target, const char* source, size_t size, u
         if (!error) error = driver.record(slots.last, slots.stream);
         slots.pending = 1;
     }
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Fill trays for an owner with as much of a copy to the host as there are free ones; returns the driver's error. */
+static int phintys_fill_trays(char** target, uint64_t* source, size_t* size, void* owner) {
+    int error = 0;
+    for (int i = 0; i < TRAYS && *size && !error; i++) {
+        if (__atomic_load_n(&trays.trays[i].owner, __ATOMIC_ACQUIRE)) continue;
+        const size_t piece = *size < TRAY_BYTES ? *size : TRAY_BYTES;
+        error = driver.to_host_async(trays.trays[i].pinned, *source, piece, trays.stream);
+        if (!error) error = driver.record(trays.trays[i].came, trays.stream);
+        if (error) break;
+        trays.trays[i].target = *target, trays.trays[i].size = piece, trays.trays[i].owner = owner;
+        *target += piece, *source += piece, *size -= piece;
+    }
+    if (!error) error = driver.record(trays.last, trays.stream);
+    trays.before_work = trays.before_uploads = 1;
+    return error;
+}
+
+/* Wait for what an owner has in trays, and take it out; or, if it is not wanted any more, only give up the trays. */
+static int phintys_empty_trays(void* owner, int wanted) {
+    int error = 0;
+    for (int i = 0; i < TRAYS; i++) {
+        if (__atomic_load_n(&trays.trays[i].owner, __ATOMIC_RELAXED) != owner) continue;
+        if (wanted && !error) error = driver.wait_for_event(trays.trays[i].came);
+        if (wanted && !error) memcpy(trays.trays[i].target, trays.trays[i].pinned, trays.trays[i].size);
+        __atomic_store_n(&trays.trays[i].owner, NULL, __ATOMIC_RELEASE);
+    }
+    return error;
+}
+
+static int phintys_to_host_by_trays(char* target, uint64_t source, size_t size, void* owner) {
+    int error = phintys_copies_wait_for(trays.stream, &trays.waited, phintys_pushed());
+    if (!error && slots.pending) error = driver.stream_wait(trays.stream, slots.last, 0);
+    trays.copies++;
+    if (!error && owner && size <= TRAY_BYTES) {
+        error = phintys_fill_trays(&target, &source, &size, owner);
+        trays.late += !error && !size;
+    }
+    while (!error && size) {                        /* with the lock, so that nobody overwrites the rest meanwhile */
+        const size_t before = size;
+        error = phintys_fill_trays(&target, &source, &size, &trays);
+        if (!error) error = phintys_empty_trays(&trays, 1);
+        if (!error && size == before) return driver.to_host(target, source, size);
+    }
+    if (error) phintys_empty_trays(&trays, 0);
+    return error;
+}
+
+/* Copy to the host, after all work. With an owner the elements may come when it empties its trays, and no earlier. */
+static int phintys_to_host(char* target, uint64_t source, size_t size, void* owner) {
+    pthread_mutex_lock(&queue.lock);
+    int error = trays.usable ? phintys_to_host_by_trays(target, source, size, owner) : phintys_submit_all();
+    if (!error && !trays.usable) error = driver.to_host(target, source, size);
     pthread_mutex_unlock(&queue.lock);
     return error;
 }

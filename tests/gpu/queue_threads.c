@@ -35,8 +35,9 @@ static struct {
     int (*instantiate)(void**, void*, unsigned long long), (*record)(void*, void*), (*wait_for_event)(void*);
     int (*elapsed)(float*, void*, void*), (*new_stream)(void**, unsigned), (*new_event)(void**, unsigned);
     int (*allocate_pinned)(void**, size_t, unsigned), (*stream_wait)(void*, void*, unsigned);
-    int (*to_device)(phintys_address, const void*, size_t);
+    int (*to_device)(phintys_address, const void*, size_t), (*to_host)(void*, phintys_address, size_t);
     int (*to_device_async)(phintys_address, const void*, size_t, void*);
+    int (*to_host_async)(void*, phintys_address, size_t, void*);
 } driver;
 static int phintys_enter_context(void) { void* context; return driver.get_context(&context); }
 #include "work_queue.h"

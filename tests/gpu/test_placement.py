@@ -145,7 +145,8 @@ def test_explain_says_what_runs_where(there):
     w, x = shared(3), T.fvector("x")
     text = phintys.function([x], T.exp(w * x)).explain("instructions")
     assert text.partition("device\n")[2].splitlines()[:3] == [
-        "  C2    transferred to the device: C0", "  C3    GpuElementwiseKernel", "  C4    transferred to the host: C3"]
+        "  C2    transferred to the device: C0", "  C3    GpuElementwiseKernel",
+        "  C4    transferred to the host, waited for at the end: C3"]
     host = phintys.function([x], T.exp(x)).explain("instructions")
     assert "device" not in host
 

@@ -23,6 +23,7 @@ from phintys.vm.linking.schedule import schedule
 from phintys.vm.linking.side_by_side import side_by_side
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import DROP_LARGE, NUMBER, RESULT_EMPTIES
+from phintys.vm.places import LATE
 from phintys.vm.program import INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM, Program, layout_of
 from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.worker_count import usable_workers
@@ -159,6 +160,7 @@ class Lowering:
         results = self._prepare_results({cell for _, cell in stored}, n_outputs)
         prepared = [self._kernel_of(node) for node in late]
         if results:
+            self._wait_once(results, {cell for _, cell in stored}, n_outputs)
             emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
         for instruction in prepared:
             emitter.prepare(instruction)
@@ -170,6 +172,23 @@ class Lowering:
             emitter.store(container, cell)
         emitter.halt()
         emitter.code.extend(emitter.blocks)
+
+    def _wait_once(self, results, stored, n_outputs):
+        """Wait for results from another place before RESULT only, if nothing else reads them."""
+        kernels, code, clients = self.emitter.kernels, self.emitter.code, self.fgraph.clients
+        wanted = {self.cell_of[variable] for variable in self.fgraph.outputs[:n_outputs]
+                  if len(clients[variable]) == 1}.intersection(results) - stored
+        begun, waits = [], None
+        for position, instruction in enumerate(code):
+            late = LATE.get(type(kernels[instruction.a])) if instruction.name == "KERNEL" else None
+            if late is not None and wanted.issuperset(instruction.writes()):
+                begun.extend(instruction.writes())
+                code[position] = instruction._replace(a=len(kernels))
+                kernels.append(late[0]())
+                waits = late[1]
+        if begun:
+            code.append(SymbolicInstruction("KERNEL", n=len(begun), a=len(kernels), cells=begun))
+            kernels.append(waits())
 
     def _kernel_of(self, node):
         """Return the only instruction of a node that runs after COMMIT; it must be a kernel that cannot fail."""

@@ -1,5 +1,5 @@
 """The bytecode loop; see ``interpreter.pyx``."""
-from phintys.vm.abi cimport Cell
+from phintys.vm.abi cimport Cell, Context
 from phintys.vm.machine.frame cimport Machine
 
 # Whether a number is zero, of whatever dtype; NaN is not.
@@ -11,5 +11,7 @@ cdef int (*submit_device_work)() noexcept nogil
 # Waits until a device has done what it was given, so that instructions that are measured have the time of their work;
 # returns how many seconds of that the device worked.
 cdef double (*wait_for_device_work)() noexcept nogil
+# Called after a call that failed: copies from a device that it has begun are not wanted any more.
+cdef void (*give_up_copies)(Context* context) noexcept nogil
 # Set the exception for a kernel whose `run` returned -1.
 cdef void raise_failure(Machine* machine) noexcept with gil

@@ -33,6 +33,7 @@ cdef extern from "Python.h" nogil:
 
 submit_device_work = NULL
 wait_for_device_work = NULL
+give_up_copies = NULL
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
 cdef enum:
@@ -144,13 +145,14 @@ cdef bint is_zero(const Cell* cell) noexcept nogil:
     return (<const long long*>data)[0] == 0
 
 
-cdef void finish_device_work() noexcept with gil:
+cdef void finish_device_work(Machine* machine) noexcept with gil:
     """After a failure, of which the exception is kept."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* traceback
     PyErr_Fetch(&kind, &value, &traceback)
     submit_device_work()
+    give_up_copies(&machine.context)
     PyErr_Restore(kind, value, traceback)
 
 
@@ -283,7 +285,7 @@ cdef int execute(Machine* machine) noexcept nogil:
     take_gil(machine)
     machine.at = at
     if submit_device_work != NULL:
-        finish_device_work()                                # it may read what the caller gives up now
+        finish_device_work(machine)                                # it may read what the caller gives up now
     return -1
 
 

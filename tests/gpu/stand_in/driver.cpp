@@ -72,7 +72,8 @@ static std::vector<Stream*> streams;             // in the order in which they w
 static int lazy;                                 // work in streams is done when somebody waits for it, and no earlier:
                                                  // 1: the first stream's first, 2: the last one's
 static bool counts_as_clock;                     // the time of an event is how many kernels ran before it, in ms
-static bool ignores_waits;                       // of streams for events: to show that tests see a wait that is missing
+static int ignores_waits;                        // to show that tests see a wait that is missing: 1: of streams for
+                                                 // events, 2: of the host for them
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
 static long copies_to_device, copies_to_host, fails_after, graphs_launched;
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
@@ -370,7 +371,7 @@ API cuStreamSynchronize(CUstream stream) {
 API cuStreamQuery(CUstream) { return broken; }
 API cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
     const Event event = *(Event*)handle;
-    if (ignores_waits) return CUDA_SUCCESS;
+    if (ignores_waits == 1) return CUDA_SUCCESS;
     return submit(stream, [=] { return event.stream ? catch_up(event.stream, event.after) : CUDA_SUCCESS; });
 }
 API cuEventCreate(CUevent* event, unsigned flags) {
@@ -398,6 +399,7 @@ API cuEventRecord(CUevent handle, CUstream stream) {
 API cuEventSynchronize(CUevent handle) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     Event* event = (Event*)handle;
+    if (ignores_waits == 2) return broken;
     const CUresult error = event->stream ? catch_up(event->stream, event->after) : CUDA_SUCCESS;
     return error ? error : broken;
 }
