@@ -34,7 +34,8 @@ def internal(value):
     return phintys.shared(value, target="cuda").get_value(return_internal_type=True, borrow=True)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64",
+                                   "complex128"])
 def test_dlpack_there_and_back(there, dtype):
     value = numpy.arange(12).reshape(3, 4).astype(dtype)
     array = internal(value)
