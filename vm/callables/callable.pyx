@@ -90,6 +90,26 @@ cdef struct Argument:
     Access access
 
 
+cdef int describe_type(Argument* argument, type_, downcast_flag) except -1:
+    """Note what values of a type look like; of a type without a layout, that no array is known to be one."""
+    cdef int axis
+    argument.dtype = NULL
+    argument.target.typenum = -1
+    argument.target.plain = argument.plain_float = False
+    argument.broadcastable = 0
+    if type_.layout is None:
+        return 0
+    argument.target.typenum, argument.target.ndim, place = type_.layout
+    if place != HOST:
+        argument.target.ndim = AT_DEVICE
+    argument.dtype = PyArray_DescrFromType(argument.target.typenum)         # lives for ever
+    argument.target.downcast = downcast_of(downcast_flag)
+    for axis, broadcastable in enumerate(type_.broadcastable):
+        if broadcastable:
+            argument.broadcastable |= <unsigned long long>1 << axis
+    return 0
+
+
 cdef class Callable:
     """A linked program as a Python function.
 
@@ -146,7 +166,6 @@ cdef class Callable:
 
     def __init__(self, program, argument_types, argument_names, strict_flags, downcast_flags, single=False,
                  output_keys=None, defaults=None, return_none=False, measured=None):
-        cdef int index, axis
         self.program = program
         self.name = program.name
         self.argument_types = list(argument_types)
@@ -169,30 +188,23 @@ cdef class Callable:
             self.vectorcall = enter_measured
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
-        self.only_read = True
+        self._note_arguments()
+        self.hot = self._new_frame()
+        callables.add(self)
+
+    cdef int _note_arguments(self) except -1:
+        """Note in C what each call asks of its arguments."""
+        cdef int index
         free(self.arguments)
         self.arguments = <Argument*>malloc((self.n_arguments + 1) * sizeof(Argument))
         if self.arguments == NULL:
             raise MemoryError()
+        self.only_read = True
         for index, type_ in enumerate(self.argument_types):
-            self.arguments[index].access = ACCESS.get(program.cells[index].access, READ)
-            self.arguments[index].dtype = NULL
+            self.arguments[index].access = ACCESS.get(self.program.cells[index].access, READ)
             self.only_read &= self.arguments[index].access == READ
-            self.arguments[index].target.typenum = -1
-            self.arguments[index].target.plain = self.arguments[index].plain_float = False
-            if type_.layout is None:
-                continue
-            self.arguments[index].target.typenum, self.arguments[index].target.ndim, place = type_.layout
-            if place != HOST:
-                self.arguments[index].target.ndim = AT_DEVICE
-            self.arguments[index].dtype = PyArray_DescrFromType(self.arguments[index].target.typenum)    # lives for ever
-            self.arguments[index].target.downcast = downcast_of(self.downcast_flags[index])
-            self.arguments[index].broadcastable = 0
-            for axis, broadcastable in enumerate(type_.broadcastable):
-                if broadcastable:
-                    self.arguments[index].broadcastable |= <unsigned long long>1 << axis
-        self.hot = self._new_frame()
-        callables.add(self)
+            describe_type(&self.arguments[index], type_, self.downcast_flags[index])
+        return 0
 
     def __dealloc__(self):
         free(self.arguments)
