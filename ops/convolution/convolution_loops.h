@@ -595,12 +595,10 @@ static void plan_taps_apart(phintys_work* work) {
     work->prepared = whole_lines(size);
 }
 
-/* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
- * does nothing else. */
-static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
+/* Where the planes of the work are: how each axis is laid out, and whether operands are read where they are. */
+static void plan_planes(phintys_work* work) {
     const phintys_convolution* what = &work->what;
     const int forward = what->role != BY_IMAGES;
-    size_t used = 0;
     work->direct = work->whole = work->beside = 1;
     work->apart = 0;
     work->plane = work->source_plane = work->out_plane = work->window = work->passes = 1;
@@ -618,59 +616,45 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     }
     work->planes = forward ? what->channels : what->filters;
     work->outs = forward ? what->filters : what->channels;
-    const int most = what->set->sizes[0].filters;
+}
+
+/* Planes of results in blocks, as many as a tile has filters; the last block is padded to the next size of a tile. */
+static void plan_blocks(phintys_work* work) {
+    const phintys_convolution_set* set = work->what.set;
+    const int most = set->sizes[0].filters;
     work->blocks = (work->outs + most - 1) / most;
     work->padded_outs = 0;
-    if (work->blocks)
-        work->padded_outs = (work->blocks - 1) * most
-            + what->set->sizes[size_for(what->set, work->outs - (work->blocks - 1) * most)].filters;
-    work->sets = sets_of_images(work);
-    if (what->images == 1 || work->sets == 0) part_columns(work);
-    work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->rows = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
-    if (what->role == BY_FILTERS) {
-        const npy_intp class[AXES] = {0, 0, 0};
-        if (memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
-        work->channels = 0;
-        const npy_intp lanes = what->set->lanes;
-        if (4 * work->planes >= 3 * lanes && !has_large_planes(work)) {
-            furnish_places(work, &memory, &used, workers);
-            return used;
-        }
-        plan_lines(work);
-        work->line = taken(&memory, &used, work->lines * sizeof(npy_intp));
-        work->room = work->images_at_once * work->prepared;
-        const npy_intp in_lines = work->top_in_place ? 0 : what->filters * work->lines * work->top_line;
-        work->room += whole_lines(work->images_at_once * in_lines * what->itemsize);
-        if (work->beside > 1) work->room += whole_lines(work->beside * work->plane * what->itemsize);
-        work->rooms = taken(&memory, &used, work->room * (work->by_images ? workers : 1));
-        work->sums = taken(&memory, &used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
-        if (memory == NULL) return used;
-        const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
-        for (npy_intp k = 0; k < work->lines; k++)
-            work->line[k] = work->beside * work->axis[X].length
-                * (k / per_depth * work->axis[Y].length + k % per_depth);
-        return used;
+    if (work->blocks == 0) return;
+    const npy_intp full = (work->blocks - 1) * most;
+    work->padded_outs = full + set->sizes[size_for(set, work->outs - full)].filters;
+}
+
+/* Tables and copies for the gradient by filters. */
+static void furnish_gradient(phintys_work* work, char** memory, size_t* used, int workers) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp class[AXES] = {0, 0, 0};
+    if (*memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
+    work->channels = 0;
+    if (4 * work->planes >= 3 * what->set->lanes && !has_large_planes(work)) {
+        furnish_places(work, memory, used, workers);
+        return;
     }
-    if (is_narrow(work)) {
-        furnish_narrow(work, &memory, &used, workers);
-        return used;
-    }
-    work->pass = taken(&memory, &used, work->passes * sizeof(phintys_pass));
-    const npy_intp packed = what->groups * work->padded_outs * work->planes * work->window;
-    work->packed = taken(&memory, &used, packed * what->itemsize);
-    plan_taps_apart(work);
-    work->room = work->prepared;
-    work->room += whole_lines(MOST_FILTERS * what->itemsize
-                              * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
-    if (work->pooled != NULL) plan_strips(work);
-    if (work->sets) work->room = larger(work->room, room_side_by_side(work));
-    work->side_offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->ones = taken(&memory, &used, work->apart ? work->window * what->itemsize : 0);
-    work->rooms = taken(&memory, &used, workers * work->room);
-    if (memory == NULL) return used;
+    plan_lines(work);
+    work->line = taken(memory, used, work->lines * sizeof(npy_intp));
+    const npy_intp in_lines = work->top_in_place ? 0 : what->filters * work->lines * work->top_line;
+    work->room = work->images_at_once * work->prepared + whole_lines(work->images_at_once * in_lines * what->itemsize);
+    if (work->beside > 1) work->room += whole_lines(work->beside * work->plane * what->itemsize);
+    work->rooms = taken(memory, used, work->room * (work->by_images ? workers : 1));
+    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
+    if (*memory == NULL) return;
+    const npy_intp per_depth = work->lines / larger(1, what->result[Z]);
+    for (npy_intp k = 0; k < work->lines; k++)
+        work->line[k] = work->beside * work->axis[X].length * (k / per_depth * work->axis[Y].length + k % per_depth);
+}
+
+/* Fill the tables of taps: those of each pass, and where taps are in planes side by side or apart. */
+static void fill_taps(phintys_work* work) {
+    const phintys_convolution* what = &work->what;
     npy_intp cursor = 0;
     for (npy_intp number = 0; number < work->passes; number++) plan_pass(work, &work->pass[number], number, &cursor);
     for (npy_intp k = 0; k < work->window; k++)
@@ -679,6 +663,42 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     for (npy_intp k = 0; k < work->window && work->apart; k++)
         if (what->itemsize == sizeof(float)) ((float*)work->ones)[k] = 1;
         else ((double*)work->ones)[k] = 1;
+}
+
+/* Tables and copies for results, and for the gradient by images, in tiles. */
+static void furnish_tiles(phintys_work* work, char** memory, size_t* used, int workers) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp packed = what->groups * work->padded_outs * work->planes * work->window;
+    work->pass = taken(memory, used, work->passes * sizeof(phintys_pass));
+    work->packed = taken(memory, used, packed * what->itemsize);
+    plan_taps_apart(work);
+    work->room = work->prepared;
+    work->room += whole_lines(MOST_FILTERS * what->itemsize
+                              * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
+    if (work->pooled != NULL) plan_strips(work);
+    if (work->sets) work->room = larger(work->room, room_side_by_side(work));
+    work->side_offsets = taken(memory, used, work->window * sizeof(npy_intp));
+    work->ones = taken(memory, used, work->apart ? work->window * what->itemsize : 0);
+    work->rooms = taken(memory, used, workers * work->room);
+    if (*memory != NULL) fill_taps(work);
+}
+
+/* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
+ * does nothing else. */
+static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
+    const phintys_convolution* what = &work->what;
+    size_t used = 0;
+    plan_planes(work);
+    plan_blocks(work);
+    work->sets = sets_of_images(work);
+    if (what->images == 1 || work->sets == 0) part_columns(work);
+    work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->rows = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
+    if (what->role == BY_FILTERS) furnish_gradient(work, &memory, &used, workers);
+    else if (is_narrow(work)) furnish_narrow(work, &memory, &used, workers);
+    else furnish_tiles(work, &memory, &used, workers);
     return used;
 }
 
