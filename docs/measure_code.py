@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
-SUFFIXES = {".py", ".pyx", ".pxd", ".h", ".pyi"}
+SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".h", ".pyi"}
 DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|cpdef|cdef\b(?!\s*(?:class|struct|enum|extern|object\s+\w+$)))\s*.*\(")
 SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER}
 HEADER_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -18,6 +18,12 @@ def outer(a,
 
 after = 1
 '''
+INCLUDED = """cdef int included(int a):
+    # why
+    a += 1
+    a *= 2
+    return a
+"""
 CYTHON = '''cdef extern from "x.h":
     void taken(int a)
 cdef class Kernel:
@@ -30,13 +36,14 @@ cdef void declared(int a) noexcept
 
 
 def test_lengths_comments_and_files(tmp_path):
-    for name, text in {"vm/a.py": PYTHON, "vm/room/b.pyx": CYTHON, "vm/room/c.h": "/* one\n two */\nint x;\n",
+    for name, text in {"vm/a.py": PYTHON, "vm/room/b.pyx": CYTHON, "vm/room/b.pxi": INCLUDED,
+                       "vm/room/c.h": "/* one\n two */\nint x;\n",
                        "vm/room/c.pyi": "x: int\n", "tests/d.py": PYTHON}.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     lengths, comments, filled, files = SCRIPT["measure"](tmp_path)
-    assert sorted(lengths) == [2, 3, 5]
-    assert comments == 2 + 1 + 1 + 1 + 2
-    assert filled == 11 + 8 + 3
-    assert files == {"vm": 1, "vm/room": 3}
+    assert sorted(lengths) == [2, 3, 4, 5]
+    assert comments == 2 + 1 + 1 + 1 + 1 + 2
+    assert filled == 11 + 8 + 5 + 3
+    assert files == {"vm": 1, "vm/room": 4}
