@@ -23,6 +23,14 @@ cdef enum:
     MOST_SPLITS = 1024
 
 
+cdef struct Walk:                       # through results, and through the elements of each
+    npy_intp results, count, splits     # count: elements of a result; splits: parts of these
+    int which                           # ROWS or COLUMNS
+    int joined[2]                       # how many dimensions are kept, and reduced, after joining
+    npy_intp lengths[2][MAX_RANK]       # of these, the innermost first
+    npy_intp strides[2][MOST_WORDS]     # of each operand at the device, ``rank`` apart
+
+
 cdef class GpuReductionKernel(DeviceKernel):
     """Reduce a value that is computed from operands at the device.
 
@@ -105,8 +113,7 @@ cdef class GpuReductionKernel(DeviceKernel):
         return 1 if first < 0 else operands[first].shape[axis]
 
     cdef inline int lay_out(self, Cell** operands, bint reduced, npy_intp* lengths, npy_intp* strides) noexcept nogil:
-        """The kept or the reduced dimensions, joined where all operands allow, the innermost first; strides are
-        ``rank`` apart. Returns how many there are."""
+        """The kept or the reduced dimensions, joined where all operands allow. Returns how many there are."""
         cdef npy_intp length
         cdef int axis, index, pointer, joined = 0
         cdef bint alike
@@ -135,57 +142,72 @@ cdef class GpuReductionKernel(DeviceKernel):
         return joined
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef npy_intp lengths[2 * MAX_RANK]
-        cdef npy_intp strides[2 * MOST_WORDS]
-        cdef Arguments arguments
+        cdef Walk walk
         cdef Cell partial
         cdef Buffer* buffer = NULL
-        cdef npy_intp results = cell_size(operands[self.inputs]), count = 1, splits = 1, blocks
-        cdef int axis, part, pointer, which, failed
-        cdef int joined[2]
-        if results == 0:
+        cdef int failed
+        self.plan(&walk, operands)
+        if walk.results == 0:
             return 0
-        for axis in range(self.rank):
-            if self.reduced >> axis & 1:
-                count *= self.any_length(operands, axis)
-        for part in range(2):
-            joined[part] = self.lay_out(operands, part, lengths + part * MAX_RANK, strides + part * MOST_WORDS)
-        which = self.choose(strides, joined, results, count)
-        splits = splits_of(which, results, count)
-        if splits > 1:
-            buffer = device_memory.acquire(splits * results * self.itemsize)
+        if walk.splits > 1:
+            buffer = device_memory.acquire(walk.splits * walk.results * self.itemsize)
             if buffer == NULL:
                 return set_failure(2, b"partial results of a reduction")
         partial.data = buffer.data if buffer != NULL else NULL
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, results)
-        put_integer(&arguments, count)
-        put_integer(&arguments, splits)
-        put_integer(&arguments, joined[0])
-        put_integer(&arguments, joined[1])
-        put_divisor(&arguments, count)
-        for part in range(2):
-            for axis in range(self.rank if self.rank else 1):
-                put_integer(&arguments, lengths[part * MAX_RANK + axis] if axis < joined[part] else 1)
-        for part in range(2):
-            for pointer in range(self.pointers if self.pointers else 1):
-                for axis in range(self.rank if self.rank else 1):
-                    put_integer(&arguments, strides[part * MOST_WORDS + pointer * self.rank + axis]
-                                if axis < joined[part] and self.pointers else 0)
-        for pointer in range(self.inputs):
-            if self.by_value[pointer]:
-                put_value(&arguments, operands[pointer])
-            else:
-                put_address(&arguments, operands[pointer])
-        put_address(&arguments, &partial)
-        put_address(&arguments, operands[self.inputs])
-        blocks = results if which == ROWS else blocks_for(results)
-        failed = self.start_grid(which, blocks, splits, THREADS_OF_BLOCK, 0, &arguments)
-        if not failed and splits > 1:
-            failed = self.finish(results, splits, count, &partial, operands[self.inputs])
+        failed = self.fold(&walk, operands, &partial)
+        if not failed and walk.splits > 1:
+            failed = self.finish(&walk, &partial, operands[self.inputs])
         if buffer != NULL:
             buffer_release(buffer)
         return failed
+
+    cdef inline void plan(self, Walk* walk, Cell** operands) noexcept nogil:
+        """How the results and their elements are walked through, and by which kernel; all depends on shapes alone."""
+        cdef int axis, part
+        walk.results, walk.count = cell_size(operands[self.inputs]), 1
+        if walk.results == 0:
+            return
+        for axis in range(self.rank):
+            if self.reduced >> axis & 1:
+                walk.count *= self.any_length(operands, axis)
+        for part in range(2):
+            walk.joined[part] = self.lay_out(operands, part, walk.lengths[part], walk.strides[part])
+        walk.which = self.choose(walk)
+        walk.splits = splits_of(walk.which, walk.results, walk.count)
+
+    cdef int fold(self, const Walk* walk, Cell** operands, const Cell* partial) noexcept nogil:
+        """Start the kernel that folds: into the results, or where their elements are split, into partial results."""
+        cdef Arguments arguments
+        cdef int index
+        arguments.size, arguments.full = 0, False
+        put_integer(&arguments, walk.results)
+        put_integer(&arguments, walk.count)
+        put_integer(&arguments, walk.splits)
+        put_integer(&arguments, walk.joined[0])
+        put_integer(&arguments, walk.joined[1])
+        put_divisor(&arguments, walk.count)
+        self.put_layout(&arguments, walk)
+        for index in range(self.inputs):
+            if self.by_value[index]:
+                put_value(&arguments, operands[index])
+            else:
+                put_address(&arguments, operands[index])
+        put_address(&arguments, partial)
+        put_address(&arguments, operands[self.inputs])
+        return self.start_grid(walk.which, walk.results if walk.which == ROWS else blocks_for(walk.results),
+                               walk.splits, THREADS_OF_BLOCK, 0, &arguments)
+
+    cdef inline void put_layout(self, Arguments* arguments, const Walk* walk) noexcept nogil:
+        """``Layout`` of the source: its arrays have at least one dimension and one operand."""
+        cdef int part, axis, pointer, rank = max(1, self.rank)
+        for part in range(2):
+            for axis in range(rank):
+                put_integer(arguments, walk.lengths[part][axis] if axis < walk.joined[part] else 1)
+        for part in range(2):
+            for pointer in range(max(1, self.pointers)):
+                for axis in range(rank):
+                    put_integer(arguments, walk.strides[part][pointer * self.rank + axis]
+                                if axis < walk.joined[part] and self.pointers else 0)
 
     cdef inline npy_intp any_length(self, Cell** operands, int axis) noexcept nogil:
         cdef int index
@@ -194,25 +216,24 @@ cdef class GpuReductionKernel(DeviceKernel):
                 return operands[index].shape[axis]
         return 1
 
-    cdef inline int choose(self, const npy_intp* strides, const int* joined, npy_intp results,
-                           npy_intp count) noexcept nogil:
+    cdef inline int choose(self, const Walk* walk) noexcept nogil:
         """Blocks for rows, unless the kept dimension is the inner one, or the rows are short."""
-        cdef npy_intp kept = strides[0], reduced = strides[MOST_WORDS]
-        if joined[0] == 0 or self.pointers == 0:
+        if walk.joined[0] == 0 or self.pointers == 0:
             return ROWS
-        if count < 32 or joined[1] == 0:
+        if walk.count < 32 or walk.joined[1] == 0:
             return COLUMNS
-        return COLUMNS if magnitude(kept) < magnitude(reduced) else ROWS
+        return COLUMNS if magnitude(walk.strides[0][0]) < magnitude(walk.strides[1][0]) else ROWS
 
-    cdef int finish(self, npy_intp results, npy_intp splits, npy_intp count, Cell* partial, Cell* out) noexcept nogil:
+    cdef int finish(self, const Walk* walk, const Cell* partial, const Cell* out) noexcept nogil:
+        """Start the kernel that combines partial results."""
         cdef Arguments arguments
         arguments.size, arguments.full = 0, False
-        put_integer(&arguments, results)
-        put_integer(&arguments, splits)
-        put_divisor(&arguments, count)
+        put_integer(&arguments, walk.results)
+        put_integer(&arguments, walk.splits)
+        put_divisor(&arguments, walk.count)
         put_address(&arguments, partial)
         put_address(&arguments, out)
-        return self.start(FINISH, blocks_for(results), THREADS_OF_BLOCK, &arguments)
+        return self.start(FINISH, blocks_for(walk.results), THREADS_OF_BLOCK, &arguments)
 
 
 cdef int THREADS_OF_BLOCK = THREADS
