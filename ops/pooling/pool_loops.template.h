@@ -449,6 +449,39 @@ PHINTYS_INLINE void TYPED(square_gradients)(const phintys_pooling* p, npy_intp f
     }
 }
 
+/* Addresses of what row `walk->row` of the gradient reads, as rows without gaps: maxima in `rows`, what they are given
+ * in `more`, the image in `values`. Returns how many windows the row has; `key` is where the first two were before. */
+PHINTYS_INLINE npy_intp TYPED(max_operands)(const phintys_pooling* p, const phintys_pool_walk* walk, const ROOM* room,
+                                            const char* key[2]) {
+    const int axis = p->pooled - 1;
+    phintys_pool_range ranges[PHINTYS_MAX_RANK];
+    for (int a = 0; a < axis; a++) ranges[a] = phintys_covering(p, a, walk->row[a]);
+    const npy_intp windows = phintys_rows_within(p, walk, 1, ranges, room->rows);
+    phintys_rows_within(p, walk, 2, ranges, room->more);
+    key[0] = room->rows[0], key[1] = room->more[0];
+    TYPED(gather)(p, 1, room->rows, windows, p->count[axis], room, 0);
+    TYPED(gather)(p, 2, room->more, windows, p->count[axis], room, 1);
+    for (int a = 0; a < axis; a++) ranges[a].start = walk->row[a], ranges[a].stop = walk->row[a] + 1;
+    phintys_rows_within(p, walk, 0, ranges, room->values);
+    TYPED(gather)(p, 0, room->values, 1, p->shape[p->outer + axis], room, 2);
+    return windows;
+}
+
+/* A row of the gradient of maxima for any windows. */
+PHINTYS_INLINE void TYPED(max_by_phases)(const phintys_pooling* p, T* restrict out, const T* restrict x,
+                                         npy_intp windows, int direct, npy_intp phase_length,
+                                         phintys_pool_range inside, const ROOM* room) {
+    const int axis = p->pooled - 1;
+    const npy_intp length = p->shape[p->outer + axis], step = p->step[axis], pad = p->pad[axis];
+    T* sums = direct ? out : room->line;
+    memset(sums, 0, step * phase_length * sizeof(T));
+    if (!direct) TYPED(into_phases)(room->second, x, length, step, pad, phase_length);
+    for (npy_intp r = 0; r < windows; r++)
+        TYPED(add_windows)(p, sums, direct ? x : room->second, (const T*)room->rows[r], (const T*)room->more[r],
+                           phase_length, inside);
+    if (!direct) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
+}
+
 CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
@@ -458,51 +491,36 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
     const int threes = p->window[axis] == 3 && step == 2 && pad == 0 && count && 2 * count < length;
     const int apart = step >= p->window[axis];                  /* an element of a row has one window at most */
     const phintys_pool_range inside = TYPED(inside)(p);
-    const ROOM room = TYPED(divided_room)(p, memory);
-    phintys_pool_walk walk;
-    phintys_pool_range ranges[PHINTYS_MAX_RANK];
-    const char *spread = NULL, *spread_too = NULL;              /* the rows that room.second and room.line are made of */
     if (TYPED(in_squares)(p, 3)) {
         TYPED(square_gradients)(p, first, last, 1);
         return;
     }
+    const ROOM room = TYPED(divided_room)(p, memory);
+    const char *key[2], *spread[2] = {NULL, NULL};              /* spread: what room.second and room.line are made of */
+    phintys_pool_walk walk;
     phintys_start_walk(p, &walk, p->shape + p->outer, 3, first);
     for (npy_intp row = first; row < last; row++, phintys_next_row(p, &walk, 3)) {
         T* restrict out = TYPED(output_row)(p, p->images[3].data, row, length, &room);
-        for (int a = 0; a < axis; a++) ranges[a] = phintys_covering(p, a, walk.row[a]);
-        const npy_intp windows = phintys_rows_within(p, &walk, 1, ranges, room.rows);
-        phintys_rows_within(p, &walk, 2, ranges, room.more);
-        const char *of_maxima = room.rows[0], *of_gradient = room.more[0];
-        TYPED(gather)(p, 1, room.rows, windows, count, &room, 0);
-        TYPED(gather)(p, 2, room.more, windows, count, &room, 1);
-        for (int a = 0; a < axis; a++) ranges[a].start = walk.row[a], ranges[a].stop = walk.row[a] + 1;
-        phintys_rows_within(p, &walk, 0, ranges, room.values);
-        TYPED(gather)(p, 0, room.values, 1, length, &room, 2);
+        const npy_intp windows = TYPED(max_operands)(p, &walk, &room, key);
         const T* restrict x = (const T*)room.values[0];
         const T *restrict maxima = (const T*)room.rows[0], *restrict gradient = (const T*)room.more[0];
-        if (pairs && windows == 1) {
+        if (!windows) {
+            memset(out, 0, length * sizeof(T));
+        } else if (pairs && windows == 1) {
             TYPED(spread_squares)(out, x, maxima, gradient, pairs, count, length);
         } else if (threes && windows == 1) {
             TYPED(add_threes)(out, x, maxima, gradient, NULL, NULL, count, length, 0);
         } else if (threes && windows == 2) {
             TYPED(add_threes)(out, x, maxima, gradient, (const T*)room.rows[1], (const T*)room.more[1], count, length,
                               1);
-        } else if (!windows) {
-            memset(out, 0, length * sizeof(T));
         } else if (apart && windows == 1) {
-            if (of_maxima != spread || of_gradient != spread_too)
+            if (key[0] != spread[0] || key[1] != spread[1])
                 TYPED(spread_windows)(p, room.second, room.line, maxima, gradient, length);
-            spread = of_maxima, spread_too = of_gradient;
+            spread[0] = key[0], spread[1] = key[1];
             TYPED(give_to_maxima)(out, x, room.second, room.line, length);
         } else {
-            spread = spread_too = NULL;                         /* room is used for something else */
-            T* sums = direct ? out : room.line;
-            memset(sums, 0, step * phase_length * sizeof(T));
-            if (!direct) TYPED(into_phases)(room.second, x, length, step, pad, phase_length);
-            for (npy_intp r = 0; r < windows; r++)
-                TYPED(add_windows)(p, sums, direct ? x : room.second, (const T*)room.rows[r], (const T*)room.more[r],
-                                   phase_length, inside);
-            if (!direct) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
+            spread[0] = spread[1] = NULL;                       /* room is used for something else */
+            TYPED(max_by_phases)(p, out, x, windows, direct, phase_length, inside, &room);
         }
         TYPED(store_row)(p, p->images[3].data, row, length, out);
     }
