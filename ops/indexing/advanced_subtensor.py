@@ -10,6 +10,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Constant
 from phintys.ops.indexing.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.last_writers import of_last_writers
@@ -18,6 +19,8 @@ from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, ind
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
+
+MOST_TABULATED = 8192           # positions: beyond, what is gathered and added is no longer in the nearest cache
 
 
 # ---- one vector of integers for the first dimension ------------------------------------------------------------------
@@ -30,6 +33,13 @@ def _vector_of_positions(x, ilist):
     if x.type.ndim == 0:
         raise TypeError("cannot index into a scalar")
     return ilist
+
+
+def _constants(ilist):
+    """The argument that lets kernels keep a table of positions that are constants."""
+    if isinstance(ilist, Constant) and 0 < ilist.data.shape[0] <= MOST_TABULATED:
+        return {"constants": ilist.data.shape[0]}
+    return {}
 
 
 class AdvancedSubtensor1(Op):
@@ -64,7 +74,7 @@ class AdvancedSubtensor1(Op):
         return Apply(self, [x, ilist], [TensorType(x.type.dtype, pattern, shape=ilist.type.shape + x.type.shape[1:])()])
 
     def make_kernel(self, node):
-        return RowsKernel(node.inputs[1].type.dtype)
+        return RowsKernel(node.inputs[1].type.dtype, **_constants(node.inputs[1]))
 
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[1][0], *input_shapes[0][1:])]
@@ -122,8 +132,9 @@ class AdvancedIncSubtensor1(Op):
 
     def make_kernel(self, node):
         x, _, ilist = node.inputs
+        table = {} if self.set_instead_of_inc or x.type.ndim != 1 else _constants(ilist)
         return AdvancedIncSubtensorKernel([("array", 2, ilist.type.dtype, 1)], 0, 3, x.type.dtype,
-                                          self.set_instead_of_inc)
+                                          self.set_instead_of_inc, **table)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]

@@ -13,8 +13,10 @@ The op determines the place of their dimensions in the result (``lead``). ``prep
 
 Without masks and computed slices, positions decide no layout. Then kernels can be bound, to a step that checks the
 positions before it does what ``run`` does. Few elements or rows at vectors of positions, the frequent case in bodies of
-loops, have a step that knows the layout (``Points``).
+loops, have a step that knows the layout (``Points``). Many elements that are added at constant positions have a step
+that knows them by place (``Groups``).
 """
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -22,6 +24,7 @@ from numpy cimport npy_intp
 from phintys.ops.indexing.index_parts cimport (
     Part, Range, checked_operands, integer_position, is_computed, read_part, slice_range)
 from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
+from phintys.ops.native.constant_positions cimport AddGroupsLoop, Place, group_positions, phintys_add_groups
 from phintys.ops.native.indexed_loops cimport (
     AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
     phintys_first_outside, phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
@@ -73,6 +76,15 @@ cdef struct Points:                 # elements, or rows without gaps, at the pos
     npy_intp copied                 # bytes of the array that a copy with another part begins with
     ItemLoop items
     RowLoop rows                    # NULL: elements
+
+cdef struct Groups:                 # elements added at constant positions; places and offsets follow
+    AddGroupsLoop add
+    npy_intp count                  # of places
+    npy_intp copied                 # bytes of the array that a copy with another part begins with
+    const int32_t* offsets
+
+cdef enum:
+    PER_PLACE = 4                   # elements for each place of the array, at the least, that make groups worth it
 
 
 cdef int check_bound(Context* context, Cell** operands) except -1 nogil:
@@ -135,6 +147,16 @@ cdef int assign_points(Context* context, Cell** operands) noexcept nogil:
     return 0
 
 
+cdef int add_groups(Context* context, Cell** operands) noexcept nogil:
+    """The step of ``Groups``, in a copy of the array or in place."""
+    cdef const Groups* groups = <const Groups*>context.room
+    cdef char* target = operands[3].data
+    if target != operands[0].data:
+        memcpy(target, operands[0].data, groups.copied)
+    groups.add(target, <const Place*>(groups + 1), groups.count, groups.offsets, operands[1].data)
+    return 0
+
+
 cdef inline void keep(CopyPlan* dimensions, npy_intp length, npy_intp stride) noexcept nogil:
     """Append a dimension that the index keeps."""
     dimensions.shape[dimensions.ndim] = length
@@ -161,7 +183,7 @@ cdef class AdvancedIndexKernel(Kernel):
     cdef bint slices_vary           # whether a part of a slice is computed
     cdef readonly tuple checked
 
-    def __cinit__(self, plan, *rest):
+    def __cinit__(self, plan, *rest, **named):
         self.entries = <Entry*>malloc((len(plan) + 1) * sizeof(Entry))
         if self.entries == NULL:
             raise MemoryError()
@@ -476,18 +498,23 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
     dtype : str
     sets : bool
         Whether to set the part; otherwise values are added to it.
+    constants : int, optional
+        The number of the positions, if they are constants in one vector and a table of them is worth its memory.
     """
     cdef int result, dtype
+    cdef npy_intp constants
     cdef bint sets
     cdef AddAtLoop add_at           # the loop for one array of positions, or NULL
 
-    def __init__(self, plan, int lead, int result, str dtype, bint sets):
+    def __init__(self, plan, int lead, int result, str dtype, bint sets, npy_intp constants=0):
         cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
         self.examined, self.room = tuple(range(2, result)), self.room_of_points()
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 2, result)
-        self.add_at = NULL
+        self.add_at, self.constants = NULL, constants
+        self.room = max(self.room, <int>(sizeof(Groups) + constants * sizeof(int32_t)
+                                         + constants // PER_PLACE * sizeof(Place)))
         if self.source_count == 1 and self.mask_count == 0 and not sets:
             for index in range(self.count):
                 if self.entries[index].kind == ARRAY:
@@ -515,12 +542,35 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef Points* points = <Points*>(<void**>context.room + 1)
+        if self.finds_groups(<Groups*>context.room, operands):
+            step[0] = add_groups
+            return BOUND
         (<void**>context.room)[0] = <void*>self
         step[0] = check_and_run
         if cell_size(operands[1]) and self.find_lines(points, operands, operands[self.result]) and (
                 self.finds_values(points, operands)):
             step[0] = assign_points
         return BOUND
+
+    cdef bint finds_groups(self, Groups* groups, Cell** operands) noexcept nogil:
+        """Write the table, if there is to be one. ``prepare`` has checked the positions."""
+        cdef const Cell* array = operands[0]
+        cdef const Cell* value = operands[1]
+        cdef const Cell* positions = operands[2]
+        cdef Place* places = <Place*>(groups + 1)
+        cdef npy_intp count
+        if not self.constants or not positions.flags & CELL_CONSTANT or array.ndim != 1:
+            return False
+        count = positions.shape[0]
+        if (count > self.constants or not cell_is_contiguous(array) or not cell_is_contiguous(operands[3])
+                or array.shape[0] == 0 or count < PER_PLACE * array.shape[0]):
+            return False
+        groups.offsets = <const int32_t*>(places + array.shape[0])
+        groups.count = group_positions(
+            places, <int32_t*>groups.offsets, self.entries[0].dtype, positions.data, positions.strides[0], count,
+            array.shape[0], array.itemsize, 0 if value.ndim == 0 or value.shape[0] == 1 else value.strides[0])
+        groups.add, groups.copied = phintys_add_groups[self.dtype], array.shape[0] * array.itemsize
+        return groups.count > 0
 
     cdef bint finds_values(self, Points* points, Cell** operands) noexcept nogil:
         """Write down where the values are; returns whether there is one without gaps for each position."""

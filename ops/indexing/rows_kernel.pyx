@@ -1,17 +1,21 @@
 """Rows of an array, selected by a vector of positions: ``(x, positions, out)``, by far the most frequent index.
 
 A single pass checks the positions and copies the rows, so ``run`` may fail: it then raises an error for the first
-position that is out of range, and the unfinished result is discarded. Large results are divided among workers.
+position that is out of range, and the unfinished result is discarded. Large results are divided among workers. Of
+elements at constant positions, a bound kernel keeps the offsets: a range that has been checked once stays checked.
 """
+from libc.stdint cimport int32_t
 from numpy cimport npy_intp
 
 from phintys.ops.native.indexed_loops cimport (
     LineLoop, OffsetLoop, OutsideLoop, TakeLoop, move_lines, phintys_first_outside, phintys_get_line, phintys_offsets,
     phintys_take, position_dtype, size_class)
+from phintys.ops.native.constant_positions cimport GatherLoop, phintys_gather, table_of_offsets
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
-from phintys.vm.abi cimport BOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel
+from phintys.vm.abi cimport (
+    BOUND, CELL_CONSTANT, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
@@ -81,6 +85,18 @@ cdef int take_bound(Context* context, Cell** operands) noexcept nogil:
     return 0
 
 
+cdef struct Table:                  # elements at constant positions: their offsets follow
+    GatherLoop gather
+    npy_intp count
+
+
+cdef int take_constant(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound to a table of offsets."""
+    cdef const Table* table = <const Table*>context.room
+    table.gather(operands[2].data, operands[0].data, <const int32_t*>(table + 1), table.count)
+    return 0
+
+
 cdef class RowsKernel(Kernel):
     """See the docstring of the file.
 
@@ -88,14 +104,18 @@ cdef class RowsKernel(Kernel):
     ----------
     dtype : str
         The dtype of the positions.
+    constants : int, optional
+        The number of the positions, if they are constants and a table of them is worth its memory.
     """
     cdef int dtype
+    cdef npy_intp constants
 
     def __cinit__(self):
-        self.examined, self.room = (), sizeof(Bound)
+        self.examined = ()
 
-    def __init__(self, str dtype):
-        self.dtype = position_dtype(dtype)
+    def __init__(self, str dtype, npy_intp constants=0):
+        self.dtype, self.constants = position_dtype(dtype), constants
+        self.room = <int>max(sizeof(Bound), sizeof(Table) + constants * sizeof(int32_t))
         self.may_fail = True
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -125,9 +145,25 @@ cdef class RowsKernel(Kernel):
         lay_out(operands, self.dtype, &bound.rows)
         bound.rows.row = NULL
         bound.count, bound.dtype = operands[1].shape[0], self.dtype
+        if bound.rows.take != NULL and self.tabulates(context.room, operands, bound.rows):
+            step[0] = take_constant
+            return BOUND
         if bound.rows.contiguous and bound.count <= BLOCK:
             step[0] = take_few if rows_are_few(bound) else take_bound
         return BOUND
+
+    cdef bint tabulates(self, void* room, Cell** operands, Rows rows) noexcept nogil:
+        """Write the table over what else the room holds, if there is to be one. ``run`` has checked the positions."""
+        cdef Table* table = <Table*>room
+        cdef npy_intp count = operands[1].shape[0]
+        if count > self.constants or not operands[1].flags & CELL_CONSTANT:
+            return False
+        if not table_of_offsets(<int32_t*>(table + 1), self.dtype, rows.positions, rows.stride, count, rows.length,
+                                rows.step):
+            lay_out(operands, self.dtype, &(<Bound*>room).rows)
+            return False
+        table.gather, table.count = phintys_gather[size_class(rows.bytes)], count
+        return True
 
 
 cdef inline bint rows_are_few(const Bound* bound) noexcept nogil:
