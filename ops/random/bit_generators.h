@@ -228,6 +228,17 @@ static inline void phintys_make_valid(uint64_t* state) {
     }
 }
 
+/* Copy a state. At this length memcpy takes an instruction for strings, which is slow to begin. */
+PHINTYS_CLONES static void phintys_copy_state(uint64_t* restrict copy, const uint64_t* restrict state,
+                                              ptrdiff_t words) {
+    ptrdiff_t place = 0;
+    for (; place + 8 <= words; place += 8) {
+        memcpy(copy + place, state + place, 64);
+        __asm__ volatile("" ::: "memory");              /* else the loop becomes a call of memcpy */
+    }
+    for (; place < words; place++) copy[place] = state[place];
+}
+
 /* The functions that advance a state, for NumPy's distributions. */
 static inline bitgen_t phintys_bit_generator(uint64_t* state) {
     static const bitgen_t generators[PHINTYS_GENERATORS] = {

@@ -150,6 +150,19 @@ cdef void mersenne_parts(void* argument, int worker, npy_intp start, npy_intp st
                                                      work.out + part * PART)
 
 
+cdef inline const uint32_t* keys_of(const uint64_t* state) noexcept nogil:
+    """The words of a state of MT19937."""
+    return <const uint32_t*>(state + PHINTYS_OWN + 1)
+
+
+cdef inline const uint32_t* words_before(const Cell* state, const Cell* advanced) noexcept nogil:
+    """The words of the new state, which nothing has drawn from yet: those of the old one, unless they were changed to
+    make it valid."""
+    cdef const uint32_t* copied = keys_of(<const uint64_t*>advanced.data)
+    cdef const uint32_t* words = keys_of(<const uint64_t*>state.data)
+    return words if state.strides[0] == sizeof(uint64_t) and words[0] == copied[0] else copied
+
+
 cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double mean, double deviation, npy_intp count,
                                      double* out) noexcept nogil:
     """Normal numbers of a RandomState, as far as whole parts go; returns how many were made. The words are made one
@@ -158,7 +171,7 @@ cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double m
     cdef npy_intp part, parts, made = 0, place
     work.mean, work.deviation, work.words = mean, deviation, <uint32_t*>context.scratch
     if state[PHINTYS_HAS_HALF]:
-        phintys_paired_normals(state, 1, mean, deviation, out)
+        phintys_paired_normals(state, keys_of(state), 1, mean, deviation, out)
         made = 1
     while count - made >= 4 * PART:
         parts = min((count - made) // PART, <npy_intp>PARTS)
@@ -215,7 +228,7 @@ cdef void divided_uniforms(Context* context, uint64_t* state, double low, double
 cdef inline void mersenne_reals(uint64_t* state, bint normal, double first, double second, npy_intp count,
                                 double* out) noexcept nogil:
     if normal:
-        phintys_paired_normals(state, count, first, second, out)
+        phintys_paired_normals(state, keys_of(state), count, first, second, out)
     else:
         phintys_mt19937_uniform(state, count, first, second, out)
 

@@ -37,13 +37,15 @@ cdef extern from "random/bit_generators.h" nogil:
         PHINTYS_PCG64
         PHINTYS_MT19937
         PHINTYS_HAS_HALF
+        PHINTYS_OWN
     bitgen_t phintys_bit_generator(uint64_t* state)
     double phintys_paired_normal(uint64_t* state)
 
 cdef extern from "random/draw_loops.h" nogil:
     enum:
         PHINTYS_KEYS
-    void phintys_paired_normals(uint64_t* state, npy_intp count, double mean, double deviation, double* out)
+    void phintys_paired_normals(uint64_t* state, const uint32_t* key, npy_intp count, double mean, double deviation,
+                                double* out)
     void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
     void phintys_mt19937_uniform_of_words(npy_intp count, double low, double width, double* numbers)
@@ -299,9 +301,18 @@ cdef class DrawKernel(Kernel):
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[2 + self.count], self.kind)
         if self.kind_of_function == FILL:
             self.draw_standard(context, &bits, sample)
+        elif self.is_short(operands, sample):
+            phintys_paired_normals(<uint64_t*>bits.state, words_before(operands[0], operands[2 + self.count]),
+                                   cell_size(sample), (<double*>operands[2].data)[0], (<double*>operands[3].data)[0],
+                                   <double*>sample.data)
         else:
             self.draw(context, &bits, operands, sample)
         return 0
+
+    cdef inline bint is_short(self, Cell** operands, Cell* sample) noexcept nogil:
+        """Whether few normal numbers of a RandomState are drawn, with one mean and one deviation."""
+        return (self.kind_of_function == MERSENNE_NORMAL and sample.typenum == cnp.NPY_FLOAT64
+                and cell_size(sample) < MANY and cell_size(operands[2]) == 1 and cell_size(operands[3]) == 1)
 
     cdef void draw_standard(self, Context* context, bitgen_t* bits, Cell* sample) noexcept nogil:
         """Draw numbers of a distribution without parameters."""

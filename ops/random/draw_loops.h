@@ -79,7 +79,11 @@ static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double
 
 /* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
 enum {PHINTYS_POINTS = 64, PHINTYS_ROOM = PHINTYS_POINTS + 8};             /* vectors are stored whole */
-typedef struct {double x[PHINTYS_ROOM], y[PHINTYS_ROOM], square[PHINTYS_ROOM];} phintys_points;
+typedef struct {                                        /* in whole lines, so that loads find what was just stored */
+    double x[PHINTYS_ROOM] __attribute__((aligned(64)));
+    double y[PHINTYS_ROOM] __attribute__((aligned(64)));
+    double square[PHINTYS_ROOM] __attribute__((aligned(64)));
+} phintys_points;
 
 static int phintys_vectors_allowed;                                         /* set by phintys_prepare_pcg64 */
 #include "polar_vectors.h"
@@ -137,19 +141,23 @@ PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, con
 
 /* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
 static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
-    double logarithms[PHINTYS_POINTS];
+    double logarithms[PHINTYS_ROOM];
     if (count < 12 && !phintys_vectors_allowed) {
         for (ptrdiff_t place = 0; place < count; place++)
             phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
         return;
     }
     for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
+    for (ptrdiff_t place = count; place & 7; place++) logarithms[place] = 0;
     if (phintys_vectors_allowed) phintys_pairs_by_vectors(points, logarithms, count, mean, deviation, out);
     else phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
 }
 
-/* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. */
-static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean, double deviation, double* out) {
+/* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. `key` has the words of
+ * the state, up to the next refill: those of the state, or of the one that it has just been copied from, as loads from
+ * the copy would wait until it has been stored. */
+static void phintys_paired_normals(uint64_t* state, const uint32_t* key, ptrdiff_t count, double mean,
+                                   double deviation, double* out) {
     uint64_t* own = state + PHINTYS_OWN;
     phintys_points points;
     if (count > 0 && state[PHINTYS_HAS_HALF]) {
@@ -161,13 +169,14 @@ static void phintys_paired_normals(uint64_t* state, ptrdiff_t count, double mean
         if (left == 0) {                                            /* the next point needs a refill */
             *out++ = mean + deviation * phintys_paired_normal(state);
             *out++ = mean + deviation * phintys_paired_normal(state);
+            key = (const uint32_t*)(own + 1);
             count -= 2;
             continue;
         }
         ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        ptrdiff_t found = phintys_points_of((uint32_t*)(own + 1) + own[0], tried, wanted, &points, &used);
+        ptrdiff_t found = phintys_points_of(key + own[0], tried, wanted, &points, &used);
         phintys_polar(&points, found, mean, deviation, out);
         own[0] += 4 * used;
         out += 2 * found;

@@ -49,21 +49,21 @@ PHINTYS_WIDE static ptrdiff_t phintys_points_by_vectors(const uint32_t* key, ptr
     return found;
 }
 
-/* Two normal numbers of each point. */
+/* Two normal numbers of each point; `logarithms` has room for whole vectors. */
 PHINTYS_WIDE static void phintys_pairs_by_vectors(const phintys_points* points, const double* logarithms, ptrdiff_t count,
                                                   double mean, double deviation, double* out) {
     const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
     for (ptrdiff_t place = 0; place < count; place += 8) {
         const int left = count - place < 8 ? (int)(count - place) : 8;
-        const __mmask8 these = (__mmask8)((1u << left) - 1);
         const uint32_t numbers = (1u << 2 * left) - 1;
-        const __m512d logarithm = _mm512_maskz_loadu_pd(these, logarithms + place);
-        const __m512d square = _mm512_maskz_loadu_pd(these, points->square + place);
+        const double* l = logarithms + place;               /* number by number, as they have just been stored */
+        const __m512d logarithm = _mm512_setr_pd(l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7]);
+        const __m512d square = _mm512_load_pd(points->square + place);
         const __m512d factor = _mm512_sqrt_pd(_mm512_div_pd(_mm512_mul_pd(_mm512_set1_pd(-2), logarithm), square));
         const __m512d scale = _mm512_set1_pd(deviation), shift = _mm512_set1_pd(mean);
-        const __m512d x = _mm512_mul_pd(factor, _mm512_maskz_loadu_pd(these, points->x + place));
-        const __m512d y = _mm512_mul_pd(factor, _mm512_maskz_loadu_pd(these, points->y + place));
+        const __m512d x = _mm512_mul_pd(factor, _mm512_load_pd(points->x + place));
+        const __m512d y = _mm512_mul_pd(factor, _mm512_load_pd(points->y + place));
         const __m512d after = _mm512_add_pd(shift, _mm512_mul_pd(scale, x));
         const __m512d before = _mm512_add_pd(shift, _mm512_mul_pd(scale, y));
         _mm512_mask_storeu_pd(out + 2 * place, (__mmask8)numbers, _mm512_permutex2var_pd(before, first, after));

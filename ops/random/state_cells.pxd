@@ -1,6 +1,6 @@
 """States of bit generators in cells: the check that kernels make of one, and the generator that advances its copy."""
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
 
 from phintys.ops.native.distributions cimport bitgen_t
 from phintys.ops.native.strided_copy cimport copy_strided
@@ -8,6 +8,7 @@ from phintys.vm.abi cimport Cell
 
 cdef extern from "random/bit_generators.h" nogil:
     const int phintys_state_words[]
+    void phintys_copy_state(uint64_t* copy, const uint64_t* state, ptrdiff_t words)
     void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
 
@@ -22,7 +23,7 @@ cdef inline int check_state(const Cell* state, int kind, str name) except -1 nog
 cdef inline bitgen_t generator_of_copy(const Cell* state, Cell* advanced, int kind) noexcept nogil:
     """Copy a state, unless it is overwritten; returns the generator that advances the copy."""
     if advanced.data != state.data and state.strides[0] == sizeof(uint64_t):
-        memcpy(advanced.data, state.data, state.shape[0] * sizeof(uint64_t))
+        phintys_copy_state(<uint64_t*>advanced.data, <uint64_t*>state.data, state.shape[0])
     elif advanced.data != state.data:
         copy_strided(1, state.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
     (<uint64_t*>advanced.data)[0] = kind

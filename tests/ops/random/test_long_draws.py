@@ -113,6 +113,25 @@ def test_normal_numbers_of_a_random_state_without_vectors(mean, deviation):
         use_vectors(True)
 
 
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_few_normal_numbers_of_a_state_that_is_given(step):
+    """The words are read from the given state, whatever its strides, and it stays; a refill is at place 624."""
+    stream, given = RandomStreams(77), T.vector(dtype="uint64")
+    sample = stream.normal((10,), 1.5, 0.5)
+    shared, new_state = stream.state_updates[0]
+    function = phintys.function([given], [sample, new_state], givens={shared: given}, no_default_updates=True)
+    state = numpy.random.RandomState(3)
+    for _ in range(60):
+        words = words_of_random_state(state)
+        room = numpy.full(3 * len(words), 2 ** 63 + 5, "uint64")
+        argument = room[::step][:len(words)]
+        argument[:] = words
+        got, after = function(argument)
+        numpy.testing.assert_array_equal(got, state.normal(1.5, 0.5, 10))
+        numpy.testing.assert_array_equal(after, words_of_random_state(state))
+        numpy.testing.assert_array_equal(argument, words)
+
+
 def largest_next(place):
     """A PCG64 whose number at a place is the largest below 1."""
     bits = numpy.random.PCG64(1)
