@@ -24,7 +24,7 @@ from numpy cimport npy_intp
 from phintys.ops.indexing.index_parts cimport (
     Part, Range, checked_operands, integer_position, is_computed, read_part, slice_range)
 from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
-from phintys.ops.native.constant_positions cimport AddGroupsLoop, Place, group_positions, phintys_add_groups
+from phintys.ops.indexing.constant_positions cimport AddGroupsLoop, Place, group_positions, phintys_add_groups
 from phintys.ops.native.indexed_loops cimport (
     AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
     phintys_first_outside, phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)

@@ -10,7 +10,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.indexed_loops cimport (
     LineLoop, OffsetLoop, OutsideLoop, TakeLoop, move_lines, phintys_first_outside, phintys_get_line, phintys_offsets,
     phintys_take, position_dtype, size_class)
-from phintys.ops.native.constant_positions cimport GatherLoop, phintys_gather, table_of_offsets
+from phintys.ops.indexing.constant_positions cimport GatherLoop, phintys_gather, table_of_offsets
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t
 from numpy cimport npy_intp
 
-cdef extern from "native/constant_positions.h" nogil:
+cdef extern from "indexing/constant_positions.h" nogil:
     ctypedef struct Place:
         int32_t offset
         int32_t end

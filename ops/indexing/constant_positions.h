@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "indexed_loops.h"
+#include "native/indexed_loops.h"
 
 static inline int fits_int32(npy_intp length, npy_intp step) {
     return length <= INT32_MAX && (step < 0 ? -step : step) <= INT32_MAX / (length ? length : 1);
