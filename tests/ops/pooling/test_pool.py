@@ -164,6 +164,12 @@ def test_layouts(layout, dtype):
                  lambda x, g: reference_gradient(x, g, (3, 2), True, (2, 2), (1, 1), "sum"), [x, g], modes=["FAST_RUN"])
 
 
+def gradient_function(arrays, ws, ignore_border, stride, pad):
+    """The function of MaxPoolGrad for inputs like these: what was pooled, the maxima, and their gradient."""
+    inputs = [variable_for(array) for array in arrays]
+    return phintys.function(inputs, MaxPoolGrad(ignore_border)(*inputs, ws, stride, pad))
+
+
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_many_images(dtype, cpu):
@@ -180,9 +186,7 @@ def test_gradients_of_many_images(dtype, cpu):
         maxima = reference(x, *window)
         gradient = values(maxima.shape, dtype, seed=1)
         with phintys.graph.config.change_flags(cpu=cpu, workers=2):
-            inputs = [variable_for(array) for array in (x, maxima, gradient)]
-            ws, ignore_border, stride, pad = window
-            f = phintys.function(inputs, MaxPoolGrad(ignore_border)(*inputs, ws, stride, pad))
+            f = gradient_function((x, maxima, gradient), *window)
             expected = reference_gradient(x, gradient, *window)
             check_equal(f(x, maxima, gradient), expected)
             # The same with gaps between images, and with images that have an element too many.
@@ -213,9 +217,7 @@ def test_gradients_of_whole_windows(dtype, cpu):
         maxima = reference(x, *window)
         gradient = values(maxima.shape, dtype, seed=1)
         with phintys.graph.config.change_flags(cpu=cpu, workers=2):
-            inputs = [variable_for(array) for array in (x, maxima, gradient)]
-            ws, ignore_border, stride, pad = window
-            f = phintys.function(inputs, MaxPoolGrad(ignore_border)(*inputs, ws, stride, pad))
+            f = gradient_function((x, maxima, gradient), *window)
             check_equal(f(x, maxima, gradient), reference_gradient(x, gradient, *window))
 
 
