@@ -1,8 +1,11 @@
 """``import theano`` finds phintys: ``phintys.install_as_theano()``, or ``python -m phintys.as_theano program.py``.
 
 A finder on ``sys.meta_path`` finds ``theano`` and all its submodules. ``theano`` itself is a module of its own,
-because its version is Theano's; each submodule is the module of phintys, under two names in ``sys.modules``.
+because its version is Theano's; each submodule is the module of phintys, under two names in ``sys.modules``. Each
+counts as a package, so that the finder is asked for names that ``from theano.module import name`` does not find: it
+says what to use instead, which Python's own message does not.
 """
+import os
 import runpy
 import sys
 from importlib import import_module
@@ -52,9 +55,12 @@ class TheanoFinder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         """Return the specification of Theano's modules; None for others, which other finders look for."""
-        if fullname.partition(".")[0] != "theano":
-            return None
-        return ModuleSpec(fullname, self, is_package=True)
+        root, _, rest = fullname.partition(".")
+        if root == "theano":
+            return ModuleSpec(fullname, self, is_package=True)
+        if root == "phintys":
+            raise_if_missing(*rest.rpartition(".")[::2])
+        return None
 
     def create_module(self, spec):
         """Make the module that is loaded, for the few that are not modules of phintys."""
@@ -73,6 +79,17 @@ class TheanoFinder(MetaPathFinder, Loader):
         add_imported_modules()
 
 
+def raise_if_missing(module, name):
+    """Raise an error for a name that Theano's module has and phintys has not, if the tables know what to use instead.
+
+    ``from theano.sandbox import cuda`` comes here: as the module has no such attribute, Python tries to import
+    ``phintys.sandbox.cuda``. It would ignore an error that has this name.
+    """
+    reason = reason_for(f"phintys.{module}".rstrip("."), name)
+    if reason:
+        raise ModuleNotFoundError(f"cannot import {'.'.join(filter(None, ['theano', module, name]))!r}{reason}")
+
+
 def ours(name):
     """Return the module of phintys for one of Theano's.
 
@@ -87,19 +104,21 @@ def ours(name):
     except ModuleNotFoundError as error:
         if error.name is None or not f"{counterpart}.".startswith(error.name + "."):
             raise
-        reason = reason_for(*error.name.rpartition(".")[::2]) or ": phintys has no such module"
-        raise ModuleNotFoundError(f"No module named {name!r}{reason}", name=name) from None
+        raise ModuleNotFoundError(f"No module named {name!r}: phintys has no such module", name=name) from None
 
 
 def add_imported_modules():
     """Give Theano's names to all modules of phintys that are imported.
 
     Otherwise the import system would import them by their new names, and set each as an attribute of its package: over
-    the function ``scan``, say, in ``scan_module``.
+    the function ``scan``, say, in ``scan_module``. Those that look names up get an empty path, as packages have one:
+    only then is the finder asked for names that a program imports from them.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith("phintys."):
             sys.modules.setdefault("theano" + name.removeprefix("phintys"), module)
+            if "__getattr__" in vars(module):
+                vars(module).setdefault("__path__", [])
 
 
 def install_as_theano():
@@ -141,15 +160,23 @@ def main(arguments):
     """Run a program, or a module after ``-m``, in which ``theano`` is phintys."""
     if not arguments or arguments == ["-m"]:
         raise SystemExit(USAGE)
-    install_as_theano()
+    if arguments[0] in ("-h", "--help"):
+        print(USAGE)
+        return
+    try:
+        install_as_theano()
+    except ValueError as error:
+        raise SystemExit(f"phintys.as_theano: {error}") from None
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path[0] = ""
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-    else:
+    elif os.path.exists(arguments[0]):
         sys.argv = arguments
         sys.path[0] = str(Path(arguments[0]).resolve().parent)
         runpy.run_path(arguments[0], run_name="__main__")
+    else:
+        raise SystemExit(f"phintys.as_theano: there is no file {arguments[0]!r}")
 
 
 if __name__ == "__main__":

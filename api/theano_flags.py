@@ -34,10 +34,17 @@ def read_theano_options(environment=os.environ):
     ours = {name for name, _ in split_flags(environment.get("PHINTYS_FLAGS", ""))}
     found = [(name, value, str(path)) for path in files(environment) for name, value in file_options(path)]
     found += [(name, value, "THEANO_FLAGS") for name, value in split_flags(environment.get("THEANO_FLAGS", ""))]
-    ignored = [name if value is None else f"{name}={value}" for name, value, source in found
+    ignored = [described(name, value) for name, value, source in found
                if name not in ours and not is_set(name, value, source)]
     if ignored:
         warnings.warn(f"phintys ignores these options of Theano: {', '.join(dict.fromkeys(ignored))}", stacklevel=3)
+
+
+def described(name, value):
+    """Return an option that is ignored as its user wrote it, with the option whose name is nearest if it is unknown."""
+    text = name if value is None else f"{name}={value}"
+    alike = None if name in config else config.alike(name)
+    return text if alike is None else f"{text} (did you mean {alike}?)"
 
 
 def is_set(name, value, source):

@@ -37,7 +37,9 @@ ELSEWHERE = {
         "phintys.tensor.older": f"{OF_BASIC} {OF_SUBTENSOR} as_int_none_variable",
         "phintys.tensor.io": "MPIRecv MPIRecvWait MPISend MPISendWait irecv isend recv send mpi_send_wait_cmp "
                              "mpi_send_wait_key mpi_tag_cmp mpi_tag_key",
-        "phintys.ops.operators": "TensorConstantSignature", "phintys.scalar": "int32"},
+        "phintys.ops.operators": "TensorConstantSignature _tensor_py_operators", "phintys.scalar": "int32"},
+    "phintys.compile": {"phintys.modes": "OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 "
+                                         "OPT_O3 OPT_STABILIZE OPT_UNSAFE"},
     "phintys.tensor.subtensor": {"phintys.tensor.older": OF_SUBTENSOR},
     "phintys.tensor.elemwise": {"phintys.tensor.older": "DimShufflePrinter MulWithoutZeros mul_without_zeros",
                                 "phintys.misc.frozendict": "frozendict"},

@@ -354,11 +354,11 @@ class Config(Section):
 
     def _row(self, name):
         if name not in self._options:
-            alike = self._alike(str(name))
+            alike = self.alike(str(name))
             raise no_option(name, f"; did you mean {alike!r}?" if alike else "")
         return self._options[name]
 
-    def _alike(self, name):
+    def alike(self, name):
         """Return the option whose name, or its last part, is nearest to a text; None if none is near."""
         from difflib import get_close_matches  # the import takes a millisecond
 

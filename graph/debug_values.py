@@ -77,7 +77,7 @@ def _react_to_missing(node, position, variable):
     if action == "raise":
         raise ValueError(message)
     if action in ("warn", "pdb"):
-        level = _level_of_user()
+        level = level_of_user()
         if action == "warn":
             warnings.warn("Warning, " + message, stacklevel=level)
         else:
@@ -85,12 +85,20 @@ def _react_to_missing(node, position, variable):
             Pdb().set_trace(sys._getframe(level - 1))
 
 
-def _level_of_user():
-    """Return the position of the first line outside this package, as a ``stacklevel`` for the caller."""
+def level_of_user():
+    """Return the position of the first line outside this package and ``importlib``, as a ``stacklevel`` for the caller.
+
+    ``warnings.warn`` does not count the frames of ``importlib._bootstrap``.
+    """
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "phintys":
-        frame, level = frame.f_back, level + 1
+    while frame.f_back is not None and _name(frame).split(".")[0] in ("phintys", "importlib"):
+        frame = frame.f_back
+        level += not _name(frame).startswith("importlib._bootstrap")
     return level
+
+
+def _name(frame):
+    return frame.f_globals.get("__name__", "")
 
 
 def get_debug_values(*variables):

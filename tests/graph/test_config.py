@@ -205,7 +205,8 @@ def test_options_that_programs_follow_are_of_the_process():
         assert in_another_thread(lambda: config.kept_frames) == 7
     assert config.kept_frames != 7
     listed = change_flags.__doc__.partition("changed for all:")[2].partition(".\n")[0].replace("\n", " ")
-    assert {name.strip() for name in listed.split(",")} == config._of_process | {"gpu.graphs"}      # with phintys.gpu
+    known = config._of_process | {"gpu.graphs", "gpu.tf32"}             # the last two come with phintys.gpu
+    assert {name.strip() for name in listed.split(",")} == known
 
 
 def test_a_block_is_left_by_the_thread_that_entered_it():

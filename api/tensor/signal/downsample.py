@@ -1,6 +1,7 @@
 """Theano's name ``tensor.signal.downsample``, which is now ``tensor.signal.pool``; importing it warns. Names only."""
 import warnings as _warnings
 
+from phintys.graph.debug_values import level_of_user as _level_of_user
 from phintys.missing_names import lookup
 from phintys.tensor.signal.pool import (
     AveragePoolGrad,
@@ -17,4 +18,4 @@ __all__ = ["AveragePoolGrad", "DownsampleFactorMax", "DownsampleFactorMaxGrad", 
            "MaxPoolGrad", "PoolGrad", "max_pool_2d", "max_pool_2d_same_size"]
 __getattr__ = lookup(__name__)
 
-_warnings.warn("downsample module has been moved to the tensor.signal.pool module.", stacklevel=2)
+_warnings.warn("downsample module has been moved to the tensor.signal.pool module.", stacklevel=_level_of_user())

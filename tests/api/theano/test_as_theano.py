@@ -57,18 +57,45 @@ def test_what_is_missing_is_named(tmp_path):
                 print(error)
         print(hasattr(theano, "nonsense"))
         """, folder=tmp_path)
-    assert out.splitlines() == ["No module named 'theano.sandbox.cuda': use phintys.gpu, or "
+    assert out.splitlines() == ["cannot import 'theano.sandbox.cuda': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU",
-                                "No module named 'theano.gpuarray': use phintys.gpu, or "
+                                "cannot import 'theano.gpuarray': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU", "False"]
+
+
+def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
+    out, _ = run("""
+        import theano
+        for line in ("from theano import gpuarray", "from theano.sandbox import cuda",
+                     "from theano.tensor.opt import ShapeFeature", "from theano.tensor.nnet import nonsense"):
+            try:
+                exec(line)
+            except ImportError as error:
+                print(str(error).partition(" (")[0])
+        print(hasattr(theano, "gpuarray"), hasattr(theano.tensor.opt, "ShapeFeature"))
+        from theano.tensor.opt import *
+        from theano.tensor.opt import register_canonicalize
+        """, folder=tmp_path)
+    gpu, cuda, feature, nonsense, found = out.splitlines()
+    assert gpu.startswith("cannot import 'theano.gpuarray': use phintys.gpu")
+    assert cuda.startswith("cannot import 'theano.sandbox.cuda': use phintys.gpu")
+    assert feature.startswith("cannot import 'theano.tensor.opt.ShapeFeature': the optimizer's rewrites are rows")
+    assert nonsense == "cannot import name 'nonsense' from 'phintys.tensor.nnet'" and found == "False False"
+
+
+def test_a_warning_at_import_names_the_line_of_the_program(tmp_path):
+    _, err = run("import sys\nfrom theano.tensor.signal import downsample\n", folder=tmp_path)
+    assert f"{tmp_path / 'program.py'}:2: UserWarning: downsample module has been moved" in err
 
 
 def test_options_are_read_and_unknown_ones_named_once(tmp_path):
     out, err = run("import theano; print(theano.config.floatX, theano.config.optimizer)", folder=tmp_path,
-                   THEANO_FLAGS="floatX=float32,nvcc.fastmath=True,lonely,device=cuda0", PHINTYS_FLAGS="optimizer=None")
+                   THEANO_FLAGS="floatX=float32,nvcc.fastmath=True,lonely,device=cuda0,allow_gcs=1",
+                   PHINTYS_FLAGS="optimizer=None")
     assert out == "float32 None\n"
     assert err.count("UserWarning") == 1
-    assert "phintys ignores these options of Theano: nvcc.fastmath=True, lonely, device=cuda0" in err
+    assert "phintys ignores these options of Theano: nvcc.fastmath=True, lonely, device=cuda0, allow_gcs=1 (did you " \
+           "mean allow_gc?)" in err
 
 
 def test_a_module_runs(tmp_path):
@@ -81,6 +108,20 @@ def test_a_module_runs(tmp_path):
 def test_usage():
     done = subprocess.run([sys.executable, "-m", "phintys.as_theano"], text=True, capture_output=True)
     assert done.returncode and done.stderr.startswith("usage: python -m phintys.as_theano program.py")
+
+
+def test_help_goes_to_the_output():
+    done = subprocess.run([sys.executable, "-m", "phintys.as_theano", "--help"], text=True, capture_output=True)
+    assert done.returncode == 0 and done.stdout.startswith("usage: python -m phintys.as_theano program.py")
+
+
+@pytest.mark.parametrize("flags, message", [("", "there is no file 'nowhere.py'"),
+                                            ("floatX=float46", "THEANO_FLAGS: config.floatX cannot be 'float46'")])
+def test_mistakes_on_the_command_line_are_one_line(flags, message):
+    done = subprocess.run([sys.executable, "-m", "phintys.as_theano", "nowhere.py"], text=True, capture_output=True,
+                          env={**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull})
+    assert done.returncode == 1 and done.stderr.startswith(f"phintys.as_theano: {message}")
+    assert done.stderr.count("\n") == 1
 
 
 def test_another_theano_was_imported_before():
