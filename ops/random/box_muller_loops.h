@@ -9,6 +9,7 @@
 #define PHINTYS_BOX_MULLER_LOOPS_H
 
 #include "../native/clones.h"
+#include "mrg_loops.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@
 #define QUARTER_MIDDLE 0x1.0b4611a600000p-34
 #define QUARTER_LOW 0x1.3198a2e037073p-69
 #define SQRT sqrt
+#define SAMPLE phintys_mrg_double
 #include "box_muller_loops.template.h"
 
 #define T float
@@ -57,6 +59,7 @@
 #define QUARTER_MIDDLE 0x1.54442p-20f
 #define QUARTER_LOW 0x1.a308d4p-41f
 #define SQRT sqrtf
+#define SAMPLE phintys_mrg_float
 #include "box_muller_loops.template.h"
 
 #endif

@@ -53,15 +53,35 @@ static inline void NAME(phintys_turn)(T angle, T* cosine, T* sine) {
     *sine = NAME(phintys_of_bits)(s ^ exchanged ^ (quarter & 2) << sign);
 }
 
-/* Replace each pair of uniform numbers (first[i], second[i]) by normal ones. */
+/* Replace a pair of uniform numbers by normal ones. */
+static inline void NAME(phintys_normal_pair)(T* first, T* second) {
+    const T radius = SQRT((T)-2 * NAME(phintys_log_of_uniform)(*first));
+    T cosine, sine;
+    NAME(phintys_turn)((T)6.283185307179586 * *second, &cosine, &sine);
+    *first = radius * cosine;
+    *second = radius * sine;
+}
+
+/* Replace each pair (first[i], second[i]). */
 PHINTYS_CLONES static void NAME(phintys_normal_blocks)(ptrdiff_t blocks, T* restrict first, T* restrict second) {
-    for (ptrdiff_t place = 0; place < blocks * PAIRS; place++) {
-        const T radius = SQRT((T)-2 * NAME(phintys_log_of_uniform)(first[place]));
-        T cosine, sine;
-        NAME(phintys_turn)((T)6.283185307179586 * second[place], &cosine, &sine);
-        first[place] = radius * cosine;
-        second[place] = radius * sine;
-    }
+    for (ptrdiff_t place = 0; place < blocks * PAIRS; place++)
+        NAME(phintys_normal_pair)(first + place, second + place);
+}
+
+/* At most 16 normal numbers, of the next uniform numbers of streams whose states follow each other: as
+ * phintys_mrg_samples and then phintys_normal_pairs, but what is between them stays in registers. */
+PHINTYS_MRG_WIDE
+static void NAME(phintys_mrg_few_normals)(const int32_t* state, int32_t* advanced, int count, T* out) {
+    const int pairs = (count + 1) / 2;
+    int32_t integers[2 * PHINTYS_MRG_FEW] __attribute__((aligned(64)));
+    T first[PHINTYS_MRG_FEW] __attribute__((aligned(64))), second[PHINTYS_MRG_FEW] __attribute__((aligned(64)));
+    phintys_mrg_integers_of_few(state, advanced, 2 * pairs, integers);
+    phintys_mrg_halves(integers, pairs);
+    for (int place = 0; place < PHINTYS_MRG_FEW; place++) first[place] = SAMPLE(integers[place]);
+    for (int place = 0; place < PHINTYS_MRG_FEW; place++) second[place] = SAMPLE(integers[PHINTYS_MRG_FEW + place]);
+    for (int place = 0; place < PAIRS; place++) NAME(phintys_normal_pair)(first + place, second + place);
+    phintys_mrg_store(first, pairs * (ptrdiff_t)sizeof(T), out);
+    phintys_mrg_store(second, (count - pairs) * (ptrdiff_t)sizeof(T), out + pairs);
 }
 
 /* The pairs [start, stop) of `pairs`, made in place: numbers[i] and numbers[pairs + i]. With an odd number of numbers,
@@ -106,3 +126,4 @@ static void NAME(phintys_normal_pairs)(ptrdiff_t start, ptrdiff_t stop, ptrdiff_
 #undef QUARTER_MIDDLE
 #undef QUARTER_LOW
 #undef SQRT
+#undef SAMPLE

@@ -22,6 +22,7 @@ cnp.import_array()
 cdef extern from "random/mrg_loops.h" nogil:
     enum:
         PHINTYS_MRG_LANES
+        PHINTYS_MRG_FEW
         PHINTYS_MRG_M1
     void phintys_mrg_samples_float(const int32_t* state, int32_t* advanced, npy_intp start, npy_intp stop,
                                    npy_intp streams, npy_intp size, float* out)
@@ -32,6 +33,8 @@ cdef extern from "random/mrg_loops.h" nogil:
     int32_t phintys_mrg_next_alone(uint32_t* x)
     float phintys_mrg_float(int32_t z)
     double phintys_mrg_double(int32_t z)
+    bint phintys_mrg_vectors
+    void phintys_mrg_use_vectors(bint allowed)
     void phintys_mrg_substreams(int32_t* state, npy_intp rows, const int64_t* first, const int64_t* second)
 
 cdef extern from "random/box_muller_loops.h" nogil:
@@ -39,6 +42,17 @@ cdef extern from "random/box_muller_loops.h" nogil:
                                     float* numbers)
     void phintys_normal_pairs_double(npy_intp start, npy_intp stop, npy_intp pairs, npy_intp count, double last,
                                      double* numbers)
+    void phintys_mrg_few_normals_float(const int32_t* state, int32_t* advanced, int count, float* out)
+    void phintys_mrg_few_normals_double(const int32_t* state, int32_t* advanced, int count, double* out)
+
+
+phintys_mrg_use_vectors(True)
+
+
+def use_vectors(bint allowed):
+    """Allow, or forbid, vector instructions that only some processors have; the numbers are the same."""
+    phintys_mrg_use_vectors(allowed)
+
 
 cdef enum:
     PAIRS = 64                      # of a piece: whole blocks of either type
@@ -154,6 +168,20 @@ cdef class MrgUniformKernel(Kernel):
             piece(work, 0, 0, 1)
 
 
+cdef inline bint draw_few_normals(const Cell* state, Cell* advanced, Cell* samples) noexcept nogil:
+    """Draw normal samples, if a vector has a lane for each and all are of different streams; returns whether so."""
+    cdef npy_intp count = cell_size(samples)
+    if not phintys_mrg_vectors or not 2 < count <= PHINTYS_MRG_FEW or (count + 1) // 2 * 2 > state.shape[0]:
+        return False
+    if not cell_is_contiguous(state):
+        return False
+    if samples.typenum == cnp.NPY_FLOAT64:
+        phintys_mrg_few_normals_double(<int32_t*>state.data, <int32_t*>advanced.data, <int>count, <double*>samples.data)
+    else:
+        phintys_mrg_few_normals_float(<int32_t*>state.data, <int32_t*>advanced.data, <int>count, <float*>samples.data)
+    return True
+
+
 cdef class MrgNormalKernel(MrgUniformKernel):
     """Normal samples of float32 or float64, by the method of Box and Muller.
 
@@ -177,6 +205,8 @@ cdef class MrgNormalKernel(MrgUniformKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Work work
         cdef npy_intp pieces
+        if draw_few_normals(operands[0], operands[2], operands[3]):
+            return 0
         self.draw(context, operands, &work)
         work.last = 1
         if work.size % 2:

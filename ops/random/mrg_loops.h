@@ -17,30 +17,36 @@
 #define PHINTYS_MRG_M1 2147483647u
 #define PHINTYS_MRG_M2 2147462579u
 #define PHINTYS_MRG_LANES 64
+#define PHINTYS_MRG_FEW 16
 
 /* y modulo m for y < 2 m: y - m wraps around if y is smaller than m. */
 static inline uint32_t phintys_mrg_reduced(uint32_t y, uint32_t m) {
     return y - m < y ? y - m : y;
 }
 
-/* Advance one stream, whose numbers are x[0], x[step], ...; returns its next integer, from 1 to 2^31 - 1. */
-static inline int32_t phintys_mrg_next(uint32_t* x, ptrdiff_t step) {
-    uint32_t a = x[step], b = x[2 * step];
-    uint32_t first = phintys_mrg_reduced(((a & 511) << 22) + (a >> 9) + ((b & 0xffffff) << 7) + (b >> 24),
-                                         PHINTYS_MRG_M1);
-    first = phintys_mrg_reduced(first + b, PHINTYS_MRG_M1);
-    x[2 * step] = a;
-    x[step] = x[0];
-    x[0] = first;
-    uint32_t c = x[3 * step], d = x[5 * step];
+/* The next integer of a stream, from 1 to 2^31 - 1, of those of its numbers that it is made of: x[1], x[2], x[3] and
+ * x[5]. `*first` and `*second` become the new x[0] and x[3]; the others move on by one place. */
+static inline int32_t phintys_mrg_joined(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t* first,
+                                         uint32_t* second) {
+    uint32_t sum = phintys_mrg_reduced(((a & 511) << 22) + (a >> 9) + ((b & 0xffffff) << 7) + (b >> 24),
+                                       PHINTYS_MRG_M1);
+    sum = phintys_mrg_reduced(sum + b, PHINTYS_MRG_M1);
     uint32_t left = phintys_mrg_reduced(((c & 0xffff) << 15) + 21069 * (c >> 16), PHINTYS_MRG_M2);
     uint32_t right = phintys_mrg_reduced(((d & 0xffff) << 15) + 21069 * (d >> 16), PHINTYS_MRG_M2);
     right = phintys_mrg_reduced(right + d, PHINTYS_MRG_M2);
-    uint32_t second = phintys_mrg_reduced(right + left, PHINTYS_MRG_M2);
-    x[5 * step] = x[4 * step];
-    x[4 * step] = c;
-    x[3 * step] = second;
-    return (int32_t)(first <= second ? first - second + PHINTYS_MRG_M1 : first - second);
+    const uint32_t other = phintys_mrg_reduced(right + left, PHINTYS_MRG_M2);
+    *first = sum;
+    *second = other;
+    return (int32_t)(sum <= other ? sum - other + PHINTYS_MRG_M1 : sum - other);
+}
+
+/* Advance one stream, whose numbers are x[0], x[step], ...; returns its next integer. */
+static inline int32_t phintys_mrg_next(uint32_t* x, ptrdiff_t step) {
+    uint32_t first, second;
+    const int32_t z = phintys_mrg_joined(x[step], x[2 * step], x[3 * step], x[5 * step], &first, &second);
+    x[2 * step] = x[step], x[step] = x[0], x[0] = first;
+    x[5 * step] = x[4 * step], x[4 * step] = x[3 * step], x[3 * step] = second;
+    return z;
 }
 
 /* The same for a stream alone, of which the compiler makes no vectors: sums of 64 bits are reduced once, and without a
@@ -58,6 +64,91 @@ static inline int32_t phintys_mrg_next_alone(uint32_t* x) {
     x[5] = x[4], x[4] = x[3], x[3] = second;
     return (int32_t)(first - second + (PHINTYS_MRG_M1 & -((first - second - 1) >> 31)));
 }
+
+/* ---- one integer of each of a few streams, by vectors (AVX-512) ----------------------------------------------------- */
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <immintrin.h>
+#define PHINTYS_MRG_WIDE __attribute__((target("avx512f,avx512bw")))
+static int phintys_mrg_has_vectors(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+}
+
+/* Of which stream the new first number (+ 16: the new fourth number) is at each place of 16 states. */
+#define PHINTYS_MRG_SOURCES(S) S, S, S, S + 16, S + 16, S + 16
+static const int32_t phintys_mrg_sources[6 * PHINTYS_MRG_FEW] = {
+    PHINTYS_MRG_SOURCES(0), PHINTYS_MRG_SOURCES(1), PHINTYS_MRG_SOURCES(2), PHINTYS_MRG_SOURCES(3),
+    PHINTYS_MRG_SOURCES(4), PHINTYS_MRG_SOURCES(5), PHINTYS_MRG_SOURCES(6), PHINTYS_MRG_SOURCES(7),
+    PHINTYS_MRG_SOURCES(8), PHINTYS_MRG_SOURCES(9), PHINTYS_MRG_SOURCES(10), PHINTYS_MRG_SOURCES(11),
+    PHINTYS_MRG_SOURCES(12), PHINTYS_MRG_SOURCES(13), PHINTYS_MRG_SOURCES(14), PHINTYS_MRG_SOURCES(15)};
+
+/* Number `part` of each of 16 streams, whose states follow each other in six vectors. */
+PHINTYS_MRG_WIDE static inline __m512i phintys_mrg_part(const __m512i* states, int part) {
+    const __m512i place = _mm512_add_epi32(
+        _mm512_setr_epi32(0, 6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 66, 72, 78, 84, 90), _mm512_set1_epi32(part));
+    const __m512i low = _mm512_permutex2var_epi32(states[0], place, states[1]);
+    const __m512i middle = _mm512_permutex2var_epi32(states[2], place, states[3]);
+    const __m512i high = _mm512_permutex2var_epi32(states[4], place, states[5]);
+    const __m512i below = _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(place, _mm512_set1_epi32(32)), middle, low);
+    return _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(place, _mm512_set1_epi32(64)), high, below);
+}
+
+/* The lanes of a vector of 16 that exist, of `count` numbers from `start` on. */
+static inline uint16_t phintys_mrg_mask(int count, int start) {
+    return count <= start ? 0 : count - start < 16 ? (uint16_t)((1u << (count - start)) - 1) : 0xffff;
+}
+
+/* The next integers of at most 16 streams; `advanced` becomes the states after them, and may be `state`. */
+PHINTYS_MRG_WIDE static inline void phintys_mrg_integers_of_few(const int32_t* state, int32_t* advanced, int streams,
+                                                                int32_t* integers) {
+    uint32_t part[4][PHINTYS_MRG_FEW] __attribute__((aligned(64)));
+    uint32_t first[PHINTYS_MRG_FEW] __attribute__((aligned(64))), second[PHINTYS_MRG_FEW] __attribute__((aligned(64)));
+    __m512i states[6];
+    for (int vector = 0; vector < 6; vector++)
+        states[vector] = _mm512_maskz_loadu_epi32(phintys_mrg_mask(6 * streams, 16 * vector), state + 16 * vector);
+    _mm512_store_si512(part[0], phintys_mrg_part(states, 1));
+    _mm512_store_si512(part[1], phintys_mrg_part(states, 2));
+    _mm512_store_si512(part[2], phintys_mrg_part(states, 3));
+    _mm512_store_si512(part[3], phintys_mrg_part(states, 5));
+    for (int lane = 0; lane < PHINTYS_MRG_FEW; lane++)
+        integers[lane] = phintys_mrg_joined(part[0][lane], part[1][lane], part[2][lane], part[3][lane], first + lane,
+                                            second + lane);
+    const __m512i new_first = _mm512_load_si512(first), new_second = _mm512_load_si512(second);
+    const __mmask16 is_new[3] = {0x9249, 0x4924, 0x2492};           /* every third place */
+    __m512i before = _mm512_setzero_si512();
+    for (int vector = 0; vector < 6; vector++) {
+        const __m512i moved = _mm512_alignr_epi32(states[vector], before, 15);
+        const __m512i source = _mm512_loadu_si512(phintys_mrg_sources + 16 * vector);
+        const __m512i made = _mm512_permutex2var_epi32(new_first, source, new_second);
+        before = states[vector];
+        _mm512_mask_storeu_epi32(advanced + 16 * vector, phintys_mrg_mask(6 * streams, 16 * vector),
+                                 _mm512_mask_blend_epi32(is_new[vector % 3], moved, made));
+    }
+}
+
+/* Make two vectors of the integers, of which the second one begins at the place `half`. */
+PHINTYS_MRG_WIDE static inline void phintys_mrg_halves(int32_t* integers, int half) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i places = _mm512_add_epi32(lanes, _mm512_set1_epi32(half));
+    _mm512_store_si512(integers + PHINTYS_MRG_FEW, _mm512_permutexvar_epi32(places, _mm512_load_si512(integers)));
+}
+
+/* Store the first `bytes` of a vector, or all. */
+PHINTYS_MRG_WIDE static inline void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) {
+    const __mmask64 wanted = bytes < 64 ? (1ULL << bytes) - 1 : ~0ULL;
+    _mm512_mask_storeu_epi8(out, wanted, _mm512_load_si512(samples));
+}
+#else
+#define PHINTYS_MRG_WIDE
+static int phintys_mrg_has_vectors(void) { return 0; }
+static void phintys_mrg_integers_of_few(const int32_t* state, int32_t* advanced, int streams, int32_t* integers) {
+    (void)state, (void)advanced, (void)streams, (void)integers;             /* never called */
+}
+static void phintys_mrg_halves(int32_t* integers, int half) { (void)integers, (void)half; }
+static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) { (void)samples, (void)bytes, (void)out; }
+#endif
+
+static int phintys_mrg_vectors;             /* whether there are such instructions, and they may be used */
+static void phintys_mrg_use_vectors(int allowed) { phintys_mrg_vectors = allowed && phintys_mrg_has_vectors(); }
 
 /* The integer as a number between 0 and 1. The smallest of the dtype is not 0. */
 static inline float phintys_mrg_float(int32_t z) { return (float)z * 4.6566126e-10f; }

@@ -7,6 +7,18 @@ static void NAME(phintys_mrg_rows)(uint32_t* lanes, ptrdiff_t rows, ptrdiff_t st
             out[lane] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
 }
 
+/* One sample of each of at most 16 streams. */
+PHINTYS_MRG_WIDE
+static void NAME(phintys_mrg_few)(const int32_t* state, int32_t* advanced, int streams, T* out) {
+    int32_t integers[PHINTYS_MRG_FEW] __attribute__((aligned(64)));
+    enum {EACH = 64 / sizeof(T)};                       /* samples of a vector */
+    T samples[EACH < PHINTYS_MRG_FEW ? PHINTYS_MRG_FEW : EACH] __attribute__((aligned(64)));
+    phintys_mrg_integers_of_few(state, advanced, streams, integers);
+    for (int lane = 0; lane < PHINTYS_MRG_FEW; lane++) samples[lane] = SAMPLE(integers[lane]);
+    for (int lane = 0; lane < streams; lane += EACH)
+        phintys_mrg_store(samples + lane, (streams - lane) * (ptrdiff_t)sizeof(T), out + lane);
+}
+
 /* `advanced` becomes the state after them, of these streams; it may be `state`. */
 static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, ptrdiff_t start, ptrdiff_t stop,
                                       ptrdiff_t streams, ptrdiff_t size, T* out) {
@@ -23,6 +35,12 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
         for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
             for (int part = 0; part < 6; part++)
                 advanced[6 * (start + lane) + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
+    }
+    while (phintys_mrg_vectors && size <= streams && start + 4 <= stop && start + 4 <= size) {
+        const ptrdiff_t left = (stop < size ? stop : size) - start;
+        const int few = left < PHINTYS_MRG_FEW ? (int)left : PHINTYS_MRG_FEW;
+        NAME(phintys_mrg_few)(state + 6 * start, advanced + 6 * start, few, out + start);
+        start += few;
     }
     for (; start < stop && start < size; start++) {
         uint32_t x[6];                              /* in registers */

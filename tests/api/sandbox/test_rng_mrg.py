@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.ops.random.mrg_kernel import use_vectors
 from phintys.ops.random.mrg_normal import WithFirstRows
 from phintys.sandbox import rng_mrg
 from phintys.sandbox.rng_mrg import MRG_RandomStreams
@@ -85,6 +86,24 @@ def test_normal_numbers_are_made_of_uniform_ones(count, streams, dtype):
     numpy.testing.assert_allclose(numbers, wanted, rtol=3e-6 if dtype == "float32" else 4e-15,
                                   atol=2e-6 if dtype == "float32" else 1e-14)
     numpy.testing.assert_array_equal(state.get_value(), left)
+
+
+@pytest.mark.parametrize("streams", [None, 7, 16, 20, 64, 70])
+@pytest.mark.parametrize("name, dtype", [("uniform", "float16"), ("uniform", "float32"), ("uniform", "float64"),
+                                         ("normal", "float32"), ("normal", "float64")])
+def test_vectors_of_few_streams_change_no_number(name, dtype, streams):
+    size = T.lscalar()
+    results = []
+    try:
+        for allowed in (True, False):
+            use_vectors(allowed)
+            stream = MRG_RandomStreams(12345)
+            draw = phintys.function([size], getattr(stream, name)((size,), dtype=dtype, nstreams=streams))
+            results.append([draw(n) for n in (*range(1, 40), 60, 64, 65, 70, 80, 129)])
+    finally:
+        use_vectors(True)
+    for by_vectors, one_by_one in zip(*results):
+        numpy.testing.assert_array_equal(by_vectors, one_by_one)
 
 
 def test_the_size_of_normal_numbers_is_computed():
