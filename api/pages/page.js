@@ -213,6 +213,14 @@ function goTo(position) {
 // ---- graphs --------------------------------------------------------------------------------------------------------
 const WIDE = 190, HIGH = 64, BOX = 168, TALL = 34;
 const pictures = [];
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = "11px system-ui, sans-serif";              // that of page.css
+
+function fitting(text, width) {
+    if (ruler.measureText(text).width <= width) return text;
+    while (text && ruler.measureText(text + "…").width > width) text = text.slice(0, -1);
+    return text + "…";
+}
 
 function drawing(title, graph) {
     const groups = new Map();
@@ -233,8 +241,7 @@ function drawing(title, graph) {
     for (const box of graph.boxes) {
         const group = element("svg:g", {transform: `translate(${middle(box) - BOX / 2} ${box.y * HIGH})`},
             element("svg:rect", {width: BOX, height: TALL, rx: box.kind === "op" ? 4 : 17, class: box.kind}),
-            element("svg:text", {x: BOX / 2, y: 21, "text-anchor": "middle",
-                                 text: box.label.length > 27 ? box.label.slice(0, 26) + "…" : box.label}),
+            element("svg:text", {x: BOX / 2, y: 21, "text-anchor": "middle", text: fitting(box.label, BOX - 8)}),
             element("svg:title", {text: [box.label, box.op, box.type, ...box.lines.map(([file, line, isGradient]) =>
                 `${isGradient ? "gradient of " : ""}${file}:${line}`)].join("\n")}));
         group.addEventListener("click", () => {

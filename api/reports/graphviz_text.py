@@ -113,6 +113,8 @@ class _Text:
         options = {"label": label, "shape": shape}
         if colour is not None:
             options |= {"style": "filled", "fillcolor": colour} if self.style.high_contrast else {"color": colour}
+            if colour == "blue" and self.style.high_contrast:
+                options["fontcolor"] = "white"                          # black on blue is hard to read
         return f"{self._name(thing)} [{_options(options)}];"
 
     def _box(self, variable, colour):

@@ -31,6 +31,7 @@ Figures = namedtuple("Figures", "peak kept")
 MODES = (True, False, "plan")
 REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
+LONGEST = 40                    # letters of the names of a piece in the table
 
 
 def report_of(function, shapes=None):
@@ -191,15 +192,21 @@ class MemoryReport:
             lines.append(f"  scratch memory of kernels: {_text(self.scratch[position])}, which instruction {position} "
                          "needs")
         if self.unknown:
-            lines.append("  sizes that depend on values: " + ", ".join([f"C{cell}" for cell in self.unknown]))
-        lines.append("  piece          bytes  instructions  use        values")
-        lines += [f"  {_title(piece):<7} {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  "
-                  f"{piece.use:<9}  {self._values(piece)}" for piece in self.pieces[:LISTED]]
+            lines.append(f"  sizes that depend on values: {self._names.of(self.unknown)}")
+        lines.append("         bytes  instructions  use        values")
+        lines += [self._row(piece) for piece in self.pieces[:LISTED]]
         if len(self.pieces) > LISTED:
             lines.append(f"  ... {len(self.pieces) - LISTED} more")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _row(self, piece):
+        """Return the line of the table for a piece of memory."""
+        names, source = self.title(piece), self.lines(piece)
+        names = names if len(names) <= LONGEST else f"{names[:LONGEST]}..."
+        row = f"  {_text(piece.bytes):>12}  {f'{piece.first}-{piece.last}':<12}  {piece.use:<9}  {names}"
+        return f"{row}  # {source}" if source else row
 
     @cached_property
     def _names(self):
@@ -209,25 +216,24 @@ class MemoryReport:
     def _main_file(self):
         return main_file_of(self._program.instruction_texts())
 
+    @cached_property
+    def _writers(self):
+        """Cell → the number of the instruction that computes it."""
+        writers = {}
+        for number, instruction in enumerate(self._program.symbolic()):
+            for cell in instruction.writes():
+                writers.setdefault(cell, number)
+        return writers
+
     def title(self, piece):
         """Return the names of the values in a piece of memory."""
-        if piece.use == "loop":
-            return f"steps of {piece.first}"
-        return ", ".join([self._names[cell] for cell in piece.cells])
+        return f"steps of instruction {piece.first}" if piece.use == "loop" else self._names.of(piece.cells)
 
     def lines(self, piece):
-        """Return in a few words which lines of the user a piece of memory is of."""
-        lines = [line for text in self._program.instruction_texts()[piece.first:piece.first + 1] for line in text.lines]
-        return line_texts(lines, self._main_file)
-
-    def _values(self, piece):
-        if piece.use == "loop":
-            return f"the steps of instruction {piece.first}"
-        return ", ".join([self._name(cell) for cell in piece.cells])
-
-    def _name(self, cell):
-        name = self._program.cell_texts()[cell].name
-        return f"C{cell} {name}" if name else f"C{cell}"
+        """Return in a few words the lines of the user that compute the values in a piece of memory."""
+        texts, writers = self._program.instruction_texts(), self._writers
+        numbers = [piece.first] if piece.use == "loop" else [writers[cell] for cell in piece.cells if cell in writers]
+        return line_texts([line for number in numbers for line in texts[number].lines], self._main_file)
 
     def plot(self, target=None):
         """Draw each piece of memory as a rectangle, and how much is alive as steps, with matplotlib.
@@ -264,10 +270,6 @@ def _pieces(lifetimes, holder, shapes):
     pieces = [Piece(cell, value.size, value.first, value.last, cells[cell], use(cells[cell]))
               for cell, value in values_of(lifetimes, holder, shapes).items()]
     return pieces
-
-
-def _title(piece):
-    return "loop" if piece.use == "loop" else f"C{piece.cell}"
 
 
 def _uses(lifetimes):

@@ -61,7 +61,8 @@ def docstring(value):
 
 @pytest.fixture
 def nothing_stays_registered(monkeypatch):
-    """What examples register is gone after the test."""
+    """What examples register is gone after the test; but what a module registers when it is imported stays."""
+    importlib.import_module("phintys.sparse")
     tables = (modes.predefined_modes, modes.predefined_linkers, modes.predefined_optimizers)
     lists = (phintys.shared.constructors, transfer._registered)
     kept = [dict(table) for table in tables], [list(values) for values in lists]

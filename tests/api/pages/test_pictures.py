@@ -36,6 +36,7 @@ def test_nodes_are_ellipses_and_variables_boxes():
     assert 'shape="box"' in found["x"] and 'fillcolor="green"' in found["x"]
     shown = [line for line in text.splitlines() if 'label="w"' in line]             # the old value and the new one
     assert 'fillcolor="cyan"' in shown[0] and 'fillcolor="blue"' in shown[1]
+    assert 'fontcolor="white"' in shown[1] and 'fontcolor' not in shown[0]
     assert any('shape="ellipse"' in line for line in found.values())
     assert any('fillcolor="blue"' in line for line in found.values())
     assert text.startswith("digraph G {") and text.rstrip().endswith("}")
@@ -162,6 +163,16 @@ def test_d3viz_takes_variables(tmp_path):
 def test_d3write_writes_graphvizs_language(tmp_path):
     phintys.d3viz.d3write(x + y, tmp_path / "sum.dot")
     assert (tmp_path / "sum.dot").read_text().startswith("digraph G {")
+
+
+@needs_browser
+def test_texts_of_boxes_are_not_wider_than_the_boxes(tmp_path):
+    y.name = "W" * 40
+    phintys.d3viz.d3viz(T.exp(y), tmp_path / "f.html")
+    y.name = "y"
+    shown = document((tmp_path / "f.html").read_text(encoding="utf-8"), tmp_path)
+    boxes = re.findall(r">(W+)…</text>", shown)
+    assert boxes and all([8 < len(text) < 20 for text in boxes])           # a box has room for 15 of these letters
 
 
 @needs_browser

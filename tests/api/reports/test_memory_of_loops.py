@@ -151,7 +151,7 @@ def test_the_memory_of_steps_is_shown():
     assert forward.lower_bound < backward.lower_bound == largest - ROW      # and a sum, which the loop carries
     assert len(backward.loops) == 2                 # ten steps once more, and their gradient
     for position in report.loops:
-        assert f"the steps of instruction {position}" in str(report)
+        assert f"steps of instruction {position}" in str(report)
     assert report.unshared > 20 * ROW
 
 

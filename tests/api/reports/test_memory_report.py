@@ -168,11 +168,24 @@ def test_rectangles_have_names_and_lines_and_the_steps_are_what_is_alive():
     report = function.memory_report([(300, 300)])
     axes = report.plot(Figure().subplots())
     line = test_rectangles_have_names_and_lines_and_the_steps_are_what_is_alive.__code__.co_firstlineno + 4
-    assert f"dot1, tanh1 (line {line})" in [text.get_text() for text in axes.texts]
+    assert f"dot1, tanh1 (lines {line}, {line + 1})" in [text.get_text() for text in axes.texts]
     heights = sorted(patch.get_height() for patch in axes.patches)
     assert axes.get_ylabel() == "MiB" and heights == [300 * 300 * 8 / 2 ** 20] * 2
     drawn, = axes.lines
     assert list(drawn.get_ydata()) == [size / 2 ** 20 for size in report.alive()]
+
+
+def test_the_table_and_the_picture_name_the_lines_of_values_that_are_computed_side_by_side():
+    a, b = T.dmatrices("a", "b")
+    first = T.dot(a, a)
+    second = T.dot(b, b)
+    report = phintys.function([a, b], T.dot(first, second), name="f").memory_report([(200, 200)] * 2)
+    line = test_the_table_and_the_picture_name_the_lines_of_values_that_are_computed_side_by_side \
+        .__code__.co_firstlineno + 2
+    assert len({piece.first for piece in report.pieces if piece.use == "temporary"}) == 1
+    found = {report.lines(piece) for piece in report.pieces if piece.use == "temporary"}
+    assert found == {f"line {line}", f"line {line + 1}"}
+    assert any([row.endswith(f"  # line {line + 1}") for row in str(report).splitlines()])
 
 
 def test_a_plot_without_a_target_is_a_new_figure():
