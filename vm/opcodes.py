@@ -6,8 +6,8 @@ pool. The order of the rows gives the numbers; ``setup.py`` writes them for Cyth
 says what an opcode reads, writes and empties, and whether it may fail: the linker, lifetimes, groups, listings and the
 verifier read it through ``symbolic.py``. Adding an opcode: see ``CONTRIBUTING.md``.
 
-SCAN with TAP, SLOT, PUT and NEXT are planned. Overwriting needs no opcode: the layouts of the cells say which cell
-may take whose memory.
+Loops need no opcode: the body of a ``scan`` is a program of its own, which the kernel of the loop runs
+(``vm/loops``). Overwriting needs none either: the layouts of the cells say which cell may take whose memory.
 """
 from collections import namedtuple
 
