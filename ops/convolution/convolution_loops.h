@@ -37,7 +37,8 @@
 #include "native/templates.h"
 #include "pooling/pool_tasks.h"
 
-enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 4, DOT_SIZES = 4, MOST_LANES = 16 };
+enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 4, MOST_LANES = 16 };
+enum { DOTS_OF_THREE = 4, DOTS_OF_ONE, DOT_SIZES };      /* the numbers of dots for three taps, and for one */
 enum { Z, Y, X, AXES };
 
 /* ---- what the inner loops are given ------------------------------------------------------------------------------ */

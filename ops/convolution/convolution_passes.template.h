@@ -834,6 +834,13 @@ static int TYPED(dots_for)(const phintys_convolution_set* set, npy_intp left) {
     return number;
 }
 
+/* The same for so many taps. */
+static int TYPED(dots_for_taps)(const phintys_convolution_set* set, npy_intp left, npy_intp taps) {
+    if (taps == 1 && left >= set->dots[DOTS_OF_ONE].filters) return DOTS_OF_ONE;
+    if (taps > 2 && set->dots[DOTS_OF_THREE].filters && left >= set->dots[DOTS_OF_THREE].filters) return DOTS_OF_THREE;
+    return TYPED(dots_for)(set, left);
+}
+
 /* All filters of the gradient, for lines [at, at + lines_at_once) of the images. */
 static void TYPED(add_lines)(const phintys_work* work) {
     const npy_intp filters = work->what.filters;
@@ -845,7 +852,7 @@ static void TYPED(add_lines)(const phintys_work* work) {
     places.top_plane = work->lines * work->top_line;
     places.top_image = work->what.filters * places.top_plane * (work->top_in_place ? work->what.groups : 1);
     for (npy_intp filter = 0; filter < filters;) {
-        const int size = TYPED(dots_for)(work->what.set, filters - filter);
+        const int size = TYPED(dots_for_taps)(work->what.set, filters - filter, work->what.channels * work->window);
         TYPED(add_dots)(work, &places, size, filter);
         filter += work->what.set->dots[size].filters;
     }

@@ -117,7 +117,7 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
 #if REGISTERS == 32
 TILE(8, 3) TILE(8, 2) TILE(8, 1) TILE(6, 4) TILE(6, 2) TILE(6, 1) TILE(4, 6) TILE(4, 3) TILE(4, 1)
 TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
-DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8)
+DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
@@ -126,18 +126,20 @@ static const phintys_convolution_set IN_SET(convolution) = {
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
               {2, {{6, IN_SET(tile_2_6)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},
-    .dots = {{6, 4, IN_SET(dots_6_4)}, {4, 4, IN_SET(dots_4_4)}, {2, 8, IN_SET(dots_2_8)}, {1, 8, IN_SET(dots_1_8)}},
+    .dots = {{6, 4, IN_SET(dots_6_4)}, {4, 4, IN_SET(dots_4_4)}, {2, 8, IN_SET(dots_2_8)}, {1, 8, IN_SET(dots_1_8)},
+             [DOTS_OF_ONE] = {8, 1, IN_SET(dots_8_1)}},
 };
 #else
 TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
-DOTS(4, 2) DOTS(2, 4) DOTS(1, 8)
+DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},
-    .dots = {{4, 2, IN_SET(dots_4_2)}, {2, 4, IN_SET(dots_2_4)}, {1, 8, IN_SET(dots_1_8)}},
+    .dots = {{4, 2, IN_SET(dots_4_2)}, {2, 4, IN_SET(dots_2_4)}, {1, 8, IN_SET(dots_1_8)},
+             [DOTS_OF_THREE] = {4, 3, IN_SET(dots_4_3)}, [DOTS_OF_ONE] = {8, 1, IN_SET(dots_8_1)}},
 };
 #endif
 #undef TILE
