@@ -81,8 +81,9 @@ def _about() -> str:
     import phintys
     from phintys.vm.worker_count import usable_workers
 
+    workers = usable_workers()
     return (f"phintys {phintys.__version__}, Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy "
-            f"{scipy.__version__}, {platform.machine()}, {usable_workers()} worker threads")
+            f"{scipy.__version__}, {platform.machine()}, {workers} worker thread{'s' if workers > 1 else ''}")
 
 
 def _passes(name: str, program: Callable[[], tuple[Any, Any]], verbose: int) -> bool:
