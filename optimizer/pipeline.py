@@ -87,7 +87,7 @@ def _driven(name, families):
             if name == "specialize":
                 rewrites.extend([entry for entry in query.extra if not isinstance(entry, tuple)])
             driver = _drivers[key] = Driver(rewrites)
-        return driver.run(fgraph).replacements if driver.index or driver.everywhere else 0
+        return driver.run(fgraph).replacements if driver.rewrites else 0
     return stage
 
 

@@ -26,15 +26,18 @@ class Rewrite:
         node's outputs.
     tags : sequence of str
         Further tags; those of modes decide where the rewrite is on by default.
+    beside : sequence of str
+        The rewrite applies only in graphs with a node of one of these keys, so it is not tried in others; empty: any.
     """
 
-    __slots__ = ("name", "keys", "apply", "tags")
+    __slots__ = ("name", "keys", "apply", "tags", "beside")
 
-    def __init__(self, name, keys, apply, tags=(FAST_RUN,)):
+    def __init__(self, name, keys, apply, tags=(FAST_RUN,), beside=()):
         self.name = name
-        self.keys = tuple(keys)
+        self.keys = frozenset(keys)
         self.apply = apply
         self.tags = frozenset(tags) | {name}
+        self.beside = frozenset(beside)
 
     def __repr__(self):
         return f"Rewrite({self.name})"

@@ -1,12 +1,13 @@
 """The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
 
 It contains no mathematics. Rewrites are indexed by the key of the node they examine, so only the rewrites that can
-apply to a node are tried on it. A worklist starts with all nodes, inputs first; after a replacement the new nodes and
-the readers of the replaced ones go to its front, so that a node is examined after its inputs have settled. The work is
-therefore linear in the size of the graph plus the number of replacements; `Run.steps` counts it. A graph that a run has
-left as it was is *settled* for that driver: until the graph changes, another driver does not try those rewrites again.
-A node made by a rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless
-loop, which is reported with the rewrite's name.
+apply to a node are tried on it; those that need another kind of node, too, only while the graph has one. A worklist
+starts with all nodes, inputs first; after a replacement the new nodes and the readers of the replaced ones go to its
+front, so that a node is examined after its inputs have settled. The work is therefore linear in the size of the graph
+plus the number of replacements; `Run.steps` counts it. A graph that a run has left as it was is *settled* for that
+driver: until the graph changes, another driver does not try those rewrites again. A node made by a rewrite stores the
+number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is reported with the
+rewrite's name.
 """
 from collections import deque
 
@@ -31,29 +32,24 @@ class Driver:
 
     def __init__(self, rewrites):
         self.rewrites = tuple(rewrites)
-        self.index, self.everywhere = _indexed(rewrites)
-        self._besides = {}             # another driver -> the index of what only this one has
+        self.keys = frozenset().union(*[rewrite.keys for rewrite in rewrites])
+        self.beside = frozenset().union(*[rewrite.beside for rewrite in rewrites])
+        self._index = {}               # (another driver or None, key or None) -> rewrites
 
-    def besides(self, other):
-        """The index of the rewrites that another driver does not have, and those of them that are for all nodes."""
-        if other not in self._besides:
-            known = set(other.rewrites)
-            self._besides[other] = _indexed([rewrite for rewrite in self.rewrites if rewrite not in known])
-        return self._besides[other]
+    def rewrites_for(self, key, other=None):
+        """The rewrites for nodes of this key, in order, without those that another driver has."""
+        entry = other, key if key in self.keys else None        # None: those for all nodes
+        if entry not in self._index:
+            known = frozenset(other.rewrites if other else ())
+            self._index[entry] = tuple([rewrite for rewrite in self.rewrites if rewrite not in known
+                                        and (not rewrite.keys or key in rewrite.keys)])
+        return self._index[entry]
 
     def run(self, fgraph):
         """Rewrite ``fgraph`` in place; return the finished `Run` with its counts."""
         run = Run(self, fgraph)
         run.finish()
         return run
-
-
-def _indexed(rewrites):
-    """The rewrites for each key, and those for all nodes."""
-    everywhere = tuple([rewrite for rewrite in rewrites if not rewrite.keys])
-    keys = {key for rewrite in rewrites for key in rewrite.keys}
-    return {key: tuple([rewrite for rewrite in rewrites if not rewrite.keys or key in rewrite.keys])
-            for key in keys}, everywhere
 
 
 def report(error, rewrite, node):
@@ -96,23 +92,33 @@ class Run:
         self.pruned = []
         self.queue = deque()
         self.pending = set()
+        self.keys = {}                 # node -> key
+        self.present = set()           # the keys in the graph that some rewrites need beside the node that they are for
+        self.settled = None            # the driver whose rewrites need not be tried
+        self.rewrites = {}             # key -> the rewrites to try now
 
     def finish(self):
         """Work until the worklist is empty."""
         fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
-        queue.extend(fgraph.toposort())
+        self._enrol(fgraph.toposort())
+        queue.extend(self.keys)
         pending.update(queue)
         fgraph.attach_feature(self)
-        unchanged, settled = fgraph.derived, fgraph.derived.get(SETTLED)
-        index, everywhere = self.driver.besides(settled) if settled else (self.driver.index, self.driver.everywhere)
+        unchanged, self.settled = fgraph.derived, fgraph.derived.get(SETTLED)
+        keys, known = self.keys, self.rewrites
         try:
             while queue:
                 node = queue.popleft()
                 pending.discard(node)
-                if settled and fgraph.derived is not unchanged:
-                    settled, index, everywhere = None, self.driver.index, self.driver.everywhere
-                rewrites = index.get(key_of(node.op), everywhere)
-                if rewrites and node in alive:
+                if node not in alive:
+                    continue
+                if self.settled and fgraph.derived is not unchanged:
+                    self.settled = None
+                    known.clear()
+                rewrites = known.get(keys[node])
+                if rewrites is None:
+                    rewrites = known[keys[node]] = self._chosen(keys[node])
+                if rewrites:
                     self.steps += 1
                     self._visit(node, rewrites)
                     if self.steps % STEPS_BETWEEN_TICKS == 0:
@@ -121,6 +127,20 @@ class Run:
             fgraph.remove_feature(self)
         if fgraph.derived is unchanged:
             unchanged[SETTLED] = self.driver
+
+    def _enrol(self, nodes):
+        """Note the keys of nodes, and whether there are some that rewrites need beside others."""
+        keys, needed = self.keys, self.driver.beside
+        for node in nodes:
+            key = keys[node] = key_of(node.op)
+            if key in needed and key not in self.present:
+                self.present.add(key)
+                self.rewrites.clear()
+
+    def _chosen(self, key):
+        """The rewrites to try on nodes of this key, as the graph is now."""
+        return tuple([rewrite for rewrite in self.driver.rewrites_for(key, self.settled)
+                      if not rewrite.beside or not rewrite.beside.isdisjoint(self.present)])
 
     def _visit(self, node, rewrites):
         """Try rewrites in turn, until one applies."""
@@ -180,6 +200,7 @@ class Run:
     def on_import(self, fgraph, node, reason):
         """Record that a node was added."""
         self.imported.append(node)
+        self._enrol([node])
 
     def on_prune(self, fgraph, node, reason):
         """Record that a node was removed."""

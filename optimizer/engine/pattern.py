@@ -176,4 +176,5 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
             return None
         return build(found, out)
 
-    return Rewrite(name, [pattern.key], apply, tags)
+    inside = [argument.key for argument in pattern.arguments if isinstance(argument, Term)]
+    return Rewrite(name, [pattern.key], apply, tags, beside=inside[:1])

@@ -4,9 +4,9 @@ Normal forms are collected through values without other readers only, so that no
 read through all values nearby; it replaces the original where a factor meets its inverse and no operation is added.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import is_inside, key, readers_in
+from phintys.optimizer.engine.values import is_inside, key
 from phintys.optimizer.rewrites import products
-from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites.products import product_in, product_of
 
 NEARBY = 12                    # nodes that are read
 
@@ -16,7 +16,7 @@ def cancelled(fgraph, node):
     out = node.outputs[0]
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
         return None
-    own = product_of(out, readers_in(fgraph))
+    own = product_in(fgraph, out)
     if not any([key(factor) in products.KEYS for factor in own.powers]):
         return None
     product = product_of(out, lambda variable: 1, NEARBY)

@@ -10,7 +10,7 @@ from phintys.optimizer.engine.values import apply_op, is_inexact, key, readers_i
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.logistic import opposite_argument, signed_products, within
 from phintys.optimizer.rewrites.products import Product
-from phintys.optimizer.rewrites.sums import sum_of
+from phintys.optimizer.rewrites.sums import sum_in
 
 # f: {k: (g, sign of the argument, sign of the result)}, where f(t) + k = +-g(+-t)
 COMPLEMENTS = {
@@ -30,7 +30,7 @@ def complement(fgraph, node):
     if not is_inexact(out) or within(fgraph, out, _SUMS):
         return None
     readers = readers_in(fgraph)
-    total = sum_of(out, readers)
+    total = sum_in(fgraph, out)
     if not any([key(term) in _MAY_HOLD_ONE for _, term in total.terms]):
         return None
     terms = signed_products(total, readers)
@@ -92,5 +92,6 @@ REWRITES = [
     Rewrite("local_1msigmoid", ("add", "sub"), complement, (
         FAST_RUN, "local_expm1", "local_one_minus_erf", "local_one_minus_erf2", "local_one_plus_erf",
         "local_one_plus_neg_erf", "local_erf_minus_one", "local_one_minus_erfc", "local_one_minus_erfc2",
-        "local_one_minus_erfc3", "local_one_add_neg_erfc", "local_erf_neg_minus_one", "local_erf_neg_minus_one2")),
+        "local_one_minus_erfc3", "local_one_add_neg_erfc", "local_erf_neg_minus_one", "local_erf_neg_minus_one2"),
+        beside=COMPLEMENTS),
 ]

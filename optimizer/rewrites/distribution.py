@@ -7,7 +7,7 @@ from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.logistic import LARGEST_SUM, signed_products
-from phintys.optimizer.rewrites.products import Product, product_of
+from phintys.optimizer.rewrites.products import Product, product_in
 from phintys.optimizer.rewrites.sums import sum_of
 
 COST_OF_DIVISION = 1.5
@@ -19,10 +19,10 @@ def distribute(fgraph, node):
     if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
         return None
     readers = readers_in(fgraph)
-    product = product_of(out, readers)
+    product = product_in(fgraph, out)
     if len(product.powers) < 2:
         return None
-    changed = False
+    changed, product = False, product.copy()
     for factor, exponent in list(product.powers.items()):
         if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == out.type.dtype \
                 and readers(factor) == 1:

@@ -8,10 +8,10 @@ exponents are compared in normal form, in which the constants of a scaled t**2 m
 from math import isclose
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, is_inside, key, readers_in
+from phintys.optimizer.engine.values import apply_op, is_inside, key
 from phintys.optimizer.rewrites import products
 from phintys.optimizer.rewrites.logistic import opposite_argument
-from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites.products import product_in, product_of
 
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
@@ -35,12 +35,12 @@ def stable_quotient(fgraph, node):
     out = node.outputs[0]
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
         return None
-    product = product_of(out, readers_in(fgraph))
+    product = product_in(fgraph, out)
     if not _exponentials(product):
         return None
     if not _divisors(product) and any([key(factor) in products.KEYS for factor in product.powers]):
         product = product_of(out, lambda variable: 1, NEARBY)
-    changed = False
+    changed, product = False, product.copy()
     for divisor in _divisors(product):
         for exponential in _exponentials(product):
             if _belong_together(exponential, divisor):
@@ -78,5 +78,5 @@ def _divide(product, exponential, divisor):
 
 
 REWRITES = [
-    Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,)),
+    Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,), beside=QUOTIENTS),
 ]

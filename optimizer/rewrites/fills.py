@@ -153,11 +153,12 @@ _ELEMENTWISE = sorted(set(SCALAR_OPS) - {"second"})
 REWRITES = [
     Rewrite("local_useless_fill", ("second",), useless_fill, (FAST_RUN,)),
     Rewrite("local_fill_of_fill", ("second",), fill_of_fill, (FAST_RUN, "local_fill_cut")),
-    Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,)),
-    Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary")),
+    Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,), beside=("second",)),
+    Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary"),
+            beside=("Alloc",)),
     Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,)),
-    Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,)),
+    Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), beside=("second",)),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,)),
-    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc")),
-    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc")),
+    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), beside=("Alloc",)),
+    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), beside=("second",)),
 ]

@@ -351,5 +351,5 @@ REWRITES = [
     Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,)),
     Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,)),
     Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,)),
-    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,)),
+    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), beside=INCREMENTS),
 ]

@@ -24,7 +24,7 @@ from phintys.optimizer.engine.values import (
     readers_in,
 )
 from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import Product, product_of
+from phintys.optimizer.rewrites.products import Product, product_in, product_of
 from phintys.optimizer.rewrites.sums import linear_form, negated, opposite, sum_of
 
 LARGEST_SUM = 16               # terms that a product is distributed over; without it, nested sums would be quadratic
@@ -294,7 +294,7 @@ def logistic_product(fgraph, node):
     if not is_inexact(out) or within(fgraph, out, _FRACTIONS):
         return None
     readers = readers_in(fgraph)
-    product = product_of(out, readers)
+    product = product_in(fgraph, out)
     if not any([key(factor) in ("sigmoid", "add", "sub", "exp") for factor in product.powers]):
         return None
     result = stabilized(product)
@@ -311,5 +311,5 @@ _FRACTIONS = products.KEYS - {"neg"}
 
 REWRITES = [
     Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
-            (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp")),
+            (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"), beside=("sigmoid", "exp")),
 ]

@@ -39,8 +39,8 @@ from phintys.optimizer.engine.values import (
     readers_in,
 )
 from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import product_of
-from phintys.optimizer.rewrites.sums import sum_of
+from phintys.optimizer.rewrites.products import product_in
+from phintys.optimizer.rewrites.sums import sum_in
 
 
 def keeps_dtype(found, out):
@@ -66,10 +66,9 @@ def real_numbers(found, out):
 def canonical_sum(fgraph, node):
     """Collect constants, cancel terms, pull signs together, and make binary trees flat."""
     out = node.outputs[0]
-    readers = readers_in(fgraph)
     if is_inside(fgraph, out, sums.KEYS):
         return None
-    total = sum_of(out, readers)
+    total = sum_in(fgraph, out)
     if total.operations == 1 and total.constants == 0 and len(total.terms) == len(node.inputs) \
             and not _repeats(total.terms):
         return None
@@ -111,8 +110,7 @@ def canonical_product(fgraph, node):
     out = node.outputs[0]
     if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
         return None
-    product = product_of(out, readers_in(fgraph))
-    products.cancel_magnitudes(product)
+    product = products.cancel_magnitudes(product_in(fgraph, out))
     if product.operations == 1 and not product.cancelled and product.constants == 0:
         return None
     if product.coefficient == 0:
@@ -159,7 +157,7 @@ def pull_sign(fgraph, node):
     out = node.outputs[0]
     if not is_inexact(out) or not is_inside(fgraph, out, ("add", "sub")):
         return None
-    product = product_of(out, readers_in(fgraph))
+    product = product_in(fgraph, out)
     if product.coefficient != -1 or not any([exponent > 0 for exponent in product.powers.values()]):
         return None                    # -1/x has no shorter form
     return products.build(product, out)

@@ -23,6 +23,7 @@ from phintys.optimizer.engine.values import (
     is_inexact,
     keeps_value,
     key,
+    readers_in,
     whole_power,
 )
 
@@ -78,7 +79,7 @@ class Product:
         result.coefficient = self.coefficient
         result.powers = dict(self.powers)
         result.leaves = list(self.leaves)
-        result.operations = self.operations
+        result.operations, result.constants, result.cancelled = self.operations, self.constants, self.cancelled
         return result
 
     def times(self, other):
@@ -135,6 +136,15 @@ def product_of(root, readers, nearby=None):
     return product
 
 
+def product_in(fgraph, root):
+    """Return the normal form of a variable of a graph, which other rewrites get, too: copy it before you change it."""
+    known = fgraph.derived.setdefault("products", {})
+    found = known.get(root)
+    if found is None:
+        found = known[root] = product_of(root, readers_in(fgraph))
+    return found
+
+
 def _multiplied_number(coefficient, value, exponent, dtype):
     """Return ``coefficient * value ** exponent``, or None if ``dtype`` cannot hold it although it holds all parts."""
     try:
@@ -173,11 +183,18 @@ def _factors(variable, exponent, dtype, product, may_enter):
 
 
 def cancel_magnitudes(product):
-    """``x / abs(x) -> sgn(x)``, which is 0 at 0, also where x is one of the factors inside of the ``abs``."""
-    for divisor, exponent in list(product.powers.items()):
-        if exponent > 0 or key(divisor) != "abs_" or divisor.type.dtype in ("bool", *COMPLEX_DTYPES) \
-                or divisor.owner.inputs[0].type.dtype != divisor.type.dtype:
-            continue                   # a complex number has no sign
+    """``x / abs(x) -> sgn(x)``, which is 0 at 0, also where x is one of the factors inside of the ``abs``.
+
+    Returns
+    -------
+    Product
+        The same one if there is nothing to cancel, else a copy.
+    """
+    divisors = [(factor, exponent) for factor, exponent in product.powers.items()
+                if exponent < 0 and key(factor) == "abs_" and factor.type.dtype not in ("bool", *COMPLEX_DTYPES)
+                and factor.owner.inputs[0].type.dtype == factor.type.dtype]    # a complex number has no sign
+    product = product.copy() if divisors else product
+    for divisor, exponent in divisors:
         argument = divisor.owner.inputs[0]
         inside = product_of(argument, lambda variable: 1, NEARBY)
         if product.powers.get(argument, 0) > 0:
@@ -190,6 +207,7 @@ def cancel_magnitudes(product):
             product.coefficient = product.coefficient * abs(inside.coefficient) ** exponent
             for factor, power in inside.powers.items():
                 _cancel_magnitude(product, factor, power * exponent, max(common[factor], 0))
+    return product
 
 
 def _cancel_magnitude(product, factor, exponent, times):

@@ -18,7 +18,7 @@ from phintys.optimizer.engine.values import (
     readers_in,
 )
 from phintys.optimizer.rewrites import products
-from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites.products import product_in, product_of
 
 DEEPEST = 6                    # nodes between a value and those that tell its sign
 POSITIVE = frozenset(["exp", "exp2", "sigmoid", "softplus", "erfcx"])
@@ -66,7 +66,7 @@ def sign(fgraph, node):
     out = node.outputs[0]
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
         return None
-    product = product_of(out, readers_in(fgraph))
+    product = product_in(fgraph, out)
     signs = [factor for factor in product.powers if key(factor) == "sgn" and factor.type.dtype == out.type.dtype
              and is_positive(factor.owner.inputs[0])]
     if not signs:
@@ -74,6 +74,7 @@ def sign(fgraph, node):
     near = [other for other in _factors_around(fgraph, out) if other not in signs]
     dropped = [factor for factor in signs if product.powers[factor] < 0 or any(
         [_vanishes_with(other, factor.owner.inputs[0]) for other in near])]
+    product = product.copy()
     for factor in dropped:
         del product.powers[factor]
     return products.build(product, out) if dropped else None
@@ -155,7 +156,7 @@ def product_of_exponentials(fgraph, node):
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
         return None
     readers = readers_in(fgraph)
-    product = product_of(out, readers)
+    product = product_in(fgraph, out)
     groups = {}                        # what the x of exponentials are multiples of -> Exponentials of that
     for factor in product.powers:
         found = exponent_of(factor) if factor.type == out.type else None
@@ -165,6 +166,7 @@ def product_of_exponentials(fgraph, node):
             group.add(factor, found[1] * inside.coefficient, found[2] > 1, readers(factor) == 1,
                       product.powers[factor] != 1)
     joined = [group for group in groups.values() if group.pays()]
+    product = product.copy()
     return products.build(product, out) if joined and all([group.join_in(product) for group in joined]) else None
 
 
@@ -223,10 +225,11 @@ def _product_of_numbers(product, like):
 
 REWRITES = [                   # before exponentials are joined, so that those which vanish with a sign are still there
     Rewrite("local_abs_of_positive", ("abs_",), magnitude, (FAST_RUN,)),
-    Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,)),
+    Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,), beside=("sgn",)),
 ]
 POWERS = [
-    Rewrite("local_log_of_exponentials", ("log",), logarithm_of_exponentials, (FAST_RUN,)),
-    Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,)),
-    Rewrite("local_product_of_exponentials", ("mul", "true_div", "inv"), product_of_exponentials, (FAST_RUN,)),
+    Rewrite("local_log_of_exponentials", ("log",), logarithm_of_exponentials, (FAST_RUN,), beside=("exp",)),
+    Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,), beside=("exp",)),
+    Rewrite("local_product_of_exponentials", ("mul", "true_div", "inv"), product_of_exponentials, (FAST_RUN,),
+            beside=("exp",)),
 ]

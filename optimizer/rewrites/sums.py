@@ -14,6 +14,7 @@ from phintys.optimizer.engine.values import (
     is_unsigned,
     keeps_value,
     key,
+    readers_in,
 )
 
 KEYS = frozenset(["add", "sub", "neg"])
@@ -62,6 +63,15 @@ def sum_of(root, readers, nearby=None):
             result.leaves.append(variable)
             result.terms.append((sign, variable))
     return result
+
+
+def sum_in(fgraph, root):
+    """Return the normal form of a variable of a graph, which other rewrites get, too: it must not be changed."""
+    known = fgraph.derived.setdefault("sums", {})
+    found = known.get(root)
+    if found is None:
+        found = known[root] = sum_of(root, readers_in(fgraph))
+    return found
 
 
 def build(terms, constant, leaves, like):

@@ -137,6 +137,17 @@ def test_settled_rewrites_are_tried_again_only_after_a_change():
     assert len(visits) == len(fgraph.apply_nodes)
 
 
+def test_rewrites_that_need_another_node_are_tried_while_there_is_one():
+    """A rewrite is left out where the graph has no node of ``beside``, and tried once another rewrite made one."""
+    visits = []
+    seen = Rewrite("seen", ("exp",), lambda fgraph, node: visits.append(node), beside=("sigmoid",))
+    run = driven(exp(log(x)), seen)[1]
+    assert not visits and run.steps == 0
+    driven(exp(tanh(x)), rule("make", term("tanh")(a), term("sigmoid")(a)), seen)
+    assert len(visits) == 1
+    assert rule("inner", term("exp")(term("log")(a)), a).beside == {"log"}
+
+
 ENDLESS = rule("back_and_forth", a + b, b + a)
 
 
