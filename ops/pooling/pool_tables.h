@@ -39,6 +39,7 @@ enum {
     POOL_MOST_SLOTS = 9,
     POOL_STRIPE_BYTES = 1 << 12,        /* of rows that are walked together: 2.4 ms instead of 3.0 with twice as many,
                                            where 32 MB of images and windows are read and written */
+    POOL_FAR_BYTES = 1 << 20,           /* of all images, which are then not in a near cache */
     POOL_BLOCK_BYTES = 1 << 13,         /* of images that are walked down together: several fit into the first cache */
     POOL_TABLE_BYTES = 1 << 19          /* of the second cache */
 };

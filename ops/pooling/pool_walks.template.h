@@ -15,8 +15,19 @@ typedef struct {
     T* out;
 } IN_SET(image);
 
-/* Which part of it: rows [first, last), and columns from `column` on. */
-typedef struct { npy_intp first, last, column; } IN_SET(part);
+/* Which part of it: rows [first, last), and columns from `column` on. What is `ahead` elements further on is fetched
+ * meanwhile, if this is not 0. */
+typedef struct { npy_intp first, last, column, ahead; } IN_SET(part);
+
+/* Ask for what a later row of windows at steps of 1 will need. It comes into the second cache: in the first one, it
+ * would replace what is just being read (2.2 ms instead of 1.4, with 2^21 elements in images of 64 x 64). */
+PHINTYS_INLINE void IN_SET(fetch_near)(const T* place) { __builtin_prefetch(place, 0, 2); }
+
+/* Ask for a later part of a row, and for where its result goes. */
+PHINTYS_INLINE void IN_SET(fetch)(const T* x, T* out) {
+    __builtin_prefetch(x, 0, 3);
+    __builtin_prefetch(out, 1, 3);
+}
 
 /* The lanes of a slot whose window exists, of which the first lane has number `number`. */
 FOR_SET PHINTYS_INLINE MASK IN_SET(windows_there)(const int paired, npy_intp number, npy_intp count) {
@@ -40,6 +51,12 @@ FOR_SET PHINTYS_INLINE void IN_SET(walk_ones)(const int window, const phintys_po
     for (int k = 0; k < window - 1; k++) values[k] = LOAD(x + (t + k) * line);
     for (; t < stop; t++) {
         VECTOR m[3], g[3];
+        if (part.ahead) {
+            IN_SET(fetch_near)(x + t * line + part.ahead);
+            IN_SET(fetch_near)(out + t * line + part.ahead);
+            IN_SET(fetch_near)(maxima + t * width + part.ahead);
+            IN_SET(fetch_near)(gradient + t * width + part.ahead);
+        }
         values[window - 1] = LOAD(x + (t + window - 1) * line);
 #pragma GCC unroll 3
         for (int slot = 0; slot < window; slot++) {
@@ -110,6 +127,13 @@ FOR_SET PHINTYS_INLINE void IN_SET(walk_twos)(const int window, const int paired
         IN_SET(columns) next = {{0}, {0}};
         VECTOR m[2], g[2];
         row = 2 * t;
+        if (part.ahead) {
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) {
+                const npy_intp place = (row + k / 2) * line + k % 2 * apart + part.ahead;
+                if (k % 2 == 0 || VECTOR_BYTES == 64 || paired) IN_SET(fetch)(x + place, out + place);
+            }
+        }
 #pragma GCC unroll 2
         for (int slot = 0; slot < window - 1; slot++) {
             m[slot] = IN_SET(load_windows)(paired, maxima + t * width - slot, results);
@@ -151,7 +175,9 @@ FOR_SET static void IN_SET(walk_image)(const phintys_pooling* p, const phintys_p
     const npy_intp rows = p->shape[p->outer], line = table->line;
     const npy_intp columns = IN_SET(walk_lanes) * (table->direct == POOL_TWOS || table->direct == POOL_THREES ? 2 : 1);
     const npy_intp fitting = POOL_STRIPE_BYTES / (line * sizeof(T)) / 2 * 2, stripe = phintys_most(fitting, 8);
-    IN_SET(part) part;
+    IN_SET(part) part = {.ahead = 0};
+    if (table->images * table->elements * (npy_intp)sizeof(T) > POOL_FAR_BYTES)
+        part.ahead = phintys_pool_at_once(table) > 1 ? 2 * table->elements : phintys_least(stripe, rows) * line;
     for (part.first = 0; part.first < rows; part.first = part.last) {
         part.last = rows - part.first < stripe + stripe / 2 ? rows : part.first + stripe;
         for (npy_intp column = 0; column < line; column += columns) {
