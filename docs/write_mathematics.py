@@ -13,37 +13,39 @@ HEAD = f"""# Mathematical functions: speed and accuracy
 
 Written by `docs/write_mathematics.py` from `ops/native/measured.py`, which `asv_bench/measure_loops.py` writes.
 
-Several libraries have inner loops for functions such as `exp`. phintys uses the fastest that is at most {MOST_ULPS} ulp
-(units in the last place) from the exact value; another one than NumPy's or SciPy's must be {WORTH} times as fast as
-theirs. *libmvec* is a part of glibc: `exp`, `log`, `power`, `sin` and `cos` have been there since version 2.22, the
-rest since 2.35. It is looked up when the first function is compiled. `tanh`, `gammaln`, `psi`, `erfinv` and `softplus`
-are built in, too (*phintys*); without vectors `softplus` is `log1p` of `exp`. Where none of these exist, on other
-processors and with other C libraries, NumPy and SciPy serve. `f.explain()` names the provider of each loop.
+Several libraries have inner loops for functions such as `exp`. phintys uses the fastest one with an error of at most
+{MOST_ULPS} ulp (units in the last place); loops of other libraries than NumPy and SciPy must be at least {WORTH} times
+as fast as theirs. *libmvec* is a part of glibc: it has had `exp`, `log`, `power`, `sin` and `cos` since version 2.22,
+the others since 2.35. phintys looks for it when the first function is compiled. `tanh`, `gammaln`, `psi`, `erfinv` and
+`softplus` are built in (*phintys*); without vectors, `softplus` is `log1p` of `exp`. On other processors, and with
+other C libraries, the loops of NumPy and SciPy are used. `f.explain()` names the provider of each loop.
 
-| option | value | functions that are made from now on use |
+| option | value | functions that are compiled from now on use |
 |---|---|---|
 | `config.math` | `"vector"` | the fastest provider |
 | | `"numpy"` | NumPy's and SciPy's loops, which give the same bits as these libraries for arrays without gaps |
 | `config.cpu` | `"native"` | all instruction sets of the processor |
-| | `"avx2"`, `"baseline"` | at most AVX2; none but those that every processor of its kind has |
+| | `"avx2"` | at most AVX2 |
+| | `"baseline"` | only instructions that every processor of this kind has |
 
 `config.cpu` also chooses the loops of arithmetic, which give the same bits everywhere, and of casts from and to
-float16. Other loops, such as selections and the sums of softmax, are chosen by the loader for the processor.
+float16. Other loops, such as selections and the sums of softmax, are chosen for the processor when the library is
+loaded.
 
-NumPy chooses its own loops when it is imported, and does not read `config.cpu`; its variable of the environment
+NumPy chooses its own loops when it is imported, and does not read `config.cpu`; the environment variable
 `NPY_DISABLE_CPU_FEATURES` restricts them.
 
-An element's value depends on the operands' values at this element alone. Position, length, strides, fusion and the
-number of threads do not change a bit. Special values (NaN, infinities, signed zeros, subnormals, huge arguments) give
-what NumPy gives; the only differences are that `erfc` is right where SciPy's is 0 already (above 26.64), that
-`gammaln` is right for subnormal numbers, where SciPy's is infinite, and that `erfinv` of -0 is -0.
+The value of an element depends only on the operands' values for this element. Its position, the length, strides, fusion
+and the number of threads do not change a bit. For special values (NaN, infinities, signed zeros, subnormals, huge
+arguments) the results are NumPy's, with three exceptions: `erfc` above 26.64 is correct, where SciPy's is already 0;
+`gammaln` of subnormal numbers is correct, where SciPy's is infinite; and `erfinv` of -0 is -0.
 
 Products of matrices and vectors of float32 and float64 have built-in loops, which `config.cpu` chooses, too. They are
-used up to the sizes at which BLAS is faster: with AVX2 or AVX-512 until the operands leave the caches, otherwise up to
-5 x 5 by 5 x 5 and 24 x 24 by a vector. Each element of a result is one sum in the order of the rows of the right
-operand; if this operand is a vector and the matrix has its rows in one piece, 32 bytes of partial sums are added by
-pairs of neighbours. So an element depends on its row and its column alone. With AVX2 and AVX-512 a product is added
-without being rounded, and the two give the same bits; the baseline rounds it first. BLAS has orders of its own.
+used up to the sizes at which BLAS is faster: with AVX2 or AVX-512 until the operands no longer fit into the caches,
+otherwise up to 5 x 5 by 5 x 5 and 24 x 24 by a vector. Each element of a result is one sum in the order of the rows of
+the right operand. If this operand is a vector and the rows of the matrix are contiguous, 32 bytes of partial sums are
+added pairwise. So an element depends only on its row and its column. With AVX2 and AVX-512, multiplication and addition
+are rounded once, and both give the same bits; the baseline also rounds the product. BLAS adds in other orders.
 
 Powers with a whole, constant exponent up to 32 are products; with `config.math="numpy"` only squares are.
 """
@@ -76,15 +78,16 @@ def table(kind):
 def page():
     """The text of mathematics.md."""
     return "\n".join([
-        HEAD, "## Nanoseconds an element", "",
-        "Contiguous operands in the L1 cache, one thread. Bold: what processors with AVX-512 and with AVX2 use.", "",
+        HEAD, "## Nanoseconds per element", "",
+        "Contiguous operands in the L1 cache, one thread. Bold: the loops used with AVX-512 and with AVX2.",
+        "",
         *machines(), "", *table(0), "",
         "## Largest error in ulp", "",
         "Over all magnitudes, 1.2 million values each (random bits, ordinary numbers, near overflow, near 1 and",
         "others), compared with the next wider type. For float64, `erf` and `erfc` are compared with C's `erfl` and",
         "`erfcl`, rounded to float64, on 120,000 values; `gammaln`, `psi` and `erfinv` with mpmath, on some thousand",
-        "positive values. Negative ones of `gammaln` and `psi` go through scalar functions, whose absolute error is as",
-        "small, but not their relative error near zeros of the functions.", "",
+        "positive values. For negative values `gammaln` and `psi` use scalar functions: their absolute error is as",
+        "small, but their relative error is larger near zeros of the functions.", "",
         *table(1), ""])
 
 
