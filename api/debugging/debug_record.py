@@ -18,13 +18,15 @@ class ReplacementRecord:
         All nodes that were ever in the graph, in the order in which they were added (as keys).
     reasons : dict
         (old variable, new variable) → name of the rewrite, for pairs that have the same value in every call.
+    on_one_path : set of Apply
+        Nodes of which an input was replaced by a variable that has the same value only on the path to the node.
     events : list of tuple
         Each import, replacement and removal, described without anything that differs between copies of a graph.
     """
 
     def __init__(self):
         self.nodes, self.reasons, self.events = {}, {}, []
-        self.original = set()
+        self.original, self.on_one_path = set(), set()
 
     def on_attach(self, fgraph):
         """Record the nodes that are there."""
@@ -44,7 +46,9 @@ class ReplacementRecord:
         """Record a replacement; if it is undone, its record is removed."""
         if isinstance(reason, tuple) and reason[0] == "revert":
             self.reasons.pop((new, old), None)
-        elif reason not in ON_ONE_PATH:
+        elif reason in ON_ONE_PATH:
+            self.on_one_path.add(node)
+        else:
             self.reasons.setdefault((old, new), str(reason))
         self.events.append(("change", reason, node if isinstance(node, str) else node.op, position))
 

@@ -12,6 +12,7 @@ import numpy
 from phintys.debugging.debug_differences import agree, copied, identical, is_finite
 from phintys.debugging.debug_errors import BadOptimization, BadProgram, DebugModeError, InvalidValueError
 from phintys.debugging.debug_node import CheckedNode
+from phintys.debugging.debug_paths import Paths
 from phintys.debugging.debug_turns import Turns
 from phintys.debugging.stepwise import compute, explained, nodes_in_turn, value_of
 from phintys.graph.errors import made_at
@@ -50,6 +51,7 @@ class DebugRun:
         self.checked = {node: CheckedNode(node, mode, around, fgraph.clients if node in active else None)
                         for node in self.order if (node in active or node in record.original)
                         and node.op.lazy_branches(node) is None}
+        self.paths = Paths(record, self.order, self.makers)
         self.turns, self.number = Turns(fgraph, self.order, self.makers), {node: i for i, node in enumerate(self.order)}
         self.pristine, self.pristine_order = pristine, pristine.data_order()
         self.pristine_regions = lazy_regions(pristine, self.pristine_order)
@@ -94,11 +96,14 @@ class DebugRun:
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
     def _compute_all(self, values):
-        """Compute all values; return the variables without one, and the error of the first active node that failed."""
-        lost, failure = set(), None
+        """Compute all values; return the variables without one, or with one that strays from the path of this call
+        (`Paths`), and the error of the first active node that failed."""
+        lost, failure, ran = set(), None, set()
         active = self.fgraph.apply_nodes
         with numpy.errstate(all="ignore"):
             for node, runs in self.turns.nodes(values):
+                if runs:
+                    ran.add(node)
                 position = self.number[node]
                 if lost and not lost.isdisjoint(node.inputs):
                     lost.update(node.outputs)
@@ -112,6 +117,7 @@ class DebugRun:
                         failure.__traceback__ = error.__traceback__.tb_next     # without this frame, which holds it
         if self.turns.is_lazy:
             lost.update([variable for node in self.order for variable in node.outputs if variable not in values])
+            lost |= self.paths.strayed(ran, values)
         return lost, failure
 
     def _compute(self, node, values, active):
