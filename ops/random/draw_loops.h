@@ -263,30 +263,15 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
 /* ---- uniform numbers of PCG64 -------------------------------------------------------------------------------------- */
 
 /* A number of PCG64 needs the one before, so numbers are made in two lanes, of which the second begins in the middle: a
- * processor works on both at once. A jump goes many steps ahead. */
+ * processor works on both at once. */
 enum {PHINTYS_LANE = 256};
-typedef struct {phintys_uint128 factor, sum;} phintys_jump;
 
-static phintys_jump phintys_jump_of(uint64_t steps) {
-    phintys_uint128 factor = PHINTYS_PCG_MULTIPLIER, sum = 1;
-    phintys_jump jump = {1, 0};
-    for (; steps; steps >>= 1) {
-        if (steps & 1) {
-            jump.factor *= factor;
-            jump.sum = jump.sum * factor + sum;
-        }
-        sum *= factor + 1;
-        factor *= factor;
-    }
-    return jump;
-}
-
-/* The jumps that are needed often, and whether vectors are used: set when the module is loaded. */
-static phintys_jump phintys_lane_jump, phintys_vector_jump;
+/* The jump that lanes need often, and whether vectors are used: set when the module is loaded. */
+static phintys_jump phintys_lane_jump;
 
 static void phintys_prepare_pcg64(int vectors) {
     phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
-    phintys_vector_jump = phintys_jump_of(PHINTYS_AHEAD);
+    phintys_prepare_vectors();
     phintys_vectors_allowed = vectors && phintys_has_ifma();
 }
 
@@ -311,8 +296,7 @@ static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out)
     phintys_jump jump = {1, 0};
     if (phintys_vectors_allowed && count >= 4 * PHINTYS_AHEAD) {
         const ptrdiff_t rounds = count / PHINTYS_AHEAD;
-        here = phintys_vectors_of_doubles(here, increment, phintys_vector_jump.factor, phintys_vector_jump.sum, rounds,
-                                          out);
+        here = phintys_vectors_of_doubles(here, increment, rounds, out);
         count -= rounds * PHINTYS_AHEAD;
         out += rounds * PHINTYS_AHEAD;
     }
@@ -349,8 +333,7 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
     phintys_jump jump = {1, 0};
     if (phintys_vectors_allowed && count >= 8 * PHINTYS_AHEAD) {
         const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD);
-        here = phintys_vectors_of_floats(here, increment, phintys_vector_jump.factor, phintys_vector_jump.sum, rounds,
-                                         out);
+        here = phintys_vectors_of_floats(here, increment, rounds, out);
         state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
         count -= 2 * rounds * PHINTYS_AHEAD;
         out += 2 * rounds * PHINTYS_AHEAD;
@@ -368,14 +351,6 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
 }
 
 #undef PHINTYS_PCG_LANES
-
-/* Ask for memory that will be read, or written, while numbers are drawn. */
-static inline void phintys_fetch(const char* start, ptrdiff_t bytes, int for_writing) {
-    for (ptrdiff_t place = 0; place < bytes; place += 64) {
-        if (for_writing) __builtin_prefetch(start + place, 1);
-        else __builtin_prefetch(start + place, 0);
-    }
-}
 
 /* The state after `count` uniform numbers, of float32 if `narrow`; it may be written over the old one. */
 static void phintys_pcg64_after(const uint64_t* state, ptrdiff_t count, int narrow, uint64_t* after) {

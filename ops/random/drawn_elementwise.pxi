@@ -50,11 +50,6 @@ cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp
         pointers[first_result + index] = work.data[program.inputs + index] + start * program.result_sizes[index]
     while start < stop:
         count = min(stop - start, work.block)
-        for index in range(program.inputs):
-            if index != place and strides[index]:
-                phintys_fetch(pointers[index], count * strides[index], False)
-        for index in range(first_result, program.place_count):
-            phintys_fetch(pointers[index], count * strides[index], True)
         (<DrawnElementwiseKernel>work.kernel).fill_standard(bits, work.narrow, count, <char*>numbers)
         run_steps(program, pointers, strides, count)
         start += count

@@ -12,6 +12,31 @@
 
 enum {PHINTYS_AHEAD = 32};          /* numbers that are in flight */
 
+/* Many steps at once: state * factor + increment * sum. */
+typedef struct {phintys_uint128 factor, sum;} phintys_jump;
+
+static phintys_jump phintys_jump_of(uint64_t steps) {
+    phintys_uint128 factor = PHINTYS_PCG_MULTIPLIER, sum = 1;
+    phintys_jump jump = {1, 0};
+    for (; steps; steps >>= 1) {
+        if (steps & 1) {
+            jump.factor *= factor;
+            jump.sum = jump.sum * factor + sum;
+        }
+        sum *= factor + 1;
+        factor *= factor;
+    }
+    return jump;
+}
+
+/* From a vector to the next one, and to the one after four: set when the module is loaded. */
+static phintys_jump phintys_next_jump, phintys_vector_jump;
+
+static void phintys_prepare_vectors(void) {
+    phintys_next_jump = phintys_jump_of(8);
+    phintys_vector_jump = phintys_jump_of(PHINTYS_AHEAD);
+}
+
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #define PHINTYS_IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
@@ -68,22 +93,29 @@ PHINTYS_IFMA static inline void phintys_store_floats(__m512i bits, float* out) {
                                         _mm512_set1_ps(1.0f / 16777216.0f)));
 }
 
-/* The states after 1, 2, ..., 32 steps, as limbs of four vectors. Returns the last one. */
-PHINTYS_IFMA static phintys_uint128 phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment,
-                                                        phintys_limbs* vectors) {
-    uint64_t limbs[3][PHINTYS_AHEAD];
-    for (int place = 0; place < PHINTYS_AHEAD; place++) {
+/* Eight words as a vector: they have just been stored one by one, and a load of all would wait for that. */
+PHINTYS_IFMA static inline __m512i phintys_of_eight(const uint64_t* w) {
+    return _mm512_setr_epi64((long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3], (long long)w[4],
+                             (long long)w[5], (long long)w[6], (long long)w[7]);
+}
+
+/* The states after 1, 2, ..., 32 steps, as limbs of four vectors: the first one step by step, others from the one before
+ * (step by step, all took 8 % of a dropout layer). */
+PHINTYS_IFMA static void phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment, phintys_limbs* vectors) {
+    const phintys_limbs by = phintys_limbs_of(phintys_next_jump.factor);
+    const phintys_limbs plus = phintys_limbs_of(increment * phintys_next_jump.sum);
+    uint64_t limbs[3][8];
+    for (int place = 0; place < 8; place++) {
         here = here * PHINTYS_PCG_MULTIPLIER + increment;
         limbs[0][place] = (uint64_t)here & PHINTYS_LIMB;
         limbs[1][place] = (uint64_t)(here >> 52) & PHINTYS_LIMB;
         limbs[2][place] = (uint64_t)(here >> 104);
     }
-    for (int vector = 0; vector < PHINTYS_AHEAD / 8; vector++) {
-        vectors[vector].low = _mm512_loadu_si512(limbs[0] + 8 * vector);
-        vectors[vector].middle = _mm512_loadu_si512(limbs[1] + 8 * vector);
-        vectors[vector].high = _mm512_loadu_si512(limbs[2] + 8 * vector);
-    }
-    return here;
+    vectors[0].low = phintys_of_eight(limbs[0]);
+    vectors[0].middle = phintys_of_eight(limbs[1]);
+    vectors[0].high = phintys_of_eight(limbs[2]);
+    for (int vector = 1; vector < PHINTYS_AHEAD / 8; vector++)
+        vectors[vector] = phintys_advanced_limbs(vectors[vector - 1], by, plus);
 }
 
 /* The state in the last lane of a vector. */
@@ -97,10 +129,12 @@ PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
 }
 
 #define PHINTYS_VECTORS(NAME, TYPE, EACH, STORE)                                                                        \
-    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, phintys_uint128 factor,   \
-                                             phintys_uint128 sum, ptrdiff_t rounds, TYPE* out) {                        \
-        phintys_limbs a[4], by = phintys_limbs_of(factor), plus = phintys_limbs_of(increment * sum);                    \
-        here = phintys_first_limbs(here, increment, a);                                                                 \
+    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,         \
+                                             TYPE* out) {                                                               \
+        const phintys_limbs by = phintys_limbs_of(phintys_vector_jump.factor);                                          \
+        const phintys_limbs plus = phintys_limbs_of(increment * phintys_vector_jump.sum);                               \
+        phintys_limbs a[4];                                                                                             \
+        phintys_first_limbs(here, increment, a);                                                                        \
         for (;;) {                                                                                                      \
             for (int vector = 0; vector < 4; vector++)                                                                  \
                 STORE(phintys_output_of_limbs(a[vector]), out + EACH * vector);                                         \
@@ -115,11 +149,9 @@ PHINTYS_VECTORS(phintys_vectors_of_floats, float, 16, phintys_store_floats)
 
 #else
 static int phintys_has_ifma(void) { return 0; }
-static phintys_uint128 phintys_vectors_of_doubles(phintys_uint128 here, phintys_uint128 increment,
-                                                  phintys_uint128 factor, phintys_uint128 sum, ptrdiff_t rounds,
+static phintys_uint128 phintys_vectors_of_doubles(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
                                                   double* out) { return here; }
-static phintys_uint128 phintys_vectors_of_floats(phintys_uint128 here, phintys_uint128 increment,
-                                                 phintys_uint128 factor, phintys_uint128 sum, ptrdiff_t rounds,
+static phintys_uint128 phintys_vectors_of_floats(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
                                                  float* out) { return here; }
 #endif
 
