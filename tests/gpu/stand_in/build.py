@@ -2,7 +2,7 @@
 
 ``ready`` makes two folders, from the sources beside this file and from downloads of the package index: one with
 ``libcuda.so.1`` (``driver.cpp``), a small cuBLAS, and ``bin/nvcc`` with the headers that it needs; and one for
-``sys.path`` with pycuda and what it imports. It takes about a minute of one core, nearly all of it for pycuda. Both are
+``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all of it for pycuda. Both are
 kept in the user's cache, or in the folder that ``PHINTYS_STAND_IN`` names. ``python tests/gpu/stand_in/build.py``
 prints their names.
 
@@ -36,8 +36,27 @@ CUDA_ENABLE_CURAND = False
 CUDADRV_LIB_DIR = {libraries!r}
 CUDART_LIB_DIR = []
 CUDART_LIBNAME = []
-CXXFLAGS = ["-g0", "-w", "-O1"]
+CXXFLAGS = ["-g0", "-w", "-O0"]
 LDFLAGS = ["-s"]
+"""
+# setup.py, with the files of an extension compiled side by side: the workers of the tests wait for this.
+SIDE_BY_SIDE = """\
+import os, runpy, setuptools, sys
+from concurrent.futures import ThreadPoolExecutor
+from distutils.ccompiler import CCompiler
+
+def compile(self, sources, output_dir=None, macros=None, include_dirs=None, debug=False, extra_preargs=None,
+            extra_postargs=None, depends=None):
+    macros, objects, postargs, options, build = self._setup_compile(output_dir, macros, include_dirs, sources, depends,
+                                                                    extra_postargs)
+    arguments = self._get_cc_args(options, debug, extra_preargs)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda name: self._compile(name, *build[name], arguments, postargs, options), build))
+    return objects
+
+CCompiler.compile = compile
+sys.argv[0] = "setup.py"
+runpy.run_path("setup.py", run_name="__main__")
 """
 
 
@@ -131,17 +150,18 @@ def compile_driver(folder, include):
 
 
 def install_compiler(folder):
-    """bin/nvcc, with the headers beside it."""
+    """bin/nvcc, with the headers beside it, one of them precompiled."""
     (folder / "bin").mkdir()
     for name in ("nvcc", "emulator.h", "cuda_fp16.h"):
         shutil.copy(HERE / name, folder / "bin" / name)
     text = (folder / "bin" / "nvcc").read_text()
-    (folder / "bin" / "nvcc").write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable}", 1))
+    (folder / "bin" / "nvcc").write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -IS", 1))
     (folder / "bin" / "nvcc").chmod(0o755)
+    run([str(folder / "bin" / "nvcc"), "--precompile"])
 
 
 def build_pycuda(folder, driver):
-    """pycuda from its source distribution, and the wheels of what it imports: a folder for ``sys.path``."""
+    """pycuda from its source distribution, and what it imports: a folder for ``sys.path``."""
     work = folder / "build"
     work.mkdir()
     download(work, PYCUDA, "--no-binary", "pycuda", "--no-build-isolation")
@@ -153,9 +173,8 @@ def build_pycuda(folder, driver):
     shutil.copy(HERE / "cudaProfiler.h", work / "include")
     (tree / "siteconf.py").write_text(SITE_CONFIGURATION.format(
         root=str(driver), include=[str(driver / "include"), str(work / "include")], libraries=[str(driver)]))
-    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(work / "wheels"), str(tree))
-    wheel, = (work / "wheels").glob("pycuda-*.whl")
-    pip("install", "--no-deps", "--target", str(folder), str(wheel), *IMPORTED)
+    run([sys.executable, "-c", SIDE_BY_SIDE, "-q", "build", "--build-lib", str(folder)], cwd=tree)
+    pip("install", "--no-deps", "--target", str(folder), *IMPORTED)
 
 
 def download(folder, requirement, *options):
@@ -168,10 +187,10 @@ def pip(command, *arguments):
     run([sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check", *arguments])
 
 
-def run(command):
+def run(command, cwd=None):
     """Run a command; what it prints is in the error if it fails."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_PRELOAD")}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd)
     if done.returncode:
         raise CannotBuild(f"{' '.join(command[:6])} … failed:\n{(done.stdout + done.stderr)[-2000:]}")
 
