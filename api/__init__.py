@@ -48,14 +48,15 @@ _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
 
 
-def _use_device(name):
-    """Open the device that ``config.device`` names; if that fails, the option is ``cpu`` again."""
+def _use_device(name, used=["cpu"]):        # noqa: B006  (the list has the last name that could be used)
+    """Open the device that ``config.device`` names; if that fails, the option is what it was."""
     if name != "cpu":
         try:
             _import_module("phintys.gpu").use(name)
         except Exception:
-            config.__dict__["device"] = "cpu"
+            config.__dict__["device"] = used[0]
             raise
+    used[0] = name
 
 
 config.on_change("device", _use_device)

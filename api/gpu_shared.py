@@ -4,14 +4,11 @@
 ``target`` says so. Users see arrays of NumPy: ``get_value`` copies to the host, unless it is asked for the internal
 type, a ``pycuda.gpuarray.GPUArray``. A variable that was made from such an array gives such arrays in any case.
 """
-import warnings
-
 import numpy
 
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType, as_host_array
-from phintys.gpu.runtime import device
+from phintys.gpu.runtime.device import number_of, open_device, opened_for
 from phintys.gpu.runtime.dlpack import imported, is_foreign
-from phintys.gpu.transfers import number_of
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.ops.operators import TensorOperators
@@ -62,19 +59,29 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
 @at_home
 def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
     """A shared variable at the device from its pickle; without a device, one of the host, and a warning."""
-    if not device.is_open():
-        try:
-            device.open_device(number_of(config.device) or 0)
-        except device.DeviceError as error:
-            warnings.warn(f"the shared variable {name or value.dtype} was at a GPU when it was pickled, and is at the "
-                          f"host now: {error}", stacklevel=2)
-            return tensor_constructor(value, name=name, strict=bool(strict), allow_downcast=allow_downcast,
-                                      broadcastable=broadcastable)
+    if not opened_for(f"the shared variable {name or value.dtype}"):
+        return tensor_constructor(value, name=name, strict=bool(strict), allow_downcast=allow_downcast,
+                                  broadcastable=broadcastable)
     return GpuArraySharedVariable(name, GpuArrayType(dtype, broadcastable), value, bool(strict), allow_downcast)
 
 
 def is_at_device(value):
     return is_foreign(value) or (hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray))
+
+
+def reason_against(value, target):
+    """Why a target cannot have a value, or None."""
+    if number_of(target) is None:
+        return f"{target!r} names no place: expected 'cpu', 'cuda', or 'cuda0', 'cuda1', ..."
+    there = is_at_device(value)
+    if not there and not isinstance(value, (numpy.ndarray, numpy.number)):
+        return f"a GPU stores arrays, and not a value of {type(value)}: make it one by numpy.asarray"
+    dtype = numpy.dtype(interface_of(value)["typestr"]) if there else value.dtype
+    return None if dtype.name in DTYPES else f"a GPU has no arrays of dtype {dtype}"
+
+
+def interface_of(value):
+    return (imported(value) if is_foreign(value) else value).__cuda_array_interface__
 
 
 @shared_constructor
@@ -88,15 +95,12 @@ def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=N
     if target is None:
         if not there and not (config.device != "cpu" and isinstance(value, numpy.ndarray) and value.dtype == "float32"):
             raise TypeError("the value stays at the host")
-    elif number_of(target) is None:
-        raise TypeError(f"{target!r} names no device")
-    else:
-        device.open_device(number_of(target))
-    if not there and not isinstance(value, (numpy.ndarray, numpy.number)):
-        raise TypeError("only arrays are stored at the device")
+    reason = reason_against(value, target or "cuda")
+    if reason:
+        raise TypeError(reason)
+    if target is not None:
+        open_device(number_of(target))
     dtype = numpy.dtype(value.__cuda_array_interface__["typestr"]) if there else value.dtype
-    if dtype.name not in DTYPES:
-        raise TypeError(f"the device has no arrays of dtype {dtype}")
     rank = len(value.__cuda_array_interface__["shape"]) if there else value.ndim
     pattern = (False,) * rank if broadcastable is None else broadcastable
     made = GpuArraySharedVariable(name, GpuArrayType(dtype.name, pattern), value if there else numpy.array(value),

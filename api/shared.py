@@ -405,10 +405,17 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
             error.args += ("you might consider using 'phintys.shared(..., borrow=True)'",)
             raise
     raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
-                    f'We do not support the parameter dtype or type. value="{value}". parameters="{kwargs}"')
+                    f'We do not support the parameter dtype or type. value="{value}". parameters="{kwargs}"'
+                    + _why_not_at(kwargs.get("target", "cpu"), value))
 
 
 shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
+
+
+def _why_not_at(target, value):
+    """What the message adds if the place that a caller asks for cannot have the value."""
+    reason = None if target == "cpu" else hooks.device_opened().reason_against(value, target)
+    return f". {reason}" if reason else ""
 
 
 def _is_masked(value):

@@ -12,10 +12,10 @@ from phintys.gpu.gpu_array_type import GpuArrayConstant, GpuArrayType, GpuArrayV
 from phintys.gpu.placement import place as _place
 from phintys.gpu.placement import uses_device as _uses_device
 from phintys.gpu.runtime.device import DeviceError, device_count, open_device, the_device
+from phintys.gpu.runtime.device import number_of as _number_of
 from phintys.gpu.runtime.driver import statistics as _statistics
 from phintys.gpu.runtime.driver import trim, wait
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu, gpu_from_host, host_from_gpu
-from phintys.gpu.transfers import number_of as _number_of
 from phintys.graph import hooks as _hooks
 from phintys.graph.config import config as _config
 
@@ -75,5 +75,11 @@ def memory_report():
         requests and that `trim` returns; ``requests`` for memory so far, of which the device itself served ``misses``;
         ``free_bytes`` and ``total_bytes`` of the device. Lists of work ``submitted``, of which graphs ``replayed``, and
         graphs ``captured``; ``uploads`` to the device, and how many of them went on ``beside`` earlier work.
+
+    Raises
+    ------
+    DeviceError
+        If no device is in use.
     """
+    the_device()
     return _statistics()

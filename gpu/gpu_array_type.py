@@ -6,7 +6,9 @@ and the optimizer moves the work to the device.
 """
 import numpy
 
+from phintys.gpu.runtime.device import opened_for
 from phintys.gpu.runtime.dlpack import imported, is_foreign
+from phintys.graph.public_names import at_home
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.operators import TensorOperators
@@ -19,18 +21,31 @@ DTYPES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16"
                     "float32", "float64", "complex64", "complex128"])
 
 
-class GpuArrayVariable(TensorOperators, Variable):
+class AtDevice(TensorOperators):
+    """What variables and constants at the device have in common."""
+
+    def _as_TensorVariable(self):
+        return GpuArrayType.to_host(self)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if isinstance(self.type, TensorType):       # a pickle that is opened without a device
+            self.__class__ = getattr(self.type, "Constant" if isinstance(self, Constant) else "Variable")
+
+
+class GpuArrayVariable(AtDevice, Variable):
     """A variable whose values are at the device."""
 
-    def _as_TensorVariable(self):
-        return GpuArrayType.to_host(self)
 
-
-class GpuArrayConstant(TensorOperators, Constant):
+class GpuArrayConstant(AtDevice, Constant):
     """A constant at the device; ``data`` is an array of the host."""
 
-    def _as_TensorVariable(self):
-        return GpuArrayType.to_host(self)
+
+@at_home
+def unpickled_type(dtype, broadcastable, name, shape):
+    """A type at the device; without a device, the type of the same arrays at the host."""
+    kind = GpuArrayType if opened_for("a part of what is opened") else TensorType
+    return kind(dtype, broadcastable, name=name, shape=shape)
 
 
 class GpuArrayType(Type):
@@ -109,6 +124,9 @@ class GpuArrayType(Type):
     def clone(self, dtype=None, broadcastable=None):
         """The type with another dtype or pattern."""
         return type(self)(dtype or self.dtype, self.broadcastable if broadcastable is None else broadcastable)
+
+    def __reduce__(self):
+        return unpickled_type, (self.dtype, self.broadcastable, self.name, self.shape)
 
     # ---- values ------------------------------------------------------------------------------------------------------
     @staticmethod

@@ -163,13 +163,23 @@ class Placer:
         if config.gpu.warn_host_ops == "ignore":
             return
         for node in self.fgraph.toposort():
-            if isinstance(node.op, (GpuFromHost, HostFromGpu, DeviceOp)):
-                continue
-            read = [variable for variable in node.inputs
-                    if variable.owner is not None and isinstance(variable.owner.op, HostFromGpu) and variable.type.ndim]
-            if read:
-                message = (f"{node.op} has no kernel for the device: it runs at the host, and {read[0]} is transferred "
-                           "there")
+            transferred = self._transferred_for(node)
+            if transferred:
+                message = f"{node.op} has no kernel for the device: it runs at the host, and {transferred}"
                 if config.gpu.warn_host_ops == "raise":
                     raise RuntimeError(message)
                 warnings.warn(message, stacklevel=2)
+
+    def _transferred_for(self, node):
+        """What is transferred as a node has no kernel for the device; None if it has one, or nothing is."""
+        if isinstance(node.op, (GpuFromHost, HostFromGpu, DeviceOp)):
+            return None
+        for variable in node.inputs:
+            if variable.owner is not None and isinstance(variable.owner.op, HostFromGpu) and variable.type.ndim:
+                return f"{variable.owner.inputs[0]} is transferred there"
+        if is_loop(node) or placement_of(node, self.here.__contains__) is not None:
+            return None
+        read_there = [reader for variable in node.outputs if getattr(variable.type, "ndim", 0)
+                      for reader, _ in self.fgraph.clients[variable]
+                      if reader != "output" and isinstance(reader.op, GpuFromHost)]
+        return "its result is transferred to the device" if read_there else None

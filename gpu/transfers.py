@@ -12,9 +12,11 @@ from phintys.gpu.kernels.transfer_kernel import (
     ToDeviceKernel,
     ToHostKernel,
 )
-from phintys.gpu.runtime.device import DeviceError, open_device
+from phintys.gpu.runtime.device import DeviceError, number_of, open_device, opened_for
 from phintys.graph.apply import Apply
+from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.identity.transfer import register_transfer
 from phintys.ops.types.constant import as_tensor_variable
@@ -50,6 +52,9 @@ class GpuFromHost(Op):
     def do_constant_folding(self, node):
         return False
 
+    def __reduce__(self):
+        return unpickled_transfer, ("gpu_from_host",)
+
     def __str__(self):
         return "GpuFromHost<None>"
 
@@ -78,6 +83,9 @@ class HostFromGpu(Op):
 
     def do_constant_folding(self, node):
         return False
+
+    def __reduce__(self):
+        return unpickled_transfer, ("host_from_gpu",)
 
     def __str__(self):
         return "HostFromGpu(gpuarray)"
@@ -120,25 +128,27 @@ gpu_from_host = GpuFromHost()
 host_from_gpu = HostFromGpu()
 
 
+@at_home
+def unpickled_transfer(name):
+    """One of the two ops; without a device, the identity: then types of the device are opened as those of the host."""
+    return globals()[name] if opened_for("a part of what is opened") else ViewOp()
+
+
 def at_device(variable):
     """The variable at the device of a tensor, without a transfer if it comes from there."""
+    if isinstance(variable, Constant):
+        return GpuConstantValue(variable)()
+    return transferred(variable)
+
+
+def transferred(variable):
+    """As `at_device`, in a graph of the user, which a pickle may open without a device."""
     node = variable.owner
-    if node is not None and node.op == host_from_gpu:
-        return node.inputs[0]
-    return GpuConstantValue(variable)() if isinstance(variable, Constant) else gpu_from_host(variable)
+    return node.inputs[0] if node is not None and node.op == host_from_gpu else gpu_from_host(variable)
 
 
 GpuArrayType.to_host = staticmethod(host_from_gpu)
-GpuArrayType.from_host = staticmethod(at_device)
-
-
-def number_of(target):
-    """The number of the device that a target names, or None if it names none."""
-    if target in ("cuda", "gpu", "dev0"):
-        return 0
-    if isinstance(target, str) and target.startswith("cuda") and target[4:].isdigit():
-        return int(target[4:])
-    return None
+GpuArrayType.from_host = staticmethod(transferred)
 
 
 def transfer_to_device(variable, target):
@@ -152,7 +162,7 @@ def transfer_to_device(variable, target):
         raise ValueError(f"Can't transfer to target {target}: {error}") from error
     if isinstance(variable.type, GpuArrayType):
         return variable
-    return at_device(as_tensor_variable(variable))
+    return transferred(as_tensor_variable(variable))
 
 
 register_transfer(transfer_to_device)

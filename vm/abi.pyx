@@ -371,6 +371,8 @@ cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
     buffer = NULL if allocation_fails() else device_memory.acquire(cell.size)
     if buffer == NULL:
         cell.data = NULL
+        if device_memory.acquire == acquire_nothing:
+            return no_device()
         return fail_allocation(cell, cell.shape, False)
     cell.buffer = buffer
     cell.data = buffer.data

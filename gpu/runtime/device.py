@@ -7,9 +7,11 @@ everything else works as it did.
 import atexit
 import os
 import threading
+import warnings
 
 from phintys.gpu.runtime import driver as runtime
 from phintys.gpu.runtime.cublas import find_cublas
+from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 
 _open = None                    # the device in use
@@ -46,6 +48,15 @@ class Device:
 
     def __repr__(self):
         return f"<device cuda{self.number}: {self.name}, {self.architecture}>"
+
+
+def number_of(target):
+    """The number of the device that a target names, or None if it names none."""
+    if target in ("cuda", "gpu", "dev0"):
+        return 0
+    if isinstance(target, str) and target.startswith("cuda") and target[4:].isdigit():
+        return int(target[4:])
+    return None
 
 
 def device_count():
@@ -134,6 +145,28 @@ def the_device():
 def is_open():
     """Whether a device is in use."""
     return _open is not None and runtime.is_connected()
+
+
+def opened_for(what):
+    """Whether a device is open, or can be opened, for what a pickle has; if not, a warning says so.
+
+    Parameters
+    ----------
+    what : str
+        Begins the warning: what was at a GPU when it was pickled.
+
+    Returns
+    -------
+    bool
+    """
+    if is_open():
+        return True
+    try:
+        open_device(number_of(config.device) or 0)
+    except DeviceError as error:
+        warnings.warn(f"{what} was at a GPU when it was pickled, and is at the host now: {error}", stacklevel=3)
+        return False
+    return True
 
 
 _taken = threading.local()      # whether this thread's fork has taken the context from pycuda's stack

@@ -377,14 +377,15 @@ cdef int raise_pending() except -1:
 
 
 def wait():
-    """Wait until the device has done all that it was given.
+    """Wait until the device has done all that it was given; without a device in use there is nothing to wait for.
 
     Raises
     ------
     RuntimeError
         If some of it failed.
     """
-    check(synchronize(), "waiting for the device")
+    if usable:
+        check(synchronize(), "waiting for the device")
 
 
 cdef void* load_function(bytes image, list names, void** functions) except NULL:

@@ -43,6 +43,9 @@ def advice(item):
     """Advice on how to convert an object that is not a number, if there is any."""
     if isinstance(item, Variable):
         return ", which has no value yet: build the graph with it, or pass what its eval() returns"
+    if hasattr(item, "__cuda_array_interface__"):
+        return (", which is at a GPU: declare the argument there, phintys.gpu.GpuArrayType(dtype, broadcastable)(), "
+                "or pass a copy at the host")
     if hasattr(item, "__next__") or isinstance(item, (set, frozenset, dict)):
         return ": make a list of it first, with list()"
     if hasattr(item, "__float__"):

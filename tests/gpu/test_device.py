@@ -51,10 +51,19 @@ def test_without_pycuda_functions_of_the_processor_work():
             phintys.shared(numpy.zeros(3, "float32"), target="cuda")
         except phintys.gpu.DeviceError as error:
             print("pycuda" in str(error))
-        x = T.dvector()
+        x, there = T.dvector(), phintys.gpu.GpuArrayType("float32", (False,))()
+        for attempt in (phintys.gpu.memory_report, lambda: phintys.function([there], there * 2)([1.0]),
+                        lambda: phintys.function([x], (x * 2).astype("float32").sum() * there.sum(), givens={
+                            there: phintys.gpu.gpu_from_host(x.astype("float32"))})([1.0])):
+            try:
+                attempt()
+            except RuntimeError as error:
+                print("no device is in use: " in str(error))
+        phintys.gpu.wait()
+        phintys.gpu.trim()
         print(phintys.function([x], x + 1)([1.0]).tolist())
     """, with_device=False)
-    assert printed.splitlines() == ["True cpu"] * 3 + ["True", "True", "[2.0]"]
+    assert printed.splitlines() == ["True cpu"] * 3 + ["True"] * 5 + ["[2.0]"]
 
 
 def test_no_device_and_wrong_numbers(device):
@@ -76,15 +85,17 @@ def test_no_device_and_wrong_numbers(device):
         except phintys.gpu.DeviceError as error:
             print(error)
         print(phintys.gpu.use("cuda1").number, phintys.config.device)
-        try:
-            phintys.gpu.use("cuda0")
-        except phintys.gpu.DeviceError as error:
-            print(error)
+        for attempt in (phintys.gpu.use, lambda name: setattr(phintys.config, "device", name)):
+            try:
+                attempt("cuda0")
+            except phintys.gpu.DeviceError as error:
+                print(error, phintys.config.device)
     """, PHINTYS_STAND_IN_DEVICES="2")
-    first, second, third = printed.splitlines()
+    first, second, *others = printed.splitlines()
     assert first == "there is no device cuda3: there are 2, from cuda0 on"
     assert second == "1 cuda1"
-    assert third.endswith("is in use, so cuda0 cannot be: a process uses one device")
+    assert len(others) == 2
+    assert all([line.endswith("is in use, so cuda0 cannot be: a process uses one device cuda1") for line in others])
 
 
 @pytest.mark.parametrize("name", ["tpu", "cuda-1", 3])

@@ -80,8 +80,9 @@ def test_a_program_without_values_at_the_device_is_left_alone(there):
 
 def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
     w = shared(4, 4)
+    w.name = "w"
     power = T.slinalg.expm(w)
-    with pytest.warns(UserWarning, match="has no kernel for the device: it runs at the host"):
+    with pytest.warns(UserWarning, match="has no kernel for the device: it runs at the host, and w is transferred"):
         with phintys.change_flags({"gpu.warn_host_ops": "warn"}):
             f = phintys.function([], power * 2, updates=[(w, power + 1)])
     with phintys.change_flags({"gpu.warn_host_ops": "raise"}):
@@ -90,6 +91,14 @@ def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
     value = w.get_value()
     assert_close(f(), scipy.linalg.expm(value) * 2, rtol=1e-3)
     assert_close(w.get_value(), scipy.linalg.expm(value) + 1, rtol=1e-3)
+
+
+def test_what_the_host_computes_for_the_device_is_named(there):
+    x, w = T.fmatrix("x"), shared(4, 4)
+    with phintys.change_flags({"gpu.warn_host_ops": "raise"}):
+        with pytest.raises(Exception, match="runs at the host, and its result is transferred to the device"):
+            phintys.function([x], T.dot(T.slinalg.expm(x), w))
+        phintys.function([x], T.dot(T.exp(x), w))
 
 
 def test_a_length_at_the_host_is_not_computed_from_a_transferred_array(there):

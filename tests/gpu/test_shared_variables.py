@@ -1,5 +1,6 @@
 """Shared variables at the device: types, values, borrowing, pickles; the promises of the chapter on aliasing."""
 import pickle
+import textwrap
 import threading
 
 import numpy
@@ -185,6 +186,53 @@ def test_a_pickle_opens_without_a_device(there, tmp_path):
         print("is at the host now" in str(caught[0].message), w.type, w.get_value().tolist(), (w * 2).eval().tolist())
     """, with_device=False)
     assert printed == "True TensorType(float32, vector) [4.0, 4.0, 4.0] [8.0, 8.0, 8.0]\n"
+
+
+def test_a_pickle_of_functions_opens_without_a_device(there, tmp_path):
+    """With transfers, constants and loops that the user's graph has at the device, and an argument there."""
+    w, state = phintys.shared(ones(3, 2), name="w"), phintys.shared(ones(2), name="state")
+    x, given = T.fmatrix("x"), phintys.gpu.GpuArrayType("float32", (False,))("given")
+    rows, _ = phintys.scan(lambda row, last: T.tanh(T.dot(row, w)) + last, sequences=[x], outputs_info=[state])
+    cost = (T.dot(x, w) ** 2).sum()
+    loop = phintys.function([x], [rows[-1], (rows[-1] * 2).transfer("cuda")],
+                            updates=[(state, T.constant(ones(2) * 3))])
+    train = phintys.function([x], cost, updates=[(w, w - numpy.float32(0.01) * T.grad(cost, w))])
+    (tmp_path / "f.pickle").write_bytes(pickle.dumps([loop, train, phintys.function([given], given * 2)]))
+    script = f"""
+        import pickle, warnings
+        import numpy
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with open({str(tmp_path / "f.pickle")!r}, "rb") as file:
+                loop, train, double = pickle.load(file)
+        x = numpy.arange(12, dtype="float32").reshape(4, 3) / 16
+        for _ in range(2):
+            values = [*loop(x), train(x), double(x[0])]
+            values = [value.get() if hasattr(value, "get") else numpy.asarray(value) for value in values]
+            print([value.round(3).tolist() for value in values])
+    """
+    told = """
+        print(["is at the host now" in str(warning.message) for warning in caught])
+        print(sorted([str(variable.type) for variable in train.get_shared() + loop.get_shared()]))
+    """
+    there_too = run(script)
+    printed = run(textwrap.dedent(script) + textwrap.dedent(told), with_device=False)
+    *lines, warned, types = printed.splitlines()
+    assert lines == there_too.splitlines() and len(lines) == 2
+    assert set(warned) == set("[True, ]") and "GpuArrayType" not in types
+
+
+def test_places_and_values_that_do_not_fit(there):
+    for target, value, reason in (
+            ("moon", ones(2), "'moon' names no place: expected 'cpu', 'cuda', or 'cuda0'"),
+            ("cuda", [1.0], "a GPU stores arrays, and not a value of <class 'list'>: make it one by numpy.asarray"),
+            ("cuda", numpy.ones(2, "longdouble"), "a GPU has no arrays of dtype")):
+        with pytest.raises(TypeError, match=reason):
+            phintys.shared(value, target=target)
+    x = T.fmatrix("x")
+    array = phintys.shared(ones(2, 2)).get_value(return_internal_type=True)
+    with pytest.raises(TypeError, match="which is at a GPU: declare the argument there, phintys.gpu.GpuArrayType"):
+        phintys.function([x], x * 2)(array)
 
 
 def test_other_threads_use_the_device(there):

@@ -2,9 +2,9 @@
 
 ``ready`` makes two folders, from the sources beside this file and from downloads of the package index: one with
 ``libcuda.so.1`` (``driver.cpp``), a small cuBLAS, and ``bin/nvcc`` with the headers that it needs; and one for
-``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all of it for pycuda. Both are
-kept in the user's cache, or in the folder that ``PHINTYS_STAND_IN`` names. ``python tests/gpu/stand_in/build.py``
-prints their names.
+``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all of it for
+pycuda. Both are kept in the user's cache, or in the folder that ``PHINTYS_STAND_IN`` names.
+``python tests/gpu/stand_in/build.py`` prints their names.
 
 CUDA's headers come from the toolkit whose nvcc is found, else from the wheel ``nvidia-cuda-runtime``.
 """
