@@ -1,13 +1,13 @@
 """``config``: the options of phintys, read from ``PHINTYS_FLAGS`` and changed at run time.
 
-``OPTIONS`` is the only table of them: name, default, kind, description. A dotted name is an attribute of a section
+``OPTIONS`` is the table of all options: name, default, kind, description. A dotted name is an attribute of a section
 (``config.blas.ldflags``). Values are stored as plain attributes, so that reading one costs as much as reading any
 attribute; setting one checks it and then calls the functions registered with ``config.on_change``. Unknown names raise
 AttributeError.
 
-``change_flags`` changes options for one thread. While it does, the option is no plain attribute: reading it asks
-whether the thread has a value of its own. Options that running programs follow (``on_change``) are of the process:
-there is one value of them.
+``change_flags`` changes options for one thread. Meanwhile such an option is not a plain attribute: reading it looks up
+whether the thread has a separate value. Options that running programs follow (``on_change``) have one value for the
+whole process.
 """
 import os
 import re
@@ -294,7 +294,7 @@ class Section:
         self._root.set(self._prefix + name, value)
 
     def __getattr__(self, name):
-        """Return an option that some thread has a value of its own of."""
+        """Return an option of which some thread has a separate value."""
         full = self._prefix + name
         try:
             return _own.values[full]
@@ -313,7 +313,7 @@ class Section:
 
 @at_home
 def options_of_process(prefix):
-    """Return ``config``, or the section whose options' names begin with ``prefix``; for pickles and copies."""
+    """Return ``config``, or the section of the options whose names begin with ``prefix``; for pickles and copies."""
     section = config
     for part in prefix.split(".")[:-1]:
         if part not in section.__dict__:
@@ -426,7 +426,7 @@ class Config(Section):
 
     # ---- values of threads -------------------------------------------------------------------------------------------
     def _enter(self, name, value):
-        """Give this thread a value of its own; return what `_leave` needs."""
+        """Give this thread a separate value of an option; return what `_leave` needs."""
         if name in self._of_process:
             before = self.get(name)
             self.set(name, value)
@@ -446,7 +446,7 @@ class Config(Section):
         return before
 
     def _leave(self, name, before):
-        """Give this thread the value back that it had when it entered."""
+        """Restore the value that this thread had when it entered."""
         if name in self._of_process:
             self.set(name, before)
             return
@@ -474,7 +474,7 @@ class Config(Section):
             Full name.
         default : object
         kind : callable
-            Converts what is set to the value; raises ``ValueError`` if it is invalid.
+            Converts a given object to the option's value; raises ``ValueError`` if it is invalid.
         doc : str
 
         Raises
@@ -554,8 +554,8 @@ warn_of_theano_flags(os.environ)
 class change_flags:
     """A context manager, and a decorator of functions, that sets options temporarily, for the thread that enters it.
 
-    Other threads, and those that are started inside, have the options that they had. Options that running programs
-    follow are changed for all: cast_policy, cpu, device, gpu.graphs, gpu.tf32, kept_frames, math, pool_limit,
+    Other threads, and threads that are started inside, are not affected. Options that running programs follow are
+    changed for all threads: cast_policy, cpu, device, gpu.graphs, gpu.tf32, kept_frames, math, pool_limit,
     scan.progress, stress, traceback.limit.
 
     Parameters

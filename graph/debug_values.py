@@ -1,4 +1,4 @@
-"""Test values: a graph is computed on examples while it is being built, as ``config.compute_test_value`` says.
+"""Test values: a graph is computed on examples while it is built, if ``config.compute_test_value`` says so.
 
 An op that is called runs on the test values of its inputs and stores those of its outputs in their tags, so that an
 error appears at the line that made the node. ``get_debug_values`` returns them to checks in code that builds graphs.

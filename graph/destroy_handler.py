@@ -26,7 +26,8 @@ MOST_READERS = 64              # up to so many readers of a value, not only the 
 
 @at_home
 class DestroyHandler:
-    """Feature: orders destroyers after the readers of what they destroy, and decides what may be destroyed.
+    """Feature: orders destroyers after the other readers of the values that they destroy, and decides what may be
+    destroyed.
 
     Parameters
     ----------

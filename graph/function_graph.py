@@ -145,13 +145,13 @@ class FunctionGraph:
         reason : object, optional
             Passed to the features.
         origin : optional
-            Where the user made the code that these nodes compute (see ``graph/trace.py``). Nodes that know this for
-            each part keep what they know.
+            Where the user made the code that these nodes compute (see ``graph/trace.py``). Nodes that store this for
+            each of their parts keep it.
 
         Raises
         ------
         MissingInputError
-            If something would be missing; the graph is unchanged then.
+            If a variable is missing; the graph is not changed then.
         """
         nodes = self._missing(node)
         self._check_leaves(nodes)
@@ -374,7 +374,7 @@ class FunctionGraph:
         return merged
 
     def toposort(self) -> list[Apply]:
-        """The nodes, each after all that it needs.
+        """The nodes, each after all nodes that it needs.
 
         Raises
         ------
@@ -385,7 +385,7 @@ class FunctionGraph:
         return io_toposort(self.inputs, self.outputs, orderings) if orderings else self.data_order()
 
     def data_order(self):
-        """Return the nodes, each after all that it reads; the orderings of features are ignored.
+        """Return the nodes, each after all nodes whose outputs it reads; the orderings of features are ignored.
 
         Raises
         ------
@@ -416,7 +416,7 @@ class FunctionGraph:
         self.derived = {}
 
     def check_integrity(self) -> None:
-        """Compare everything the graph knows with what it is.
+        """Check everything that the graph stores about its nodes and variables.
 
         Raises
         ------

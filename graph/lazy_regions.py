@@ -2,9 +2,9 @@
 
 An op whose ``lazy_branches(node)`` returns positions needs its condition, and then only the inputs of one of its two
 branches. The root region always runs. A lazy node has a region for each branch, an *arm*, inside the region of the node
-itself. A node belongs to the innermost region that runs whenever one of its readers does, if it runs only then: nodes
-that both arms need come before the jump. Nodes needed by several arms without such a common region form a *block*,
-which belongs to the innermost region around these arms and runs once per call, when the first arm needs it.
+itself. A node belongs to the innermost region that runs exactly when one of the node's readers runs; so nodes that both
+arms need come before the jump. Nodes for which there is no such region, because several arms need them, form a *block*.
+It belongs to the innermost region around these arms and runs once per call, when the first arm needs it.
 
 This is a static analysis: it changes no graph and uses no values. Its time is linear in the size of the graph, up to
 logarithms, and it is not recursive.
@@ -24,7 +24,8 @@ class Region:
     node, branch : Apply and int, or None
         An arm has its lazy node and the number of the branch; a block has neither.
     number : int
-        Regions are numbered as they are found: the root has 0, and a block comes after all that need it.
+        Regions are numbered in the order in which they are found: the root has 0, and a block comes after all regions
+        that need it.
     steps : list of Apply and Region
         Nodes and blocks in the order in which they run. A Region is a block that is needed at this point.
     """
@@ -71,7 +72,7 @@ def common_region(first, second):
 
 
 def known_regions(fgraph):
-    """Return the regions of a graph as it is now, or None if nothing in it is lazy.
+    """Return the regions of a graph in its present state, or None if nothing in it is lazy.
 
     They are computed once and shared by all callers until the graph changes: a caller that needs steps must arrange
     them first, and must not keep them.
@@ -210,7 +211,7 @@ class LazyRegions:
         Returns
         -------
         tuple of Apply, EXCLUSIVE, or None
-            The two nodes of their innermost common region in which they happen: the order of these decides.
+            The two nodes of the innermost common region in which the accesses happen; the order of these nodes decides.
             ``EXCLUSIVE`` if at most one access happens. None if the order of nodes does not decide which comes first,
             because one of them happens in a block.
         """

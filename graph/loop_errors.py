@@ -1,4 +1,4 @@
-"""What is said of a loop that cannot run, by the kernel of loops and by loops that are run in Python."""
+"""Errors of loops that cannot run, for the kernel of loops and for loops that run in Python."""
 
 NO_BOUND = 0x7fffffffffffffff       # the number of steps of a loop that only its condition ends
 
@@ -20,7 +20,7 @@ def short_sequence(title, number, shape, n_steps):
 
 
 def wrong_initial_rows(title, number, shape, taps):
-    """The error for a state that has not just the rows before the first step that its taps read."""
+    """The error for a state that has more or fewer initial rows than its taps read before the first step."""
     return ValueError(f"The initial state of output {number} of {title} has {shape[0]} rows, but the taps {list(taps)} "
                       f"look {-min(taps)} steps back; its shape is {shape}")
 
@@ -32,11 +32,11 @@ def changed_row(number, shape, before):
 
 
 def where_of_steps(title, first, count, n_steps):
-    """In which steps something happened that is computed for several of them at once."""
+    """In which steps an error happened, in work for several steps at once."""
     return f"in steps {first} to {first + count - 1} of {title}, of {n_steps} steps (the first is step 0)"
 
 
 def where(title, step, n_steps):
-    """In which step something happened, for the details of an error."""
+    """In which step an error happened, for the error's details."""
     steps = "with no bound on its steps" if n_steps == NO_BOUND else f"of {n_steps} steps"
     return f"in step {step} of {title}, {steps} (the first is step 0)"

@@ -1,8 +1,8 @@
 """The FunctionGraph of a node or variable: ``node.fgraph``, ``variable.fgraph``, ``variable.clients``.
 
-Nodes and variables do not store their graph: that would take memory in each and would have to be kept up to date. These
-attributes search the living graphs, starting with those that were made or found last. A rewrite that asks for the graph
-of every node therefore finds it at the first try. Constants may be in several graphs; the first one found counts.
+Nodes and variables do not store their graph: this would take memory in each of them and would have to be kept up to
+date. These attributes search the living graphs, starting with the one that was made or found last. So a rewrite that
+asks every node for its graph finds it at the first try. Constants may be in several graphs; the first one found counts.
 """
 from weakref import ref
 

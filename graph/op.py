@@ -1,8 +1,9 @@
 """Ops: what a node computes. Theano's protocol, plus ``make_kernel`` and ``lower``.
 
 An op is immutable and refers to no graph; it gets facts about its inputs in ``make_node``. It computes either by a
-native kernel or by a Python ``perform``; an op with a kernel gets its ``perform`` from it, so that constant folding and
-test values need no program. Every optional method has a default here, so that callers never test whether it exists.
+native kernel or by a Python ``perform``. The ``perform`` of an op with a kernel runs the kernel, so that constant
+folding and test values need no program. Every optional method has a default here, so that callers never test whether it
+exists.
 """
 from __future__ import annotations
 
@@ -43,10 +44,10 @@ class Op(Properties):
         Output position → a tuple of input positions: a variant of the op, see ``overwriting``, can compute that output
         in the memory of one of these inputs.
     writes_by_strides : bool
-        The kernel writes to its outputs by their strides, so that it can overwrite an argument in any layout. The
-        outputs of other kernels are in C order.
+        The kernel writes to outputs of any strides, so that it can overwrite an argument in any layout. The outputs of
+        other kernels are in C order.
     inplace_property : str
-        The one of ``__props__`` that is True for that variant.
+        The one of ``__props__`` that is True for the variant that works in place.
     cannot_fail : bool
         One native kernel does all the work, and cannot fail once its ``prepare`` has succeeded.
     changes_part : bool
@@ -61,12 +62,12 @@ class Op(Properties):
         Positions of inputs in which, taken together, the outputs are linear while the others are fixed. The default
         ``R_op`` follows from it; if it is empty, there is no default.
     first_examined : int or None
-        From this input on, ``prepare`` examines values and not only shapes, for instance indices; the kernel's
-        ``examined`` names the same inputs. Nodes that compute such an input never run after COMMIT, which would be too
-        late.
+        ``prepare`` examines the values of this and all later inputs, not only their shapes (they are indices, for
+        instance); the kernel's ``examined`` names the same inputs. Nodes that compute such an input never run after
+        COMMIT, because ``prepare`` runs before it.
     reads_before_writing : bool
-        No element of an input is read after the output's element at the same place was written: a node may also read
-        elsewhere the input that it overwrites.
+        No element of an input is read after the output's element at the same place was written. So the input that a
+        node overwrites may also be another input of the node.
     destroyhandler_tolerate_same, destroyhandler_tolerate_aliased : sequence of (int, int)
         Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.
     explains_errors : bool

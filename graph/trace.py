@@ -34,7 +34,7 @@ class Traces:
     in_parts : bool
         Whether ``parts[number]`` is where the user made part ``number`` of the node's op (`Op.part_at_fault`).
     stays : bool
-        Whether a node has this position also when it is put into a graph in place of others; so it is if ``in_parts``.
+        Whether a node keeps this position when it replaces others in a graph; always true if ``in_parts``.
     """
 
     __slots__ = ("parts", "in_parts", "stays")
@@ -159,8 +159,8 @@ def lines_of(position):
     Returns
     -------
     list of tuple (file, line, bool)
-        Whether what is there was made as (a part of) the gradient of that line. The line that asks for the gradient is
-        not among them.
+        The bool says whether the node was made as (a part of) the gradient of a node of this line. The line that calls
+        ``grad`` is not included.
     """
     found = {}
     for trace in _flat(position):

@@ -1,7 +1,7 @@
 """Traversals of graphs: ancestors, copies, comparison. Topological order is in ``toposort.py``.
 
-Every traversal is iterative and linear in the number of edges; orders depend only on the graph, never on addresses,
-and are those of Theano: of several start points the last comes first, of a node's inputs the first. ``blockers`` are
+Every traversal is iterative and linear in the number of edges. Orders depend only on the graph, never on addresses, and
+are those of Theano: the last of several start points comes first, and the first of a node's inputs. ``blockers`` are
 variables at which a traversal stops: the nodes that compute them are ignored.
 """
 from collections import deque
@@ -276,7 +276,7 @@ def clone_replace(output, replace=None, strict=True, share_inputs=True):
     replace : dict or list of pairs, optional
         Variable → its replacement. The replacements are not searched for replaced variables.
     strict : bool
-        Whether replacements must have, or be convertible to, the types of what they replace.
+        Whether a replacement must have, or be convertible to, the type of the variable that it replaces.
     share_inputs : bool
         Whether the copy has the leaves of the original and of the replacements, or clones of them.
 
@@ -398,7 +398,8 @@ def is_same_graph(first, second, givens=None, debug=False):
     Returns
     -------
     bool
-        Merging is considered (``x + x`` is the same whether ``x`` was written once or twice), algebra is not.
+        Equal computations count as the same (so it does not matter whether ``x`` in ``x + x`` was written once or
+        twice); algebra is not considered.
 
     Raises
     ------

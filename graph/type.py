@@ -63,7 +63,8 @@ class Type(Properties):
         raise MethodNotDefined("filter", type(self), type(self).__name__)
 
     def lossless_types(self):
-        """Return which conversions `filter` makes without loss, so that arguments of calls convert without calling it.
+        """Return which conversions `filter` makes without loss, so that arguments of calls can be converted without
+        calling it.
 
         Returns
         -------

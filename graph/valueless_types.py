@@ -1,6 +1,6 @@
 """Types of gradients that have no value: ``NullType`` for undefined ones, ``DisconnectedType`` if there is no path.
 
-Variables of these types are used in ``gradient.py`` in place of gradients, and say why there is none. They never reach
+``gradient.py`` uses variables of these types instead of gradients; they say why there is no gradient. They never reach
 a function: they have no values, and a FunctionGraph refuses them.
 """
 from phintys.graph.errors import made_at
@@ -13,7 +13,7 @@ class NullType(Type):
     Parameters
     ----------
     why_null : str
-        Why there is none, for error messages. All null types are equal.
+        Why there is no gradient, for error messages. All null types are equal.
 
     Examples
     --------

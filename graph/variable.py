@@ -82,7 +82,7 @@ class Variable(GraphVariable):
 
     @property
     def auto_name(self) -> str:
-        """A name that no other variable of this process has."""
+        """A name that is unique in this process."""
         if self._number is None:
             self._number = next(self.__count__)
         return f"auto_{self._number}"
@@ -105,7 +105,7 @@ class Variable(GraphVariable):
 
     # ---- values ------------------------------------------------------------------------------------------------------
     def eval(self, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
-        """Compute the value, by a function that is compiled at the first call and kept.
+        """Compute the value, by a function that is compiled in the first call and stored.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Constant(Variable):
     ----------
     type : Type
     data
-        A value that ``type.filter`` accepts; it is kept as ``data`` and must not be changed.
+        A value that ``type.filter`` accepts; it is stored as ``data`` and must not be changed.
     name : str, optional
 
     Examples
@@ -219,7 +219,8 @@ class Constant(Variable):
     value = property(lambda self: self.data, doc="The same as ``data``, to read only.")
 
     def signature(self) -> Any:
-        """Return what equal constants have in common: a pair of the type and an object that compares by value."""
+        """Return a value that equal constants have in common: a pair of the type and an object that compares by
+        value."""
         return self.type, self.data
 
     def merge_signature(self):

@@ -5,7 +5,7 @@ gradient are known before the ``L_op`` of its owner is called. Nothing here depe
 protocol, and ``zeros_like``, ``ones_like``, ``astype`` and ``+`` of variables.
 
 Rules: a gradient never has an integer dtype; the gradient of a float variable has its dtype; where the cost does not
-depend on a variable, its gradient has ``DisconnectedType``; where there is no derivative, ``NullType``.
+depend on a variable, its gradient has ``DisconnectedType``; if there is no derivative, it has ``NullType``.
 """
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         What to do about elements of ``wrt`` on which the cost does not depend.
     add_names : bool
-        Name gradients ``(dcost/dx)`` where both have names.
+        Name gradients ``(dcost/dx)`` if both cost and variable have names.
     known_grads : dict, optional
         Variable → its gradient, where that is already known.
     return_disconnected : {'zero', 'None', 'Disconnected'}
-        The gradient in this case: zeros, None, or a variable of ``DisconnectedType``.
+        The gradient by such elements: zeros, None, or a variable of ``DisconnectedType``.
     null_gradients : {'raise', 'return'}
         What to do about undefined gradients.
 
@@ -83,7 +83,7 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     Raises
     ------
     TypeError
-        If the cost is not a scalar, ``wrt`` contains anything but variables, or an op returns something else than
+        If the cost is not a scalar, ``wrt`` contains other objects than variables, or an op returns something else than
         gradients.
     ValueError
         If an op returns a wrong number of gradients, or gradients of a wrong rank.

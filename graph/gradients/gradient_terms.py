@@ -1,7 +1,7 @@
-"""The terms of one node in the gradients of its inputs: calls ``L_op``, and checks what it returns.
+"""The terms of one node in the gradients of its inputs: calls ``L_op``, and checks its results.
 
-``gradient.py`` has the rules for gradients. This file obeys them towards the op (it is called only if a gradient with a
-value reaches it, and gets gradients of its outputs' dtypes) and checks that the op obeys them.
+``gradient.py`` has the rules for gradients. This file calls the op by these rules (only if a gradient with a value
+reaches it, and with gradients of its outputs' dtypes) and checks that the op's results obey them.
 """
 import warnings
 

@@ -1,7 +1,7 @@
 """Gradients by finite differences, and the check of symbolic gradients against them.
 
-``numeric_grad`` needs only NumPy. ``verify_grad`` compiles functions, which this floor cannot do: the top floor makes
-it with ``make_verify_grad`` and passes what it needs.
+``numeric_grad`` needs only NumPy. ``verify_grad`` compiles functions, which this floor cannot do. So the top floor
+makes it with ``make_verify_grad``, to which it passes ``function``.
 """
 import numpy
 

@@ -72,7 +72,7 @@ class ConsiderConstant(ZeroGrad):
 
 
 class DisconnectedGrad(ViewOp):
-    """The identity, from which the cost does not depend on the input.
+    """The identity, which disconnects the cost from the input.
 
     Examples
     --------

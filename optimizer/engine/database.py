@@ -27,7 +27,7 @@ class Rewrite:
     tags : sequence of str
         Further tags; those of modes decide where the rewrite is on by default.
     beside : sequence of str
-        The rewrite applies only in graphs with a node of one of these keys, so it is not tried in others; empty: any.
+        The rewrite is tried only in graphs that have a node with one of these keys; empty: in all graphs.
     """
 
     __slots__ = ("name", "keys", "apply", "tags", "beside")

@@ -1,12 +1,12 @@
 """The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
 
 It contains no mathematics. Rewrites are indexed by the key of the node they examine, so only the rewrites that can
-apply to a node are tried on it; those that need another kind of node, too, only while the graph has one. A worklist
-starts with all nodes, inputs first; after a replacement the new nodes and the readers of the replaced ones go to its
-front, so that a node is examined after its inputs have settled. The work is therefore linear in the size of the graph
-plus the number of replacements; `Run.steps` counts it. A graph that a run has left as it was is *settled* for that
-driver: until the graph changes, another driver does not try those rewrites again. A node made by a rewrite stores the
-number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is reported with the
+apply to a node are tried on it. Rewrites that also need a node of another kind are tried only while the graph has one.
+A worklist starts with all nodes, inputs first; after a replacement the new nodes and the readers of the replaced ones
+go to its front, so that a node is examined after its inputs have settled. The work is therefore linear in the size of
+the graph plus the number of replacements; `Run.steps` counts it. A graph that a run has not changed is *settled* for
+that driver: until the graph changes, other drivers do not try the same rewrites again. A node made by a rewrite stores
+the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is reported with the
 rewrite's name.
 """
 from collections import deque
@@ -28,7 +28,7 @@ class EndlessRewriting(RuntimeError):
 
 
 class Driver:
-    """A set of rewrites, indexed by node key. It has no state of a run, so one driver serves all compilations."""
+    """A set of rewrites, indexed by node key. It stores nothing about a run, so one driver serves all compilations."""
 
     def __init__(self, rewrites):
         self.rewrites = tuple(rewrites)

@@ -1,10 +1,10 @@
 """The language of patterns: ``rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x))``.
 
-A pattern is a tree of `Term` (an op by its key), `Hole` (matches any variable; the same hole twice must match the
-same variable) and numbers (match a constant, of whatever rank, all of whose elements have that value). Patterns
-overload Python's operators, so that a row of a table reads like the mathematics it states. `rule` compiles both sides
-to closures once, when the table is read; matching then goes only as deep as the pattern. Commutative terms with two
-operands match in both orders.
+A pattern is a tree of `Term`, `Hole` and numbers. A `Term` is an op, given by its key. A `Hole` matches any variable;
+if a hole occurs twice, it must match the same variable. A number matches a constant of any rank whose elements all have
+this value. Patterns overload Python's operators, so that a row of a table reads like the mathematics it states. `rule`
+compiles both sides to closures once, when the table is read; matching then goes only as deep as the pattern.
+Commutative terms with two operands match in both orders.
 
 A pattern does not state types: the driver casts a replacement to the type of what it replaces.
 """

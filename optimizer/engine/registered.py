@@ -1,7 +1,7 @@
 """Rewrites that users register: rows for a family, and optimizers of whole graphs at a position.
 
-Positions are numbers from Theano, which programs use: canonicalize is at 1, stabilize at 1.5, specialize at 2, fusion
-at 49, in-place at 75. An optimizer that is registered at a position runs before the first stage with a larger position,
+Positions are numbers that programs for Theano use: canonicalize is at 1, stabilize at 1.5, specialize at 2, fusion at
+49, in-place at 75. An optimizer that is registered at a position runs before the first stage with a larger position,
 and always before values are overwritten. It has tags, and queries select it like any rewrite. After a registration all
 drivers are built again.
 """

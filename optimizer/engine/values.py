@@ -22,8 +22,8 @@ _names = {}                    # class of a built-in op -> its name
 def key_of(op):
     """Return the key by which rewrites are indexed: the scalar op's name for elementwise ops, else the class's name.
 
-    Ops of users have their class as the key, so that they are never confused with a built-in op of the same name; so do
-    scalar ops outside the table, which may compute something else.
+    The key of a user's op is its class, so that it is never confused with a built-in op of the same name. The same
+    holds for scalar ops outside the table, which may compute something else.
     """
     kind = type(op)
     if kind is Elemwise:

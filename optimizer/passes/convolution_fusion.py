@@ -1,5 +1,7 @@
-"""Convolution fusion: a convolution whose only reader is an elementwise node becomes one `FusedConvolution` with it; if
-the only reader is pooling, both become a `PooledConvolution`, with the elementwise node that precedes or follows.
+"""Convolution fusion: joins a convolution with its only reader.
+
+With an elementwise reader it becomes a `FusedConvolution`, with a pooling reader a `PooledConvolution`, which also
+includes an elementwise node before or after the pooling.
 
 It runs after elementwise fusion, so an elementwise reader is a whole group: a bias, an activation, a normalization by
 channel.
@@ -50,7 +52,7 @@ def add_elementwise_reader(fgraph, parts):
 
 
 def can_follow(reader, result):
-    """Whether an elementwise node changes nothing but the values of a result."""
+    """Whether an elementwise node changes only the values of a result."""
     others = [variable for variable in reader.inputs if variable is not result]
     return len(reader.outputs) == 1 and reader.outputs[0].type == result.type \
         and all([fits(other.type, result.type) for other in others])

@@ -1,4 +1,4 @@
-"""Draw fusion: a sample that one elementwise node reads is not stored; both become one `DrawnElemwise`.
+"""Draw fusion: a sample and its only elementwise reader become one `DrawnElemwise`, which does not store the sample.
 
 It runs after elementwise fusion, so the reader is a whole group: dropout draws, compares and multiplies in one pass.
 """

@@ -1,18 +1,19 @@
 """Elementwise fusion: nodes that run over the same elements become one `Elemwise` of a `Composite`.
 
 Groups are found by simulating a schedule, in linear time and without a search for cycles. A node that is not
-elementwise runs as soon as its inputs are ready; otherwise, smallest shapes first, all elementwise nodes of one shape
-that are ready, and those that become ready by them, run at once: they are a group. Nodes that run at once cannot depend
-on each other through a node outside the group. A node whose first reader of its shape is in a later group moves there,
-if its other readers allow it. Within a group, nodes are joined if one reads the other or both read the same values.
-Values that others read are outputs: nothing is computed twice.
+elementwise runs as soon as its inputs are ready. When there is no such node, all elementwise nodes of one shape that
+are ready, and nodes of this shape that become ready by them, run at the same time: they are a group. Smaller shapes
+come first. Nodes that run at the same time cannot depend on each other through a node outside the group. If the first
+reader of a node with the node's shape is in a later group, the node moves there, if its other readers allow it. Within
+a group, nodes are joined if one reads the other or both read the same values. Values that other nodes read become
+outputs: nothing is computed twice.
 
-Where branches are lazy, a group stays within one region: no node runs only because it was fused with another.
+In graphs with lazy branches, a group stays within one region: no node runs only because it was fused with another.
 
 Elementwise nodes that are needed only by updates of shared values run last and in separate groups: nodes that can
 overwrite these values must not compute anything else.
 
-Whole groups are fused; they are cut, in order, where a kernel would have more than `OPERANDS` operands or `STEPS`
+Whole groups are fused. A group is cut, in order, where a kernel would have more than `OPERANDS` operands or `STEPS`
 steps.
 """
 from collections import deque
@@ -114,7 +115,7 @@ def turns_of(fgraph, order, shapes):
 
 
 def sink(fgraph, order, shapes, turns):
-    """Move nodes to their first reader of the same shape, if no other reader comes before it."""
+    """Move nodes to the group of their first reader of the same shape, if no other reader comes before it."""
     clients = fgraph.clients
     for node in reversed(order):
         shape = shapes.get(node)

@@ -1,9 +1,9 @@
-"""Sums of products and of squares of values that are in memory anyway: they read these, and no product is stored.
+"""Sums of products and squares of values that are stored anyway become inner products, which store no product.
 
-Elementwise fusion computes all values of a shape in one kernel. A product in it whose sum alone is read would be stored
-and then read again; ``sum(x * y)`` of 919 numbers takes 0.16 microseconds as an inner product of x and y, 0.24 as a
-product that another kernel stores and a sum, and ``sum(x**2)`` in one pass 0.09. Lengths must be known and moderate, so
-that the order in which numbers are added makes no difference to speak of.
+Elementwise fusion computes all values of a shape in one kernel. If such a value is a product of which only the sum is
+read, it would be stored and then read again; ``sum(x * y)`` of 919 numbers takes 0.16 microseconds as an inner product
+of x and y, 0.24 as a product that another kernel stores and a sum, and ``sum(x**2)`` in one pass 0.09. Lengths must be
+known and moderate, so that the order in which numbers are added makes hardly any difference.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.elementwise import Elemwise

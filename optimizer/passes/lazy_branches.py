@@ -1,9 +1,9 @@
 """Lazy branches: makes them fewer and larger.
 
-The rules examine one `IfElse`: a known condition, values that are the same in both branches or appear twice, and
-unused values. The stages examine the regions of the whole graph: inside a branch the condition is known, at any depth;
-and nodes in one region with the same condition become one, if neither needs the other. What was lazy stays lazy. Which
-values are views is decided last, before any value is overwritten.
+The rules examine one `IfElse`: a known condition, values that are the same in both branches or appear twice, and unused
+values. The stages examine the regions of the whole graph. Inside a branch, at any depth, the condition is known. Nodes
+in one region with the same condition become one node, if neither needs the other. Lazy values stay lazy. The last
+stage, before any value is overwritten, decides which values are views.
 """
 from collections import deque
 
@@ -131,9 +131,9 @@ def resolve_nested(fgraph):
 def merge_branches(fgraph):
     """Merge nodes of one region that have the same condition and do not need each other.
 
-    A schedule is simulated, as for elementwise fusion: every other node runs when it is ready, and when none is, all
-    nodes that wait with one condition in one region run at once. Nodes that select a mere fill are not merged, as in
-    gradients of branches: all the zeros would be alive at the same time.
+    A schedule is simulated, as for elementwise fusion: every other node runs when it is ready, and when none is ready,
+    all waiting nodes with one condition in one region run at the same time. Nodes that only select a fill, as gradients
+    of branches do, are not merged: all the zeros would be alive at the same time.
 
     Returns
     -------

@@ -1,9 +1,10 @@
 """Products of rows that are computed before a loop, in blocks of steps where no rows of the loop are kept.
 
-What ``loop_pushing.py`` computes before a loop takes memory for all steps: for a loop of which all states are kept that
-is as much again, but for one of which only the last state is read it is nearly all. Such a loop keeps its products at
-first (``leaves_products``). Here they become a graph of their own, which the kernel of loops runs for a block of steps
-at a time (``vm/loops/blocks.pyx``): so they are products of many rows, whose results stay in the cache.
+The values that ``loop_pushing.py`` computes before a loop need memory for all steps. A loop that keeps all states needs
+twice as much memory by this, but for a loop of which only the last state is read these values are nearly all of its
+memory. At first, such a loop keeps its products inside (``leaves_products``). Here they become a separate graph, which
+the kernel of loops runs for a block of steps at a time (``vm/loops/blocks.pyx``): so they are products of many rows,
+whose results stay in the cache.
 """
 from phintys.graph.trace import staying
 from phintys.ops.graphs.inner_graph import stacked_type

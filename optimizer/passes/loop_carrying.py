@@ -1,8 +1,8 @@
-"""States of which only the last row is read, and which a step changes a little: they become carried values.
+"""Turns states into carried values, if only the last row is read and a step changes only a part of it.
 
-A row of a state is new memory, so an assignment to an element copies the whole row first. A carried value is
-overwritten by the body where possible: so such a step takes the time of what it changes. Other states stay what they
-are, as a kernel that computes a whole row writes it to its place in any case.
+Each row of a state needs new memory, so an assignment to an element first copies the whole row. The body overwrites a
+carried value where possible, so the time of a step depends only on the size of the changed part. Other states are not
+changed, because a kernel that computes a whole row writes it to its place in any case.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar

@@ -1,8 +1,8 @@
-"""Transposed matrices by which a loop multiplies are copied once, before the loop.
+"""Copies transposed matrices by which a loop multiplies once, before the loop.
 
-In ``dot(h, W.T)`` the rows of the right factor have gaps, because the transpose is a view; a product of matrices would
-put them in order in each step. The copy costs what this costs in one step. Products with a vector on the left read a
-transpose in its own order, and need no copy.
+In ``dot(h, W.T)`` the rows of the right factor have gaps, because the transpose is a view. A product of matrices would
+make a contiguous copy in each step; one copy before the loop takes as long as one of these. Products with a vector on
+the left read a transpose in its order in memory, and need no copy.
 """
 from phintys.graph.traversal import ancestors
 from phintys.ops.products.dot import Dot

@@ -1,11 +1,12 @@
-"""Work is moved out of loops where all steps can do it at once.
+"""Moves work out of loops where it can be done for all steps at once.
 
-*Before* a loop is computed what depends on rows of sequences alone, if a product is among it: ``dot(x_t, W)`` becomes a
-product of all rows. *After* it is computed what outputs need and later steps do not: products of rows that the loop
-keeps anyway, and sums of products, which become one product of all rows (the gradients by weights).
+Values that depend only on rows of sequences are computed *before* the loop, if they include a product: ``dot(x_t, W)``
+becomes a product of all rows. Values that outputs need, but later steps do not, are computed *after* the loop: products
+of rows that the loop keeps anyway, and sums of products, which become one product of all rows (the gradients by
+weights).
 
-``row_batching.py`` says how an op works on all rows. What would grow, because an operand without rows has more
-dimensions than the rows, stays inside; so does work on rows that no one keeps, unless that saves a product in each
+``row_batching.py`` says how an op works on all rows. Values that would grow, because an operand without rows has more
+dimensions than the rows, stay inside; so does work on rows that nothing keeps, unless moving it saves a product in each
 step.
 """
 from functools import partial
@@ -54,7 +55,8 @@ def push_before_loops(fgraph):
 def push_before_blocks(fgraph):
     """Compute products of rows of sequences before blocks of steps, for loops that keep no rows.
 
-    Loops that were left alone for that, but have been merged with others that keep rows, are treated as these.
+    Loops whose products were left inside for this, but which have been merged with loops that keep rows, are treated
+    like the latter.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def push_before_blocks(fgraph):
 
 
 def push_after_loops(fgraph):
-    """Compute what no later step needs after the loop.
+    """Compute values that no later step needs after the loop.
 
     Returns
     -------

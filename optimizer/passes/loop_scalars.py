@@ -1,9 +1,9 @@
-"""Loops over vectors of a few numbers, such as the state of a differential equation, become loops over their numbers.
+"""Turns loops over vectors of a few numbers, such as states of differential equations, into loops over the numbers.
 
 A body that takes vectors apart and puts them together again (``state[0]``, ``stack([...])``) runs a kernel for each of
-these steps. With a row for each number it has elementwise nodes of rank 0 only, and is computed in registers: 120 steps
-of two equations and of their gradient take a third of the time. All vectors must have lengths that are known
-when the function is compiled; rows are put side by side again after the loop.
+these operations. A body on single numbers has only elementwise nodes of rank 0, and is computed in registers: 120 steps
+of two equations and of their gradient take a third of the time. The lengths of all vectors must be known when the
+function is compiled. After the loop, the numbers are joined to rows again.
 """
 from functools import partial, reduce
 from itertools import islice
@@ -32,7 +32,7 @@ MOST_NODES = 250            # in a body of numbers: it has to fit into the regis
 
 
 def split_short_rows(fgraph):
-    """Let loops over short vectors be loops over their numbers, where their bodies take vectors apart.
+    """Turn loops over short vectors into loops over their numbers, if their bodies take vectors apart.
 
     Returns
     -------

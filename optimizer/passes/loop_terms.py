@@ -1,8 +1,8 @@
-"""Sums in the body of a loop: what is added to a product of rows of sequences before the loop.
+"""Sums in the body of a loop: terms that can be added to a product of rows of sequences before the loop.
 
-In ``dot(h, W) + dot(x_t, U) + b`` only the first term depends on a state. The others become a sum of their own, so that
-``b`` is added to the product of all rows, in the call of BLAS that computes it. Only vectors, and what is alike in all
-rows of a product, are added there: anything else would be one more pass over all rows.
+In ``dot(h, W) + dot(x_t, U) + b`` only the first term depends on a state. The other terms become a separate sum, so
+that ``b`` is added to the product of all rows, in the call of BLAS that computes it. Only vectors, and terms that are
+the same in all rows of a product, are added there: any other term would need one more pass over all rows.
 """
 from phintys.graph.toposort import io_toposort
 from phintys.ops.elementwise.scalar import add
@@ -13,7 +13,7 @@ from phintys.optimizer.engine.values import key
 
 
 def gather_terms(loop):
-    """Let the body add up first, in sums with a product of a sequence, what no state is needed for.
+    """Let the body first add, in sums with a product of a sequence, the terms that need no state.
 
     Parameters
     ----------

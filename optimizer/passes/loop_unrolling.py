@@ -1,7 +1,7 @@
-"""Loops of few steps, a constant number, become the graphs of their steps, one after the other.
+"""Replaces loops of a small constant number of steps by the graphs of their steps, one after the other.
 
-Entering a loop takes about as long as ten small kernels, so this is cheaper whenever the steps are few and their graphs
-are small; and the other rewrites see what one step leaves for the next.
+Entering a loop takes about as long as ten small kernels, so this is cheaper if there are few steps with small graphs.
+Moreover, the other rewrites can then simplify values that one step passes to the next.
 """
 from phintys.graph.errors import NotScalarConstantError
 from phintys.graph.loop_errors import where

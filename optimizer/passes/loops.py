@@ -1,7 +1,7 @@
-"""Loops compute and keep no more than what is read: outputs, inputs, equal inputs, constants, and rows.
+"""Removes unused outputs, inputs and rows of loops, reads equal inputs once, and puts constants into bodies.
 
-``simplify_loops`` comes before the tables of rewrites and once more after them, when lengths have become expressions
-and zeros have become constants; ``keep_last_rows`` comes after them.
+``simplify_loops`` runs before the tables of rewrites and once more after them, when lengths have become expressions and
+zeros have become constants; ``keep_last_rows`` runs after them.
 """
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
@@ -37,7 +37,7 @@ def keep_last_rows(fgraph):
 def each_loop(fgraph, change, reason):
     """Replace loops by what ``change(fgraph, node)`` returns: pairs of old and new variables, or None.
 
-    Loops that read others come first: what they do not need, the others need not compute.
+    Loops that read others come first, because the others need not compute values that these do not need.
     """
     if not any([type(node.op) is Scan for node in fgraph.apply_nodes]):
         return 0

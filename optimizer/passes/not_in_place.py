@@ -1,4 +1,4 @@
-"""Explains why nodes are not in place: the reason for each node that could overwrite an input and does not.
+"""Explains why nodes are not in place: finds the reason for each node that could overwrite an input and does not.
 
 The reasons are only for listings: nothing here decides anything. The rules of ``graph/destroy_handler.py`` are
 evaluated again in the optimised graph.
@@ -22,7 +22,7 @@ def reasons_against(fgraph, query):
     Returns
     -------
     list of (Variable, Variable, str)
-        A value with memory of its own; an input of its node that it could overwrite; the reason why it does not.
+        A value that has separate memory; an input of its node that it could overwrite; the reason why it does not.
     """
     handler = handler_of(fgraph)
     if handler is None:

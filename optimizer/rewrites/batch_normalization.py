@@ -1,6 +1,6 @@
 """Batch normalization by the native ops, in every mode, without unused outputs.
 
-It runs late, when readers of outputs that were only simplified away are gone.
+It runs late, when the readers that other rewrites remove no longer exist.
 """
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 

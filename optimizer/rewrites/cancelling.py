@@ -1,7 +1,8 @@
-"""Factors that cancel behind values with other readers: ``q = x / y`` read elsewhere, too, and ``q * y = x``.
+"""Factors that cancel across values with other readers: ``q * y = x``, where ``q = x / y`` is also read elsewhere.
 
-Normal forms are collected through values without other readers only, so that no work is done twice. Here the product is
-read through all values nearby; it replaces the original where a factor meets its inverse and no operation is added.
+Normal forms are collected only through values without other readers, so that no work is done twice. Here the product is
+collected through all values nearby. It replaces the original if a factor cancels with its inverse and no operation is
+added.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inside, key

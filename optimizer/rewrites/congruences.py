@@ -1,8 +1,9 @@
-"""Products ``L^-T S L^-1`` with a lower Cholesky factor L, two solutions, which gradients of factors consist of.
+"""Products ``L^-T S L^-1`` with a lower Cholesky factor L, two solutions, as gradients of Cholesky factors contain.
 
-A multiple of the identity in S leaves the inverse of the matrix, which LAPACK computes from the factor with a third of
-the work. An outer product of vectors leaves one of solutions: work of the order of the matrix's size. Both are what
-log-densities of normal distributions have.
+Terms of S are treated separately. For a multiple of the identity, the product is the inverse of the matrix, which
+LAPACK computes from the factor with a third of the work. For an outer product of vectors, it is the outer product of
+two solutions, with work proportional to the matrix's number of elements. Log-densities of normal distributions have
+both kinds of terms.
 """
 from collections import Counter
 

@@ -1,5 +1,6 @@
-"""Distinct elements by sorting: ``unique`` becomes a sort, a comparison of neighbours, and what takes the first of each
-run of equal elements. So its work is done by the kernels of these ops, without the GIL.
+"""Distinct elements by sorting: kernels do the work of ``unique``, without the GIL.
+
+It becomes a sort, a comparison of neighbours, and the selection of the first of each run of equal elements.
 """
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.cumulative import cumsum

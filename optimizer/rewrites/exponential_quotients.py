@@ -2,8 +2,9 @@
 
     exp(-t**2) / erfc(t) = 1 / erfcx(t)      exp(t) / expm1(t) = -1 / expm1(-t)
 
-Where both sides of the fraction underflow or overflow, the right-hand sides do not. As t may be ``(x - m) / s``,
-exponents are compared in normal form, in which the constants of a scaled t**2 may differ in the last digits.
+The right-hand sides do not underflow or overflow where numerator and denominator on the left do. As t may be
+``(x - m) / s``, exponents are compared in normal form, in which the constants of a scaled t**2 may differ in the last
+digits.
 """
 from math import isclose
 

@@ -1,8 +1,8 @@
 """Fills: a value spread over the shape of another (`second`), as gradients make them, and Alloc.
 
-Elementwise ops broadcast, so a fill that is read by one is dropped if the result keeps its pattern, and otherwise moved
-after it, where there is less work. The remaining fills are needed as arrays; then only the shape of the model is read,
-not its elements.
+Elementwise ops broadcast. So a fill that an elementwise op reads is dropped if the result keeps its broadcastable
+pattern, and otherwise moved after the op, which then has less work. The remaining fills are needed as arrays; they read
+only the shape of the model, not its elements.
 """
 from cmath import isfinite
 

@@ -1,9 +1,9 @@
-"""Indexing: parts that are everything, parts of parts, parts taken before the work, and values put into zeros.
+"""Indexing: parts that are whole arrays, parts of parts, parts taken before other operations, values put into zeros.
 
-A part is taken as early as possible: of the inputs of an elementwise op, a product or an Alloc rather than of their
-result. Gradients of indexing are sums of zeros into which something was put; such a sum becomes one tensor, into which
-everything is put in turn. An integer that is out of range may go unnoticed if the work that would have failed is
-removed; nothing else changes.
+A part is taken as early as possible: from the inputs of an elementwise op, a product or an Alloc instead of from their
+result. Gradients of indexing are sums of zeros into which values were put; such a sum becomes one tensor, into which
+all the values are put one after the other. If the operation that would have failed is removed, an index out of range
+may go unnoticed; nothing else changes.
 """
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant

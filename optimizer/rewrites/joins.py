@@ -1,6 +1,6 @@
 """Joins of one tensor, with empty ones, or of vectors made of scalars; reductions of joins; unused halves of searches.
 
-A join may have fewer static lengths than the tensor that is left; then the result is declared to have any length.
+A join may have fewer static lengths than the remaining tensor; then the result is declared to have any length.
 """
 from functools import partial, reduce
 

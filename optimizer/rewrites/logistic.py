@@ -1,4 +1,4 @@
-"""The logistic function in disguise: stable forms of hand-written expressions and of its gradients.
+"""Logistic functions written in other ways: stable forms of hand-written expressions and of their gradients.
 
 With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products of powers of S(t) and S(-t):
 
@@ -6,12 +6,11 @@ With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products
 
 So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of
 S(t) and S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or
-``-(dot + b)``. Two more identities, of which `complements` has the first, make gradients of cross entropies stable for
-any t:
+``-(dot + b)``. Two more identities make gradients of cross entropies stable for any t; the first is in `complements`:
 
     X - X*S(t) = X*S(-t)        (A/S(t) + B/S(-t)) * S(t) * S(-t) = A*S(-t) + B*S(t)
 
-No division by a saturated probability survives them, so nothing overflows and nothing becomes 0/0.
+They remove all divisions by saturated probabilities, so nothing overflows and nothing becomes 0/0.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import (

@@ -1,7 +1,7 @@
-"""Elementwise work on one element is done without dimensions: ``f(x[None], 2) -> f(x, 2)[None]`` for a number x.
+"""Removes dimensions from elementwise operations on one element: ``f(x[None], 2) -> f(x, 2)[None]`` for a number x.
 
-Models add dimensions to numbers before they compute with them, each time as many as the other operand has. Without
-them, equal nodes are merged, rewrites meet no dimshuffle between ``log`` and ``exp``, and all work on numbers is fused.
+In operations with tensors, numbers get as many dimensions as the other operand. Without these dimensions, equal nodes
+can be merged, rewrites find no dimshuffle between ``log`` and ``exp``, and all operations on numbers are fused.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS

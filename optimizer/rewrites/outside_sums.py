@@ -1,14 +1,14 @@
-"""What is the same along all axes of a sum is taken out of it: factors, terms, and the condition of a switch.
+"""Takes values that are the same along all axes of a sum out of it: factors, terms, and the condition of a switch.
 
     sum((x / s)**2) = sum(x**2) / s**2                     sum(switch(c, x, 0)) = switch(c, sum(x), 0)
     sum(c + exp(x)) = n * c + sum(exp(x))                  zeros[i] += s * x  is  s * (zeros[i] += x)
 
 One element is scaled instead of all, and sums that differ only in such parts become one sum: a log-density and its
-gradient contain many of them. Factors are found in products and quotients of any depth, also behind values with other
-readers if what is left there is one value, so that no work is done twice.
+gradient contain many of them. Factors are found in products and quotients of any depth. They are also taken out of
+values with other readers, but only if a single value remains there, so that no work is done twice.
 
-A sum of squares of float32 might overflow without its scale, so powers stay inside there. Terms are taken out of sums
-of float64 if all that stays has been rounded before: ``sum(x - c)`` of exact x near c keeps its digits.
+A sum of squares of float32 might overflow without its scale, so powers of float32 stay inside. Terms are taken out of
+sums of float64 only if all remaining terms have been rounded before: ``sum(x - c)`` of exact x near c keeps its digits.
 """
 import math
 

@@ -1,7 +1,7 @@
-"""Parts of joins are what was joined: splits, slices and sums of joins; splits of what is the same everywhere.
+"""Splits, slices and sums of joins become the joined tensors; splits of constants with one value everywhere.
 
-Gradients of joins are splits, and models take the first value of a series and the others apart, join what they compute
-of them, and split again. Only lengths that are known decide which part is which.
+Gradients of joins are splits, and models often separate the first value of a series from the others, join the values
+computed from both, and split these again. The lengths of the joined tensors must be known.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc

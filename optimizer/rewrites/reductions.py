@@ -1,4 +1,4 @@
-"""Reductions over nothing, over dimensions of length 1, of views, of other reductions, and of scaled values."""
+"""Reductions over no axes, over dimensions of length 1, of views, of other reductions, and of scaled values."""
 from phintys.graph.variable import Constant
 from phintys.ops.products.products import dot
 from phintys.ops.reduction.careduce import CAReduceDtype

@@ -1,10 +1,11 @@
 """Exponentials whose common factor cancels, as in second derivatives of ``log(sum(exp(x)))``.
 
-Dividing all exponentials of a sum by one number, exp(s), divides the sum by it, too. Where a graph uses both only in
-ways in which the factor cancels, it may compute exp(x - s) instead of exp(x), with s the largest x of each sum, so that
-nothing overflows. To see this, every variable that depends on the exponential gets a *degree*: how often the factor is
-in it. The exponential and the sum have degree 1, a product has the sum of its factors' degrees, and terms that are
-added must have the same. If every path ends at a variable of degree 0, the factor cancels.
+If all exponentials of a sum are divided by one number, exp(s), the sum is divided by it, too. If the graph uses
+exponentials and sum only in ways in which the factor exp(s) cancels, it may compute exp(x - s) instead of exp(x), with
+s the largest x of each sum, so that nothing overflows. To see this, every variable that depends on the exponential gets
+a *degree*: how often the factor is in it. The exponential and the sum have degree 1, a product has the sum of its
+factors' degrees, and terms that are added must have the same. If every path ends at a variable of degree 0, the factor
+cancels.
 """
 from collections import namedtuple
 

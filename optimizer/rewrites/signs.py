@@ -1,10 +1,10 @@
-"""Magnitudes and signs of what is known to be positive, and powers of exponentials.
+"""Magnitudes and signs of values that are known to be positive, and powers of exponentials.
 
     abs(exp(x)) = exp(x)        exp(x)**c = exp(c * x)        sqrt(exp(x))**2 = exp(x)        y / sgn(exp(x)) = y
     exp(2 * x) * y * exp(-3 * x) = y * exp(-x)        log(a * exp(x)) = log(a) + x
 
-Scales are exponentials in models, and their gradients have powers of them: a power with a fraction as its exponent
-takes many times as long as an exponential, and overflows where the result does not.
+In models, scales are often exponentials, and gradients contain powers of them. A power with a fractional exponent takes
+many times as long as an exponential, and overflows where the result does not.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import (
@@ -61,7 +61,7 @@ def magnitude(fgraph, node):
 def sign(fgraph, node):
     """``sgn(x) * sqrt(x) -> sqrt(x)`` and ``y / sgn(x) -> y`` where x is positive.
 
-    Where x underflows to 0, its sign is 0; so there the other factor is 0, too, or the result is not finite.
+    If x underflows to 0, its sign is 0; then the other factor is 0, too, or the result is not finite.
     """
     out = node.outputs[0]
     if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):

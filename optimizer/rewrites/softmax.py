@@ -1,9 +1,9 @@
 """Softmax and cross-entropy: stable and joint forms of common expressions.
 
-A loss is joined with its softmax: ``CrossentropyCategorical1Hot(softmax(x), y)``, and the logarithm of a softmax (or
-of part of it) indexed by ``[arange(n), y]``. They become one op, which never takes the logarithm of an underflowed
-probability; a bias that is added becomes its input. Their gradients are SoftmaxGrad nodes with divisions by
-probabilities in their first input, which cancel against the softmax in their second: they are read as products.
+A loss is joined with its softmax: ``CrossentropyCategorical1Hot(softmax(x), y)``, and the logarithm of a softmax (or of
+part of it) indexed by ``[arange(n), y]``. They become one op, which never takes the logarithm of an underflowed
+probability; a bias that is added becomes an input of this op. The gradients are SoftmaxGrad nodes whose first input
+contains divisions by probabilities. These cancel against the softmax in the second input, so both are read as products.
 """
 import numpy
 

@@ -1,4 +1,4 @@
-"""What is computed from singular values: pseudo-inverses. So their work is done by kernels, without the GIL."""
+"""Pseudo-inverses, computed from singular values and vectors, so that kernels do the work without the GIL."""
 import numpy
 
 from phintys.ops.elementwise.scalar import as_dtype, gt, switch

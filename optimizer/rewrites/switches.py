@@ -1,4 +1,4 @@
-"""Moves ``switch`` out of arithmetic, so that values which are not selected cannot turn the result into NaN.
+"""Moves ``switch`` out of arithmetic, so that a value that is not selected cannot turn the result into NaN.
 
     switch(c, 0, x) * y = switch(c, 0, x * y)      switch(c, a, b) * switch(c, x, y) = switch(c, a * x, b * y)
 

@@ -1,8 +1,8 @@
 """Inverses, determinants and systems of linear equations.
 
 Products with an inverse become solutions, logarithms of determinants are computed as such, and the structure of a
-matrix (triangular, positive definite) is used. `share_factors` factors a matrix once for all who solve with it, invert
-it or take its determinant.
+matrix (triangular, positive definite) is used. `share_factors` factors a matrix once for all nodes that solve a system
+with it, invert it or take its determinant.
 """
 import numpy
 
@@ -208,7 +208,7 @@ def determinant_by_cholesky(fgraph, node):
 
 # ---- one factorization for all readers -------------------------------------------------------------------------------
 def base_of(variable):
-    """The matrix behind transpositions and conjugations, whether it is transposed, and whether it is conjugated."""
+    """The matrix without transpositions and conjugations, whether it is transposed, and whether it is conjugated."""
     turned = opposite = False
     for _ in range(MOST_READERS):
         if is_transposed(variable):
