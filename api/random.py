@@ -106,7 +106,11 @@ class Generator:
         self._start(seed)
 
     def _start(self, seed):
-        self._source = numpy.random.default_rng(deepcopy(seed))
+        try:
+            self._source = numpy.random.default_rng(deepcopy(seed))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"a seed is an integer of at least 0, a sequence of them, a SeedSequence, a generator or "
+                              f"None, not {seed!r}") from error
         self._kind = kind_of(self._source.bit_generator)
         self._seed_sequence = self._source.bit_generator.seed_seq
         self._started = False
@@ -249,7 +253,10 @@ class Generator:
         return self._from_next_state(GeneratorOrder(name, self._kind, ndim, **options), size, parameters)
 
     def multinomial(self, n, pvals, size=None, ndim=None):
-        """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension."""
+        """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension.
+
+        Probabilities that do not sum to 1 are an error; NumPy gives the last one what is missing.
+        """
         n, pvals = as_tensor_variable(n), cast(as_tensor_variable(pvals), "float64")
         if pvals.type.ndim == 0:
             raise TypeError(f"multinomial: pvals must have at least 1 dimension, got {pvals} of type {pvals.type}")

@@ -39,6 +39,10 @@ cdef inline void read_line(const Cell* cell, const char* data, double* out) noex
         out[place] = (<const double*>(data + place * stride))[0]
 
 
+cdef double ROUNDING = 1e-3         # how far the sum of probabilities may be from 1: those of float16 round to 5e-4
+ROUNDING_OF_SUMS = ROUNDING           # the same for Python
+
+
 cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept nogil:
     cdef npy_intp product = 1
     cdef int axis
@@ -242,7 +246,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
     Raises
     ------
     ValueError
-        Raised by ``prepare`` if n is negative, a probability is out of range, or the sum of a row's is above 1.
+        Raised by ``prepare`` if n is negative, a probability is out of range, or the sum of a row's is not 1.
     """
     cdef bint narrow
 
@@ -287,6 +291,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
         cdef npy_intp row, place, outcomes = p.shape[p.ndim - 1]
         cdef double* values = <double*>context.scratch
         cdef double total
+        cdef bint is_one
         if outcomes == 0:
             with gil:
                 raise ValueError("multinomial: the probabilities have no elements along their last dimension")
@@ -298,11 +303,15 @@ cdef class MultinomialDrawKernel(OrderKernel):
                     with gil:
                         raise ValueError(f"multinomial: probabilities must not be negative, above 1 or NaN, got "
                                          f"{values[place]} (pvals < 0, pvals > 1 or pvals contains NaNs)")
-            if self.legacy:
+            total = phintys_exact_sum(values, outcomes)
+            is_one = fabs(total - 1) <= ROUNDING
+            if is_one and self.legacy:
                 total = phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
-            else:
+                is_one = total <= 1
+            elif is_one:
                 total = phintys_exact_sum(values, outcomes - 1)
-            if not total <= (1.0 if self.legacy else 1.0 + 1e-12):
+                is_one = total <= 1 + 1e-12
+            if not is_one:
                 with gil:
                     raise ValueError(f"multinomial: the sum of the probabilities is {total:.9g}, not 1: "
                                      f"{[values[place] for place in range(min(outcomes, 8))]}"

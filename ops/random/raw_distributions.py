@@ -12,6 +12,7 @@ from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.indexing.constant_value import get_vector_length
+from phintys.ops.random.orders_kernel import ROUNDING_OF_SUMS
 from phintys.ops.random.random_function import RandomFunction
 from phintys.ops.random.vector_states import STATE_TYPE
 from phintys.ops.shape.join import stack
@@ -323,7 +324,11 @@ def multinomial_helper(random_state, n, pvals, size):
 
 
 def _probabilities(row):
-    """Probabilities as NumPy accepts them: rounding must not make their sum larger than 1."""
+    """Probabilities as NumPy accepts them: rounding must not make their sum larger than 1. (NumPy gives the last one
+    what is missing; here it is an error if that is more than rounding.)"""
+    total = row.sum(dtype="float64")
+    if abs(total - 1) > ROUNDING_OF_SUMS:
+        raise ValueError(f"multinomial: the sum of the probabilities is {total}, not 1: {row}")
     total = row.sum()
     if 1.0 < total < 1.0 + 1e-5 or row[-1] < 5e-5:
         row = row * (1.0 - 5e-5)

@@ -43,7 +43,6 @@ STATE_CALLS = {
     "multinomial, none": lambda f, s: f.multinomial(s, (5,), 0, MANY, dtype="float32"),
     "multinomial, never": lambda f, s: f.multinomial(s, (5,), 10, numpy.array([0.5, 0.5, 0.0])),
     "multinomial, above 1": lambda f, s: f.multinomial(s, (5,), 10, numpy.array([0.5, 0.2, 0.300004])),
-    "multinomial, rest": lambda f, s: f.multinomial(s, (5,), 10, numpy.array([0.5, 0.2, 0.1])),
 }
 
 
@@ -127,6 +126,7 @@ def test_strided_parameters():
 P, COUNT = [0.2, 0.3, 0.5], 4
 WRONG = [
     (lambda g, p, n: g.multinomial((2,), n, p), [0.9, 0.9, 0.1], COUNT, "sum of the probabilities is 1.9"),
+    (lambda g, p, n: g.multinomial((2,), n, p), [0.5, 0.2, 0.1], COUNT, "sum of the probabilities is 0.8, not 1"),
     (lambda g, p, n: g.multinomial((2,), n, p), [-0.5, 0.5, 1.0], COUNT, "must not be negative"),
     (lambda g, p, n: g.multinomial((2,), n, p), [numpy.nan, 0.5, 0.5], COUNT, "NaN"),
     (lambda g, p, n: g.multinomial((2,), n, p), P, -1, "n must be at least 0, got -1"),
@@ -152,7 +152,9 @@ def test_bad_parameters_change_no_state(make, p_value, n_value, message):
 
 
 @pytest.mark.parametrize("make, p_value, n_value, message", [
-    (lambda g, p, n: g.multinomial(n, p, size=2), [0.9, 0.9, 0.1], COUNT, "sum of the probabilities is 1.8"),
+    (lambda g, p, n: g.multinomial(n, p, size=2), [0.9, 0.9, 0.1], COUNT, "sum of the probabilities is 1.9"),
+    (lambda g, p, n: g.multinomial(n, p, size=2), [0.2, 0.2, 0.2], COUNT, "sum of the probabilities is 0.6, not 1"),
+    (lambda g, p, n: g.multinomial(n, p), [0.5, 0.2, 0.8], COUNT, "sum of the probabilities is 1.5, not 1"),
     (lambda g, p, n: g.multinomial(n, p), [1.5, 0.0, 0.0], COUNT, "above 1"),
     (lambda g, p, n: g.multinomial(n, p[:0]), P, COUNT, "no elements along their last dimension"),
     (lambda g, p, n: g.choice(n, size=2, p=p), P, COUNT, "same size, got 4 outcomes and 3"),
