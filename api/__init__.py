@@ -49,7 +49,7 @@ _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
 
 
 def _use_device(name, used=["cpu"]):        # noqa: B006  (the list has the last name that could be used)
-    """Open the device that ``config.device`` names; if that fails, the option is what it was."""
+    """Open the device that ``config.device`` names; if that fails, the option keeps its old value."""
     if name != "cpu":
         try:
             _import_module("phintys.gpu").use(name)
@@ -137,7 +137,7 @@ def _asarray(a, dtype, order=None):
 
 
 def get_scalar_constant_value(v):
-    """Return the value of a constant number that a variable is; see ``phintys.tensor.get_scalar_constant_value``.
+    """Return the value of a variable that is a constant number; see ``phintys.tensor.get_scalar_constant_value``.
 
     Examples
     --------

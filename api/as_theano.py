@@ -1,9 +1,9 @@
 """``import theano`` finds phintys: ``phintys.install_as_theano()``, or ``python -m phintys.as_theano program.py``.
 
-A finder on ``sys.meta_path`` finds ``theano`` and all its submodules. ``theano`` itself is a module of its own,
-because its version is Theano's; each submodule is the module of phintys, under two names in ``sys.modules``. Each
-counts as a package, so that the finder is asked for names that ``from theano.module import name`` does not find: it
-says what to use instead, which Python's own message does not.
+A finder on ``sys.meta_path`` finds ``theano`` and all its submodules. ``theano`` itself is a separate module, because
+it has Theano's version; each submodule is the module of phintys, under two names in ``sys.modules``. Each counts as a
+package. So if ``from theano.module import name`` does not find a name, Python calls the finder, whose error says what
+to use instead.
 """
 import os
 import runpy
@@ -68,7 +68,7 @@ class TheanoFinder(MetaPathFinder, Loader):
         return None if kind is None else kind(spec.name)
 
     def exec_module(self, module):
-        """Replace the empty module by the module of phintys, and make known all that was imported with it."""
+        """Replace the empty module by the module of phintys, and register all modules that were imported with it."""
         name = module.__name__
         if name in MADE:
             if name == "theano":
@@ -110,9 +110,9 @@ def ours(name):
 def add_imported_modules():
     """Give Theano's names to all modules of phintys that are imported.
 
-    Otherwise the import system would import them by their new names, and set each as an attribute of its package: over
-    the function ``scan``, say, in ``scan_module``. Those that look names up get an empty path, as packages have one:
-    only then is the finder asked for names that a program imports from them.
+    Otherwise the import system would import them by their new names, and set each as an attribute of its package, where
+    it could hide others: for example the function ``scan`` in ``scan_module``. Modules that look names up get an empty
+    path, like packages: only then does Python call the finder for names that a program imports from them.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith("phintys."):

@@ -1,6 +1,6 @@
 """Graphs as pages, under Theano's name: ``phintys.d3viz.d3viz(f, "f.html")``.
 
-Theano's page draws with d3; this one has a script of its own, and is one file that loads nothing. The graph can be
+Theano's page draws with d3; this page has its own script, and is a single file that loads nothing. The graph can be
 searched, zoomed and moved.
 """
 from __future__ import annotations
@@ -36,7 +36,7 @@ def d3viz(fct: Any, outfile: Any, copy_deps: bool = True, *args: Any, **kwargs: 
     Raises
     ------
     TypeError
-        If ``fct`` is nothing of the above.
+        If ``fct`` is none of these.
 
     Examples
     --------

@@ -54,14 +54,16 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     givens : dict or pairs
         Variable → its replacement in this function.
     no_default_updates : bool or list of Variable
-        True: no shared variable's ``default_update`` is applied; a list: those of its variables are not.
+        True: no ``default_update`` of a shared variable is applied. A list: those of the listed variables are not
+        applied.
     accept_inplace : bool
         Whether the graph may contain ops that overwrite their inputs. They then overwrite arguments too, if that
         changes no other result; shared variables are copied first.
     name : str, optional
         Used in messages and listings; by default file and line of the caller.
     rebuild_strict : bool
-        Replacements in ``givens`` must have the type of what they replace; if False, nodes are made anew.
+        Replacements in ``givens`` must have the types of the variables that they replace; if False, nodes are made
+        anew.
     allow_input_downcast : bool or None
         Convert arguments even where that loses precision. None: only Python floats to ``config.floatX``.
     profile : None, bool, str or ProfileStats

@@ -1,8 +1,8 @@
-"""Shared variables at the device.
+"""Shared variables on the device.
 
-``shared`` makes one when ``config.device`` names a GPU and the value is an array of float32, or when its parameter
-``target`` says so. Users see arrays of NumPy: ``get_value`` copies to the host, unless it is asked for the internal
-type, a ``pycuda.gpuarray.GPUArray``. A variable that was made from such an array gives such arrays in any case.
+``shared`` makes one if ``config.device`` names a GPU and the value is an array of float32, or if its parameter
+``target`` names a device. ``get_value`` copies to the host and returns a NumPy array, unless the caller requests the
+internal type, a ``pycuda.gpuarray.GPUArray``. A variable that was made from a GPUArray always returns GPUArrays.
 """
 import numpy
 
@@ -16,7 +16,7 @@ from phintys.shared import SharedVariable, shared_constructor, tensor_constructo
 
 
 class GpuArraySharedVariable(TensorOperators, SharedVariable):
-    """A shared array at the device."""
+    """A shared array on the device."""
 
     made_at_device = False      # from an array at the device: values are seen as such
 
@@ -24,12 +24,12 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
         return GpuArrayType.to_host(self)
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """The value, as an array of NumPy unless the variable was made from an array at the device.
+        """The value, as a NumPy array unless the variable was made from an array on the device.
 
         Parameters
         ----------
         borrow : bool
-            With the internal type: return the variable's own memory. An array of NumPy is a copy in any case.
+            With the internal type: return the variable's own memory. A NumPy array is always a copy.
         return_internal_type : bool
             Return a ``pycuda.gpuarray.GPUArray``.
         """

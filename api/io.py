@@ -1,7 +1,7 @@
 """Specifications of a function's inputs and outputs: ``In`` and ``Out``.
 
-They say how a value enters a call (its name, default, conversion, and what may be done to its memory) and how a result
-leaves it. They hold no values of a call and do nothing themselves; ``function`` reads them.
+They say how a value is passed to a call (its name, default and conversion, and how its memory may be used) and how a
+result is returned. They hold no values of a call and do nothing themselves; ``function`` reads them.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SymbolicInput:
     Parameters
     ----------
     variable : Variable
-        The input in the graph. If it is computed from others, the graph is cut there.
+        The input in the graph. If it is computed from other variables, the graph is cut there.
     name : str, optional
         The keyword of the argument; by default the variable's name.
     update : Variable, optional
@@ -150,7 +150,7 @@ class In(SymbolicInput):
 
 @at_home
 class Param(In):
-    """Theano's older name for `In`, with ``default`` in place of ``value``; it warns.
+    """Theano's older name for `In`, with ``default`` instead of ``value``; it warns.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Memory that phintys keeps for later calls: statistics and release.
 
-Freed memory goes to a pool, in which ``config.pool_limit`` bounds what is kept; functions keep memory in their frames
-as ``allow_gc`` says. ``trim`` returns all of it to the system.
+Freed memory goes to a pool, whose size ``config.pool_limit`` limits; functions keep memory in their frames as
+``allow_gc`` says. ``trim`` returns all this memory to the system.
 """
 import gc
 

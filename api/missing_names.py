@@ -1,5 +1,7 @@
-"""What happens when a program uses a name that a module does not have: it is found in the module where phintys has it,
-or the error says what to use instead. The tables are in `theano_names`.
+"""Names that a module does not have: they are found in another module of phintys, or the error says what to use
+instead.
+
+The tables are in `theano_names`.
 
 A module uses it as its ``__getattr__``: ``__getattr__ = lookup(__name__)``.
 """
@@ -18,7 +20,7 @@ def unknown(module, name):
     Returns
     -------
     AttributeError
-        It says what to use instead, where the tables know.
+        It says what to use instead, if the tables know.
     """
     return AttributeError(f"module {module!r} has no attribute {name!r}{reason_for(module, name)}", name=name,
                           obj=sys.modules.get(module))          # from which Python suggests the nearest name
@@ -39,7 +41,7 @@ def found(module, name):
 
 
 def lookup(module):
-    """Return the ``__getattr__`` of a module that loads nothing else on demand."""
+    """Return the ``__getattr__`` for a module that loads no other names on demand."""
     def find(name):
         return found(module, name)
     return find

@@ -164,8 +164,10 @@ class Mode:
 
     @property
     def runs_graph(self):
-        """Whether the instructions of a program are those of the nodes of its graph: such code can be a part of other
-        programs. Modes that watch nodes call them instead."""
+        """Whether a program consists of the instructions of its graph's nodes, so that it can become a part of other
+        programs.
+
+        Modes that watch nodes call the nodes from Python instead."""
         return type(self).link is Mode.link
 
     def clone(self, link_kwargs: dict[str, Any] | None = None, optimizer: Any = "", **kwargs: Any) -> Mode:

@@ -90,7 +90,7 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
                stop_on_name: bool = False, done: dict[Any, str] | None = None, print_storage: bool = False,
                print_clients: bool = False, used_ids: Any = None, print_destroy_map: bool = False,
                print_view_map: bool = False) -> Any:
-    """Print what something is computed from.
+    """Print how a value is computed: a tree of nodes and their inputs.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
     stop_on_name : bool
         Print nothing below a variable that has a name.
     done : dict, optional
-        What was printed before → its label; it is extended, so that several calls share their labels.
+        Node or variable that was printed before → its label; it is extended, so that several calls share their labels.
     print_storage : bool
         Add the values that a function keeps between calls: those of states and shared variables, None for others.
     print_clients : bool
@@ -148,7 +148,7 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
 
 
 def min_informative_str(obj: Variable, indent_level: int = 0) -> str:
-    """The graph of a variable as text that depends on nothing but the graph.
+    """The graph of a variable as text that depends only on the graph.
 
     Each line is a label and an op, an input's name or its type; ``<A>`` refers to the part with the label A. Unlike
     ``debugprint`` it contains no addresses, so two texts can be compared.
@@ -180,7 +180,7 @@ def min_informative_str(obj: Variable, indent_level: int = 0) -> str:
 
 
 def var_descriptor(obj: Variable | numpy.ndarray) -> str:
-    """How a variable is computed, as text of one line that depends on nothing but the graph and its constants.
+    """How a variable is computed, as one line of text that depends only on the graph and its constants.
 
     Parameters
     ----------
@@ -269,13 +269,13 @@ def pydotprint(fct: Any, outfile: Any = None, compact: bool = True, format: str 
     high_contrast : bool
         Fill shapes with their colours instead of drawing their borders in them.
     cond_highlight : str or Apply, optional
-        An ``ifelse``, or its name: frames are drawn around what each branch needs, and what both do.
+        An ``ifelse``, or its name: frames are drawn around the nodes that each branch needs, and those that both need.
     colorCodes : dict, optional
         A part of the name of an op's class → colour.
     max_label_size : int
         Characters.
     scan_graphs : bool
-        Draw the inner graph of each loop to a file of its own, with the loop's name and position in its name.
+        Draw the inner graph of each loop to a separate file, whose name contains the loop's name and position.
     var_with_name_simple : bool
         Do not add types to names.
     print_output_file : bool

@@ -1,8 +1,9 @@
 """Random numbers of NumPy's ``Generator``, drawn in compiled functions: ``phintys.random.default_rng(seed)``.
 
-A generator makes random variables. Each has a state of its own, a shared vector of uint64; the new state is the state's
-default update. The first variable of ``default_rng(seed)`` draws what ``numpy.random.default_rng(seed)`` draws, bit by
-bit; the others draw what its children draw, ``numpy.random.default_rng(seed).spawn(n)``, one child for each variable.
+A generator makes random variables. Each has its own state, a shared vector of uint64; the new state is the state's
+default update. The first variable of ``default_rng(seed)`` draws the same numbers as
+``numpy.random.default_rng(seed)``, bit by bit. The others draw the numbers of its children,
+``numpy.random.default_rng(seed).spawn(n)``, one child for each variable.
 """
 from copy import deepcopy
 
@@ -27,7 +28,7 @@ __all__ = ["Generator", "GeneratorState", "default_rng"]
 
 
 class GeneratorState(TensorSharedVariable):
-    """The shared state of a random variable: a vector of uint64, which says what kind of bit generator it is of.
+    """The shared state of a random variable: a vector of uint64, which also says the kind of its bit generator.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class GeneratorState(TensorSharedVariable):
         Parameters
         ----------
         new_value : numpy.random.Generator, numpy.random.BitGenerator or vector of uint64
-            A generator of the same kind, or what ``get_value`` of such a state returned.
+            A generator of the same kind, or a vector returned by ``get_value`` of such a state.
         borrow : bool
             As for other shared variables.
 
@@ -67,20 +68,20 @@ class GeneratorState(TensorSharedVariable):
         super().set_value(new_value, borrow=borrow)
 
     def get_generator(self):
-        """A ``numpy.random.Generator`` that is going to draw the same numbers."""
+        """A ``numpy.random.Generator`` that will draw the same numbers."""
         return numpy.random.Generator(bit_generator_of(self.get_value(borrow=True)))
 
 
 class Generator:
     """Makes random variables with the distributions of ``numpy.random.Generator``, under the same names.
 
-    All methods take the parameters of NumPy's, which may be variables and are broadcast together, ``size`` (an
-    integer, a sequence of integers and integer variables, an integer vector, or None for the shape of the parameters),
-    and ``ndim``, the number of dimensions, if the size does not say it. Values of parameters are checked when a
-    function runs: a ``ValueError`` names the parameter, and no state changes.
+    All methods take the parameters of NumPy's methods, which may be variables and are broadcast together; ``size``: an
+    integer, a sequence of integers and integer variables, an integer vector, or None for the shape of the parameters;
+    and ``ndim``, the number of dimensions, which is needed if it does not follow from the size. Values of parameters
+    are checked when a function runs: a ``ValueError`` names the parameter, and no state changes.
 
-    Real samples have the dtype ``config.floatX`` unless ``dtype`` says another one. Where NumPy draws float32
-    differently (``random``, ``uniform``, ``normal``, ``exponential``, ``gamma``) float32 is drawn so; other samples are
+    Real samples have the dtype ``config.floatX`` unless ``dtype`` is given. If NumPy has a separate algorithm for
+    float32 (``random``, ``uniform``, ``normal``, ``exponential``, ``gamma``), float32 is drawn by it; other samples are
     drawn in float64 and rounded.
 
     Parameters
@@ -283,14 +284,15 @@ class Generator:
         return self._finished(x.take(order, axis=axis) if x.type.ndim else order)
 
     def shuffle(self, x, axis=0):
-        """The same as `permutation`: what NumPy does in place is a new tensor here."""
+        """The same as `permutation`: NumPy's ``shuffle`` works in place, this one returns a new tensor."""
         x = as_tensor_variable(x)
         if x.type.ndim == 0:
             raise TypeError(f"shuffle takes a tensor with at least one dimension, got {x} of type {x.type}")
         return self.permutation(x, axis)
 
     def permuted(self, x, axis=None):
-        """``x`` with the elements of each line along an axis in an order of their own; of all of it without one."""
+        """``x`` with the elements of each line along an axis permuted independently; without an axis, all elements
+        together."""
         x = as_tensor_variable(x)
         if axis is None:
             order = self._order("permutation", (), 0, [x.size])

@@ -1,4 +1,4 @@
-"""``phintys.test()``: does this installation compute correctly, and with what?
+"""``phintys.test()``: tests whether this installation computes correctly, and shows the libraries that it uses.
 
 ``"quick"`` runs a few small programs of each kind and compares them with NumPy; it needs nothing but the package, and
 takes a second or two. ``"full"`` runs the project's tests with pytest, where the package is a source checkout.
@@ -28,21 +28,21 @@ def test(label: str = "quick", verbose: int = 1, extra_argv: list[str] | None = 
         "quick": small programs, compared with NumPy. "full": all tests of the project, by pytest; they take many
         minutes, and need a source checkout.
     verbose : int
-        0: print nothing but what is wrong; 1: also a line for each program, and what computes.
+        0: print only failures; 1: also a line for each program, and the libraries that compute.
     extra_argv : list of str, optional
         More arguments for pytest.
 
     Returns
     -------
     bool
-        Whether all is right.
+        Whether all programs compute correctly.
 
     Raises
     ------
     ValueError
         If there is no such label.
     RuntimeError
-        If the project's tests are not at hand.
+        If the project's tests are not available.
 
     Examples
     --------

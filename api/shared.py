@@ -43,7 +43,7 @@ SHOWN_WIDTH = 60                # characters of a value
 
 
 def described_value(value: Any) -> str:
-    """Return a value in a few words: an array's dtype, shape and first elements; a type and a text.
+    """Describe a value in a few words: an array's dtype, shape and first elements; other objects' type and text.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
     """A shared ``numpy.random.RandomState``, stored as a vector from which kernels draw."""
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """A ``numpy.random.RandomState`` that is going to draw the same numbers; to change it changes nothing here.
+        """A ``numpy.random.RandomState`` that will draw the same numbers; it is a copy.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
         Parameters
         ----------
         new_value : numpy.random.RandomState, or vector of uint64
-            A state on MT19937, or what ``get_value`` returned with ``return_internal_type``.
+            A state of MT19937, or a vector that ``get_value`` returned with ``return_internal_type``.
         borrow : bool
             As for other shared variables.
 
@@ -413,7 +413,7 @@ shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
 
 
 def _why_not_at(target, value):
-    """What the message adds if the place that a caller asks for cannot have the value."""
+    """The addition to the message if the requested place cannot have the value."""
     reason = None if target == "cpu" else hooks.device_opened().reason_against(value, target)
     return f". {reason}" if reason else ""
 

@@ -1,6 +1,7 @@
 """Options written for Theano: the environment variable ``THEANO_FLAGS`` and the files ``.theanorc``.
 
-They are read only when phintys is installed as Theano (`phintys.as_theano`). ``PHINTYS_FLAGS`` wins over both.
+They are read only when phintys is installed as Theano (`phintys.as_theano`). ``PHINTYS_FLAGS`` takes precedence over
+both.
 """
 import os
 import warnings
@@ -14,7 +15,7 @@ OPTIONAL_VALUES = ("device",)
 
 
 def read_theano_options(environment=os.environ):
-    """Set the options that Theano would read, first the files', then the variable's.
+    """Set the options that Theano would read, first those of the files, then those of the variable.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def read_theano_options(environment=os.environ):
 
 
 def described(name, value):
-    """Return an option that is ignored as its user wrote it, with the option whose name is nearest if it is unknown."""
+    """Return an ignored option as the user wrote it; if it is unknown, with the option whose name is nearest."""
     text = name if value is None else f"{name}={value}"
     alike = None if name in config else config.alike(name)
     return text if alike is None else f"{text} (did you mean {alike}?)"

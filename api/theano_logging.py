@@ -1,6 +1,7 @@
 """Theano's logger, under its name "theano": ``theano_logger``, with ``logging_default_handler``.
 
-Programs set its level or give it another handler. Few messages go to it: errors and Python's warnings say the rest.
+Programs set its level or give it another handler. phintys logs few messages, because it uses exceptions and Python's
+warnings instead.
 """
 import logging
 

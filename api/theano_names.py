@@ -1,8 +1,9 @@
-"""Names that Theano's modules have, and that are somewhere else here: because Theano's module imported them, or because
-nothing here needs them. Modules look names up here that they do not have (`missing_names.lookup`).
+"""Names of Theano's modules that are in another module here, or that do not exist here.
 
-``ELSEWHERE`` says where they are. ``INSTEAD`` has names of what makes no sense here, such as C code: the error says
-what to use. `tests/api/test_theano_names.py` compares both with a list of Theano's names.
+If a module does not have a name, it is looked up here (`missing_names.lookup`). ``ELSEWHERE`` has names that Theano's
+module imported from another one, or that nothing in phintys needs, and says where they are. ``INSTEAD`` has names that
+make no sense here, such as C code; the error says what to use. `tests/api/test_theano_names.py` compares both with a
+list of Theano's names.
 """
 from importlib import import_module
 

@@ -1,9 +1,11 @@
-"""What a kernel claims for calls in which it is not prepared: which values ``prepare`` reads, and how it is bound.
+"""Checks a kernel's declarations for calls in which it is not prepared: which values ``prepare`` reads, and how it is
+bound.
 
-What ``prepare`` derives must not depend on inputs that the kernel does not *examine*. Here these get other values, and
-the outputs must get the same shapes and strides. Memory that cannot be read would show each read, but the only way to
-survive one is a handler of signals that leaves the kernel half-way, with whatever it holds: not in a user's process.
-The tests of phintys do that in a process of their own (``tests/vm/test_examined.py``).
+The results of ``prepare`` must not depend on inputs that the kernel does not *examine*. Here these inputs get other
+values, and the outputs must get the same shapes and strides. Protecting the memory of the inputs would detect each
+read, but a process survives such a read only by a signal handler that leaves the kernel half-way, with whatever it
+holds. So this is not done in a user's process; the tests of phintys do it in a separate process
+(``tests/vm/test_examined.py``).
 """
 import numpy
 
@@ -12,7 +14,7 @@ from phintys.vm.abi import prepare_kernel
 
 
 def hidden_inputs(kernel, inputs):
-    """Return the numbers of the inputs whose values ``prepare`` is not to read; those without elements have none."""
+    """Return the numbers of the inputs whose values ``prepare`` must not read, without inputs that have no elements."""
     if kernel.examined is None:
         return []
     return [position for position, value in enumerate(inputs) if position not in kernel.examined and value.size]

@@ -11,7 +11,7 @@ SHOWN = 5                      # indices that a message lists
 
 
 def at_host(value):
-    """Return a value at a device as an array of NumPy, and all others as they are."""
+    """Return a value on a device as a NumPy array, and other values unchanged."""
     if not hasattr(value, "__cuda_array_interface__"):
         return value
     from phintys.gpu.gpu_array_type import as_host_array

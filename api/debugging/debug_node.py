@@ -1,8 +1,9 @@
 """The checks of one node: its kernel, its ``perform``, and what its op declares about memory and shapes.
 
 A `CheckedNode` is built once per node and run at every call. It runs on copies, so none of its input values changes.
-The kernel's first run gives the value that the others are compared with; its memory is filled with NaN or the largest
-number before, and that of the second run with something else, so that unwritten elements are detected.
+The kernel's first run gives the value that all other results are compared with. Before it, the outputs' memory is
+filled with NaN or the largest number, before the second run with another value, so that unwritten elements are
+detected.
 """
 import numpy
 

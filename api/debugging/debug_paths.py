@@ -1,9 +1,9 @@
-"""Which replacements DebugMode can compare in a call, where a rewrite holds on one path only.
+"""Which replacements DebugMode can compare in a call, if a rewrite is valid only on one path.
 
-Inside a branch a node that tests the branch's condition again is replaced by the value that it selects
-(`ON_ONE_PATH`). What reads that value is then right in the calls that take this path, and wrong in others, which never
-look at it. DebugMode may compute it in those calls all the same: an earlier form of the graph, which it evaluates too,
-asks for it. Such a value *strays*, and is compared with nothing.
+Inside a branch, a node that tests the branch's condition again is replaced by the value that it selects
+(`ON_ONE_PATH`). Values computed from it are then right in calls that take this path, and wrong in other calls, which do
+not use them. DebugMode may nevertheless compute them in these other calls, because it also evaluates earlier forms of
+the graph, which may need them. Such a value *strays*, and is not compared.
 """
 from phintys.debugging.stepwise import value_of
 from phintys.ops.graphs.ifelse import IfElse
@@ -31,9 +31,9 @@ class Paths:
         Parameters
         ----------
         ran : set of Apply
-            The nodes that a call runs: their inputs are right.
+            The nodes that a call runs; their inputs are right.
         values : dict
-            Variable → value, of all that were computed.
+            Variable → value, for all variables that were computed.
         """
         found = set()
         if not self.uncertain:
@@ -47,7 +47,7 @@ class Paths:
         return found
 
     def _replaced_by_what_ran(self, ran):
-        """The variables that values which a call needs were put in place of, directly or in several steps."""
+        """The variables that were replaced, directly or in several steps, by values that a call needs."""
         found, waiting = set(), [variable for node in ran for variable in node.outputs]
         while waiting:
             old = [variable for _, variable in self.makers.get(waiting.pop(), ()) if variable not in found]
@@ -57,7 +57,7 @@ class Paths:
 
 
 def uncertain_variables(record, order):
-    """Return the variables that depend on a replacement on one path, or were put in place of one that does."""
+    """Return the variables that depend on a replacement valid on one path, or that replaced a variable that does."""
     nodes, found, before = set(record.on_one_path), set(), -1
     while len(found) != before:
         before = len(found)

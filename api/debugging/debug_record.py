@@ -1,4 +1,4 @@
-"""Records what happened to a graph while it was optimised: all nodes that were ever in it, and what replaced what.
+"""Records the changes of a graph while it is optimised: all nodes that were ever in it, and all replacements.
 
 This is a feature of the FunctionGraph; it changes nothing. A replaced node keeps the inputs it had when it left the
 graph, so each variable that was ever in the graph can still be computed from the graph's inputs, and the old variable

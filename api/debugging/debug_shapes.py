@@ -22,7 +22,7 @@ class ShapeRule:
     ----------
     node : Apply
     around : collection of Apply
-        The nodes of the graph that the node belongs to: ``infer_shape`` may use what they compute.
+        The nodes of the graph that the node belongs to; ``infer_shape`` may use their outputs.
     """
 
     def __init__(self, node, around=()):

@@ -1,7 +1,7 @@
 """The order in which DebugMode computes nodes when branches are lazy: only what is needed, as in a call.
 
-The nodes of the optimised graph that a call runs come first. Then, for each computed value, follow the nodes that it
-replaced: these are not in the graph any more, so their branches are chosen by the values of their conditions.
+First come the nodes of the optimised graph that a call runs. Then come, for each computed value, the nodes that it
+replaced. These are not in the graph any more, so the values of their conditions decide which branches are computed.
 """
 from phintys.debugging.stepwise import nodes_in_turn, value_of
 from phintys.graph.lazy_regions import lazy_regions

@@ -1,1 +1,2 @@
-"""phintys as a back end of other libraries. A module needs the library it is named after, and is imported by name."""
+"""phintys as a back end of other libraries. Each module needs the library after which it is named, and must be imported
+explicitly."""

@@ -1,8 +1,8 @@
-"""threadpoolctl sees phintys' threads: it is told when a program imports it, or when phintys is imported after it.
+"""Registers phintys' threads with threadpoolctl, as soon as both packages are imported.
 
-``threadpool_info()`` then lists them, and ``threadpool_limits(1)`` keeps all loops to one thread, those of compiled
-functions too. Importing phintys does not import threadpoolctl: a finder waits for its name, and is removed when it
-comes. A limit is kept in C, beside the workers; ``config.workers`` keeps the value that it has.
+``threadpool_info()`` then lists them, and ``threadpool_limits(1)`` makes all loops use one thread, also those of
+functions that are already compiled. Importing phintys does not import threadpoolctl: a finder waits until a program
+imports it, and is then removed. A limit is stored in C, with the workers; ``config.workers`` does not change.
 """
 import sys
 from importlib import import_module
@@ -27,7 +27,7 @@ class _WaitingFinder:
 
 
 class _RegisteringLoader:
-    """Loads the module by its own loader, which it gives back; then the finder has nothing more to wait for."""
+    """Loads the module by its own loader, and restores that loader; then the finder is not needed any more."""
 
     def __init__(self, loader, finder):
         self.loader, self.finder = loader, finder
@@ -44,7 +44,8 @@ class _RegisteringLoader:
 
 
 def register(module, version):
-    """Tell ``module``, which is threadpoolctl, of the threads. Before 3.2 it knows a fixed set of libraries."""
+    """Register the threads with ``module``, which is threadpoolctl. Before version 3.2 its set of libraries is
+    fixed."""
     if hasattr(module, "register"):
         module.register(_controller(module.LibController, version))
 

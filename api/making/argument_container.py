@@ -1,9 +1,10 @@
 """``ArgumentContainer``: the type of ``f.container[x]`` for an argument of the call.
 
-It holds the value that a call uses when the caller gives none. As in Theano, a value that is set (``f[x] = 5``) counts
-for one call; then the declared default is restored. It is not a `Container` of the virtual machine, because arguments
-belong to their callers. Only when another function is made that reads it (``In(y, value=f.container[x])``) is its value
-stored in one. Invariant: a default has passed ``Type.filter``, and no other reference to its memory exists.
+It holds the value that a call uses if the caller does not pass the argument. As in Theano, a value that is set
+(``f[x] = 5``) counts for one call; then the declared default is restored. It is not a `Container` of the virtual
+machine, because arguments belong to their callers. Its value is moved to a `Container` only when another function that
+reads it is made (``In(y, value=f.container[x])``). Invariant: a default has passed ``Type.filter``, and no other
+reference to its memory exists.
 """
 import weakref
 

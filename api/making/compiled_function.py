@@ -51,7 +51,7 @@ class Function(Callable):
         With ``maker.fgraph``, the compiled graph, and ``maker.inputs``, ``maker.outputs``, ``maker.mode``.
     name : str
     profile : ProfileStats or None
-        What calls took, if they are measured.
+        The times of calls, if they are measured.
     trust_input : bool
         Refuse arguments that are not arrays of exactly the declared type instead of converting them.
     input_storage : list of Container or ArgumentContainer
@@ -100,7 +100,8 @@ class Function(Callable):
     __signature__ = SignatureOfInstance()
 
     def explain(self, style: str = "formulas", html: bool = False) -> str:
-        """Return the program as text: what is computed, in this order, and where, from which line of yours.
+        """Return the program as text: the formulas in the order in which they are computed, with the lines that made
+        them.
 
         After a call, shapes and bytes are those of the last call; with ``profile=True`` there are times, too. Remarks
         say what is a view, what is computed in the memory of another value, what is copied and why, and why values are
@@ -109,7 +110,7 @@ class Function(Callable):
         Parameters
         ----------
         style : {"formulas", "instructions"}
-            "instructions": the bytecode, with cells in place of names; what users of the virtual machine need.
+            "instructions": the bytecode, with cells instead of names, for people who work on the virtual machine.
         html : bool
             Return a page instead, a ``str`` with a method ``save``, for any browser; notebooks show it. It has the
             program beside its source, bars of times and bytes, the memory, the graph before and after the optimizer,
@@ -362,7 +363,7 @@ class Function(Callable):
         return any([bool(spec.borrow or spec.mutable) for spec in self.maker.inputs if not spec.shared])
 
     def output_keys_of(self, positions):
-        """Return positions of outputs for ``output_subset``, which are given as keys if outputs have keys."""
+        """Return the positions of outputs for ``output_subset``, which contains keys if outputs have keys."""
         return positions if self.output_keys is None else [self.output_keys[position] for position in positions]
 
     def get_shared(self) -> list[SharedVariable]:

@@ -1,7 +1,8 @@
-"""What Python's tools show of a compiled function: ``inspect.signature(f)``, and ``f?`` or ``inspect.getdoc(f)``.
+"""The signature and docstring of a compiled function, for ``inspect.signature(f)``, and ``f?`` or
+``inspect.getdoc(f)``.
 
-They are computed when they are asked for, from the inputs and outputs that the user declared. The class itself keeps
-its own docstring and signature, so both are descriptors.
+They are computed when they are read, from the inputs and outputs that the user declared. The class has another
+docstring and signature, so both are descriptors.
 """
 from inspect import Parameter, Signature
 
@@ -30,8 +31,8 @@ class DocstringOfInstance:
 def signature_of(function):
     """Return how a function is called.
 
-    Inputs whose names are missing, used twice or no Python names can be given by position only; so can those before
-    them.
+    Inputs without a name, with the name of another input, or with a name that is not a Python identifier can be passed
+    only by position; so can all inputs before them.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from phintys.vm.containers.container import Container
 
 
 class Recipe:
-    """The information that makes ``function`` again.
+    """The information from which ``function`` can be made again.
 
     Attributes
     ----------

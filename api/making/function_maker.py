@@ -108,7 +108,7 @@ class FunctionMaker:
         return nullcontext() if self.profile is None else self.profile.timed(*names)
 
     def _prepare(self, givens, updates, no_default_updates):
-        """All before the rewrites."""
+        """Do all work before the rewrites."""
         rebuilt = self._rebuild(givens, updates, no_default_updates)
         self._describe_inputs(rebuilt)
         self._make_graph(rebuilt)

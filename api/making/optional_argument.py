@@ -1,4 +1,4 @@
-"""Arguments that may be None, because all ops that read them accept it (``Op.takes_none``).
+"""Arguments that may be None, because all ops that read them accept None (``Op.takes_none``).
 
 ``T.eye(n, m)`` is an example: if ``m`` is None, the result is square, as in Theano. If anything else reads the
 argument, for instance because a shape was inferred from it, None is refused like any other value that is not a number.

@@ -89,7 +89,7 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     updates : dict or pairs
         Shared variable → its new value.
     rebuild_strict : bool
-        Replacements must have the type of what they replace.
+        Replacements must have the types of the variables that they replace.
     no_default_updates : bool or list of Variable
         The variables whose ``default_update`` is ignored; True: all.
     swap : dict, optional

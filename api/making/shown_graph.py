@@ -1,9 +1,9 @@
 """The graph in ``f.maker.fgraph``: the compiled graph, with the copies that keep results separate from other values.
 
-The linker is given no node for these copies: whether a result needs one is decided at run time, by other references to
-its memory. Theano has them in its graphs, so they are shown as ``DeepCopyOp`` where a result may be the value of an
-argument, of a shared variable without an update, of a constant or of another output. Nodes and variables are those of
-the compiled graph; only the variables in ``outputs`` may be new.
+The graph that the linker receives has no nodes for these copies: whether a result is copied is decided at run time, by
+other references to its memory. Theano's graphs have such nodes, so a ``DeepCopyOp`` is shown where a result may be the
+value of an argument, of a shared variable without an update, of a constant or of another output. Nodes and variables
+are those of the compiled graph; only the variables in ``outputs`` may be new.
 """
 from collections import Counter
 

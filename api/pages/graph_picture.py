@@ -1,8 +1,8 @@
-"""Graphs as pictures: which boxes and arrows there are, and where, as data that a page draws.
+"""Graphs as pictures: the boxes and arrows and their places, as data that a page draws.
 
-A box is a node or a leaf. Boxes are in layers: each is below all that it reads. Within a layer boxes are sorted by the
-mean place of their neighbours, first downwards, then upwards, a few times; so few arrows cross. Linear in the size of
-the graph, but for the sorting.
+A box is a node or a leaf. Boxes are in layers: each box is below all boxes that it reads. Within a layer boxes are
+sorted by the mean place of their neighbours, first downwards, then upwards, a few times; so few arrows cross. Linear in
+the size of the graph, but for the sorting.
 """
 from phintys.graph.scratchpad import position_of
 from phintys.graph.toposort import io_toposort
@@ -22,7 +22,7 @@ def picture_of(inputs, outputs, names=None):
     ----------
     inputs, outputs : list of Variable
     names : dict, optional
-        Output → what is written below it, as "result" or "new value of w".
+        Output → the text below it, such as "result" or "new value of w".
 
     Returns
     -------

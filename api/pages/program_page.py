@@ -1,4 +1,5 @@
-"""``f.explain(html=True)``: a page with a program beside its source, its memory, its graph, and the rewrites' story."""
+"""``f.explain(html=True)``: a page with a program beside its source, its memory, its graph, and all rewrites
+applied."""
 import linecache
 
 from phintys.pages.document import page

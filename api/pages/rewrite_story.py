@@ -1,7 +1,7 @@
-"""What the optimizer did to a function: which rewrites replaced what by what, in this order.
+"""The rewrites that the optimizer applied to a function, in order, with the expressions that they replaced.
 
-Functions do not record it. The story is told by making the function's graph once more, with the same mode, while a
-feature of the graph listens; the optimizer makes the same decisions again.
+Functions do not record this. Instead the function's graph is made and optimized once more, with the same mode, while a
+feature of the graph records the changes; the optimizer makes the same decisions again.
 """
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import lines_of
@@ -12,7 +12,7 @@ MOST_EXAMPLES = 4               # of a rewrite that is applied several times in 
 
 
 class Story:
-    """What a maker of functions has in addition, so that it records what its optimizer does.
+    """Records what the optimizer of a `FunctionMaker` does.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class _Recorder:
         self._last = None
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
-        """Note what replaced what, unless another reader of the same variable has just been changed."""
+        """Record a replacement, unless another reader of the same variable has just been changed."""
         if isinstance(reason, tuple) or reason is None or (old, new, reason) == self._last:
             return
         self._last = old, new, reason

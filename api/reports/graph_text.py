@@ -1,7 +1,8 @@
 """Graphs as text: one line for each variable, indented by its depth, as ``debugprint`` shows them.
 
-What was printed before is referred to by its label. Nothing is recursive, and below ``INDENT_LIMIT`` levels a line
-states its depth instead of being indented further, so that the text stays linear in the size of the graph.
+A variable that was printed before is shown only by its label. Nothing is recursive, and below ``INDENT_LIMIT`` levels a
+line states its depth instead of being indented further, so that the size of the text is linear in the size of the
+graph.
 """
 from types import MappingProxyType
 

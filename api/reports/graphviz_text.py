@@ -1,8 +1,8 @@
 """Graphs in the language of graphviz, as ``pydotprint`` draws them.
 
-Ellipses are nodes, boxes are variables: green inputs, cyan shared variables, blue results, grey what nothing reads.
-Other variables are arrows with their type, unless they have a name or ``compact`` is off. The arrow to a node that
-overwrites its input is red; to one that returns a view of it, blue.
+Ellipses are nodes, boxes are variables: green inputs, cyan shared variables, blue results, grey variables that nothing
+reads. Other variables are arrows with their type, unless they have a name or ``compact`` is off. The arrow to a node
+that overwrites its input is red; the arrow to a node that returns a view of it is blue.
 """
 from dataclasses import dataclass, field
 from logging import getLogger
@@ -76,7 +76,7 @@ class _Text:
         self._read = {variable for node in graph.nodes for variable in node.inputs} | set(graph.outputs)
 
     def lines(self):
-        """Return what is between the braces."""
+        """Return the lines between the braces."""
         ellipses, arrows = [], []
         for number, node in enumerate(self.graph.nodes):
             ellipses.append(self._ellipse(node, number))

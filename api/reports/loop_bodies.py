@@ -1,8 +1,8 @@
-"""The bodies of a program's loops, for reports on memory: which there are, and the shapes of their cells.
+"""The bodies of a program's loops, with the shapes of their cells, for reports on memory.
 
-A body is a program of its own. The shapes of its arguments follow from those of the loop's operands: a row of each
-sequence and state, and what is passed as a whole. The lengths of what a body computes may depend on values; of a vector
-of lengths that is a sequence, the largest is taken.
+A body is a separate program. The shapes of its arguments follow from those of the loop's operands: a row of each
+sequence and state, and values that are passed as a whole. The lengths of values in a body may depend on other values;
+if these are a sequence of lengths, the largest one is used.
 """
 from typing import Any, NamedTuple
 

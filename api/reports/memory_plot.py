@@ -1,4 +1,4 @@
-"""``memory_report().plot()``: pieces of memory as rectangles over the program, and what is alive as steps."""
+"""``memory_report().plot()``: draws pieces of memory as rectangles over the program, and the bytes alive as steps."""
 
 COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray",
            "loop": "tab:purple"}

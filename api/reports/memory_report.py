@@ -1,9 +1,9 @@
 """``f.memory_report()``: how much memory a call needs and leaves allocated, for each way of collecting garbage.
 
-The report is computed from the lifetimes of the program's values and from the shapes of all cells, either as the last
-call left them or as they follow from given shapes. It counts the arrays that the program computes, but not arguments,
+The report is computed from the lifetimes of the program's values and from the shapes of all cells, either those of the
+last call or those that follow from given shapes. It counts the arrays that the program computes, but not arguments,
 shared values that are only read, constants, numbers that are stored in cells, and the rounding of the pool. Scratch
-memory of kernels is listed by itself. Nothing is run. The body of a loop has a report of its own, whose peak counts
+memory of kernels is listed separately. Nothing is run. The body of a loop has a separate report; its peak is added
 while the loop runs.
 """
 from bisect import bisect_left, insort
@@ -96,7 +96,7 @@ class MemoryReport:
     lower_bound : int
         The largest number of bytes alive at one instruction.
     unshared : int
-        The bytes of all values if none shared memory with another or took its memory.
+        The bytes of all values if each had separate memory.
     saved_in_place : int
         The bytes saved because values take the memory of their operands.
     arena, arena_bound : int
@@ -105,7 +105,7 @@ class MemoryReport:
     pieces : list of Piece
         Each piece of memory, the largest first.
     loops : dict
-        Instruction of a loop → the report of its body; of loops whose steps are run by a kernel.
+        Instruction of a loop → the report of its body, for loops whose steps are run by a kernel.
     scratch : dict
         Instruction → bytes of scratch memory that its kernel asks for, such as planes of images of a convolution. The
         kernels of a call use the same memory, one after the other, and the function keeps it. It is no part of
@@ -236,7 +236,7 @@ class MemoryReport:
         return line_texts([line for number in numbers for line in texts[number].lines], self._main_file)
 
     def plot(self, target=None):
-        """Draw each piece of memory as a rectangle, and how much is alive as steps, with matplotlib.
+        """Draw each piece of memory as a rectangle, and the bytes alive as steps, with matplotlib.
 
         The width of a rectangle is the time in which its memory is in use, in instructions, and its height the size.
         Names of values and the lines of your program are in it.

@@ -14,7 +14,7 @@ from phintys.vm.texts import cells_of_inputs
 
 
 class Prediction:
-    """What follows about a program's cells from its arguments.
+    """The shapes of a program's cells that follow from its arguments.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""``ProfileStats``: what functions took, to be compiled and to be called. ``f.profile.summary()`` prints it.
+"""``ProfileStats``: the times that compiling and calling functions took. ``f.profile.summary()`` prints them.
 
-The virtual machine counts and times instructions (``vm/machine/profile.pyx``); nothing of it runs in Python. A
-``ProfileStats`` collects the records of one function or of several and adds them up by node, op and class whenever it
-is asked. The tables that it prints are in ``profile_tables.py``.
+The virtual machine counts and times instructions, without Python code (``vm/machine/profile.pyx``). A ``ProfileStats``
+collects the records of one or several functions, and adds them up by node, op and class when they are read. The tables
+that it prints are in ``profile_tables.py``.
 """
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class MeasuredFunction:
 
 
 class NodeRecord:
-    """What one node took: the sum over its instructions.
+    """The times and counts of one node: the sum over its instructions.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class NodeRecord:
 class ProfileStats:
     """Times and counts of one function, or of several together.
 
-    Made by ``phintys.function(..., profile=True)``; or made by the user and given as ``profile`` to several functions,
-    which it then adds up.
+    ``phintys.function(..., profile=True)`` makes one. Users may also make one and pass it as ``profile`` to several
+    functions, which it then adds up.
 
     Parameters
     ----------
@@ -189,14 +189,14 @@ class ProfileStats:
                 setattr(self, name, getattr(self, name) + seconds)
 
     def add_stages(self, stages: dict[str, tuple[float, int]]) -> None:
-        """Add what each stage of the rewrites took: name → (seconds, replacements)."""
+        """Add the figures of each stage of the rewrites: name → (seconds, replacements)."""
         for name, (seconds, made) in stages.items():
             known = self.optimizer_profile.setdefault(name, [0.0, 0])
             known[0] += seconds
             known[1] += made
 
     def combine(self, others: Any, message: str | None = None) -> ProfileStats:
-        """Return a new profile that adds other ones to this one.
+        """Return a new profile: the sum of this profile and others.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class ProfileStats:
         print_compilation(self, sys.stderr if file is None else file)
 
     def summary_globals(self, file: TextIO | None = None) -> None:
-        """Print what concerns the whole program."""
+        """Print the times of the whole program."""
         print_globals(time.time() - IMPORTED, sys.stderr if file is None else file)
 
     def summary_class(self, file: TextIO | None = None, N: int | None = None) -> None:
@@ -458,7 +458,7 @@ def _size(variable, shape):
 
 
 def profile_for(profile: Any, name: str | None) -> ProfileStats | None:
-    """Return what the argument ``profile`` of ``phintys.function`` asks for.
+    """Return the profile that the argument ``profile`` of ``phintys.function`` requests.
 
     Parameters
     ----------

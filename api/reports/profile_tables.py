@@ -1,4 +1,4 @@
-"""The tables that ``ProfileStats`` prints, in the form that Theano's have."""
+"""The tables that ``ProfileStats`` prints, in the same form as Theano's."""
 from collections import namedtuple
 
 from phintys.graph.config import config
@@ -60,7 +60,7 @@ def print_stages(stats, file):
 
 
 def print_globals(seconds, file):
-    """What concerns the whole program."""
+    """The times of the whole program."""
     print(f"Time since the profiler was loaded {seconds:.3f}s", file=file)
     print(file=file)
 

@@ -1,7 +1,7 @@
-"""``ScanProfileStats``: what the steps of a loop took.
+"""``ScanProfileStats``: the times that the steps of a loop took.
 
-The kernel of a loop counts runs and steps and times the instructions of the body (``vm/loops/loop_kernel.pyx``).
-Where steps are run in Python, the compiled body is measured as any function is, and ``Scan.perform`` adds the runs.
+The kernel of a loop counts runs and steps and times the instructions of the body (``vm/loops/loop_kernel.pyx``). If
+steps are run in Python, the compiled body is measured like any function, and ``Scan.perform`` adds the runs.
 """
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class MeasuredLoop(MeasuredFunction):
 class ScanProfileStats(ProfileStats):
     """Times and counts of the steps of one loop.
 
-    Made for a loop by ``scan(..., profile=True)``, and for all loops if ``config.profile`` is on. A loop in a compiled
-    graph has it as ``node.op.step_profile()``. It counts the operations of the body, once a step.
+    ``scan(..., profile=True)`` makes one for a loop; if ``config.profile`` is on, each loop has one. For a loop in a
+    compiled graph, ``node.op.step_profile()`` returns it. It counts the operations of the body in each step.
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ class ScanProfileStats(ProfileStats):
 
     @property
     def in_registers(self) -> bool:
-        """Whether steps run that have no instructions: bodies over single numbers are computed in registers."""
+        """Whether steps are computed in registers, as of bodies over single numbers; such steps have no
+        instructions."""
         return bool(self.flag_time_thunks and self.nbsteps) and not any(
             [calls for measured in self._measured for calls, _, _ in measured.profile.records()])
 
@@ -119,11 +120,11 @@ class ScanProfileStats(ProfileStats):
                 f"{self.call_time:.3e} s>")
 
     def summary_globals(self, file: TextIO | None = None) -> None:
-        """Print nothing: the profile of the function has it."""
+        """Print nothing: the profile of the function prints these times."""
 
     def summary(self, file: TextIO | None = None, n_ops_to_print: int | None = None,
                 n_apply_to_print: int | None = None) -> None:
-        """Print what `ProfileStats` prints, of the body."""
+        """Print for the body what `ProfileStats` prints for a function."""
         if self.in_registers:
             self.summary_function(file)
         else:

@@ -1,7 +1,7 @@
 """The scratch memory that the kernels of a program ask for: each kernel is prepared for the shapes of its operands.
 
-Nothing is run. Values that a kernel examines must be constants, or lengths that follow from shapes; what others would
-ask for is not known.
+Nothing is run. Values that a kernel examines must be constants, or lengths that follow from shapes; for other kernels
+the size is not known.
 """
 import numpy
 
@@ -27,8 +27,8 @@ def scratch_bytes(program, shapes, prediction=None):
     Returns
     -------
     dict of int to int
-        Instruction → bytes. Kernels that need none are left out, and those of which something is not known, as that is
-        of all kernels of a loaded program, which has no graph.
+        Instruction → bytes. Kernels that need no scratch memory, and kernels whose size is not known, are left out. All
+        kernels of a loaded program are left out, because it has no graph.
     """
     if prediction is None:
         given = shapes[:program.n_arguments]

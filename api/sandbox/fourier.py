@@ -1,5 +1,6 @@
-"""Theano's ``sandbox.fourier``: transforms of the rows or columns of a matrix, and cosine transforms. ``tensor.fft``
-has all of NumPy's. Both have gradients."""
+"""Theano's ``sandbox.fourier``: transforms of the rows or columns of a matrix, and cosine transforms, with gradients.
+
+``tensor.fft`` has all of NumPy's transforms."""
 import warnings
 
 import numpy
@@ -44,9 +45,9 @@ class FFT:
         Raises
         ------
         TypeError
-            If half the transform of complex numbers is wanted.
+            If half of a transform of complex numbers is requested.
         AssertionError
-            At run time, if half of an odd number is wanted.
+            At run time, if half of an odd number is requested.
         """
         frames, n = as_tensor_variable(frames, ndim=2), as_tensor_variable(n, ndim=0)
         axis = int(get_scalar_constant_value(as_tensor_variable(axis)))

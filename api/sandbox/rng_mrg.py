@@ -63,7 +63,7 @@ class MrgState(TensorSharedVariable):
         Parameters
         ----------
         new_value : matrix of int32
-            What ``get_value`` of such a state returned. It may have another number of streams.
+            A matrix returned by ``get_value`` of such a state. It may have another number of streams.
         borrow : bool
             As for other shared variables.
 
@@ -105,7 +105,7 @@ def guess_n_streams(size, warn=False):
     Returns
     -------
     int
-        A sixth of the number of samples, at most 15,360; so many, too, if the size is not known.
+        A sixth of the number of samples, at most 15,360; 15,360 if the size is not known.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def guess_n_streams(size, warn=False):
 
 
 class MRG_RandomStreams:
-    """Makes random variables of MRG31k3p; each has streams that no other has.
+    """Makes random variables of MRG31k3p; each has its own streams.
 
     Parameters
     ----------
@@ -132,8 +132,7 @@ class MRG_RandomStreams:
     Attributes
     ----------
     state_updates : list of tuple
-        For each random variable: its shared state, the new state, and the size and number of streams that were asked
-        for.
+        For each random variable: its shared state, the new state, and the requested size and number of streams.
     rstate : numpy.ndarray
         The six numbers from which the next streams start.
 
@@ -291,8 +290,8 @@ class MRG_RandomStreams:
         NotImplementedError
             If ``n`` is not 1.
         ValueError
-            If a constant ``p`` is not from 0 to 1. A scalar that is computed is checked by each call
-            (``AssertionError``), computed arrays are not.
+            If a constant ``p`` is not from 0 to 1. A computed scalar is checked in each call (``AssertionError``),
+            computed arrays are not.
         """
         if n != 1:
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
@@ -466,7 +465,7 @@ def _seeded(seed):
 
 
 def _target(options, method):
-    """The device where the state is, of the keyword arguments that nothing else takes."""
+    """The device of the state, from the remaining keyword arguments."""
     target = options.pop("target", None if config.device == "cpu" else config.device)
     if options:
         raise TypeError(f"{method}() got unexpected keyword arguments {list(options)}")
@@ -479,7 +478,7 @@ def _samples_of_rows(pvals, n):
 
 
 def _check_uniform_size(size):
-    """Raise for what is no size of uniform samples."""
+    """Raise an error if ``size`` is not a valid size of uniform samples."""
     if isinstance(size, Variable) and size.ndim == 1:
         return
     if not isinstance(size, tuple):
@@ -492,7 +491,7 @@ def _check_uniform_size(size):
 
 
 def _check_size(size):
-    """A size as an integer vector; raises ``ValueError`` for what is none."""
+    """A size as an integer vector; raises ``ValueError`` if it is not a size."""
     if isinstance(size, Variable):
         if size.ndim == 1:
             return size

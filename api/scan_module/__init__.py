@@ -1,4 +1,4 @@
-"""Loops: ``scan`` and what is made of it, under the names of Theano's ``scan_module``."""
+"""Loops: ``scan`` and functions made with it, under the names of Theano's ``scan_module``."""
 from phintys.graph import public_names as _public_names
 from phintys.graph.traversal import clone_replace as clone
 from phintys.scan_module import scan_op, scan_opt, scan_utils

@@ -1,4 +1,4 @@
-"""Calling the function that describes a step; what is wrong with its arguments or results is said with its line."""
+"""Calls the function that describes a step; errors about its arguments or results name its line."""
 import inspect
 
 from phintys.graph.errors import with_details
@@ -12,14 +12,14 @@ def called(fn, rows, states, others):
     ----------
     fn : callable
     rows, states, others : list of Variable
-        Its arguments: rows of sequences, rows of earlier steps, and what is the same in each step.
+        Its arguments: rows of sequences, rows of earlier steps, and values that are the same in each step.
 
     Raises
     ------
     TypeError
         If the function takes another number of arguments.
     ValueError
-        If it returns what no step can compute.
+        If it returns something that a step cannot compute.
     """
     arguments = [*rows, *states, *others]
     _check_arguments(fn, rows, states, others)

@@ -1,4 +1,4 @@
-"""What the function of a loop's body may return: outputs, updates, and a condition.
+"""The results that the function of a loop's body may return: outputs, updates, and a condition.
 
 Outputs are a variable or a list of variables, updates a dictionary or a list of pairs, the condition is wrapped in
 ``until``. Each of them may be missing. Outputs and updates may come in either order; the condition comes last.

@@ -24,7 +24,7 @@ OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions
 
 
 def integer(value, rule):
-    """A Python integer; of what is none, also of a float like 1.0, TypeError says the rule."""
+    """A Python integer; other values, also floats like 1.0, raise a TypeError that states the rule."""
     try:
         return index(value)
     except TypeError:
@@ -36,7 +36,7 @@ def _taps(given, default):
 
 
 def as_list(value):
-    """None as an empty list, one thing as a list of it."""
+    """None as an empty list, a single object as a list of one."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -44,7 +44,7 @@ def as_list(value):
 
 @dataclass
 class Sequence:
-    """A tensor that a loop walks along, and what the body sees of it.
+    """A tensor that a loop walks along, and the variables of its rows in the body.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def _inner_variable(value, name):
 
 # ---- outputs -----------------------------------------------------------------------------------------------------
 def read_outputs(outputs_info):
-    """The outputs of a loop that are described.
+    """The outputs of a loop that ``outputs_info`` describes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``map_variables``: a graph with variables replaced as a function says, inside loops and ops from graphs, too."""
+"""``map_variables``: replaces the variables of a graph by a function, also inside loops and ops from graphs."""
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, graph_inputs
 from phintys.graph.variable import Constant
@@ -12,7 +12,7 @@ def map_variables(replacer, graphs, additional_inputs=()):
     Parameters
     ----------
     replacer : callable
-        From a variable to what takes its place; the variable itself where it stays.
+        Maps a variable to its replacement, or to itself if it stays.
     graphs : iterable of Variable
     additional_inputs : iterable of Variable
         Accepted as in Theano: leaves that replacements read need not be declared.
@@ -40,7 +40,7 @@ def map_variables(replacer, graphs, additional_inputs=()):
 
 
 def _mapped(replacer, graphs, fixed):
-    """Copies of graphs in which variables are replaced, but for those in ``fixed``."""
+    """Copies of graphs in which variables are replaced, except for those in ``fixed``."""
     found = {leaf: leaf if leaf in fixed else replacer(leaf) for leaf in graph_inputs(graphs, fixed)}
     found.update(zip(fixed, fixed))
     for node in io_toposort(list(fixed), graphs):
@@ -82,7 +82,7 @@ def _with_mapped_graph(replacer, node, inputs):
 
 
 def _check_updates(replacement, op):
-    """Refuse what would have to change the updates that the user got with the loop."""
+    """Refuse replacements that would change the updates that the user got with the loop."""
     for leaf in graph_inputs([replacement]):
         if getattr(leaf, "update", None) is not None or getattr(leaf, "default_update", None) is not None:
             raise NotImplementedError(f"Replacement introduces shared variable {leaf} which has an update associated "

@@ -1,7 +1,8 @@
 """``scan``: loops over graphs.
 
-The function that describes a step is called once, with variables that represent rows of sequences and states. What it
-returns is the body of a ``Scan``; what it reads from outside, shared variables included, is found in the graph.
+The function that describes a step is called once, with variables that represent rows of sequences and states. The
+expressions that it returns are the body of a ``Scan``. Variables from outside that they read, shared variables
+included, are found in the graph.
 """
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
          n_steps: Any = None, truncate_gradient: int = -1, go_backwards: bool = False, mode: str | Mode | None = None,
          name: str | None = None, profile: bool | str = False, allow_gc: bool | None = None, strict: bool = False,
          return_list: bool = False, return_updates: bool = True) -> Any:
-    """A loop: apply a function to the rows of sequences, and to what it computed in earlier steps.
+    """A loop: apply a function to the rows of sequences and to its own results of earlier steps.
 
     Parameters
     ----------
@@ -46,27 +47,28 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         Describes one step. Its arguments are variables, in this order: of each sequence the rows at its taps, of each
         output the rows at its taps, then the ``non_sequences``. It returns the outputs (a variable or a list), or the
         updates of shared variables (a dictionary or a list of pairs), or a tuple of outputs, updates and a condition
-        wrapped in ``until``, of which each may be missing. Outputs and updates may change places; the condition is
-        the last.
+        wrapped in ``until``, each of which may be missing. Outputs and updates may come in either order; the condition
+        comes last.
     sequences : variable, dict, or list of them, optional
-        What to walk along, by the first dimension. A dictionary has ``input`` and ``taps``: tap k passes the row t+k in
-        step t; by default ``[0]``. Sequences of different lengths are cut to the shortest, unless ``n_steps`` is given.
+        Tensors to walk along, by the first dimension. A dictionary has ``input`` and ``taps``: tap k passes the row t+k
+        in step t; by default ``[0]``. Sequences of different lengths are cut to the shortest, unless ``n_steps`` is
+        given.
     outputs_info : variable, dict, None, or list of them, optional
         For each output its state before the first step. A variable has the type of the output; the function then gets
         the output of the previous step. A dictionary has ``initial`` and ``taps``, negative numbers: tap -k passes the
-        output of k steps ago, and ``initial`` has a dimension more, with as many rows as the earliest tap needs. None,
-        or an empty dictionary: the output is not fed back. None for all: no output is.
+        output of k steps ago, and ``initial`` has one more dimension, with as many rows as the earliest tap needs.
+        None, or an empty dictionary: the output is not passed to later steps. None instead of a list: no output is.
     non_sequences : variable or list, optional
-        Passed as they are. What the function reads without it being passed is found, too.
+        Passed unchanged. Variables that the function reads without receiving them as arguments are found, too.
     n_steps : int or integer scalar, optional
         By default as many as the shortest sequence has rows. It may be 0. A loop with a condition needs no number: then
         only the condition ends it.
     truncate_gradient : int
-        Gradients flow back through this number of last steps only; -1: through all.
+        Gradients flow back only through this number of last steps; -1: through all steps.
     go_backwards : bool
         Walk along the sequences from their ends.
     mode : str or Mode, optional
-        In which the body is compiled.
+        The mode in which the body is compiled.
     name : str, optional
         For messages, listings, progress bars and profiles.
     profile : bool, str or ScanProfileStats
@@ -77,17 +79,17 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     strict : bool
         Shared variables that the body reads must be among the ``non_sequences``.
     return_list : bool
-        Return a list even of one output.
+        Return a list even if there is one output.
     return_updates : bool
         False: return the outputs alone.
 
     Returns
     -------
     outputs : TensorVariable, list of TensorVariable, or None
-        For each output of the function the rows of all steps: a dimension more than the output. In a while loop as many
-        rows as steps were done.
+        For each output of the function the rows of all steps, with one more dimension than the output. A while loop
+        returns as many rows as it did steps.
     updates : OrderedUpdates
-        New values of the shared variables that the body updates: to be passed to ``function``.
+        New values of the shared variables that the body updates; pass them to ``function``.
 
     Raises
     ------
@@ -256,7 +258,7 @@ class _SharedStates:
     objects : list of (Variable, Variable, Variable)
         Other updated values: inner variable, next value, shared variable.
     replace : dict of SharedVariable to Variable
-        What represents them in the body.
+        The variables that represent them in the body.
     """
 
     def __init__(self, outputs, updates, condition, passed):
@@ -276,7 +278,7 @@ class _SharedStates:
     def _with_default_updates(self, passed):
         """The updates that the body returned, and the default updates of the other shared variables that it reads.
 
-        What computes the variables that were passed is outside the body.
+        Nodes that compute the variables that were passed are outside the body.
         """
         pairs, pending = OrderedUpdates(self.explicit), [*self.roots, *self.explicit.values()]
         while pending:

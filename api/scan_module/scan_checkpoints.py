@@ -25,7 +25,7 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
                      padding: bool = True) -> tuple[Any, OrderedUpdates]:
     """A loop whose gradient takes less memory, by computing most states a second time.
 
-    ``scan`` keeps the states of all steps for the gradient; this keeps those of every N-th step, and, while the
+    ``scan`` keeps the states of all steps for the gradient; this function keeps those of every N-th step and, while the
     gradient is computed, those of N steps.
 
     Parameters
@@ -42,10 +42,10 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
     n_steps : int or integer scalar, optional
         Positive; the length of the sequences if there are any.
     save_every_N : int
-        How many steps are computed again from one state that is kept.
+        The number of steps that are computed again from one kept state.
     padding : bool
         Fill the sequences with zeros (which are not used) to a multiple of ``save_every_N``, which copies them. With
-        False their length must be one.
+        False their length must be such a multiple.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Theano's ``scan_opt``: which loops can be merged, asked of the rewrite that merges them."""
+"""Theano's ``scan_opt``: tells which loops can be merged, by the rules of the rewrite that merges them."""
 from phintys.graph.traversal import is_in_ancestors
 from phintys.optimizer.passes.loop_merging import can_merge
 
@@ -6,7 +6,7 @@ __all__ = ["ScanMerge"]
 
 
 class ScanMerge:
-    """The rewrite that makes one loop of several.
+    """The rewrite that merges several loops into one.
 
     Examples
     --------

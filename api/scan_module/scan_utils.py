@@ -1,4 +1,4 @@
-"""Theano's ``scan_utils``: what programs that look into graphs and loops use."""
+"""Theano's ``scan_utils``: functions for programs that look into graphs and loops."""
 from collections import OrderedDict
 
 import numpy
@@ -60,7 +60,7 @@ def safe_new(x, tag="", dtype=None):
 
 
 def get_updates_and_outputs(ls):
-    """What the function of a loop returned, as (condition, list of outputs, dictionary of updates).
+    """The result of a loop's function, as (condition, list of outputs, dictionary of updates).
 
     Raises
     ------
@@ -78,7 +78,7 @@ def get_updates_and_outputs(ls):
 
 
 def isNaN_or_Inf_or_None(x):
-    """Whether a number of steps says nothing: it is None, NaN, infinite or text.
+    """Whether a value gives no number of steps: it is None, NaN, infinite or text.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def expand_empty(tensor_var, size):
 
 
 def forced_replace(out, x, y):
-    """``out`` computed with ``y`` where it reads ``x``, or anything that is computed as ``x`` is.
+    """``out`` with ``x``, and all variables that are computed in the same way as ``x``, replaced by ``y``.
 
     Parameters
     ----------

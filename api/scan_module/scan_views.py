@@ -42,7 +42,7 @@ def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, trunc
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
            go_backwards: bool = False, mode: str | Mode | None = None, name: str | None = None,
            return_updates: bool = True) -> Any:
-    """What a state is after the last row, as Python's ``reduce``.
+    """The state after the last row, as Python's ``reduce``.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
-"""Theano's module ``sparse.opt``: variants of ops for one format, or in C. Here the ops themselves compute with both
-formats, so the names are those of the ops."""
+"""Theano's module ``sparse.opt``: variants of ops for one format, or in C.
+
+Here the ops themselves work with both formats, so these names are other names of the ops."""
 from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.arithmetic import AddSD as AddSD_ccode
 from phintys.ops.sparse.arithmetic import MulSD as MulSDCSC

@@ -1,7 +1,7 @@
 """Theano's module ``sparse.sharedvar``: shared variables of sparse matrices.
 
-``phintys.shared`` makes them of SciPy's matrices once ``phintys.sparse`` has been imported, as in Theano; before, such
-a matrix is an object of any kind.
+``phintys.shared`` makes them from SciPy's matrices once ``phintys.sparse`` has been imported, as in Theano; before
+that, it stores such a matrix like any other object.
 """
 import scipy.sparse as _scipy_sparse
 

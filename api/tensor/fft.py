@@ -1,7 +1,7 @@
 """Theano's name ``tensor.fft``: Fourier transforms. Names only.
 
-``rfft`` and ``irfft`` are Theano's, with real and imaginary parts in a last dimension, over all dimensions but the
-first. ``complex_rfft`` and ``complex_irfft`` are NumPy's, and so are all others.
+``rfft`` and ``irfft`` work as in Theano: over all dimensions except the first, with real and imaginary parts in an
+additional last dimension. ``complex_rfft``, ``complex_irfft`` and all others work as in NumPy.
 """
 from phintys.graph import public_names as _public_names
 from phintys.missing_names import lookup as _lookup

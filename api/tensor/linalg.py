@@ -1,4 +1,4 @@
-"""NumPy's name ``linalg``: what ``numpy.linalg`` has for symbolic tensors. Names only."""
+"""NumPy's name ``linalg``: the functions of ``numpy.linalg``, for symbolic tensors. Names only."""
 from phintys.graph import public_names as _public_names
 from phintys.missing_names import lookup
 from phintys.ops.numpy_functions import norm

@@ -25,16 +25,16 @@ class ShapeError(Exception):
 
 
 class AdvancedIndexingError(TypeError):
-    """`Subtensor` was asked for an index of arrays."""
+    """`Subtensor` was called with an index of arrays."""
 
 
 class AdvancedBooleanIndexingError(TypeError):
-    """`Subtensor` was asked for an index of masks."""
+    """`Subtensor` was called with an index of masks."""
 
 
 # ---- ops -------------------------------------------------------------------------------------------------------------
 class Default(Op):
-    """The first input, or a copy of the second one where the function is called with None for the first.
+    """The first input, or a copy of the second one if the function is called with None for the first.
 
     Both inputs must have the same type.
     """
@@ -57,7 +57,7 @@ class Default(Op):
 
 
 class Flatten(Op):
-    """`flatten` as an op: a graph of other ops, so calling it makes no node of its own.
+    """`flatten` as an op. Calling it makes a graph of other ops, and no node of this op.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def round_half_away_from_zero_(a):
 
 
 def load_shared_variable(value):
-    """Make a shared variable: what pickles of 2011 call."""
+    """Make a shared variable; pickles of 2011 call this function."""
     return tensor._shared(value)
 
 

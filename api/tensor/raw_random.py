@@ -28,8 +28,9 @@ __all__ = ["RandomFunction", "RandomStateType", "RandomStreamsBase", "binomial",
 
 
 class RandomStreamsBase:
-    """The methods that make random variables, for classes that have ``gen``; what they draw is described in
-    ``raw_random``, by the function of the same name.
+    """The methods that make random variables, for classes that have ``gen``.
+
+    The function of the same name in ``raw_random`` describes the distribution.
 
     Examples
     --------

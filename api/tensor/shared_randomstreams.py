@@ -11,8 +11,9 @@ __all__ = ["RandomStateSharedVariable", "RandomStreams", "randomstate_constructo
 
 
 class RandomStreams(RandomStreamsBase):
-    """Makes random variables; each has a state of its own, a shared ``numpy.random.RandomState``,
-    which is stored as a vector: kernels draw from it.
+    """Makes random variables; each has its own state, a shared ``numpy.random.RandomState``.
+
+    The state is stored as a vector, from which kernels draw.
 
     The seed of each state is drawn from ``RandomState(seed)``, in the order in which the variables are made. The new
     state is the default update of the state, so a function draws new numbers in each call.
@@ -20,7 +21,7 @@ class RandomStreams(RandomStreamsBase):
     Parameters
     ----------
     seed : int, optional
-        By default another one each time.
+        By default a new one each time.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def shape_of_variables(fgraph, input_shapes):
     Parameters
     ----------
     fgraph : FunctionGraph
-        Made with ``clone=False`` if its variables are to be those of the user.
+        Made with ``clone=False`` if its variables should be those of the user.
     input_shapes : dict
         Input of the graph → its shape.
 

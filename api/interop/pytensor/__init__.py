@@ -6,7 +6,7 @@ Importing this module registers a linker and a mode with PyTensor::
     f = pytensor.function([x, y], cost, mode="PHINTYS")
     pm.sample(..., compile_kwargs={"mode": "PHINTYS"})
 
-``translate`` makes phintys variables from PyTensor's, for those who want the graph itself.
+``translate`` makes phintys variables from PyTensor's, for programs that need the graph itself.
 """
 from importlib import import_module as _import_module
 

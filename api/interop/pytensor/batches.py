@@ -17,7 +17,7 @@ def spread(inputs, core_ranks):
     ----------
     inputs : list of tensor variables
     core_ranks : list of int
-        How many of the last dimensions of each are its item's own.
+        For each input, the number of last dimensions that belong to an item.
     """
     leads = [list(each.type.broadcastable[:each.type.ndim - rank]) for each, rank in zip(inputs, core_ranks)]
     whole = [next((each for each, lead in zip(inputs, leads) if not lead[axis]), None) for axis in range(len(leads[0]))]
@@ -31,7 +31,7 @@ def spread(inputs, core_ranks):
 def batched(op, node, inputs, core_ranks):
     """The outputs of Blockwise: a loop over the items, without Python where the op has a row.
 
-    What is the same for all items is read by each of them; if all of it is, one item is computed and repeated.
+    Inputs that are the same for all items are read by each item. If all inputs are, one item is computed and repeated.
     """
     items = [_only_item(each, rank) for each, rank in zip(inputs, core_ranks)]
     inputs = spread(inputs, core_ranks)

@@ -10,7 +10,7 @@ class Check(Op):
     Parameters
     ----------
     exception : type
-        What is raised otherwise, with ``message``.
+        The exception that is raised otherwise, with ``message``.
     message : str
     """
 

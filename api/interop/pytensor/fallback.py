@@ -1,4 +1,4 @@
-"""What has no row: PyTensor's own ``perform``, as an op of phintys that is called from Python."""
+"""Ops without a row: PyTensor's own ``perform``, as an op of phintys that is called from Python."""
 import warnings
 
 import numpy
@@ -13,7 +13,7 @@ _named = set()
 
 
 class PyTensorFallbackWarning(UserWarning):
-    """An op of PyTensor is run by its own Python code, because phintys has none for it."""
+    """An op of PyTensor is run by its own Python code, because phintys has no code for it."""
 
 
 class Performed(Op):
@@ -79,7 +79,7 @@ def performed(op, node, inputs):
 
 
 def not_in_place(op):
-    """An equal op that does not write over its inputs."""
+    """An equal op that does not overwrite its inputs."""
     if getattr(op, "inplace", False) and "inplace" in (getattr(op, "__props__", None) or ()):
         return type(op)(**{**op._props_dict(), "inplace": False})
     return op

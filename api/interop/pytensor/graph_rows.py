@@ -1,4 +1,4 @@
-"""Ops that hold a graph: it is translated in their place."""
+"""Ops that hold a graph: the graph is translated instead of the op."""
 from pytensor.compile.builders import OpFromGraph
 from pytensor.ifelse import IfElse
 

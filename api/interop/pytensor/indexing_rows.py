@@ -1,4 +1,4 @@
-"""Indexing: an index of PyTensor's as an index in Python, of numbers, variables and slices."""
+"""Indexing: turns an index of PyTensor into a Python index of numbers, variables and slices."""
 from pytensor.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,

@@ -1,7 +1,7 @@
 """Integers that are known while a graph is translated: lengths, indices and masks that follow from static shapes.
 
-PyTensor's types know the lengths of most values of a model, and phintys' constant folding would find the same later.
-It is too late then for rows that look at numbers, such as that of an op on each item of a batch.
+PyTensor's types know the lengths of most values of a model. phintys' constant folding would find the same integers
+later, but too late for rows that need numbers, such as the row of an op on each item of a batch.
 """
 from phintys.graph.read_only import inputs_for
 from phintys.graph.toposort import io_toposort
@@ -12,14 +12,14 @@ LARGEST = 1 << 12              # elements
 
 
 def with_known_value(found, inputs):
-    """A constant for a translation that has constants of integers for all its inputs; else the translation itself.
+    """A constant for a translation whose inputs are all integer constants; otherwise the translation itself.
 
     Parameters
     ----------
     found : Variable or slice
-        What a row has returned.
+        The result of a row.
     inputs : list
-        What the row was given.
+        The arguments of the row.
     """
     if getattr(found, "owner", None) is None or not inputs or not _is_discrete(found.type):
         return found

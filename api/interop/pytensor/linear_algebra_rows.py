@@ -75,7 +75,7 @@ def _from_triangle(a, lower, hermitian):
 
 
 def _solved(op, b, solve):
-    """The solution; right-hand sides that are vectors are matrices of one column to a stack of systems."""
+    """The solution; for a stack of systems, right-hand sides that are vectors become matrices of one column."""
     if op.b_ndim == 2 or b.type.ndim == 1:
         return solve(b)
     return solve(b.dimshuffle(*range(b.type.ndim), "x"))[..., 0]

@@ -28,7 +28,7 @@ class PhintysLinker(JITLinker):
     Parameters
     ----------
     allow_gc : bool, optional
-        Whether memory of intermediate results is given back after a call; ``phintys.config.allow_gc`` by default.
+        Whether the memory of intermediate results is released after a call; ``phintys.config.allow_gc`` by default.
 
     Examples
     --------
@@ -70,10 +70,10 @@ class PhintysLinker(JITLinker):
 
 
 def _thunk(function, input_storage, output_storage):
-    """What runs a function on what the storage of its inputs has, and returns the outputs.
+    """Return a thunk that runs a function on the values in its inputs' storage, and returns the outputs.
 
-    PyTensor reads what it returns, so nothing is stored in ``output_storage``. Few inputs have code of their own: a
-    quarter of a microsecond less in each call.
+    PyTensor reads the returned values, so nothing is stored in ``output_storage``. Small numbers of inputs have
+    separate code, which saves a quarter of a microsecond in each call.
     """
     if len(input_storage) == 1:
         cell, = input_storage

@@ -1,7 +1,7 @@
-"""Scan: a loop of phintys, whose body is the translation of Scan's inner graph.
+"""Scan: translated to a loop of phintys, whose body is the translation of Scan's inner graph.
 
-PyTensor passes the states as buffers: the rows before the first step, and room for those that the steps compute. The
-loop makes its own rows; what Scan returns is cut from them.
+PyTensor passes the states as buffers: the rows before the first step, and room for the rows that the steps compute. The
+loop makes its own rows; the outputs of Scan are cut from them.
 """
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import AllocEmpty
@@ -27,7 +27,7 @@ class _Inner:
         return [self.known.setdefault(variable, translated_type(variable.type)()) for variable in taken]
 
     def give(self, variables):
-        """What the next inner inputs are."""
+        """Set the variables for the next inner inputs."""
         for variable in variables:
             self.known[self.inputs[self.position]] = variable
             self.position += 1
@@ -62,7 +62,7 @@ def _scan(op, node, *inputs):
 
 
 class _Translation:
-    """One Scan on its way."""
+    """The translation of one Scan, while it is made."""
 
     def __init__(self, op, node, inputs):
         self.op, self.info, self.node, self.inputs = op, op.info, node, inputs

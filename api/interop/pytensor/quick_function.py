@@ -1,9 +1,9 @@
-"""Functions of PyTensor whose calls go straight to the program of phintys.
+"""Functions of PyTensor that call the program of phintys directly.
 
-``Function.__call__`` of PyTensor stores arguments in containers, runs the graph and empties the containers again, which
-takes longer than a small model. A ``QuickFunction`` does so only where something must be stored: for updates, arguments
-with defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes the arguments
-on, and the values of shared variables behind them.
+PyTensor's ``Function.__call__`` stores arguments in containers, runs the graph and empties the containers again, which
+takes longer than a small model. A ``QuickFunction`` does this only if something must be stored: for updates, arguments
+with defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the
+arguments, followed by the values of shared variables.
 """
 import copyreg
 
@@ -65,7 +65,7 @@ copyreg.pickle(QuickFunction, copyreg.dispatch_table[Function])
 
 
 class QuickFunctionMaker(FunctionMaker):
-    """Makes functions of this kind, also where PyTensor copies or unpickles them."""
+    """Makes functions of this kind, also when PyTensor copies or unpickles them."""
 
     def __init__(self, *args, function_builder=QuickFunction, **options):
         super().__init__(*args, function_builder=function_builder, **options)
@@ -74,8 +74,9 @@ class QuickFunctionMaker(FunctionMaker):
 def let_modes_choose(linker):
     """Let modes with a linker of this class make such functions.
 
-    PyTensor's ``function`` asks a mode for its ``function_maker``. The attribute is one of the class ``Mode``, because
-    PyMC makes a mode of its own from the linker of the mode that it is given. Other linkers have PyTensor's maker.
+    PyTensor's ``function`` reads the attribute ``function_maker`` of the mode. It is set on the class ``Mode``, because
+    PyMC makes a new mode from the linker of the mode that it is given. Modes with other linkers return PyTensor's
+    maker.
     """
     Mode.function_maker = property(
         lambda mode: QuickFunctionMaker if isinstance(mode.linker, linker) else FunctionMaker)

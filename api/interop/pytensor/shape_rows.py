@@ -1,4 +1,4 @@
-"""Shapes, creation, joining, and what passes values through."""
+"""Shapes, creation, joining, and ops that pass values through."""
 from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import (
@@ -59,7 +59,7 @@ def _reshape(op, node, x, shape):
 
 
 def _with_ones(x, axes, lengths):
-    """A view in which only dimensions of length 1 come and go."""
+    """A view with dimensions of length 1 added or removed."""
     axes = iter(axes)
     return x.dimshuffle(["x" if length == 1 else next(axes) for length in lengths])
 

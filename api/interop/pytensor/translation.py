@@ -1,8 +1,8 @@
 """From PyTensor's variables to those of phintys: one row for each op, one pass over the graph.
 
 A row is a function ``(op, node, *inputs)`` of PyTensor's op and node and of the translated inputs; it returns a
-variable or a list of them, or None if it has no translation of this node. What a row returns is then given the dtype,
-and the dimensions of length 1, that PyTensor's node says. An op without a row is run by its own ``perform``.
+variable or a list of them, or None if it has no translation of this node. The result is then converted to the dtype and
+the dimensions of length 1 of PyTensor's node. An op without a row is run by its own ``perform``.
 """
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
@@ -52,8 +52,8 @@ def translate(variables):
     Returns
     -------
     phintys variable or list of them
-        In the same order. A shared variable becomes a shared variable of phintys that starts with the same value, and
-        does not follow PyTensor's later.
+        In the same order. A shared variable becomes a shared variable of phintys that starts with the same value; later
+        changes of PyTensor's variable do not affect it.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def translated(outputs, known):
     ----------
     outputs : list of pytensor.graph.Variable
     known : dict
-        PyTensor's variable → its translation; what is translated besides is added.
+        PyTensor's variable → its translation; new translations are added.
     """
     for node in io_toposort([variable for variable in known if not isinstance(variable, Constant)], outputs):
         if all(output in known for output in node.outputs):
@@ -142,7 +142,8 @@ def _has_sparse(node):
 
 
 def conformed(found, output):
-    """A translation with the dtype of PyTensor's output; what PyTensor knows to have length 1 is broadcastable."""
+    """A translation with the dtype of PyTensor's output; dimensions that PyTensor knows to have length 1 are
+    broadcastable."""
     if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here
         return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
     if is_sparse(output.type) and found.type.dtype != output.type.dtype:

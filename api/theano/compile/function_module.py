@@ -1,4 +1,4 @@
-"""Theano's name ``compile.function_module`` for what makes functions: names, and ``orig_function``."""
+"""Theano's name ``compile.function_module`` for the parts that make functions: names, and ``orig_function``."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal

@@ -121,7 +121,7 @@ class NavigatorOptimizer(Optimizer):
             fgraph.remove_feature(updater)
 
     def process_node(self, fgraph: Any, node: Apply, lopt: Any = None) -> Any:
-        """Let a local optimizer look at a node, if it tracks such nodes, and replace what it wants replaced.
+        """Pass a node to a local optimizer that tracks such nodes, and make the replacements that it returns.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class NavigatorOptimizer(Optimizer):
 
     def visit_all(self, fgraph: FunctionGraph, queue: Any, take: Any, visit: Any, wants: Any = lambda node: True,
                   follow_changes: Any = False) -> Any:
-        """Visit the nodes in ``queue``, and those that come in meanwhile."""
+        """Visit the nodes in ``queue``, and those that are added meanwhile."""
         current = None
 
         def come(node: Apply) -> Any:

@@ -1,4 +1,5 @@
-"""Theano's ``gof.opt``: optimizers by hand, and what looks at optimised graphs; see the modules named here."""
+"""Theano's ``gof.opt``: hand-written optimizers, and functions that inspect optimised graphs; see the modules named
+here."""
 from __future__ import annotations
 
 from contextlib import contextmanager
@@ -75,7 +76,7 @@ def _is_op(op: Any, wanted: Any) -> Any:
 
 
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
-    """Copy to variables where the user made those that they replace.
+    """Copy, from variables to their replacements, the record of where the user made them.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
 
 
 def _made(variable: Variable) -> Any:
-    """What knows where a variable was made: its owner, if it has one."""
+    """The object that stores where a variable was made: its owner, if it has one."""
     return variable if variable.owner is None else variable.owner
 
 

@@ -86,7 +86,7 @@ class DB:
         self.tags: dict[str, set[str]] = {}         # name → its tags
 
     def register(self, name: str, obj: Any, *tags: Any, use_db_name_as_tag: bool = True) -> Any:
-        """Put something in.
+        """Add a member.
 
         Parameters
         ----------
@@ -116,12 +116,12 @@ class DB:
         self.add_tags(name, *tags, *([self.name] if use_db_name_as_tag and self.name is not None else []))
 
     def add_tags(self, name: str, *tags: Any) -> None:
-        """Give something more tags; a name is no tag."""
+        """Give a member more tags; a name cannot be a tag."""
         self._check_tags(name, tags)
         self.tags[name].update(tags)
 
     def remove_tags(self, name: str, *tags: Any) -> None:
-        """Take tags away."""
+        """Remove tags from a member."""
         self._check_tags(name, tags)
         self.tags[name].difference_update(tags)
 
@@ -131,7 +131,7 @@ class DB:
                 raise ValueError(f"The tag of the object collides with a name: {tag!r} of {self.objects[name]}")
 
     def query(self, *tags: Any, **subqueries: Any) -> Any:
-        """What a query chooses, in the order of registration; databases inside are asked in turn.
+        """The members that a query selects, in the order of registration; member databases are queried, too.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Features that hand-written optimizers attach to a FunctionGraph: recorded changes, nodes by op, and restrictions.
 
-Some of them add methods to the graph while they are attached (``checkpoint``, ``revert``, ``get_nodes``); a graph has
-these only once: attaching a second such feature does nothing.
+Some of them add methods to the graph while they are attached (``checkpoint``, ``revert``, ``get_nodes``). Attaching a
+second feature with the same methods does nothing.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Feature:
         """The feature was removed."""
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
-        """A node came in."""
+        """A node was added."""
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
         """A node was removed, because no reader is left."""
@@ -193,7 +193,7 @@ class ReplaceValidate(History, Validator):
 
     def replace_all_validate_remove(self, fgraph: FunctionGraph, replacements: Any, remove: Any = (),
                                     reason: Any = None, warn: bool = True) -> Any:
-        """``replace_all_validate``, taken back if something that should be gone is still there.
+        """``replace_all_validate``, which is undone if something that should be removed is still in the graph.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class ReplaceValidate(History, Validator):
             self._came_back = True
 
     def validate(self, fgraph: FunctionGraph) -> None:
-        """Refuse that a removed node comes back."""
+        """Refuse changes that bring back a removed node."""
         if self._came_back:
             self._came_back = False
             raise InconsistencyError("Trying to reintroduce a removed node")
@@ -290,7 +290,7 @@ class NodeFinder(Bookkeeper):
             del self.nodes_of[node.op]
 
     def query(self, fgraph: FunctionGraph, op: Any) -> Any:
-        """The nodes of an op, in the order in which they came."""
+        """The nodes of an op, in the order in which they were added."""
         return list(self.nodes_of.get(op, ()))
 
 

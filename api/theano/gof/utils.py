@@ -36,7 +36,7 @@ def flatten(a: Any) -> list[Any]:
 
 
 def uniq(seq: Any) -> list[Any]:
-    """The items of a sequence, each where it comes first.
+    """The different items of a sequence, in the order of their first occurrence.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def uniq(seq: Any) -> list[Any]:
 
 
 def unique(x: Any) -> bool:
-    """Whether no item comes twice.
+    """Whether no item occurs twice.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def unique(x: Any) -> bool:
 
 
 def hist(coll: Any) -> dict[Any, int]:
-    """Item to how often it comes.
+    """Map each item to the number of times it occurs.
 
     Examples
     --------

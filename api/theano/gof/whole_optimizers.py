@@ -80,7 +80,7 @@ def print_summary(optimizer: Any, stream: Any, level: int, depth: int) -> None:
 
 
 def report_failure(error: BaseException, what: Any, where: Any) -> Any:
-    """Do about a failed optimization what ``config.on_opt_error`` says; failed assertions are raised always.
+    """React to a failed optimization as ``config.on_opt_error`` says; failed assertions are always raised.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def optimizer(f: Callable[..., Any]) -> Any:
 
 
 def attach_destroy_handler(fgraph: FunctionGraph) -> None:
-    """Make the graph keep to the rules for ops that overwrite their inputs."""
+    """Make the graph obey the rules for ops that overwrite their inputs."""
     fgraph.attach_feature(DestroyHandler())
 
 
 def inplace_optimizer(f: Callable[..., Any]) -> Any:
-    """Decorator: as ``optimizer``, for one that brings in ops that overwrite their inputs.
+    """Decorator: as ``optimizer``, for an optimizer that inserts ops that overwrite their inputs.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class CompatUnpickler(pickle.Unpickler):
         super().__init__(file, encoding=encoding, **options)
 
     def find_class(self, module, name):
-        """Find a class or a function of the pickle; what makes objects of Python 2 refuses containers."""
+        """Find a class or a function of the pickle; the function that makes objects of Python 2 refuses containers."""
         return _reconstructor if name == "_reconstructor" else super().find_class(module, name)
 
 

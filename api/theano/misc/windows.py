@@ -1,4 +1,4 @@
-"""Theano's ``misc.windows``: programs that are run without a window of their own."""
+"""Theano's ``misc.windows``: runs programs without opening a window."""
 import subprocess
 
 __all__ = ["call_subprocess_Popen", "output_subprocess_Popen", "subprocess_Popen"]
