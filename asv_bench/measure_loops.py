@@ -40,7 +40,7 @@ LONG_DOUBLE = {"erf": "erfl", "erfc": "erfcl"}
 PRECISE = ("gammaln", "psi", "erfinv")
 
 HEAD = '''\
-"""What loops take and how exact they are: written by ``asv_bench/measure_loops.py``, read by ``providers.py``.
+"""Times and errors of loops: written by ``asv_bench/measure_loops.py``, read by ``providers.py``.
 
 (ufunc, dtype): (nanoseconds an element, largest error in ulp), each in the order of COLUMNS; None where a provider has
 no such loop, or it was not measured.

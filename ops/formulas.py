@@ -1,9 +1,9 @@
-"""Formulas for readers: what a node computes, as text in Python's notation, for listings of programs.
+"""Formulas for readers: the computation of a node as text in Python's notation, for listings of programs.
 
-One table: a class of ops → a function ``(op, node, texts)``, which gets a text for each input and returns what the
-outputs are: one text for all of them, or a list of lines ``(target, text)``, formulas before their use. A target is the
-position of an output, or the name of an intermediate value that later lines use. Ops that are not in the table are
-written as calls, with their properties as keywords. Nothing is evaluated or simplified.
+There is one table: a class of ops → a function ``(op, node, texts)``, which gets a text for each input and returns one
+text for all outputs, or a list of lines ``(target, text)``, each before the lines that use it. A target is the position
+of an output, or the name of an intermediate value that later lines use. Ops that are not in the table are written as
+calls, with their properties as keywords. Nothing is evaluated or simplified.
 """
 import re
 from functools import singledispatch
@@ -88,7 +88,7 @@ SPECIAL = {
 
 
 def scalar_term(scalar_op, operands):
-    """Return what a scalar op with one output computes."""
+    """Return the formula of a scalar op with one output."""
     name = scalar_op.name
     if name in SPECIAL and len(operands) == SPECIAL[name].__code__.co_argcount:
         return SPECIAL[name](*operands)
@@ -101,7 +101,8 @@ def scalar_term(scalar_op, operands):
 
 
 def scalar_lines(scalar_op, texts):
-    """Return the lines of a scalar op: of a Composite, values that are read twice or would be long come first."""
+    """Return the lines of a scalar op; for a Composite, values that are read twice or would be long get lines of their
+    own."""
     operands = list(map(_as_term, texts))
     if not isinstance(scalar_op, Composite):
         if scalar_op.nout > 1:
@@ -140,14 +141,14 @@ def _constant(value):
 
 
 def _width(term):
-    """Return about how wide a text will be: names of operands are not known yet."""
+    """Return approximately how wide a text will be; the names of operands are not known yet."""
     return len(re.sub("[\x01\x03]\\d+\x02", "12345", term))
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
 @singledispatch
 def formula(op, node, texts):
-    """Return what the outputs of a node are.
+    """Return the formulas of a node's outputs.
 
     Parameters
     ----------
@@ -313,7 +314,7 @@ def _loop(op, node, texts):
 
 
 def one_line(node, index, texts):
-    """Return what an output of a node is as one text: intermediate values are written where they are read.
+    """Return the formula of an output of a node as one text: intermediate values are written where they are read.
 
     Parameters
     ----------
@@ -345,7 +346,7 @@ def _within(known, name):
 
 
 def written(variable, levels=LEVELS):
-    """Return the uppermost levels of a graph as a formula; what is below is ``…``.
+    """Return the uppermost levels of a graph as a formula; lower levels become ``…``.
 
     Parameters
     ----------
@@ -416,8 +417,10 @@ def _last_scalar_op(op, index):
 
 # ---- loops -----------------------------------------------------------------------------------------------------------
 def names_in_body(op, inputs, outputs):
-    """Return () or, for a loop, names by those of what is outside: of the body's arguments and results and, before
-    them, if it computes rows ahead, of the arguments and results of what does.
+    """Return names for the values in a loop's body, made from the names outside; () for other ops.
+
+    They are the names of the body's arguments and results. If the loop computes rows ahead, the names of the arguments
+    and results of the program that does so come first.
 
     Parameters
     ----------

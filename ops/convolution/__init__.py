@@ -1,1 +1,1 @@
-"""Convolutions of images and volumes, their gradients, and what is made of them."""
+"""Convolutions of images and volumes, their gradients, and functions composed of them."""

@@ -1,10 +1,10 @@
 """Convolutions of images and volumes and their gradients, as Theano's ops ``AbstractConv...`` and ``CorrMM...``.
 
-A convolution is bilinear, in images and filters, and so are its two gradients, each of which is a sum over the same
-pairs of elements. So the three are closed under differentiation: the gradient of each by one operand is another one
-with the same parameters. ``Convolution`` has what they share, ``AbstractConv`` and its two gradients what differs; the
-classes below only bind the number of dimensions and Theano's names. An op ``CorrMM`` reads filters as they are, an
-``AbstractConv2d``, which is one, may also flip them and know lengths; both have the same kernel.
+A convolution is bilinear in images and filters. So are its two gradients, each of which is a sum over the same pairs of
+elements. So these three are closed under differentiation: the gradient of each by one operand is another one of them
+with the same parameters. ``BaseAbstractConv`` has their common code, ``AbstractConv`` and its two gradients the
+differences; the other classes only set the number of dimensions and have Theano's names. ``CorrMM`` does not flip
+filters; ``AbstractConv2d`` may flip them, and may know lengths. Both have the same kernel.
 """
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class BaseAbstractConv(FloatOp):
     filter_flip : bool
         Whether filters are read backwards, as in a convolution of signals; else it is a correlation.
     filter_dilation : tuple of int, optional
-        The distance of the image's elements that neighbouring elements of a filter are multiplied with.
+        The distance between the image elements that neighbouring filter elements are multiplied by.
     num_groups : int
-        Channels and filters are divided into so many groups, each with a convolution of its own.
+        Channels and filters are divided into this number of groups, which are convolved separately.
     unshared : bool
-        Whether each place of the result has filters of its own; only for ``convdim`` 2.
+        Whether each place of the result has different filters; only for ``convdim`` 2.
 
     Raises
     ------
@@ -382,7 +382,7 @@ class AbstractConv_gradInputs(GradientOp):
 
 # ---- Theano's names ------------------------------------------------------------------------------------------------
 class Correlation:
-    """What the ops ``CorrMM...`` and ``Corr3dMM...`` have instead of the parameters of ``AbstractConv``.
+    """The parameters of the ops ``CorrMM...`` and ``Corr3dMM...``, which differ from those of ``AbstractConv``.
 
     Examples
     --------
@@ -407,7 +407,7 @@ class Correlation:
 
 
 class _CorrelationGradient(Correlation):
-    """Both gradients of a correlation: the lengths may be left out where the operands determine them."""
+    """Both gradients of a correlation: the lengths may be left out if the operands determine them."""
 
     def make_node(self, first, topgrad, shape=None, **options):
         if shape is None:
@@ -420,7 +420,7 @@ class _CorrelationGradient(Correlation):
 
 
 class CorrMM(Correlation, AbstractConv):
-    """The correlation of images with filters, which are read as they are: ``(images, filters)``.
+    """The correlation of images with filters, which are not flipped: ``(images, filters)``.
 
     Parameters
     ----------

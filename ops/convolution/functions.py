@@ -1,4 +1,5 @@
-"""Functions that build convolutions: Theano's ``conv2d``, ``conv3d``, their gradients, and what is composed of them."""
+"""Functions that build convolutions: Theano's ``conv2d``, ``conv3d``, their gradients, and functions composed of
+these."""
 import warnings
 
 from phintys.graph.variable import Constant, Variable
@@ -30,16 +31,17 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
     input_shape, filter_shape : sequence of (int, Constant or None), optional
         Lengths that are known. They are checked when a function runs.
     border_mode : {"valid", "half", "full"}, int, or tuple of (int or pair of int)
-        Zeros around an image: none, ``length // 2`` and ``length - 1`` of the filter's length, or numbers of them:
-        one, one for each dimension, or for a dimension a pair (before, after).
+        Zeros around an image: none, ``length // 2`` or ``length - 1`` for the length of a filter, or a number of zeros.
+        The number may be given for each dimension, or as a pair (before, after) for a dimension.
     subsample : pair of int
-        The steps by which filters move; only every so manieth result is computed.
+        The steps by which filters move: the distances between the results that are computed.
     filter_flip : bool
-        Whether filters are read backwards (a convolution) or as they are (a correlation).
+        Whether filters are flipped (a convolution) or not (a correlation).
     filter_dilation : pair of int
-        The distance of the elements of an image that neighbouring elements of a filter are multiplied with.
+        The distance between the image elements that neighbouring filter elements are multiplied by.
     num_groups : int
-        Channels and filters are divided into so many groups; each group of filters sees its group of channels.
+        Channels and filters are divided into this number of groups; each group of filters reads only its group of
+        channels.
     unshared : bool
         Whether each place of the result has filters of its own.
 
@@ -75,7 +77,7 @@ def conv2d_of_networks(input, filters, input_shape=None, filter_shape=None, bord
                        **kwargs):
     """Convolve images with filters; ``nnet.conv2d``.
 
-    As ``abstract_conv.conv2d``, which describes the parameters, with what older programs pass:
+    As ``abstract_conv.conv2d``, which describes the parameters, with additional arguments that older programs pass.
 
     Parameters
     ----------
@@ -335,7 +337,7 @@ def conv3d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None, 
 
 def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mode="valid", input_dilation=(1, 1),
                      filter_flip=True, filter_dilation=(1, 1), num_groups=1, unshared=False):
-    """Transposed convolution: what ``conv2d`` with the same filters maps to images of the input's shape.
+    """Transposed convolution: the adjoint of ``conv2d`` with the same filters, which maps results back to images.
 
     Parameters
     ----------
@@ -346,9 +348,9 @@ def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mod
     output_shape : sequence of (int, Variable or None)
         The shape of the result; the last two lengths have to be given.
     border_mode : {"valid", "half", "full"}, int, or tuple
-        What is cut off the result: the border of the convolution that is transposed.
+        The border of the convolution that is transposed, which is cut off the result.
     input_dilation : pair of int
-        The steps of that convolution: the distance at which elements of the input are placed.
+        The steps of the convolution that is transposed: the distance at which elements of the input are placed.
     filter_shape, filter_flip, filter_dilation, num_groups, unshared
         As for ``conv2d``.
 
@@ -465,7 +467,7 @@ def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, 
 
 def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, filter_flip=True, filter_dilation=1,
                   num_groups=1, unshared=False):
-    """Convolve sequences so that a result depends on its own and earlier elements only.
+    """Convolve sequences so that each result depends only on the element at its place and earlier ones.
 
     Parameters
     ----------

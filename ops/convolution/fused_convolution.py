@@ -1,8 +1,10 @@
-"""FusedConvolution: a convolution and the elementwise operations that follow it, such as a bias and an activation, in
-one kernel. A bias and limits are applied to sums in registers, other operations to each plane of results in the cache.
+"""FusedConvolution: a convolution and the elementwise operations after it, such as a bias and an activation, in one
+kernel.
 
-With 32 images of 32 x 32 and 3 channels, and 8 filters of 3 x 3, a bias and relu as a node of their own take 61% of the
-convolution's time; in registers 8%. tanh is bound by its arithmetic and gains what the bias took.
+A bias and limits are applied to sums in registers, other operations to each plane of results in the cache.
+
+With 32 images of 32 x 32 and 3 channels, and 8 filters of 3 x 3, a bias and relu take 61% of the convolution's time as
+a separate node, and 8% in registers. The time of tanh is that of its arithmetic, so only the time of the bias is saved.
 
 The optimizer creates it after gradients have been taken, so it has no gradient.
 """
@@ -63,7 +65,7 @@ class FusedConvolution(Op):
         return self.convolution.kernel_for(node, node.outputs[0].type.dtype, self.following(node))
 
     def following(self, node):
-        """What follows the convolution, as its kernel takes it."""
+        """The operations after the convolution, in the form that its kernel takes."""
         types = self._types(node.outputs[0].type, node.inputs[2:])
         dtypes = [type_.dtype for type_ in types]
         steps = Steps(dtypes)
@@ -103,7 +105,7 @@ def fits(type_, result):
 
 
 def in_registers(inputs, place, constants, rows, outputs, dtype):
-    """What of the steps after a convolution is applied to its sums in registers.
+    """The part of the steps after a convolution that is applied to its sums in registers.
 
     Returns
     -------

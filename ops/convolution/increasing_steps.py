@@ -1,8 +1,8 @@
 """Whether elementwise steps are an increasing function of one operand.
 
-The maximum of an increasing function is the function of the maximum. So such steps may follow pooling by maxima instead
-of preceding it: they are then computed once for each window, not once for each of its elements. Steps that round, as
-all of floats do, are increasing as far as their loops are; a loop such as tanh may be off in its last bit.
+The maximum of an increasing function's values is the function of the maximum. So such steps may follow max pooling
+instead of preceding it: then they are computed once for each window, not for each of its elements. Because of rounding,
+a step on floats is increasing only if its loop is; the last bit of a loop such as tanh may be wrong.
 """
 import numpy
 
@@ -17,7 +17,7 @@ JOINING = {numpy.add, numpy.maximum, numpy.minimum, "unless_overflow"}     # tha
 
 
 class Slot:
-    """What is known of a slot: how it depends on the operand, and its value or sign."""
+    """Known facts about a slot: how it depends on the operand, and its value or sign."""
 
     def __init__(self, direction, value=None, positive=False):
         self.direction, self.value = direction, value
@@ -65,7 +65,7 @@ def reverse(direction):
 
 
 def joined(directions):
-    """The direction of what grows with slots of these directions."""
+    """The direction of a value that grows with slots of these directions."""
     if UNKNOWN in directions or {GROWS, FALLS} <= set(directions):
         return UNKNOWN
     return sum(set(directions))

@@ -1,7 +1,7 @@
 """``conv3d2d.conv3d``: the convolution of movies, whose dimensions are in another order than those of volumes.
 
-It is the convolution of volumes, with dimensions exchanged by views. ``DiagonalSubtensor``, by which Theano computes it
-from two-dimensional ones, is here too, because programs import it.
+It is the convolution of volumes, with dimensions exchanged by views. Theano computes it from two-dimensional
+convolutions by ``DiagonalSubtensor``; this op is here, too, because programs import it.
 """
 import numpy
 
@@ -196,7 +196,7 @@ def conv3d(signals, filters, signals_shape=None, filters_shape=None, border_mode
 
 
 def _mixed_borders(volumes, windows, of_time, of_rows):
-    """A convolution whose border in time is another: both are made of zeros."""
+    """A convolution with different borders in time and space, which are added as zeros."""
     for axis, mode in ((2, of_time), (3, of_rows), (4, of_rows)):
         length = shape_i(windows, axis)
         count = {"valid": None, "half": length // 2, "full": length - 1}[mode]

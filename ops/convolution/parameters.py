@@ -1,7 +1,7 @@
-"""Parameters of convolutions: what users may write, and the form in which ops keep it.
+"""Parameters of convolutions: converts the forms that users may write to the form that ops store.
 
-Ops keep a border as ``"valid"``, ``"half"``, ``"full"`` or a tuple of lengths and pairs, steps as tuples of ints, and
-lengths that are known as ints or None. Everything that is wrong with a single parameter is an error here.
+Ops store a border as ``"valid"``, ``"half"``, ``"full"`` or a tuple of lengths and pairs, steps as tuples of ints, and
+lengths as ints, or None if they are not known. All errors about single parameters are raised here.
 """
 import numbers
 
@@ -18,7 +18,7 @@ def is_integer(value):
 
 
 def checked_border(border_mode, rank):
-    """A border in the form that ops keep.
+    """A border in the form that ops store.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _checked_side(mode, border_mode):
 
 
 def border_pairs(border_mode, rank):
-    """What a kernel takes: ``"half"``, ``"full"``, or a pair of numbers for each dimension."""
+    """A border in the form that a kernel takes: ``"half"``, ``"full"``, or a pair of numbers for each dimension."""
     if border_mode in ("half", "full"):
         return border_mode
     if border_mode == "valid":
@@ -74,7 +74,7 @@ def _elements(values, name, expected):
     Raises
     ------
     ValueError
-        For what is none: a number, and a variable, whose elements are not known yet.
+        If it is not a sequence: for a number, and for a variable, whose elements are not known yet.
     """
     if isinstance(values, Variable) or not hasattr(values, "__iter__"):
         raise ValueError(f"{name} should be None or a tuple of {expected}, got {values!r}")
@@ -103,7 +103,7 @@ def checked_lengths(lengths, rank, name, parameter):
     Raises
     ------
     ValueError
-        For another number of them, for negative ones, and for variables that are no constants.
+        For another number of lengths, for negative ones, and for variables that are not constant.
     """
     if lengths is None:
         return (None,) * rank

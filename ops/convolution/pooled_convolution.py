@@ -1,13 +1,13 @@
 """PooledConvolution: a convolution of images, the elementwise operations that follow it, and pooling in one kernel.
 
-Of the result of the convolution only a strip of rows is computed at once, which is pooled while it is in the cache. So
-its memory is not needed, and it is neither written to memory nor read again: 16 images of 256 x 256 with 6 filters of
-7 x 7, tanh and windows of 5 x 5 take 6.2 ms instead of 11.4, of which 4 are the convolution.
+The convolution computes a strip of rows at a time, which is pooled while it is in the cache. So the full result needs
+no memory, and is neither written nor read again: 16 images of 256 x 256 with 6 filters of 7 x 7, tanh and windows of 5
+x 5 take 6.2 ms instead of 11.4 ms, of which the convolution takes 4 ms.
 
-Steps that are an increasing function of the convolution's result (``increasing_steps``) follow the pooling of maxima,
-wherever they were written: so there are fewer of them.
+Steps that are an increasing function of the convolution's result (``increasing_steps``) are computed after max pooling,
+even if they were written before it, because there are fewer elements then.
 
-The optimizer creates it where nothing else reads the result, so not where gradients do. It has no gradient.
+The optimizer creates it if nothing else reads the result, so not if a gradient does. It has no gradient.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -22,7 +22,7 @@ class PooledConvolution(Op):
     Parameters
     ----------
     convolution : AbstractConv2d or FusedConvolution
-        A convolution of images with filters that all places share, and what follows it.
+        A convolution of images with filters that all places share, and the operations after it.
     pool : Pool
         Of two dimensions.
     ws, stride, pad : tuple of 2 int
@@ -74,7 +74,7 @@ class PooledConvolution(Op):
         return self.convolution.flops(inp[:2], outp)
 
     def part_at_fault(self, node, shapes):
-        """Of the convolution and what follows it; pooling cannot fail."""
+        """The part of the convolution and the operations after it; pooling cannot fail."""
         part = self.convolution.part_at_fault(self.convolution.make_node(*node.inputs), shapes)
         return 0 if part is None else part
 

@@ -1,4 +1,4 @@
-"""Shapes of convolutions: of the result, of the input and of the filters, each from the other two.
+"""Shapes of convolutions: the shape of result, input or filters from the other two.
 
 Lengths may be numbers, variables, or None for one that is not known. Names, parameters and results are Theano's.
 """
@@ -246,7 +246,7 @@ def check_conv_gradinputs_shape(image_shape, kernel_shape, output_shape, border_
     Returns
     -------
     bool
-        False if it has not; True if it has, and also if that is not known.
+        False if it certainly has another shape, otherwise True.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bilinear upsampling of images, by convolutions with kernels that are fixed. Names and results are Theano's."""
+"""Bilinear upsampling of images, by convolutions with fixed kernels. Names and results are Theano's."""
 from math import gcd
 
 from phintys.graph.config import config

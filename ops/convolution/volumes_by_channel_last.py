@@ -1,5 +1,6 @@
-"""Convolutions of volumes whose last dimension is that of channels: Theano's ``conv3D``, ``convTransp3D`` and
-``convGrad3D`` of versions before 1.0, which programs import.
+"""Convolutions of volumes whose last dimension has the channels: ``conv3D``, ``convTransp3D`` and ``convGrad3D``.
+
+Theano had these functions before version 1.0, and programs import them.
 
 They are ``conv3d`` and its gradients, with dimensions exchanged by views, a bias, and filters that are not flipped.
 """
@@ -50,7 +51,7 @@ def conv3D(V, W, b, d):
 
 
 def convTransp3D(W, b, d, H, RShape=None):
-    """The transposed convolution: what each result of ``conv3D`` adds to the volume, and a bias.
+    """The transposed convolution: the adjoint of ``conv3D``, plus a bias.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def convTransp3D(W, b, d, H, RShape=None):
     H : 5-d tensor of floats
         (volumes, rows, columns, time, filters).
     RShape : sequence of 3 (int or Variable), or vector, optional
-        Rows, columns and time of the result; by default, or where it is -1, the least that has all windows.
+        Rows, columns and time of the result; by default, and for -1, the smallest lengths that contain all windows.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The representation of None as a kernel's operand: a 0-d array over one fixed piece of memory.
 
-A compiled function may be called with None. Theano passes it on to ``perform``, whatever the argument's type, and the
-NumPy functions that some ops call accept it (``numpy.eye(3, None)``). A kernel takes numbers only, so None is passed as
+A compiled function may be called with None. Theano passes None to ``perform``, whatever the argument's type, and the
+NumPy functions that some ops call accept it (``numpy.eye(3, None)``). A kernel takes only numbers, so None is passed as
 an array that is recognised by its *address*; its value, -1, is an error wherever a length is expected. An op lists the
 inputs that may be None in ``takes_none``.
 """

@@ -1,7 +1,7 @@
 """Arrays that are sent to other processes by MPI: ``send``, ``isend``, ``recv`` and ``irecv``, and their ops.
 
-They need the package mpi4py when a function runs, not when it is made. A request is a value of the type ``generic``.
-Sorted by `mpi_tag_key` and `mpi_send_wait_key`, nodes are in an order in which processes do not wait for each other.
+They need the package mpi4py when a function runs, not when it is made. A request is a value of the type ``generic``. If
+nodes are sorted by `mpi_tag_key` and `mpi_send_wait_key`, processes do not wait for each other forever.
 """
 from importlib.util import find_spec
 
@@ -33,7 +33,7 @@ def communicator():
 
 
 class Incoming:
-    """A request with the array that it fills: a function may move its values, so it must not hold the only one."""
+    """A request and the array that it fills. The reference keeps the array alive if a function drops its own values."""
 
     def __init__(self, request, data):
         self.request, self.data = request, data
@@ -240,7 +240,7 @@ def recv(shape, dtype, source, tag):
 
 
 def mpi_send_wait_key(node):
-    """Waiting for messages comes late, sending them early.
+    """A key that sorts waiting for messages late, and sending them early.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def mpi_send_wait_key(node):
 
 
 def mpi_tag_key(node):
-    """Messages are in the order of their numbers.
+    """A key that sorts messages by their numbers.
 
     Examples
     --------

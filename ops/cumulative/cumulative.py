@@ -2,8 +2,8 @@
 
 The result has the input's dtype, as in Theano (NumPy promotes small integers).
 
-The gradient of a cumulative product has no division, so that it and all further derivatives are correct where elements
-are zero: it is a linear recurrence, a loop that a room above makes (``ops/loops/linear_recurrence.py``).
+The gradient of a cumulative product has no division, so it and all further derivatives are correct if elements are
+zero. It is a linear recurrence, a loop that a later room makes (``ops/loops/linear_recurrence.py``).
 """
 from phintys.graph import hooks
 from phintys.graph.apply import Apply

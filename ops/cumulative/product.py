@@ -1,7 +1,7 @@
 """Products over axes: the ops Prod and ProdWithoutZeros, and the function ``prod``.
 
-They are reductions like those of ``ops/reduction``, but the gradient with respect to one element is the product of all
-others: of those before it, times those after it, so without a division.
+They are reductions like those of ``ops/reduction``. But the gradient with respect to one element is the product of all
+others. It is computed without a division, as the product of the elements before it times that of the elements after it.
 """
 import numpy
 

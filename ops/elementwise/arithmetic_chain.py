@@ -1,4 +1,4 @@
-"""Chains: what the instructions of an arithmetic tree become when values stay in registers.
+"""Chains: arithmetic trees whose values stay in registers from instruction to instruction.
 
 A link of a chain (arithmetic_chain.template.h) computes a tile from the result of the link before and from arrays, so
 most instructions of a tree are one link each. A result that the next instruction does not read is kept in a slot, a
@@ -64,7 +64,7 @@ def chained(code, number, known):
     number : dict
         The numbers of the inputs, by the operands that are no results.
     known : container of (str, str)
-        The links that there are: name and position of the operand that is in registers, ``"n"`` for none.
+        The existing links: name, and position of the operand that is in registers, ``"n"`` for none.
 
     Returns
     -------

@@ -166,8 +166,9 @@ class Elemwise(Op):
 
     # ---- overwriting -------------------------------------------------------------------------------------
     def inplace_candidates(self, node):
-        """For each output, the inputs of exactly the same type; last those that a later step of the op reads, whose
-        elements a kernel has to copy first."""
+        """For each output, the inputs of exactly the same type.
+
+        Inputs that a later step of the op reads come last, because a kernel has to copy their elements first."""
         pairs = [(output, position) for output, result in enumerate(node.outputs[:MOST_OVERWRITING])
                  for position, variable in enumerate(node.inputs)
                  if variable.type == result.type and not isinstance(variable, Constant)]
@@ -175,7 +176,7 @@ class Elemwise(Op):
         return sorted(pairs, key=self._is_read_later) if several else pairs
 
     def _is_read_later(self, pair):
-        """Whether a step behind that of the output reads the input."""
+        """Whether a step after that of the output reads the input."""
         output, position = pair
         steps, slots = self.scalar_op.steps, self.scalar_op.output_slots
         first = len(self.scalar_op.input_dtypes) + len(self.scalar_op.constants)

@@ -77,7 +77,7 @@ def help_text(scalar_op):
 
 
 def scalar_help_text(scalar_op):
-    """The documentation of a row itself, as an op of numbers; None if it has no summary."""
+    """The documentation of a row as an op on numbers; None if it has no summary."""
     if not scalar_op.summary:
         return None
     dtype, result = _first_dtypes(scalar_op)

@@ -199,8 +199,8 @@ def emit_sigmoid(steps, dtype, x):
 
 
 def emit_softplus(steps, dtype, x):
-    """A built-in loop; without one log1p(exp(x)), which has no cancellation; where exp overflows, it equals x to the
-    last bit."""
+    """A built-in loop. If there is none, log1p(exp(x)), which has no cancellation; where exp overflows, the result is
+    x."""
     if dtype == "float16" and providers("softplus", "float32"):
         return steps.cast(emit_softplus(steps, "float32", steps.cast(x, "float32")), dtype)
     if providers("softplus", dtype):
@@ -209,7 +209,8 @@ def emit_softplus(steps, dtype, x):
 
 
 def emit_logaddexp(steps, dtype, x, y):
-    """max(x, y) + log1p(exp(-abs(x - y))), five times as fast as NumPy's loop; of equal infinities, themselves."""
+    """max(x, y) + log1p(exp(-abs(x - y))), five times as fast as NumPy's loop; equal infinities give the same
+    infinity."""
     if config.math == "numpy":
         return steps.apply("logaddexp", x, y)
     if dtype == "float16":
@@ -487,7 +488,7 @@ def betainc_by_b_gradient(a, b, x, out, g):
 
 
 def second_betainc_gradient(first, second):
-    """That of a second derivative of betainc, by the numbers of its variables: only x has a formula."""
+    """The gradient of a second derivative of betainc, given by the numbers of its variables: only x has a formula."""
     def gradient(a, b, x, out, g):
         slopes = beta_slopes(a, b, x, g)
         mixed = slopes[4] if first != second else slopes[2 + first]

@@ -1,1 +1,1 @@
-"""Factorizations of matrices: Cholesky, LU, QR, eigenvalues and singular values, and what follows from them."""
+"""Factorizations of matrices: Cholesky, LU, QR, eigenvalues and singular values, and functions computed from them."""

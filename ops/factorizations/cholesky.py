@@ -73,8 +73,9 @@ class Cholesky(MatrixOp):
 
 
 class CholeskyGrad(MatrixOp):
-    """The gradient of `Cholesky` under the name of Theano's op: a graph of other ops, so calling it makes no node of
-    its own. The inputs are the matrix, its factor and the gradient with respect to the factor.
+    """The gradient of `Cholesky` under the name of Theano's op. Calling it makes a graph of other ops.
+
+    The inputs are the matrix, its factor and the gradient with respect to the factor.
 
     Examples
     --------

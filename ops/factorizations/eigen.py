@@ -43,7 +43,7 @@ def gaps(values):
 
 
 def by_triangle(gradient, lower):
-    """The gradient with respect to a Hermitian matrix of which one triangle is read, given that with respect to all
+    """The gradient with respect to a Hermitian matrix of which one triangle is read, from the gradient by all
     elements."""
     both = gradient + adjoint(gradient)
     half = numpy.asarray(0.5, "float32")
@@ -80,8 +80,9 @@ class Eig(TwiceReversed):
         return [input_shapes[0][:-1], input_shapes[0]]
 
     def L_op(self, inputs, outputs, output_gradients):
-        """Each eigenvector keeps the length 1 and, as LAPACK scales it, a real largest component, which costs that
-        depend on its phase must not use."""
+        """Each eigenvector keeps the length 1 and, as LAPACK scales it, a real largest component.
+
+        So costs that depend on the phase of an eigenvector have no valid gradient."""
         values, vectors = outputs
         by_values, by_vectors = connected(outputs, output_gradients)
         overlap = product(adjoint(vectors), vectors)
@@ -160,8 +161,7 @@ class Eigh(Eig):
 
 
 class EighGrad(MatrixOp):
-    """The gradient of `Eigh`, from its input, its outputs and the gradients with respect to these. A graph of other
-    ops: calling it makes no node of its own.
+    """The gradient of `Eigh`, from its input, its outputs and their gradients. Calling it makes a graph of other ops.
 
     Parameters
     ----------
@@ -327,8 +327,9 @@ class GeneralizedEigh(MatrixOp):
 
 
 class EigvalshGrad(MatrixOp):
-    """The gradients of generalized eigenvalues with respect to both matrices; ``gw`` is that with respect to them.
-    A graph of other ops: calling it makes no node of its own.
+    """The gradients of generalized eigenvalues by both matrices; ``gw`` is the gradient by the eigenvalues.
+
+    Calling it makes a graph of other ops.
 
     Examples
     --------

@@ -45,8 +45,8 @@ class Expm(MatrixOp):
 
 def along(x, direction):
     """The derivative of the exponential along a direction: a block of the exponential of a matrix of twice the order.
-    The gradient is the derivative at the adjoint, along the output gradient. Unlike formulas by eigenvectors it holds
-    for all matrices."""
+    The gradient is the derivative at the adjoint, along the output gradient. Unlike formulas with eigenvectors, this is
+    valid for all matrices."""
     rank = x.type.ndim
     order = shape_i(x, rank - 1)
     upper = concatenate([x, direction], axis=rank - 1)
@@ -56,7 +56,7 @@ def along(x, direction):
 
 
 class ExpmGrad(MatrixOp):
-    """The gradient of `Expm`: a graph of other ops, so calling it makes no node of its own.
+    """The gradient of `Expm`. Calling it makes a graph of other ops.
 
     Examples
     --------

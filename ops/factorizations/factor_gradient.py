@@ -1,4 +1,5 @@
-"""The gradient with respect to a matrix, from that with respect to its Cholesky factor: a function of the factor.
+"""The gradient with respect to a matrix, from the gradient with respect to its Cholesky factor, as a function of the
+factor.
 
 With ``L`` the lower factor and ``G`` the gradient, it is ``L^-H S L^-1``, where S is the Hermitian matrix whose lower
 triangle is that of ``L^H G``; see Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527. Two
@@ -64,7 +65,7 @@ class Mirrored(SquareOp):
 
 
 class CholeskyInverse(SquareOp):
-    """The inverse of a matrix whose lower Cholesky factor is x: LAPACK's potri. Only the optimizer makes it.
+    """The inverse of a matrix whose lower Cholesky factor is x, by LAPACK's potri. Only the optimizer makes it.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def without_sign(variable):
 
 
 def without(variable, order):
-    """What a variable is the dimshuffle of; else None."""
+    """The input of the dimshuffle that computes a variable; else None."""
     op = op_of(variable, DimShuffle)
     return variable.owner.inputs[0] if op is not None and op.new_order == order else None
 
@@ -252,7 +253,7 @@ def gradient_by_factor(factor, gradient, lower, may_be_nan=False):
     lower : bool
         Which factor it is.
     may_be_nan : bool
-        Whether factors of NaN mean that there is none; the gradient is then NaN, too.
+        Whether factors may be NaN because there is no factor; the gradient is then NaN, too.
     """
     on_error = "nan" if may_be_nan else "raise"
     if not lower:

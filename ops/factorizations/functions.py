@@ -170,7 +170,7 @@ def tensorsolve(a, b, axes=None):
 
 
 class TensorInv(MatrixOp):
-    """`tensorinv` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own.
+    """`tensorinv` under the name of Theano's op. Calling it makes a graph of other ops.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class TensorInv(MatrixOp):
 
 
 class TensorSolve(MatrixOp):
-    """`tensorsolve` under the name of Theano's op: a graph of other ops, so calling it makes no node of its own.
+    """`tensorsolve` under the name of Theano's op. Calling it makes a graph of other ops.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Hints: what a user knows of a matrix, and the optimizer cannot see.
+"""Hints: properties of a matrix that a user knows, but the optimizer cannot see.
 
-A hint is an identity until the optimizer has used it, and then removed. `psd` says that a matrix is symmetric (or
-Hermitian) and positive semi-definite: systems with it are solved by its Cholesky factor, which costs half, and so are
-logarithms of its determinant.
+A hint is an identity op, which the optimizer uses and then removes. `psd` says that a matrix is symmetric (or
+Hermitian) and positive semi-definite. Then its Cholesky factor, which costs half as much as LU factors, is used for
+systems and for logarithms of its determinant.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op

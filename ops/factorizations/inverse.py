@@ -82,8 +82,10 @@ matrix_inverse = MatrixInverse()
 
 
 class MatrixPinv(TwiceReversed):
-    """The Moore-Penrose pseudo-inverse of each matrix, by its singular values. Those below ``rcond`` times the largest
-    one count as zero. The optimizer writes it as such; without it, NumPy's function is called.
+    """The Moore-Penrose pseudo-inverse of each matrix, by its singular values.
+
+    Singular values below ``rcond`` times the largest one count as zero. The optimizer replaces this op by an expression
+    of singular values and vectors; without the optimizer, NumPy's function is called.
 
     Parameters
     ----------
@@ -178,8 +180,9 @@ def _trace(x):
 
 
 class SLogDet(MatrixOp):
-    """The sign of the determinant of each square matrix, and the logarithm of its magnitude; of a singular matrix 0 and
-    minus infinity. The sign of a complex determinant has the magnitude 1.
+    """The sign of the determinant of each square matrix, and the logarithm of its magnitude.
+
+    For a singular matrix these are 0 and minus infinity. The sign of a complex determinant has the magnitude 1.
 
     Raises
     ------

@@ -30,8 +30,8 @@ class LeastSquares(TwiceReversed):
     singular values. The inputs are x, y and, optionally, the ratio to the largest singular value below which others
     count as zero.
 
-    The node has the sums for all columns of y. Calling the op returns those that NumPy would: none if the rank of a
-    matrix is less than its number of columns, or if it has no more rows than columns.
+    The node has the sums for all columns of y. Calling the op returns the sums that NumPy returns: none if the rank of
+    a matrix is less than its number of columns, or if it has no more rows than columns.
 
     Raises
     ------

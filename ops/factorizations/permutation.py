@@ -38,7 +38,8 @@ class PivotsToPermutation(Op):
 
 
 def permutation_matrix(pivots, dtype):
-    """The matrix that exchanges rows as LAPACK did: row i has its one in the column of the row that came to i."""
+    """The matrix that exchanges rows as LAPACK did: row i has its 1 in the column with the number of the row that moved
+    to i."""
     orders = PivotsToPermutation()(pivots)
     places = arange(shape_i(orders, orders.type.ndim - 1), dtype="int64")
     return as_dtype(eq(columns(orders), rows(places)), dtype)

@@ -1,7 +1,7 @@
 """Solutions of linear systems: general ones by LU factors, triangular ones by substitution.
 
-`LUFactor` and `LUSolve` are the two halves of a general solution. The optimizer takes solutions, inverses and
-determinants of one matrix apart into them, so that it is factored once.
+`LUFactor` and `LUSolve` are the two halves of a general solution. The optimizer replaces solutions, inverses and
+determinants of one matrix by them, so that the matrix is factored once.
 """
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.complex_derivatives import conjugated
@@ -64,8 +64,10 @@ def broadcast_lead(node, input_shapes, of, by):
 
 
 def gradient_by_matrix(A, b, left, right):
-    """The gradient with respect to the matrix: minus the outer product of two solutions, that of the system and the
-    gradient with respect to the right-hand side. `factor_gradient` knows the form of this formula."""
+    """The gradient with respect to the matrix: minus the outer product of two solutions.
+
+    One is the solution of the system, the other the gradient with respect to the right-hand side. `factor_gradient`
+    recognizes the form of this formula."""
     if b.type.ndim == 1:
         whole = -columns(left) * conjugated(rows(right))
     else:
@@ -107,7 +109,7 @@ class System(MatrixOp):
         return super().__call__(*inputs, **options)
 
     def part(self, x):
-        """What the op reads of a matrix."""
+        """The part of a matrix that the op reads."""
         return x
 
     def R_op(self, inputs, eval_points):
@@ -125,7 +127,7 @@ class System(MatrixOp):
         return [self(A, right)]
 
     def turned(self, x):
-        """A change of the matrix, as the system sees it."""
+        """A change of the matrix, transposed if the system is."""
         return x
 
 
@@ -143,7 +145,7 @@ class Solve(System):
     overwrite_b : bool
         Whether the solution may overwrite b.
     on_error : {"raise", "nan"}
-        What is done about infinities, NaN and singular matrices: "nan" computes with them, or sets the solution to NaN.
+        How infinities, NaN and singular matrices are treated: "nan" computes with them, or sets the solution to NaN.
 
     Raises
     ------
@@ -266,8 +268,9 @@ class SolveTriangular(System):
 
 
 class LUFactor(TwiceReversed):
-    """The LU factors of the transpose of each matrix, in one matrix that is the transpose of LAPACK's, and the pivots,
-    which count from 1: what a matrix in C order needs no copy for."""
+    """The LU factors of the transpose of each matrix, and the pivots, which count from 1.
+
+    Both factors are in one matrix, the transpose of LAPACK's. In this form a matrix in C order need not be copied."""
 
     __props__ = ()
 

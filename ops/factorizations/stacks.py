@@ -1,4 +1,4 @@
-"""What the ops on matrices share: operands, transposes and products of stacks, types of results, R-operators.
+"""Common code of the ops on matrices: operands, transposes and products of stacks, types of results, R-operators.
 
 All of them take stacks of matrices: tensors whose last two dimensions are those of the matrices.
 """
@@ -126,8 +126,10 @@ class MatrixOp(Op):
 
 
 class TwiceReversed(MatrixOp):
-    """The base class of ops whose R-operator is made of ``L_op``: that is linear in the output gradients, so the
-    gradient of its inner product with a direction, with respect to these, is the derivative along the direction.
+    """The base class of ops whose R-operator is made from ``L_op``.
+
+    The result of ``L_op`` is linear in the output gradients. So the gradient, with respect to these, of its inner
+    product with a direction is the derivative along the direction.
     """
 
     def applied(self, *inputs):

@@ -1,6 +1,6 @@
 """Theano's Fourier transforms as ops: Fourier, whose axis may be symbolic, RFFTOp and IRFFTOp.
 
-Where the axis is known, Fourier makes a `FourierTransform`. The others are graphs of it, and make no nodes themselves.
+If the axis is known, Fourier makes a `FourierTransform`. The others make graphs of this op.
 """
 import numpy
 
@@ -75,7 +75,7 @@ class Fourier(Op):
         return Apply(self, [a, n, axis], [TensorType("complex128", (False,) * rank)()])
 
     def _of_axis(self, lengths, axis):
-        """The length with the number of the axis."""
+        """The length of the axis with this number."""
         if isinstance(axis, Constant):
             return lengths[int(axis.data)]
         found = lengths[0]
@@ -109,7 +109,7 @@ class Fourier(Op):
 
 
 class FourierAlong(FourierTransform, Fourier):
-    """What `Fourier` makes for an axis that is known."""
+    """The op that `Fourier` makes for an axis that is known."""
 
     __call__ = Op.__call__
 

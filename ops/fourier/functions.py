@@ -23,7 +23,7 @@ def _factor(name, norm, backward, lengths):
 
 
 def factor_of(norm, backward, lengths):
-    """What the norm multiplies by, a float64 number."""
+    """The factor of the norm, a float64 number."""
     power = POWERS[norm][backward]
     if not power:
         return constant(1.0, dtype="float64")

@@ -279,7 +279,7 @@ def viewed(node, inputs, flags, count):
 
 # ---- convolutions: rows become images, or filters, or channels ----
 def _joined(x, axis):
-    """``x``, whose first dimension is the rows, with them in dimension ``axis``: row by row what it has there."""
+    """``x``, whose first dimension is the rows, with each element along ``axis`` repeated row by row."""
     order = [*range(1, axis + 1), 0, *range(axis + 1, x.type.ndim)]
     lengths = [shape_i(x, dimension) for dimension in order]
     return reshape(dimshuffle(x, order), [*lengths[:axis], lengths[axis] * lengths[axis + 1], *lengths[axis + 2:]])

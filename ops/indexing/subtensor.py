@@ -98,7 +98,7 @@ def planned_parts(entry, operand):
 
 
 def index_text(idx_list):
-    """The index in Python's notation, with dtypes in place of symbolic integers."""
+    """The index in Python's notation, with dtypes instead of symbolic integers."""
     texts = []
     for entry in idx_list:
         if entry in (None, Ellipsis):

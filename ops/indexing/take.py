@@ -1,7 +1,7 @@
-"""``take``: indexing along one dimension as a function, with a choice of the treatment of positions out of range.
+"""``take``: indexing along one dimension as a function, with several ways to treat positions out of range.
 
-It needs no separate op: elementwise ops bring positions into range, and indexing does the rest, including gradients and
-in-place forms.
+It needs no separate op: elementwise ops bring positions into range, and indexing takes the elements, including
+gradients and in-place forms.
 """
 from phintys.ops.elementwise.elementwise_functions import clip
 from phintys.ops.elementwise.scalar import cast_op

@@ -151,7 +151,7 @@ def _without_repeats(operand, names):
 
 
 def _without_broadcast(terms):
-    """The terms without broadcast dimensions, that is, of length 1 where another term has another length."""
+    """The terms without broadcast dimensions: those of length 1 where another term has another length."""
     long = {name for operand, names in terms for name, is_one in zip(names, operand.type.broadcastable) if not is_one}
     return [_kept(operand, names, [axis for axis, name in enumerate(names)
                                    if not (operand.type.broadcastable[axis] and name in long)])

@@ -1,4 +1,4 @@
-"""Polynomials with a vector of coefficients whose number is large, or not known: Horner and PowerSums.
+"""Polynomials with many coefficients, or with an unknown number of them, in a vector: Horner and PowerSums.
 
 Each is part of the other's gradient: the values of a polynomial are linear in its coefficients, and the gradient with
 respect to these is a sum of powers.

@@ -63,7 +63,7 @@ class TypedListType(Type):
         return any([self.ttype.may_share_memory(x, y) for x in a for y in b])
 
     def get_depth(self):
-        """How many lists are around the elements of the innermost list, besides that one."""
+        """How deeply the list is nested: the number of lists around the innermost one."""
         depth, ttype = 0, self.ttype
         while isinstance(ttype, TypedListType):
             depth, ttype = depth + 1, ttype.ttype

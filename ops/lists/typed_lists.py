@@ -1,8 +1,8 @@
 """Operations on typed lists, as on Python's: getitem, append, extend, insert, remove, reverse, index, count, length.
 
-The ops run in Python. A list owns its elements: those that change a list copy it and its elements first, unless they
-work in place, and what is added is copied. So of a chain of changes only the first one copies the list. Elements are
-compared by ``values_eq`` of their type.
+The ops run in Python. A list owns its elements: an op that changes a list first copies the list and its elements,
+unless it works in place, and added elements are copied. So in a chain of changes only the first one copies the list.
+Elements are compared by ``values_eq`` of their type.
 """
 import copy
 
@@ -90,7 +90,7 @@ class _Change(_ListOp):
 
 
 class GetItem(_ListOp):
-    """An element of a list, or the list of those that a slice takes; a copy.
+    """A copy of an element of a list, or of the part of it that a slice selects.
 
     Examples
     --------
@@ -329,8 +329,10 @@ length, make_list = Length(), MakeList()
 # ---- variables -------------------------------------------------------------------------------------------------------
 @at_home
 class TypedListOperators:
-    """What variables and constants of lists have besides. ``ind`` is the position of an element: ``index`` is the
-    number of the variable among its node's outputs."""
+    """Additional methods of variables and constants of lists.
+
+    ``ind`` returns the position of an element; the attribute ``index`` is the number of the variable among its node's
+    outputs."""
 
     def __getitem__(self, index):
         return getitem(self, index)
@@ -401,7 +403,7 @@ class TypedListVariable(TypedListOperators, Variable):
 
 @at_home
 class TypedListConstant(TypedListOperators, Constant):
-    """A list that is known.
+    """A constant list.
 
     Examples
     --------

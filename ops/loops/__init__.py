@@ -1,1 +1,1 @@
-"""Loops: a graph that runs once for each step, with what it carries from one step to the next."""
+"""Loops: graphs that run once for each step, and pass values from one step to the next."""

@@ -1,7 +1,7 @@
-"""Making a loop from a body: the graph of one step, and what its variables are outside.
+"""Makes a loop from a body: the graph of one step, and the outer variables that belong to its variables.
 
-``make_loop`` computes outside, once, what does not depend on the step, passes it in as wholes, and leaves out what the
-body does not read.
+``make_loop`` computes values that do not depend on the step once, outside, and passes them to the loop as wholes. It
+omits inputs that the body does not read.
 """
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class State:
 
 
 class Body:
-    """One step of a loop. What the outputs read besides the inner variables lies outside.
+    """One step of a loop. All variables that the outputs read, except the inner ones, are outside the loop.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Body:
     condition : Variable or None
         Inside; the loop ends after a step that makes it true.
     wholes : list of Variable
-        What is passed to the loop whether or not the body reads it; what it reads besides is added.
+        Variables that are passed to the loop even if the body does not read them; others that it reads are added.
     """
 
     def __init__(self, sequences=(), states=(), stacked=(), summed=(), carried=(), condition=None, wholes=()):
@@ -52,7 +52,7 @@ class Body:
                 *[inner for inner, _, _ in self.carried]]
 
     def outputs(self):
-        """What a step computes."""
+        """The values that a step computes."""
         condition = [] if self.condition is None else [self.condition]
         return [*[state.output for state in self.states], *self.stacked, *[term for term, _ in self.summed],
                 *[after for _, after, _ in self.carried], *condition]
@@ -69,7 +69,7 @@ class Body:
 
 
 class Results(NamedTuple):
-    """What a loop computes, by groups; ``steps`` is None unless it is a while loop."""
+    """The results of a loop, by groups; ``steps`` is None unless it is a while loop."""
 
     states: list
     stacked: list
@@ -114,7 +114,7 @@ def make_loop(steps, body, name=None, options=LoopOptions(), lifts=True):
 
 
 def _give_test_values(body, depending):
-    """Compute the test values of what is outside the loop, but was written down as part of the body."""
+    """Compute the test values of variables outside the loop that the user wrote as a part of the body."""
     for node in io_toposort(body.moving(), body.outputs()):
         if depending.isdisjoint(node.outputs) and not all([hasattr(output.tag, "test_value")
                                                            for output in node.outputs]):
@@ -131,7 +131,7 @@ def dependents(variables, outputs):
 
 
 def replaced(outputs, pairs):
-    """``outputs`` with some variables replaced; what does not depend on these stays as it is, and is not copied."""
+    """``outputs`` with some variables replaced; parts that do not depend on these are not copied."""
     found = dict(pairs)
     for node in io_toposort(list(found), outputs):
         if not any([variable in found for variable in node.inputs]):
@@ -143,7 +143,7 @@ def replaced(outputs, pairs):
 
 
 def _of_all_steps(steps, body, depending):
-    """What outputs are outside whose rows or terms are the same in each step."""
+    """The outer values of outputs whose rows or terms are the same in each step."""
     same = {}
     for number, row in enumerate(body.stacked):
         if row not in depending:

@@ -1,8 +1,8 @@
 """Views of the rows that a loop needs; errors if there are fewer.
 
-A slice would be shorter without a word. ``FirstRows`` has as many rows as the loop has steps: so have all sequences of
-a loop, and rewrites may move work from the steps to all rows. ``EnoughRows`` has at least as many as the taps of a
-sequence reach over.
+A slice with too few rows would be silently shorter. ``FirstRows`` has as many rows as the loop has steps. So all
+sequences of a loop have this length, and rewrites may move work from the steps to all rows. ``EnoughRows`` has at least
+as many rows as the taps of a sequence need.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op

@@ -1,4 +1,5 @@
-"""Which bodies of loops are computed in registers: those of elementwise kernels on values of rank 0."""
+"""Selects the bodies of loops that are computed in registers: those with only elementwise kernels on values of rank
+0."""
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.loops.scalar_body import ScalarBody
 from phintys.ops.types.dtypes import TYPE_NUMBERS

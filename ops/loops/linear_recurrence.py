@@ -1,7 +1,7 @@
 """``linear_recurrence``: ``r[j] = g[j] + a r[j-1]`` along an axis, as a loop that `scan` could have made.
 
-Derivatives of cumulative products need it (``ops/cumulative/cumulative.py``). All recurrences of a dtype and rank are
-one `Scan`, so its body is compiled once, and the kernel of loops does their steps by a loop in C.
+Derivatives of cumulative products need it (``ops/cumulative/cumulative.py``). All recurrences of a dtype and rank use
+the same `Scan`, so its body is compiled once; the kernel of loops does the steps by a loop in C.
 """
 from functools import cache
 
@@ -24,9 +24,10 @@ def linear_recurrence(factors, terms, axis, backwards=False, own=True):
     axis : int
         Not negative.
     backwards : bool
-        Whether to run from the last element to the first, with ``r[j+1]`` in place of ``r[j-1]``.
+        Whether to run from the last element to the first, with ``r[j+1]`` instead of ``r[j-1]``.
     own : bool
-        Whether the factor is ``factors[j]``; otherwise it is that of the previous element, whose result is multiplied.
+        Whether the factor is ``factors[j]``; otherwise it is the factor of the previous element, whose result it
+        multiplies.
 
     Returns
     -------

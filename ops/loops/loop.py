@@ -1,10 +1,10 @@
 """Scan: an inner graph run step by step, the op of ``scan``.
 
-What the groups of its inputs and outputs are is said in ``parts.py``; they are closed under differentiation (the
-gradient by a sequence is stacked, by a whole it is summed, and what flows back through a state is a state of a loop
-that runs backwards), so derivatives of any order need nothing else. ``building.py`` makes loops, ``loop_gradient.py``
-and ``loop_direction.py`` have the derivatives, ``native_steps.py`` has them run by a
-kernel, ``stepping.py`` runs them in Python where there is none.
+``parts.py`` defines the groups of its inputs and outputs. They are closed under differentiation: the gradient by a
+sequence is stacked, the gradient by a whole is summed, and the gradient that flows back through a state is a state of a
+loop that runs backwards. So derivatives of any order need no other kinds of values. ``building.py`` makes loops,
+``loop_gradient.py`` and ``loop_direction.py`` have the derivatives, ``native_steps.py`` makes a kernel that runs the
+steps, ``stepping.py`` runs them in Python if there is no kernel.
 
 Two loops are equal if their parts and options are, and their inner graphs compute the same.
 """
@@ -33,12 +33,12 @@ COUNT = TensorType("int64", ())
 
 @at_home
 class LoopOptions(NamedTuple):
-    """What a user may choose about a loop, besides what it computes.
+    """Options of a loop that do not change its results.
 
     Attributes
     ----------
     truncate_gradient : int
-        After how many steps, counted from the last, gradients do not flow further back; -1: never.
+        The number of last steps through which gradients flow back; -1: all steps.
     mode : str or Mode or None
         In which the inner graph is compiled.
     profile : bool, str or ScanProfileStats
@@ -165,12 +165,12 @@ class Scan(TheanoNames, InnerGraphOp):
         return self._function
 
     def step_profile(self):
-        """What measures the steps, of all programs that have this loop.
+        """The profile of the steps, for all programs that have this loop.
 
         Returns
         -------
         ScanProfileStats or None
-            None unless ``profile`` of ``scan`` or ``config.profile`` asks for it.
+            None unless ``profile`` of ``scan`` or ``config.profile`` requests it.
         """
         given = self.options.profile
         if self._step_profile is None and (given or config.profile):
@@ -180,7 +180,7 @@ class Scan(TheanoNames, InnerGraphOp):
         return self._step_profile
 
     def rows_ahead(self, given, n_steps):
-        """What is computed ahead, for all steps at once.
+        """The rows that are computed ahead, for all steps at once.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Scan(TheanoNames, InnerGraphOp):
         return state
 
     def with_kept(self, kept):
-        """The same loop with another choice of rows to keep."""
+        """The same loop with other numbers of kept rows."""
         return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, self.options, self.ahead)
 
     # ---- shapes ----------------------------------------------------------------------------------------------
@@ -329,7 +329,8 @@ class Scan(TheanoNames, InnerGraphOp):
             return kept
 
     def _signature(self):
-        """What equal loops have in common besides what their inner graphs compute; the mode changes no value."""
+        """A value that equal loops have in common, apart from their inner graphs; it omits the mode, which changes no
+        value."""
         return (type(self), self.parts, self.kept, self.options._replace(mode=None),
                 tuple([variable.type for variable in self.local_inputs]))
 

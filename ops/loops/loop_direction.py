@@ -1,8 +1,8 @@
 """The derivative of a loop along a direction: a loop that carries values and their derivatives side by side.
 
-Derivatives of sequences are sequences, those of states are states with the same taps, and so on. The loop computes its
-own states once more, so that it keeps no rows and takes no more memory than what is read of it. An output that moves
-with no input has no derivative.
+Derivatives of sequences are sequences, those of states are states with the same taps, and so on. The new loop computes
+the states of the old one once more, so that the old one need not keep rows, and the new one keeps only the rows that
+are read. An output that depends on no input with a direction has no derivative.
 """
 from phintys.graph.config import change_flags
 from phintys.graph.gradients.forward_gradient import Rop
@@ -33,7 +33,7 @@ def direction_of_loop(op, inputs, eval_points):
 
 
 class _Moving:
-    """Which inner inputs move with the points that are given, and the inner variables of their derivatives.
+    """The inner inputs that depend on inputs with a given direction, and the inner variables of their derivatives.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class _Moving:
         self.inner = {variable: gradient_type(variable.type).make_variable() for variable in moved}
 
     def terms(self):
-        """The derivatives of the inner outputs, in their order; None for those that do not move."""
+        """The derivatives of the inner outputs, in their order; None for outputs that do not depend on such inputs."""
         outputs = self.op.inner_outputs
         wanted = [*outputs.states, *outputs.stacked, *outputs.summed]
         found = Rop(wanted, list(self.inner), list(self.inner.values()), disconnected_outputs="ignore",

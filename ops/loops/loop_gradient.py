@@ -1,14 +1,14 @@
 """The gradient of a loop: a loop that runs from the last step to the first.
 
-In step t of the loop, the gradient by row t of a state is the sum of what comes from outside, by that row of the
-output, and of what flowed back through the taps that read the row in later steps. The latter is a state of the backward
-loop: the term of a tap -k, made in step t, is needed when the backward loop comes to step t-k, which is k of its steps
-later. So each tap of the loop is a state of the backward loop with that same single tap, and starts as zeros. What is
-left in it at the end flows to the rows before the first step.
+In step t of the loop, the gradient by row t of a state is a sum: the gradient by this row of the output, which comes
+from outside, and the terms of the taps that read the row in later steps. The latter are states of the backward loop:
+the term of a tap -k, computed in step t, is needed when the backward loop comes to step t-k, which is k of its steps
+later. So each tap of the loop becomes a state of the backward loop with the same single tap, which starts as zeros. The
+rows that remain in it at the end are gradients by the rows before the first step.
 
-Gradients by sequences are stacked, those by wholes are summed. What the terms read of the loop itself, rows of
-sequences, states and outputs, are sequences of the backward loop, in reversed order; the rest of the body that the
-terms need is computed again.
+Gradients by sequences are stacked, those by wholes are summed. Rows of sequences, states and outputs that the terms
+read are sequences of the backward loop, in reversed order; other values of the body that the terms need are computed
+again.
 """
 from phintys.graph.config import change_flags
 from phintys.graph.errors import NotScalarConstantError
@@ -61,7 +61,7 @@ def gradients_of_loop(op, inputs, outputs, output_grads):
 
 
 def _gradients_by_all_rows(op, inputs, output_grads):
-    """``L_op`` of a loop that keeps some rows only: the backward loop needs all of them."""
+    """``L_op`` of a loop that keeps only some rows; the backward loop needs all of them."""
     whole, first = op.with_kept(None), op.parts.position_of_counts
     counts = inputs[first:first + op.parts.n_stacked]
     inputs = [*inputs[:first], *[inputs[0] for _ in counts], *inputs[first + len(counts):]]
@@ -76,7 +76,7 @@ def _gradients_by_all_rows(op, inputs, output_grads):
 
 
 def _checked(variable, term, is_linked):
-    """A gradient that is zero by its value, though the pattern says that there is a path."""
+    """A gradient that is zero, although the connection pattern says that there is a path."""
     if is_linked and isinstance(term.type, DisconnectedType) and hasattr(variable, "zeros_like"):
         return float_zeros_like(variable)
     return term
@@ -88,7 +88,7 @@ class _Terms:
     Attributes
     ----------
     by_state : dict of int to Variable
-        Of each state that gradients reach, the inner variable for the gradient by its new row.
+        For each state that gradients reach, the inner variable of the gradient by its new row.
     by_stacked, by_summed : dict of int to Variable
         The same for the other outputs; these come from outside alone.
     sequences, taps, wholes : list of Variable
@@ -131,7 +131,7 @@ class _Terms:
         return sorted(reached)
 
     def _take(self):
-        """Differentiate the body; each output is a node of its own, so that outputs may read one another."""
+        """Differentiate the body; each output gets a separate node, so that outputs may read other outputs."""
         pairs = [(self.found.states[number], gradient) for number, gradient in self.by_state.items()]
         pairs += [(self.found.stacked[number], gradient) for number, gradient in self.by_stacked.items()]
         pairs += [(self.found.summed[number], gradient) for number, gradient in self.by_summed.items()]
@@ -146,8 +146,9 @@ class _Terms:
         self._spread_undefined()
 
     def _defined(self, variable, term):
-        """A term, cast to the type of its variable; undefined if it needs a carried value, which was not kept, and not
-        only through rows that the loop has."""
+        """A term, cast to the type of its variable.
+
+        It is undefined if it needs a carried value, which was not kept, other than through rows that the loop has."""
         if not is_valued(term):
             return term
         if not is_continuous(variable):
@@ -158,7 +159,7 @@ class _Terms:
         return as_gradient(term, variable.type)
 
     def _spread_undefined(self):
-        """What depends on the gradient of a state that is undefined is undefined, too."""
+        """Mark terms that depend on an undefined gradient of a state as undefined, too."""
         pending = [(number, term) for number, own in enumerate(self.taps) for term in own
                    if isinstance(term.type, NullType)]
         handled = set()
@@ -197,7 +198,7 @@ class _Backward:
         return rows[:self.steps] if self.is_cut else rows
 
     def _collect_rows(self):
-        """What the loop has kept: sequences, rows that taps read, and rows of outputs."""
+        """Collect the rows that the loop has kept: sequences, rows that taps read, and rows of outputs."""
         inner, found = self.terms.inner, self.terms.found
         for variable, outer in zip(inner.sequences, self.inputs.sequences):
             self.rows[variable] = self._backwards(outer[:self.done] if self.parts.is_while else outer)
@@ -218,7 +219,7 @@ class _Backward:
         self.replace.update(zip(inner.wholes, self.inputs.wholes))
 
     def _collect_gradients(self):
-        """The gradients by the rows of outputs, in a step: from outside, and from taps of later steps."""
+        """Collect the gradients by the rows of outputs, in a step: from outside, and from taps of later steps."""
         self.states = {}                            # (state, position of a tap) → State of the backward loop
         for number, variable in self.terms.by_state.items():
             parts, given, last = [], self.given.states[number], None
@@ -249,10 +250,10 @@ class _Backward:
         return row
 
     def _gradient_by_last_row(self, number):
-        """The gradient from outside by the last row, if there is none by others and a state can start with it.
+        """The gradient from outside by the last row, if there is none by other rows and a state can start with it.
 
-        The state is that of the tap -1: what flows through it is needed one step later, and the last row is one step
-        before the first of the backward loop.
+        This is the state of the tap -1. Its values are needed one step later, and the last row is one step before the
+        first step of the backward loop.
         """
         if not any([tap == -1 and is_valued(term)
                     for tap, term in zip(self.parts.taps[number], self.terms.taps[number])]):
@@ -299,7 +300,7 @@ class _Backward:
                 *[by_whole.get(position, term) for position, term in enumerate(terms.wholes)]]
 
     def _as_long_as(self, sequence, rows):
-        """The gradient by a sequence, with zeros for steps that were not done or that gradients do not reach."""
+        """The gradient by a sequence, with zeros for steps that were not done, or that gradients do not reach."""
         rows = rows[::-1]
         if self.is_cut:
             rows = join(0, _zero_rows(self.done - self.steps, rows, rows.type), rows)
@@ -326,7 +327,7 @@ class _Backward:
         return disconnected_type() if total is None else total
 
     def _left_over(self, tap, rows):
-        """What flows through a tap to the rows before the first step, of all rows of its state."""
+        """The gradients that a tap passes to the rows before the first step, among all rows of its state."""
         rows = rows[tap:][::-1]
         if not self.is_cut:
             return rows
@@ -348,7 +349,7 @@ class _Backward:
 
 
 def added_part(gradient, entry):
-    """What was added to a part of zeros, by an index that has one entry; None if a gradient is anything else."""
+    """The value that was added to a part of zeros, by an index with one entry; None for other gradients."""
     owner = gradient.owner
     if owner is None or type(owner.op) is not IncSubtensor or owner.op.set_instead_of_inc \
             or owner.op.idx_list != (entry,):
@@ -373,7 +374,7 @@ def _zero_rows(count, like, kind):
 
 
 def _zeros_for(whole, term):
-    """What the sum of the terms by a whole starts from."""
+    """The zeros from which the sum of the terms by a whole starts."""
     zeros = float_zeros_like(whole)
     return zeros if zeros.type.dtype == term.type.dtype else zeros.astype(term.type.dtype)
 

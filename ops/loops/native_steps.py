@@ -1,4 +1,4 @@
-"""The kernel of a loop: its inner graph compiled to a program that a virtual machine of its own runs step by step."""
+"""The kernel of a loop: its inner graph, compiled to a program that the kernel runs step by step."""
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
 from phintys.ops.elementwise.scalar import add
@@ -23,7 +23,7 @@ def native_kernel(op, kernels):
     Returns
     -------
     LoopKernel or None
-        None if some value of the inner graph is no tensor, or if it is compiled in a mode without programs.
+        None if a value of the inner graph is not a tensor, or if the graph is compiled in a mode without programs.
     """
     key = tuple([getattr(config, name) for name in COMPILED_BY])
     if key not in kernels:
@@ -35,7 +35,7 @@ def native_kernel(op, kernels):
 def _compiled(op):
     """Compile a loop's inner graph for the kernel of loops; None if this is not possible.
 
-    Sums become carried values, to which the inner graph adds: so it may add in place.
+    Sums become carried values to which the inner graph adds, so that it may add in place.
     """
     inputs, outputs = op.inner_inputs, op.inner_outputs
     if not all([isinstance(variable.type, TensorType) for variable in op.local_inputs + op.local_outputs]):
@@ -63,5 +63,5 @@ def _compiled(op):
 
 
 def _total(total, term):
-    """The sum after a step, of the type that it had before."""
+    """The sum after a step, of the same type as before it."""
     return total.type.filter_variable(add(total, term))

@@ -1,8 +1,8 @@
-"""OpenLoop: a loop's node taken apart, so that rewrites can change it, and put together again.
+"""OpenLoop: a loop's node that was taken apart, so that rewrites can change it, and can be put together again.
 
-Every output is an entry that remembers which variable of the old node it replaces. ``close`` makes the new node and
-tells what takes the place of what; entries that a rewrite removed, because nothing reads them or because they are
-computed outside, are not in the new node.
+Every output is an entry that stores the variable of the old node that it replaces. ``close`` makes the new node and
+returns the replacements. Entries that a rewrite removed, because nothing reads them or because they are computed
+outside, are not in the new node.
 """
 from phintys.graph.trace import staying
 from phintys.graph.traversal import ancestors
@@ -24,13 +24,13 @@ class Entry:
     new : Variable or None
         The output of the new node, once there is one.
     kept : int, Variable or None
-        How many of the rows that steps add are kept at most; of states and stacked outputs. None: all.
+        For states and stacked outputs, the largest number of kept rows, of those that steps add. None: all.
     taps, reads : tuple of int, list of Variable
         Of states, the taps and the inner variables that read them.
     before : Variable or None
         Of carried values, the inner variable for the value so far.
     initial : Variable or None
-        Outside: the rows before the first step, or what a sum or carried value starts from.
+        Outside: the rows before the first step, or the first value of a sum or carried value.
     """
 
     def __init__(self, inner, old=None, initial=None, kept=None, taps=(), reads=(), before=None):
@@ -46,7 +46,7 @@ class OpenLoop:
     node : Apply
         Of a Scan.
     own : bool, optional
-        Whether the inner variables must be others than those of the node's op, which other nodes may have, too.
+        Whether the inner variables must be copies of those of the node's op, which other nodes may use, too.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class OpenLoop:
         Inside and outside.
     states, stacked, summed, carried : list of Entry
     condition, steps_done : Variable or None
-        Of a while loop: inside; the old output and, once there is one, the new output.
+        Of a while loop: the condition inside; the old output, then the new output.
     same : list of (Entry, Entry)
         Entries that were removed because others compute the same.
     """
@@ -85,11 +85,11 @@ class OpenLoop:
         return [*self.states, *self.stacked, *self.summed, *self.carried]
 
     def inner_outputs(self):
-        """What a step computes."""
+        """The values that a step computes."""
         return [*[entry.inner for entry in self.entries()], *([] if self.condition is None else [self.condition])]
 
     def feeding(self):
-        """What a step computes for later steps, or to end the loop."""
+        """The values that a step computes for later steps, or to end the loop."""
         return [*[entry.inner for entry in self.states + self.carried],
                 *([] if self.condition is None else [self.condition])]
 
@@ -115,7 +115,7 @@ class OpenLoop:
         return count
 
     def absorb(self, other):
-        """Do the work of another loop, too, which has as many steps and no condition."""
+        """Add the work of another loop with the same number of steps and without a condition."""
         for name in ("sequences", "wholes", "states", "stacked", "summed", "carried", "same"):
             getattr(self, name).extend(getattr(other, name))
         if other.name != self.name:

@@ -1,6 +1,6 @@
 """The parts of a loop: how its inputs and outputs, and those of its inner graph, fall into groups.
 
-A loop has four lists of variables, and all code that reads one of them does it by the groups of this file:
+A loop has four lists of variables. All code reads these lists by the groups that this file defines:
 
 ==========  ===============================  ========================================  =================================
 group       outside, an input                inside, inputs                            inside → outside, an output
@@ -14,10 +14,10 @@ carried     the first value                  the value so far                   
 wholes      any value                        the same value in each step               —
 ==========  ===============================  ========================================  =================================
 
-The inputs are in this order but for those of ``stacked``, which come after ``carried``, as in Theano; where all rows
-are kept they are ``steps`` itself. A *tap* is a negative number: -1 is the previous step's row. The rows of a state
-include those before the first step, as many as its earliest tap looks back. A while loop's last inner output is the
-condition that ends it.
+The inputs are in this order except for those of ``stacked``, which come after ``carried``, as in Theano; if all rows
+are kept, this input is ``steps`` itself. A *tap* is a negative number: -1 is the previous step's row. The rows of a
+state include those before the first step, as many as its earliest tap looks back. A while loop's last inner output is
+the condition that ends it.
 """
 from itertools import accumulate
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from phintys.graph.public_names import at_home
 
 @at_home
 class Groups(NamedTuple):
-    """What belongs to each group, of one of the four lists; ``()`` where a list has nothing of a group."""
+    """The variables of each group, in one of the four lists; ``()`` if a list has none of a group."""
 
     steps: object = None
     sequences: tuple = ()
@@ -79,7 +79,7 @@ class LoopParts(NamedTuple):
 
     @property
     def position_of_counts(self):
-        """Which input outside is the first that says how many rows of a stacked output are kept."""
+        """The position of the first outer input that is a number of kept rows of a stacked output."""
         return 1 + self.n_sequences + self.n_states + self.n_summed + self.n_carried
 
     def outer_inputs(self, variables):

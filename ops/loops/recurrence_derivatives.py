@@ -1,7 +1,7 @@
 """Derivatives of linear recurrences: they are linear recurrences with the same factors.
 
 With ``r[j] = g[j] + a[j] r[j-1]``, the gradient ``b`` by the rows is ``b[j-1] = o[j-1] + a[j] b[j]``, where ``o`` comes
-from outside: the recurrence backwards. So derivatives of any order take the time of the loop itself.
+from outside; this is the recurrence backwards. So derivatives of any order take as long as the loop itself.
 """
 from phintys.graph.gradients.gradient import float_zeros_like
 from phintys.graph.valueless_types import disconnected_type

@@ -1,4 +1,4 @@
-"""Which loops are linear recurrences of rows, ``term + factor * before`` with two sequences."""
+"""Finds the loops that are linear recurrences of rows, ``term + factor * before`` with two sequences."""
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.loops.parts import LoopParts
@@ -8,7 +8,7 @@ PARTS = LoopParts(n_sequences=2, taps=((-1,),))
 
 
 def factor_of_recurrence(op):
-    """Which sequence of a loop has the factors.
+    """The number of the sequence of a loop that has the factors.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def factor_of_recurrence(op):
     Returns
     -------
     int or None
-        None if the body computes anything else, or its values differ in type.
+        None if the body computes something else, or its values differ in type.
     """
     if op.parts != PARTS:
         return None
@@ -39,7 +39,7 @@ def recurrence_body(op):
 
 
 def _operands(variable, scalar_op):
-    """The two operands of an elementwise operation, in both orders; nothing if a variable is no result of it."""
+    """The two operands of an elementwise operation, in both orders; empty if a variable is not a result of it."""
     owner = variable.owner
     if owner is None or type(owner.op) is not Elemwise or owner.op.scalar_op != scalar_op or len(owner.inputs) != 2:
         return []

@@ -1,7 +1,7 @@
-"""``map_rows``: a graph on single rows, applied to each row of some tensors, its results stacked.
+"""``map_rows``: applies a graph on single rows to each row of some tensors, and stacks its results.
 
-What does not depend on a row is computed once. Where all ops have rules for all rows at once (``row_batching.py``), no
-loop is needed; otherwise it is a loop without states.
+Values that do not depend on a row are computed once. If all ops have rules for all rows at once (``row_batching.py``),
+no loop is needed; otherwise the result is a loop without states.
 """
 from phintys.ops.graphs.row_batching import batched, repeated
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
@@ -10,7 +10,7 @@ from phintys.ops.shape.shape import shape_i
 
 
 def map_rows(outputs, rows, name=None):
-    """What a graph computes for each row, stacked.
+    """The results of a graph for each row, stacked.
 
     Parameters
     ----------

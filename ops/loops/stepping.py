@@ -1,8 +1,8 @@
-"""Running a loop step by step: all the work that is done for each step is in this file.
+"""Runs a loop step by step in Python.
 
-``run_loop`` calls the compiled inner graph once for each step. Taps read the values that earlier calls returned. Rows
-that are kept are copied into the array of the output; of an output that keeps only its last rows, the last values that
-were returned are kept as they are, and stacked at the end.
+``run_loop`` calls the compiled inner graph once for each step. Taps read the values that earlier calls returned. Kept
+rows are copied into the array of the output. For an output that keeps only its last rows, the last returned values are
+stored without a copy, and stacked at the end.
 """
 from collections import deque
 from itertools import islice, repeat
@@ -51,19 +51,19 @@ class AllRows:
         self.count += 1
 
     def result(self):
-        """All rows, as memory of their own."""
+        """All rows, in separate memory."""
         return self.values if self.count == len(self.values) else self.values[:self.count].copy()
 
 
 class LastRows:
-    """An output that keeps its last rows only.
+    """An output that keeps only its last rows.
 
     Parameters
     ----------
     initial : numpy.ndarray
         The rows before the first step.
     kept : int
-        How many rows are kept besides as many as there were before the first step.
+        The number of kept rows, in addition to the number of rows before the first step.
     """
 
     def __init__(self, initial, kept):
@@ -72,7 +72,7 @@ class LastRows:
         self.append = self.rows.append
 
     def result(self):
-        """The rows that are kept, as memory of their own."""
+        """The kept rows, in separate memory."""
         result = numpy.empty((len(self.rows), *self.initial.shape[1:]), self.initial.dtype)
         for position, row in enumerate(self.rows):
             result[position] = row
@@ -198,7 +198,7 @@ def _check(op, given, n_steps):
 
 
 def _results_of_no_steps(op, function, given):
-    """What a loop of no steps computes; what shape a stacked row would have is seen on rows of zeros."""
+    """The results of a loop of no steps; the shape of stacked rows is found by running a step on rows of zeros."""
     states = [initial.copy() for initial in given.states]
     done = [numpy.asarray(0)] if op.parts.is_while else []
     sums = [numpy.array(value) for value in given.summed]

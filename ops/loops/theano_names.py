@@ -7,7 +7,7 @@ PLACES = ("outer_inp", "inner_inp", "inner_out", "outer_out")
 
 
 class TheanoNames:
-    """What ``Scan`` of Theano has and other code of phintys does not need."""
+    """Attributes and methods of Theano's ``Scan`` that other code of phintys does not need."""
 
     @property
     def n_seqs(self):
@@ -16,7 +16,7 @@ class TheanoNames:
 
     @property
     def n_nit_sot(self):
-        """How many outputs are not fed back."""
+        """How many outputs later steps do not read."""
         return self.parts.n_stacked
 
     @property
@@ -26,12 +26,12 @@ class TheanoNames:
 
     @property
     def truncate_gradient(self):
-        """Through how many last steps gradients flow; -1: all."""
+        """The number of last steps through which gradients flow; -1: all."""
         return self.options.truncate_gradient
 
     @property
     def profile(self):
-        """Whether steps are measured, as it was given; see ``step_profile``."""
+        """Whether steps are measured, as the user gave it; see ``step_profile``."""
         return self.options.profile
 
     @property
@@ -49,7 +49,7 @@ class TheanoNames:
                 for given in PLACES for wanted in PLACES if wanted != given}
 
     def _units(self):
-        """What belongs together, as dictionaries from each of ``PLACES`` to a position, or positions."""
+        """The positions that belong together, as dictionaries from each of ``PLACES`` to a position, or positions."""
         parts, outer_in = self.parts, self.outer_of_inner_positions()
         first_sum = parts.n_states + parts.n_stacked
         outputs = {1 + parts.n_sequences + number: number for number in range(parts.n_states)}

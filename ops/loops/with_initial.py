@@ -1,15 +1,15 @@
-"""WithInitial: the rows of a state, as a function of the rows before the first step as well.
+"""WithInitial: the rows of a state, as a function that also depends on the rows before the first step.
 
-A loop's output for a state begins with its initial rows, but does not count as depending on them for that: users see
-the rows after them only. What reads those rows all the same, as the gradient of a loop does, reads them through this
-op, so that second derivatives find their way. It is a view, and the optimizer takes it out.
+A loop's output for a state begins with its initial rows, but its connection pattern does not count these, because users
+see only the rows after them. Code that nevertheless reads the initial rows, such as the gradient of a loop, reads them
+through this op, so that second derivatives include them. It is a view, and the optimizer removes it.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 
 
 class WithInitial(Op):
-    """All rows of a state: inputs are these rows, and those before the first step, with which they begin."""
+    """All rows of a state. The inputs are these rows, and the rows before the first step, with which they begin."""
 
     __props__ = ()
     view_map = {0: [0]}

@@ -1,11 +1,11 @@
-"""Providers of inner loops: whose loop serves a function, for a dtype, on this processor.
+"""Providers of inner loops: chooses the library whose loop is used for a function and dtype on this processor.
 
 Functions such as exp have loops in glibc's libmvec and a few built-in ones (for AVX2 and for AVX-512;
-``vector_math.pyx`` finds them), and in NumPy or SciPy. The best depends on the processor: NumPy has vector loops for
-float64 with AVX-512 only. ``measured.py`` holds what was measured; this file chooses from it, within what
-``config.math`` and ``config.cpu`` allow. A provider that is missing, here or in the C library, is passed over.
-Functions and dtypes that are not in the table are NumPy's or SciPy's. What the options are when a kernel is made
-decides.
+``vector_math.pyx`` finds them), and in NumPy or SciPy. The best one depends on the processor: for float64, NumPy has
+vector loops only with AVX-512. ``measured.py`` holds the measurements; this file chooses from them, among the loops
+that ``config.math`` and ``config.cpu`` allow. Providers that are missing in this build or in the C library are skipped.
+Functions and dtypes that are not in the table use NumPy's or SciPy's loops. The values of the options when a kernel is
+made decide.
 """
 import numpy
 
@@ -30,19 +30,19 @@ def usable_instructions():
 
 
 def built_in_title(sets=None):
-    """How built-in loops are named that exist for each instruction set.
+    """The name of built-in loops that exist for each instruction set.
 
     Parameters
     ----------
     sets : int, optional
-        They were chosen when so many instruction sets were usable; by default now.
+        The number of instruction sets that were usable when the loops were chosen; by default the present number.
     """
     instructions = supported_instructions()[:sets] if sets is not None else usable_instructions()
     return TITLES[f"phintys {instructions[-1]}"] if instructions else "phintys"
 
 
 def numpy_column():
-    """The column of the table that holds for NumPy's loops in this process, if they kept to ``config.cpu``."""
+    """The column of the table for NumPy's loops in this process, if NumPy is restricted to ``config.cpu``."""
     if "avx512" not in usable_instructions():
         return "numpy avx2"
     features = getattr(numpy._core._multiarray_umath, "__cpu_features__", {})
@@ -83,7 +83,7 @@ def offers(row, instruction_sets, numpys):
 
 
 def best_column(row, instruction_sets, numpys):
-    """The column of the loop that is used where all of these exist."""
+    """The column of the loop that is used if all of these exist."""
     return (offers(row, instruction_sets, numpys) or [numpys])[0]
 
 

@@ -1,4 +1,4 @@
-"""Products with some blocks of a large matrix, which is sparse in the sense that other blocks are not computed.
+"""Products with some blocks of a large matrix; the other blocks are not computed.
 
 ``SparseBlockGemv`` multiplies vectors by blocks, and ``SparseBlockOuter`` adds outer products to blocks; the gradients
 of both are products of the same kinds.

@@ -48,7 +48,7 @@ def _loaded(root):
 
 
 def ctc_present():
-    """Whether the library can be loaded; ``ctc_present.msg`` says why not.
+    """Whether the library can be loaded; if not, ``ctc_present.msg`` has the reason.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def ctc_present():
 
 
 def ctc_available():
-    """Whether losses can be computed; ``ctc_available.msg`` says why not.
+    """Whether losses can be computed; if not, ``ctc_available.msg`` has the reason.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class ConnectionistTemporalClassification(Op):
 
 
 def _compute(activations, labels, lengths, costs, gradients):
-    """Call the library, which leaves the GIL to others meanwhile. Labels below 0 are padding."""
+    """Call the library, without the GIL. Labels below 0 are padding."""
     library, _ = _loaded(config.ctc.root)
     flat = numpy.ascontiguousarray(labels[labels >= 0])
     label_lengths = (labels >= 0).sum(axis=1).astype("int32")
