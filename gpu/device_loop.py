@@ -35,7 +35,7 @@ class LoopPlacement:
         Which outputs are at the device.
     """
 
-    results_at_host = False
+    results_at_host = ()
 
     def __init__(self, node, host, results):
         self.host, self.results = host, results

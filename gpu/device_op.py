@@ -62,6 +62,7 @@ class Placement:
         The positions of the inputs that the kernel reads; others are constants inside it.
     host : set of int
         The positions of inputs that stay at the host.
+    results_at_host : frozenset of int
     """
 
     def __init__(self, kernel, read, host, twin, results_at_host):
@@ -98,7 +99,8 @@ def placement_of(node, at_device, recorded=None):
     if kernel.examined is None:
         return None
     checked = row.checked_at_device(kernel) if callable(row.checked_at_device) else row.checked_at_device
-    examined = {read[number] for number in kernel.examined if number < len(read) and number not in checked}
+    examined = {read[number] for number in (*kernel.examined, *row.at_host)
+                if number < len(read) and number not in checked}
     values = row.by_value(kernel) if callable(row.by_value) else row.by_value
     values = set(read) if values is True else {read[number] for number in values or () if number < len(read)}
     host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
@@ -108,9 +110,11 @@ def placement_of(node, at_device, recorded=None):
         return None
     operands = [Operand(type_.dtype, getattr(type_, "broadcastable", ()), position in host)
                 for position, type_ in [(position, node.inputs[position].type) for position in read]]
-    results = [Operand(variable.type.dtype, variable.type.broadcastable, False) for variable in node.outputs]
+    results = [Operand(variable.type.dtype, variable.type.broadcastable, number in row.results_at_host)
+               for number, variable in enumerate(node.outputs)]
     twin = row.make(kernel, operands, results)
-    return None if twin is None else Placement(kernel, read, host, twin, row.results_at_host)
+    at_host = frozenset([number for number, result in enumerate(results) if result.at_host])
+    return None if twin is None else Placement(kernel, read, host, twin, at_host)
 
 
 class DeviceOp(Op):
@@ -122,13 +126,14 @@ class DeviceOp(Op):
         The host's.
     host : frozenset of int
         The positions of the inputs that are at the host.
-    results_at_host : bool
+    results_at_host : frozenset of int
+        The numbers of the results that are at the host.
     """
 
     __props__ = ("op", "host", "results_at_host")
 
-    def __init__(self, op, host, results_at_host=False):
-        self.op, self.host, self.results_at_host = op, frozenset(host), results_at_host
+    def __init__(self, op, host, results_at_host=()):
+        self.op, self.host, self.results_at_host = op, frozenset(host), frozenset(results_at_host)
         self.view_map, self.destroy_map = op.view_map, op.destroy_map
         self.can_overwrite, self.changes_part = op.can_overwrite, op.changes_part
         self.reads_before_writing, self.first_examined = op.reads_before_writing, op.first_examined
@@ -140,8 +145,8 @@ class DeviceOp(Op):
 
     def node_for(self, inputs, outputs):
         """The node with these inputs whose outputs have the types, at the device, of those of the host's node."""
-        return Apply(self, inputs, [variable.type() if self.results_at_host else GpuArrayType.of(variable.type)()
-                                    for variable in outputs])
+        return Apply(self, inputs, [variable.type() if number in self.results_at_host
+                                    else GpuArrayType.of(variable.type)() for number, variable in enumerate(outputs)])
 
     def host_node(self, node):
         """The node that computes the same at the host. Not all ops make it from the inputs alone."""

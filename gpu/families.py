@@ -15,6 +15,7 @@ from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     window_source,
 )
 from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
+from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
 from phintys.gpu.kernels.general_source import DESCRIBERS
@@ -73,6 +74,7 @@ from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
+from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
@@ -218,3 +220,13 @@ register(PrependKernel, GpuGeneralKernel, general, lambda kernel: () if has_numb
 def has_number(kernel):
     """Whether the column that is prepended is a constant."""
     return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)
+
+
+def draw(kernel, operands, results):
+    """Uniform numbers, of generators whose words can be counted. Other distributions reject numbers, by functions that
+    are rounded otherwise at the device; MT19937 and SFC64 make each state from the one before."""
+    name, kind, parameters = kernel.arguments
+    return GpuDrawKernel(name, kind, parameters, results[1].dtype) if name == "random" and kind in COUNTED else None
+
+
+register(DrawKernel, GpuDrawKernel, draw, at_host=(0,), results_at_host=(0,))

@@ -59,7 +59,8 @@ class Placer:
                 self._consider(node, needs_input=node not in self.placed)
 
     def _consider(self, node, needs_input):
-        """Place a node, if it can be and an input that it would read at the device is there."""
+        """Place a node, if it can be and an input that it would read at the device is there; it may have been placed
+        already, with fewer inputs there."""
         if is_loop(node):
             return self._consider_loop(node)
         placement = placement_of(node, self.here.__contains__)
@@ -68,10 +69,13 @@ class Placer:
         moved = [node.inputs[position] for position in placement.read if position not in placement.host]
         if needs_input and not any([variable in self.here for variable in moved]):
             return False
-        self.placed[node] = placement
-        if not placement.results_at_host:
-            self.here.update(node.outputs)
+        self._put(node, placement)
         return True
+
+    def _put(self, node, placement):
+        self.placed[node] = placement
+        self.here.update([variable for number, variable in enumerate(node.outputs)
+                          if number not in placement.results_at_host])
 
     def _consider_loop(self, node):
         """Place a loop, if some of what it reads is at the device; once, as its body is compiled for that."""
@@ -91,8 +95,12 @@ class Placer:
             if (node in self.placed or isinstance(node.op, (HostFromGpu, GpuFromHost, DeviceOp)) or is_loop(node)
                     or not node.inputs):
                 continue
-            if all([self._is_wanted(variable) for variable in node.outputs]):
-                found |= self._consider(node, needs_input=False)
+            wanted = {number for number, variable in enumerate(node.outputs) if self._is_wanted(variable)}
+            placement = placement_of(node, self.here.__contains__) if wanted else None
+            if placement is not None and placement.read and (
+                    wanted | placement.results_at_host == set(range(len(node.outputs)))):
+                self._put(node, placement)
+                found = True
         return found
 
     def _is_wanted(self, variable):

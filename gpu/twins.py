@@ -5,6 +5,8 @@ does. So no op needs to know the device. ``register`` adds a row:
 
 * ``make(kernel, operands, results)`` returns the twin, or None if the device cannot do this. ``operands`` says of each
   input whether it is at the host (``Operand.at_host``), its dtype and its pattern; ``results`` the same of each output.
+* ``at_host``: inputs that stay at the host in any case (states of generators); ``results_at_host``: results that are
+  there.
 * ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value. It is True for
   all inputs, or a collection of their numbers, or a function of the kernel that returns either.
 
@@ -18,13 +20,14 @@ from collections import namedtuple
 from phintys.vm.places import WORK_AT_DEVICE
 
 Operand = namedtuple("Operand", "dtype broadcastable at_host")
-Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device", defaults=(False, False, ()))
+Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device at_host", defaults=(False, (), (), ()))
+EACH = range(2 ** 31)           # the numbers of all results
 
 TWINS = {}                      # class of a kernel → Twin
 SEVERAL_RESULTS = set()         # classes whose results are not determined: DebugMode does not compare the places
 
 
-def register(host_class, device_class, make=None, by_value=False, checked_at_device=()):
+def register(host_class, device_class, make=None, by_value=False, checked_at_device=(), at_host=(), results_at_host=()):
     """Add a row.
 
     Parameters
@@ -38,12 +41,14 @@ def register(host_class, device_class, make=None, by_value=False, checked_at_dev
     by_value : bool, collection of int, or callable
     checked_at_device : sequence of int, or callable
         Inputs (of a kernel) that the processor's kernel examines, and that the twin checks at the device.
+    at_host, results_at_host : collection of int
+        Inputs and results that are at the host.
     """
     def alike(kernel, operands, results):
         return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
 
     WORK_AT_DEVICE.add(device_class)
-    TWINS[host_class] = Twin(make or alike, by_value, checked_at_device=checked_at_device)
+    TWINS[host_class] = Twin(make or alike, by_value, results_at_host, checked_at_device, at_host)
 
 
 def register_view(host_class):
@@ -55,7 +60,7 @@ def register_view(host_class):
 def register_shape(host_class):
     """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results at the host."""
     WORK_AT_DEVICE.add(host_class)
-    TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=True)
+    TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=EACH)
 
 
 def twin_of(kernel):

@@ -1,6 +1,7 @@
 """Random numbers at the device.
 
-MRG31k3p has a thread for each stream, with the bits of the processor (see ``ops/random/mrg_loops.h``). Multinomial
+MRG31k3p has a thread for each stream, with the bits of the processor (see ``ops/random/mrg_loops.h``). Uniform numbers
+of NumPy's generators have those of ``ops/random/bit_generators.h``: a thread finds its words by itself. Multinomial
 samples from uniform numbers have a thread for each row of probabilities. Sums are in double precision and in the order
 of the processor, so the outcomes are the same; which of several rows that have no probabilities an error names is open.
 """
@@ -154,3 +155,125 @@ def multinomial(arguments, named, operands):
     text = "multinomial: row {value} has no probabilities: one is negative or NaN, or their sum is not 1"
     return Description(["p", "uniform", "n", "out"], {"choose": (THREADS, body)}, [Launch(THREADS, "choose", "p", 1)],
                        scratch=("p", 16), failure=(ValueError, [text]))
+
+
+# ---- uniform numbers of NumPy's generators --------------------------------------------------------------------------
+# What a state has is in `own`, behind the kind and the half that is left; integers of 128 bits are pairs, high and low.
+PCG64 = """\
+struct Wide { U64 high, low; };
+__device__ inline Wide times(Wide a, Wide b) {
+    return {__umul64hi(a.low, b.low) + a.high * b.low + a.low * b.high, a.low * b.low};
+}
+__device__ inline Wide plus(Wide a, Wide b) {
+    const U64 low = a.low + b.low;
+    return {a.high + b.high + (low < a.low), low};
+}
+__device__ inline void draw_words(const U64* own, U64 words, U64 thread, U64 threads, const Result& result) {
+    Wide here = {own[0], own[1]}, factor = MULTIPLIER, offset = {own[2], own[3]};
+    for (U64 steps = thread + FIRST; steps; steps >>= 1) {
+        if (steps & 1) here = plus(times(here, factor), offset);
+        offset = plus(times(offset, factor), offset);
+        factor = times(factor, factor);
+    }
+    const Wide far = {own[4], own[5]}, far_offset = {own[6], own[7]};
+    for (U64 word = thread; word < words; word += threads) {
+        result.put(word, output(here));
+        here = plus(times(here, far), far_offset);
+    }
+}
+"""
+OUTPUTS = {
+    "PCG64": """\
+#define MULTIPLIER {2549297995355413924ULL, 4865540595714422341ULL}
+#define FIRST 1         /* a word is made of the state after its step */
+__device__ inline U64 output(Wide state) {
+    const U64 folded = state.high ^ state.low;
+    const unsigned turn = (unsigned)(state.high >> 58);
+    return folded >> turn | folded << (-turn & 63);
+}
+""",
+    "PCG64DXSM": """\
+#define CHEAP 0xda942042e4dd58b5ULL
+#define MULTIPLIER {0, CHEAP}
+#define FIRST 0         /* a word is made of the state before its step */
+__device__ inline U64 output(Wide state) {
+    U64 high = (state.high ^ state.high >> 32) * CHEAP;
+    return (high ^ high >> 48) * (state.low | 1);
+}
+"""}
+# Block 0 is what is left of the buffer.
+PHILOX = """\
+__device__ inline void philox(const U64* own, U64 blocks, U64* out) {
+    U64 a = own[0] + blocks, b = own[1], c = own[2], d = own[3], first = own[4], second = own[5];
+    if (a < blocks && ++b == 0 && ++c == 0) ++d;
+    for (int round = 0; round < 10; round++) {
+        const U64 left = 0xD2E7470EE14C6C93ULL * a, over_left = __umul64hi(0xD2E7470EE14C6C93ULL, a);
+        const U64 right = 0xCA5A826395121157ULL * c, over_right = __umul64hi(0xCA5A826395121157ULL, c);
+        a = over_right ^ b ^ first, b = right;
+        c = over_left ^ d ^ second, d = left;
+        first += 0x9E3779B97F4A7C15ULL, second += 0xBB67AE8584CAA73BULL;
+    }
+    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}
+__device__ inline void draw_words(const U64* own, U64 words, U64 thread, U64 threads, const Result& result) {
+    const U64 left = own[6] < 4 ? 4 - own[6] : 0;
+    const U64 blocks = words > left ? (words - left + 3) / 4 : 0;
+    for (U64 block = thread; block <= blocks; block += threads) {
+        U64 found[4];
+        if (block) philox(own, block, found);
+        for (U64 lane = block ? 0 : 4 - left; lane < 4; lane++) {
+            const U64 word = block ? left + 4 * (block - 1) + lane : lane + left - 4;
+            if (word < words) result.put(word, block ? found[lane] : own[7 + lane]);
+        }
+    }
+}
+"""
+RESULTS = {
+    "float64": """\
+struct Result {
+    double* out;
+    __device__ void put(U64 word, U64 bits) const { out[word] = (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
+};
+#define WORDS count
+#define BEGIN(half)
+""",
+    # The lower half of a word first; a half that is left comes before all words.
+    "float32": """\
+struct Result {
+    float* out;
+    U64 count, before;
+    __device__ static float of_half(U64 half) { return (float)((unsigned)half >> 8) * (1.0f / 16777216.0f); }
+    __device__ void put(U64 word, U64 bits) const {
+        const U64 place = 2 * word + before;
+        out[place] = of_half(bits);
+        if (place + 1 < count) out[place + 1] = of_half(bits >> 32);
+    }
+};
+#define WORDS ((count - result.before + 1) / 2)
+#define BEGIN(half) if (result.before && thread == 0) result.out[0] = Result::of_half(half)
+"""}
+DRAW = """\
+extern "C" __global__ void draw(U64 count, const U64* state, Result_type* out) {
+    const U64 thread = blockIdx.x * (U64)blockDim.x + threadIdx.x, threads = gridDim.x * (U64)blockDim.x;
+    const Result result = RESULT;
+    BEGIN(state[2]);
+    draw_words(state + 3, WORDS, thread, threads, result);
+}
+"""
+
+
+def draw_source(kind, dtype):
+    """The source of uniform numbers of a bit generator.
+
+    Parameters
+    ----------
+    kind : str
+        "PCG64", "PCG64DXSM" or "Philox".
+    dtype : str
+        "float64" or "float32".
+    """
+    words = PHILOX if kind == "Philox" else PCG64.replace("__device__ inline void draw_words",
+                                                          OUTPUTS[kind] + "__device__ inline void draw_words")
+    made = ("double", "{out}") if dtype == "float64" else ("float", "{out, count, state[1]}")
+    return "\n".join(["typedef unsigned long long U64;", RESULTS[dtype], words,
+                      DRAW.replace("Result_type", made[0]).replace("RESULT", made[1])])

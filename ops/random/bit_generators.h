@@ -56,10 +56,10 @@ static uint64_t phintys_pcg64dxsm_next(void* state) {
     return (high ^ high >> 48) * low;
 }
 
-/* Advance PCG64 by a number of steps: powers of the recurrence, by repeated squaring. */
-static void phintys_pcg64_advance(uint64_t* state, uint64_t steps) {
-    uint64_t* own = state + PHINTYS_OWN;
-    phintys_uint128 factor = PHINTYS_PCG_MULTIPLIER, offset = phintys_wide(own + 2), all_factor = 1, all_offset = 0;
+/* A number of steps of the recurrence at once, factor * state + offset, from the factor and the offset of one step:
+ * its powers, by repeated squaring. */
+static inline void phintys_many_steps(uint64_t steps, phintys_uint128* step_factor, phintys_uint128* step_offset) {
+    phintys_uint128 factor = *step_factor, offset = *step_offset, all_factor = 1, all_offset = 0;
     for (; steps; steps >>= 1) {
         if (steps & 1) {
             all_factor *= factor;
@@ -68,7 +68,20 @@ static void phintys_pcg64_advance(uint64_t* state, uint64_t steps) {
         offset *= factor + 1;
         factor *= factor;
     }
-    phintys_set_wide(own, phintys_wide(own) * all_factor + all_offset);
+    *step_factor = all_factor;
+    *step_offset = all_offset;
+}
+
+static inline phintys_uint128 phintys_pcg_multiplier(uint64_t kind) {
+    return kind == PHINTYS_PCG64DXSM ? (phintys_uint128)PHINTYS_DXSM_MULTIPLIER : PHINTYS_PCG_MULTIPLIER;
+}
+
+/* Advance PCG64 or PCG64DXSM by a number of steps. */
+static inline void phintys_pcg64_advance(uint64_t* state, uint64_t steps) {
+    uint64_t* own = state + PHINTYS_OWN;
+    phintys_uint128 factor = phintys_pcg_multiplier(state[PHINTYS_KIND]), offset = phintys_wide(own + 2);
+    phintys_many_steps(steps, &factor, &offset);
+    phintys_set_wide(own, phintys_wide(own) * factor + offset);
 }
 
 /* ---- SFC64: Doty-Humphrey's small fast chaotic generator; own words: a, b, c, counter ----------------------------- */
@@ -106,6 +119,23 @@ static uint64_t phintys_philox_next(void* state) {
     phintys_philox_block(own, own[4], own[5], buffer);
     own[6] = 1;
     return buffer[0];
+}
+
+/* Advance Philox by a number of words: the buffer is that of the last block that is begun. */
+static inline void phintys_philox_advance(uint64_t* state, uint64_t words) {
+    uint64_t* own = state + PHINTYS_OWN;
+    const uint64_t left = own[6] < 4 ? 4 - own[6] : 0;
+    if (words <= left) {
+        own[6] += words;
+        return;
+    }
+    const uint64_t blocks = (words - left + 3) / 4;
+    const uint64_t before = own[0];
+    own[0] += blocks;
+    if (own[0] < before)
+        for (int word = 1; word < 4 && ++own[word] == 0; word++);
+    phintys_philox_block(own, own[4], own[5], own + 7);
+    own[6] = words - left - 4 * (blocks - 1);
 }
 
 /* ---- MT19937: Matsumoto and Nishimura's twister; own words: position, 624 keys of 32 bits -------------------------- */
