@@ -1,4 +1,4 @@
-"""Neighbourhoods: patches of images as the rows of a matrix, and the way back.
+"""Neighbourhoods: patches of images as the rows of a matrix, and images from such rows.
 
 ``Images2Neibs`` and ``SumNeibs`` are adjoint: each is the gradient of the other. Where patches overlap, ``SumNeibs``
 adds them; where they do not, it puts images together again.
@@ -28,9 +28,9 @@ def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     neib_step : tuple of 2 ints, or vector, optional
         The steps from patch to patch; by default ``neib_shape``, so that patches do not overlap.
     mode : {"valid", "half", "full", "wrap_centered", "ignore_borders"}
-        "valid": steps lead exactly to the end of the image. "half" and "full": as "valid", with zeros on each side, as
-        many as half of a patch, or all of it but one. "wrap_centered": patches of odd sizes, whose centres are the
-        elements that the steps lead to, of images that go on with their other end. "ignore_borders": what lies beyond
+        "valid": the last patch ends exactly at the end of the image. "half" and "full": as "valid", with zeros on each
+        side: half the size of a patch, or its size minus one. "wrap_centered": patches of odd sizes around the elements
+        to which the steps lead; beyond one end, images continue with the other end. "ignore_borders": what lies beyond
         the last patch is left out.
 
     Returns
@@ -61,7 +61,7 @@ def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
 
 
 def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
-    """The images of which `images2neibs` made patches that do not overlap.
+    """The images from which `images2neibs` made patches that do not overlap.
 
     Parameters
     ----------

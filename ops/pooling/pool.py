@@ -1,8 +1,8 @@
 """Pooling: maxima, sums and averages of windows of images, and the ops of their derivatives.
 
-Each derivative of pooling by maxima is one of two ops: one sends numbers from windows to the elements that are maxima,
-the other one collects them from these elements, and each is the gradient of the other. An element that is equal to the
-maximum counts, so several elements of a window may. Pooling by sums and averages is linear.
+Each derivative of max pooling is one of two ops: one sends numbers from windows to the elements that are maxima, the
+other one collects numbers from these elements; each is the gradient of the other. All elements of a window that are
+equal to the maximum count. Pooling by sums and averages is linear.
 """
 import warnings
 
@@ -67,16 +67,17 @@ def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="m
     ws : tuple of 2 ints, or vector of integers
         Height and width of a window.
     ignore_border : bool
-        Whether windows that reach beyond the image are left out: windows of (2, 2) make (2, 2) of (5, 5) then, and
-        (3, 3) otherwise. Without it there is a warning, and borders count.
+        Whether windows that extend beyond the image are left out: with windows of (2, 2), images of (5, 5) give results
+        of (2, 2) then, and of (3, 3) otherwise. If it is not given, a warning is issued, and such windows are not left
+        out.
     stride : tuple of 2 ints, or vector, optional
         The steps from window to window; by default ``ws``, so that windows do not overlap.
     pad : tuple of 2 ints, or vector
         Rows that are added above and below, and columns that are added on the left and on the right. Only with
         ``ignore_border=True``, and less than ``ws``.
     mode : {"max", "sum", "average_inc_pad", "average_exc_pad"}
-        What is computed of a window. Maxima and sums do not see the padding; "average_inc_pad" divides by the size of
-        the window, "average_exc_pad" by the number of elements of the image in it.
+        The result for a window. Maxima and sums ignore the padding; "average_inc_pad" divides by the size of the
+        window, "average_exc_pad" by the number of elements of the image in it.
     ds, st, padding
         Old names of ws, stride and pad, with a warning.
 
@@ -88,7 +89,7 @@ def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="m
     Raises
     ------
     NotImplementedError
-        If the input has less than 2 dimensions, or for padding that cannot be.
+        If the input has less than 2 dimensions, or for padding that is not supported.
     TypeError
         If the input is complex, or if sizes, steps or paddings are not vectors of integers.
     ValueError
@@ -336,7 +337,7 @@ class MaxPoolGrad(PoolGrad):
 
 
 class AveragePoolGrad(PoolGrad):
-    """The gradient of pooling by sums or averages. The inputs are the images, of which only the shape counts, the
+    """The gradient of pooling by sums or averages. The inputs are the images, of which only the shape is used, the
     gradient by the results, and vectors of sizes, steps and paddings.
 
     Examples
@@ -402,8 +403,8 @@ class DownsampleFactorMaxGradGrad(PoolingOp):
 
 
 class MaxPoolRop(PoolingOp):
-    """The element, for each window, of a tensor where the images have the maximum of the window; the first of several.
-    The inputs are the images, the tensor, and vectors of sizes, steps and paddings.
+    """For each window, the element of a tensor at the place where the images have the window's first maximum. The
+    inputs are the images, the tensor, and vectors of sizes, steps and paddings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Windows of pooling: their sizes, steps and paddings as arguments of users, and how many windows there are.
+"""Windows of pooling: converts users' arguments for sizes, steps and paddings, and computes the number of windows.
 
 ``ws`` is the shape of a window, ``stride`` the steps from window to window (by default ``ws``), ``pad`` the elements
 that are added on both sides of each dimension. Earlier versions of Theano said ``ds``, ``st`` and ``padding``.
@@ -15,7 +15,7 @@ MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 
 def checked_mode(mode):
-    """One of ``MODES``; "max_deterministic" is "max", which always is."""
+    """One of ``MODES``; "max_deterministic" is the same as "max", which is always deterministic."""
     if mode == "max_deterministic":
         return "max"
     if mode not in MODES:
@@ -25,7 +25,7 @@ def checked_mode(mode):
 
 
 def arguments_of(ndim, ws, stride, pad, ds, st, padding, levels=3):
-    """Sizes, steps and paddings, of which each may have its old name.
+    """Sizes, steps and paddings, each of which may be given by its old name.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Users write ``dot`` (``products.py``, importable from here); the optimizer merges scalings and sums into these ops. All
 operands have the same float or complex dtype, and ``alpha`` and ``beta`` are 0-d. With ``inplace`` the op may overwrite
-its first input; whether it does is determined when the program is linked and run, not by the kernel.
+its first input; the linker and the virtual machine decide whether it does, not the kernel.
 """
 from __future__ import annotations
 

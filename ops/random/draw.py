@@ -1,8 +1,8 @@
 """Draw: samples of a distribution of ``numpy.random.Generator``, and the state after them.
 
-``DISTRIBUTIONS`` is the table of what can be drawn. Distributions of a location and a scale are drawn with location 0
-and scale 1: the op only checks these parameters, and who makes the node computes ``location + scale * sample``, which
-is what NumPy computes, and has a gradient.
+``DISTRIBUTIONS`` is the table of all distributions. Distributions with a location and a scale are drawn with location 0
+and scale 1: the op only checks these parameters. The code that makes the node adds ``location + scale * sample``, as
+NumPy computes it, which has a gradient.
 """
 from collections import namedtuple
 
@@ -54,7 +54,8 @@ DISTRIBUTIONS = {
 
 
 class Draw(Sampling):
-    """Samples of a distribution: of a state, a size and the parameters, the new state and the samples.
+    """Samples of a distribution. The inputs are the state, the size and the parameters, the outputs the new state and
+    the samples.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """DrawnElemwise: samples and the elementwise operations on them in one pass, so that dropout stores no random numbers.
 
 The optimizer creates it after gradients have been taken, so it has no gradient. The numbers are those of `Draw`, bit by
-bit; without optimizer the two nodes compute the same.
+bit; without the optimizer, separate nodes give the same results.
 """
 import numpy
 
@@ -18,7 +18,7 @@ DRAWN = frozenset(["random", "normal", "exponential"])          # distributions 
 
 
 class DrawnElemwise(Op):
-    """What a scalar op makes of samples and other inputs.
+    """The results of a scalar op applied to samples and other inputs.
 
     The inputs are those of the Draw, then those of the Elemwise without the sample; the outputs are the new state and
     the results.
@@ -50,7 +50,7 @@ class DrawnElemwise(Op):
         return f"{self.draw}, {self.scalar_op.elementwise}"
 
     def _elementwise(self, others):
-        """The node that the elementwise part is by itself."""
+        """The elementwise part as a separate node."""
         inputs = list(others)
         inputs.insert(self.place, TensorType(self.draw.dtype, self.broadcastable)())
         return self.scalar_op.elementwise.make_node(*inputs)

@@ -1,7 +1,7 @@
 """GeneratorCall: draws of ``numpy.random.Generator`` by its own methods: vectors, and counts without replacement.
 
-The op makes a ``Generator`` of the state, calls its method, and returns the new state beside the sample; so the numbers
-are NumPy's, and a call that fails changes no state. ``METHODS`` is the table of what can be drawn.
+The op makes a ``Generator`` from the state, calls its method, and returns the new state and the sample. So the numbers
+are NumPy's, and a call that fails changes no state. ``METHODS`` is the table of these methods.
 """
 from collections import namedtuple
 

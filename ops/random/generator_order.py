@@ -1,6 +1,7 @@
 """GeneratorOrder: permutations, choices and multinomial counts of ``numpy.random.Generator``, drawn by kernels.
 
-What is chosen or permuted are numbers from 0 on; who makes the node takes elements by them. ``ORDERS`` is the table.
+The op chooses or permutes numbers from 0 on; the code that makes the node takes elements at these positions. ``ORDERS``
+is the table.
 """
 from collections import namedtuple
 
@@ -29,7 +30,7 @@ ORDERS = {
 
 
 class GeneratorOrder(Sampling):
-    """Integers: of a state, the size and the parameters, the new state and the sample, of dtype int64.
+    """Integers. The inputs are the state, the size and the parameters, the outputs the new state and the int64 sample.
 
     Parameters
     ----------

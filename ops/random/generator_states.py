@@ -1,4 +1,5 @@
-"""States of NumPy's bit generators as vectors of uint64, and back; ``bit_generators.h`` says what the words are."""
+"""Converts states of NumPy's bit generators to vectors of uint64, and back; ``bit_generators.h`` describes the
+words."""
 import numpy
 
 WIDE = 2 ** 64

@@ -1,7 +1,7 @@
 """MRG31k3p as an op: uniform samples, and the state after them.
 
-The published constants of the generator are here; its loops are in ``mrg_loops.h``. Nothing is known here of shared
-variables or of other distributions, which ``phintys.sandbox.rng_mrg`` makes from uniform samples.
+The published constants of the generator are here; its loops are in ``mrg_loops.h``. Shared variables and other
+distributions, which are made from uniform samples, are in ``phintys.sandbox.rng_mrg``.
 """
 import numpy
 
@@ -141,7 +141,7 @@ class mrg_uniform_base(Op):
 
 
 class mrg_uniform(mrg_uniform_base):
-    """Samples between 0 and 1: of a state and a size, the new state and the samples.
+    """Samples between 0 and 1. The inputs are the state and the size, the outputs the new state and the samples.
 
     The state is a matrix of int32 with a row of six numbers for each stream. Sample i, in C order, comes from stream
     ``i % streams``. The size is a vector of integers.
@@ -183,8 +183,9 @@ class mrg_uniform(mrg_uniform_base):
 
 
 class MrgUniformOfMany(mrg_uniform):
-    """The same for states of many streams, of which a sample may use a few: the new state is assigned to the rows that
-    were used, which is done in place, instead of copied with all others.
+    """The same for states of many streams, of which a sample may use only a few.
+
+    Only the rows that were used are written to the state, in place, instead of copying all rows.
 
     The outputs of the op are these rows and the samples.
     """

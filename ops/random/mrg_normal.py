@@ -1,7 +1,7 @@
-"""Normal samples of MRG31k3p in one step: uniform ones, and the method of Box and Muller.
+"""Normal samples of MRG31k3p in one kernel: uniform samples, and the method of Box and Muller.
 
-They are those of Theano's formula, but for the rounding of the logarithm, the cosine and the sine, which the kernel
-has functions of its own for. As the op is there in every mode, the numbers are the same in every mode.
+They differ from those of Theano's formula only in the rounding of logarithm, cosine and sine, for which the kernel has
+its own functions. All modes use this op, so the numbers are the same in every mode.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -16,8 +16,9 @@ DRAWN = ("float32", "float64")
 
 
 class MrgNormal(mrg_uniform_base):
-    """Normal samples with mean 0 and standard deviation 1: of a state and a size, the rows of the new state that differ
-    from the old one, which are the first, and the samples.
+    """Normal samples with mean 0 and standard deviation 1. The inputs are the state and the size.
+
+    The outputs are the rows of the new state that differ from the old one, which are the first rows, and the samples.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class MrgNormal(mrg_uniform_base):
 
 
 class WithFirstRows(Op):
-    """A matrix with other first rows; in place it changes only these."""
+    """A matrix whose first rows are replaced; in place it changes only these."""
 
     __props__ = ("inplace",)
     can_overwrite = {0: (0,)}

@@ -85,8 +85,8 @@ class ChoiceFromUniform(MultinomialFromUniform):
     odtype : str
         The dtype of the outcomes; "auto": int64.
     replace : bool
-        Whether an outcome may occur several times in a row. Otherwise the probabilities of what is left are made to
-        sum to 1 after each sample.
+        Whether an outcome may occur several times in a row. Otherwise the remaining probabilities are scaled to sum to
+        1 after each sample.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """RandomFunction: draws from a ``numpy.random.RandomState`` by calling one of its methods, or a function on it.
 
-The op returns a new state beside the sample. It draws from a copy of the state that it is given, so that a call that
-fails changes no state. Variants that draw from the state itself are made by users only.
+The op returns a new state and the sample. It draws from a copy of the given state, so that a call that fails changes no
+state. Only users make variants that draw from the state itself.
 """
 import numpy
 
@@ -37,7 +37,7 @@ class RandomFunction(Op):
     ndim_added : int
         How many dimensions a sample has more than its size has entries.
     native_name : str, optional
-        The key of ``NATIVE_DRAWS`` for what a function draws; that of a method is its name.
+        The key of ``NATIVE_DRAWS`` for the distribution of a function; for a method, its name.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class RandomFunction(Op):
         return self._checked(sample, wanted)
 
     def _checked(self, sample, wanted):
-        """The sample, or ``ValueError`` if it has not the shape that was promised."""
+        """The sample, or ``ValueError`` if it does not have the declared shape."""
         ndim = self.outtype.ndim
         if wanted is None and sample.ndim == 0 and ndim:
             sample = sample.reshape((1,) * ndim)
@@ -123,8 +123,9 @@ class RandomFunction(Op):
 
 
 class VectorRandomFunction(RandomFunction):
-    """RandomFunction on a state that is a vector of uint64. It is native if ``NATIVE_DRAWS`` has what is drawn; else a
-    ``RandomState`` is made of the vector.
+    """RandomFunction on a state that is a vector of uint64.
+
+    It is native if ``NATIVE_DRAWS`` has the distribution; otherwise a ``RandomState`` is made from the vector.
 
     Parameters
     ----------

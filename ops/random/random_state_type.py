@@ -7,7 +7,7 @@ from phintys.graph.type import SingletonType
 
 
 class RandomStateType(SingletonType):
-    """The type of ``numpy.random.RandomState``. Two of them are equal if they are going to draw the same numbers.
+    """The type of ``numpy.random.RandomState``. Two values are equal if they will draw the same numbers.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class RandomStateType(SingletonType):
 
     @staticmethod
     def may_share_memory(a, b):
-        """Whether two values are one."""
+        """Whether two values are the same object."""
         return a is b
 
 
@@ -48,5 +48,5 @@ random_state_type = RandomStateType()
 
 
 def twin_of(state):
-    """A ``RandomState`` that is going to draw the same numbers."""
+    """A ``RandomState`` that will draw the same numbers."""
     return deepcopy(state)

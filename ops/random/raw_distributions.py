@@ -1,8 +1,8 @@
 """Distributions as Theano draws them from a ``numpy.random.RandomState``: functions that make a RandomFunction node.
 
 Each takes a variable that holds a state, and returns the new state and the sample. ``size`` is a sequence of integers,
-in which -1 means the length of the parameters, an integer vector, or None for the shape of the parameters.
-Functions that end in ``_helper`` are what the ops call, where NumPy's own method is not enough.
+in which -1 means the length of the parameters, an integer vector, or None for the shape of the parameters. The ops call
+functions whose names end in ``_helper`` if NumPy's own method is not enough.
 """
 import sys
 

@@ -1,5 +1,6 @@
-"""Sampling: the base of ops that draw from a state: the inputs are the state, the size and the parameters of a
-distribution, the outputs the new state and the sample."""
+"""Sampling: the base class of ops that draw from a state.
+
+The inputs are the state, the size and the parameters of a distribution, the outputs the new state and the sample."""
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.types.constant import as_tensor_variable

@@ -1,8 +1,8 @@
 """States of ``numpy.random.RandomState`` as vectors: RandomFunction on them, native for the frequent distributions.
 
-A vector is what ``generator_states.py`` says of MT19937. Kernels draw from it without Python objects, and what they
-draw is what ``RandomState`` draws, bit by bit. Other distributions, and functions of users, are called with a
-``RandomState`` that is made of the vector.
+``generator_states.py`` describes the vector for MT19937. Kernels draw from it without Python objects, and their numbers
+are those of ``RandomState``, bit by bit. Other distributions, and functions of users, are called with a ``RandomState``
+that is made from the vector.
 """
 from collections import namedtuple
 
@@ -46,7 +46,7 @@ MERSENNE = KINDS.index("MT19937")
 
 
 def tolerance_of(dtype):
-    """How far from 1 NumPy lets the sum of probabilities of a dtype be."""
+    """The largest difference from 1 that NumPy permits for the sum of probabilities of a dtype."""
     least = numpy.finfo("float64").eps
     return float(numpy.sqrt(max(least, numpy.finfo(dtype).eps) if dtype in float_dtypes else least))
 

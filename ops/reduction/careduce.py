@@ -74,7 +74,7 @@ def positive_axes(x, axis):
 
 
 def pad_reduced(x, reduced, axes):
-    """``reduced`` with dimensions of length 1 in place of the ``axes`` of ``x`` that were reduced."""
+    """``reduced`` with dimensions of length 1 instead of the ``axes`` of ``x`` that were reduced."""
     kept = iter(range(x.type.ndim))
     return dimshuffle(reduced, ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)])
 

@@ -1,7 +1,8 @@
-"""Partitions and what is computed by them: ``partition``, ``argpartition``, ``median``, ``percentile``, ``quantile``.
+"""Partitions and functions that use them: ``partition``, ``argpartition``, ``median``, ``percentile``, ``quantile``.
 
-A partition puts the elements at some places where a sort would put them, smaller ones before and larger ones after. It
-is a permutation, and its derivatives are those of one (see ``sorting.py``). The axis and the places may be symbolic.
+A partition moves elements so that the chosen places have the elements that a sort would put there, with no larger
+elements before and no smaller ones after them. It is a permutation, and has the derivatives of one (see
+``sorting.py``). The axis and the places may be symbolic.
 """
 import numpy
 
@@ -176,7 +177,7 @@ def _as_float(x):
 
 
 def _one_axis_last(name, x, axis):
-    """The tensor with the axes that are reduced joined to one, the last; and these axes."""
+    """The tensor with the reduced axes joined to one axis, the last; and these axes."""
     rank = x.type.ndim
     axes = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for number in axes:
@@ -201,7 +202,7 @@ def _restored(found, axes, rank, keepdims, before=0):
 
 
 def median(a, axis=None, keepdims=False):
-    """The median over the given dimensions, like ``numpy.median``: half of the elements are not larger.
+    """The median over the given dimensions, like ``numpy.median``.
 
     Parameters
     ----------

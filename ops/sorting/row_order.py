@@ -1,4 +1,4 @@
-"""The order of rows: RowOrder, by which distinct rows are found."""
+"""The order of rows: RowOrder, which is used to find distinct rows."""
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.sorting.row_order_kernel import RowOrderKernel
@@ -7,8 +7,9 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class RowOrder(Op):
-    """The positions that sort the rows of a matrix as words are sorted: the first elements that differ decide. Equal
-    rows keep their order, and NaN is after every number. int64.
+    """The positions, as int64, that sort the rows of a matrix in lexicographic order.
+
+    Equal rows keep their order, and NaN comes after every number.
 
     Raises
     ------

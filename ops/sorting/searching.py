@@ -1,8 +1,8 @@
 """Searching: positions in sorted vectors (SearchsortedOp), distinct values (Unique), and ``to_one_hot``.
 
-Positions have no gradient, or a gradient of zero; that of distinct values goes to their first occurrences. The
-optimizer turns Unique into a sort and what follows (``optimizer/rewrites/distinct.py``); without it, NumPy's function
-is called.
+Positions have no gradient, or a gradient of zero; the gradient of distinct values goes to their first occurrences. The
+optimizer replaces Unique by a sort and other ops (``optimizer/rewrites/distinct.py``); without the optimizer, NumPy's
+function is called.
 """
 import numpy
 
@@ -169,7 +169,7 @@ class Unique(Op):
         return [[True] + [False] * (len(node.outputs) - 1)]
 
     def _first_places(self, x):
-        """The elements, or slices, that are given: an index of ``x`` and how ``x`` is seen for it."""
+        """The elements, or slices, of the result: an index, and the form of ``x`` to which it applies."""
         places = Unique(return_index=True, axis=self.axis)(x)[1]
         return places if self.axis is None else (slice(None),) * (self.axis % x.type.ndim) + (places,)
 
@@ -199,8 +199,9 @@ class Unique(Op):
 
 
 class RunStarts(Unique):
-    """The last step of `Unique` where it is computed by sorting: the positions of the elements that differ from the one
-    before, which a mask tells, as a matrix of one row."""
+    """The last step of `Unique` by sorting: the positions of elements that differ from the previous one.
+
+    A mask says which these are. The result is a matrix of one row."""
 
     __props__ = ()
 

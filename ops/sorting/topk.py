@@ -1,7 +1,7 @@
 """The largest or smallest elements along an axis: TopKOp, ``topk``, ``argtopk`` and ``topk_and_argtopk``.
 
-The axis is a number; how many elements are wanted may be symbolic. NaN counts as larger than every number. Of equal
-elements those are taken that come first.
+The axis is a constant; the number of elements may be symbolic. NaN counts as larger than every number. Of equal
+elements, the first ones are taken.
 """
 import numpy
 

@@ -217,7 +217,8 @@ def csm_indices(csm):
 
 
 def csm_indptr(csm):
-    """Where in the data of a matrix in CSR format each row begins, and the last ends; each column, in CSC format.
+    """The positions in the data at which each row of a matrix in CSR format begins, and the last one ends; columns in
+    CSC format.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Between sparse and dense matrices, and between dtypes: DenseFromSparse, SparseFromDense, Cast."""
+"""Conversion between sparse and dense matrices, and between dtypes: DenseFromSparse, SparseFromDense, Cast."""
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.valueless_types import grad_not_implemented

@@ -1,6 +1,6 @@
 """Sparse matrices of random numbers: Poisson, Binomial, Multinomial.
 
-As in Theano they draw from NumPy's global state (``numpy.random.seed``), so a function returns other numbers in each
+As in Theano they draw from NumPy's global state (``numpy.random.seed``), so a function returns new numbers in each
 call. They have no gradients.
 """
 import numpy

@@ -1,4 +1,4 @@
-"""What all sparse ops have in common: their base class, conversion of operands, and access to stored elements."""
+"""Common code of the sparse ops: their base class, conversion of operands, and access to stored elements."""
 import numpy
 import scipy.sparse
 
@@ -152,9 +152,10 @@ def _checked_variable(x):
 
 # ---- the base class --------------------------------------------------------------------------------------------------
 class SparseOp(Op):
-    """An op of one output. A subclass has ``compute``, which returns a matrix of any format and dtype; it becomes a
-    value of the output's type. Gradients that come to a sparse output are sparse, and in its format, when ``grad`` gets
-    them."""
+    """An op of one output.
+
+    A subclass has ``compute``, which returns a matrix of any format and dtype; it is converted to the output's type.
+    ``grad`` gets the gradient of a sparse output as a sparse matrix in the output's format."""
 
     __props__ = ()
 
@@ -184,7 +185,7 @@ class BilinearOp(SparseOp):
 
 
 def sparse_if(wanted, gradient, output):
-    """A gradient as a sparse matrix in the format of ``output``, if that is wanted."""
+    """A gradient as a sparse matrix in the format of ``output``, if that is requested."""
     if not wanted or not hasattr(gradient.type, "ndim"):
         return gradient
     if not is_sparse(gradient):
@@ -193,7 +194,7 @@ def sparse_if(wanted, gradient, output):
 
 
 def as_value(type_, value):
-    """What SciPy computed as a value of a type."""
+    """A result of SciPy, converted to a value of a type."""
     if not isinstance(type_, SparseType):
         return numpy.asarray(value, dtype=type_.numpy_dtype)
     if not isinstance(value, type_.format_cls[type_.format]):

@@ -1,7 +1,7 @@
 """SparseType: the type of SciPy's sparse matrices of one format and dtype.
 
 Values are ``scipy.sparse.csr_matrix``, ``csc_matrix`` or ``bsr_matrix``; other sparse matrices, sparse arrays and dense
-matrices are converted. Programs hold them as Python objects. No op changes a value in place, but those whose
+matrices are converted. Programs hold them as Python objects. No op changes a value in place, except those whose
 ``destroy_map`` says so.
 """
 import numpy
@@ -105,7 +105,7 @@ class SparseType(Type):
         return bool(equal(*_beside(a, b)).all())
 
     def get_shape_info(self, value):
-        """What `get_size` needs to know of a value: its shape and the lengths of its arrays."""
+        """The argument for `get_size`: a value's shape and the lengths of its arrays."""
         value = self.filter(value)
         return value.shape, value.data.size, value.indices.size, value.indptr.size, value.nnz
 

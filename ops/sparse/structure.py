@@ -1,4 +1,4 @@
-"""What is stored and where: explicit zeros, order of positions, diagonals, joins, and matrices made of rows."""
+"""The structure of sparse matrices: explicit zeros, order of positions, diagonals, joins, and matrices made of rows."""
 import numpy
 import scipy.sparse
 

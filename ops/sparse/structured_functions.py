@@ -1,8 +1,8 @@
-"""Elementwise functions of the stored elements of a sparse matrix; places that store nothing stay as they are.
+"""Elementwise functions of the stored elements of a sparse matrix; places that store nothing do not change.
 
-``structured_exp`` and others are not the functions themselves, since ``exp(0)`` is not 0. The functions without this
-prefix map 0 to 0. All gradients are structured. The functions work on the vector of stored elements, so several in a
-row are one loop.
+``structured_exp`` differs from the exponential function, since ``exp(0)`` is not 0. The functions without this prefix
+map 0 to 0. All gradients are structured. The functions work on the vector of stored elements, so several in a row are
+fused to one loop.
 """
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise import scalar

@@ -19,7 +19,7 @@ _shape = Shape()
 
 @at_home
 class SparseOperators:
-    """What variables, constants and shared variables of sparse matrices have besides."""
+    """The methods and operators of variables, constants and shared variables of sparse matrices."""
 
     __array_ufunc__ = None          # arrays of NumPy leave operators to these variables
 
@@ -120,7 +120,7 @@ class SparseVariable(SparseOperators, Variable):
 
 @at_home
 class SparseConstant(SparseOperators, Constant):
-    """A sparse matrix that is known.
+    """A constant sparse matrix.
 
     Examples
     --------
