@@ -109,6 +109,7 @@ class Op(Properties):
     takes_none: tuple[int, ...] = ()
     first_examined: Any = None
     rewrite_name: str | None = None
+    rewrite_key: str | None = None              # of this object, noted by ``values.key_of`` of the optimizer
     destroyhandler_tolerate_same: Any = ()
     destroyhandler_tolerate_aliased: Any = ()
     default_output: int | None = None

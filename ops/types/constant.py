@@ -12,7 +12,7 @@ from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.types.dtypes import FLOAT_DTYPES, INT_DTYPES, NUMPY_DTYPES, canonical_dtype
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import DTYPE_NAMES, TensorType
 
 SHARED_RANGE = 10            # constants up to this magnitude are shared
 MOST_SHARED = 10000
@@ -124,7 +124,7 @@ def convert(value, dtype=None):
     array = _array(value)
     if array.size == 0 and not hasattr(value, "dtype"):
         return numpy.array(array, dtype=config.floatX)
-    return numpy.array(array, dtype=NUMPY_DTYPES[array.dtype.name])
+    return numpy.array(array, dtype=NUMPY_DTYPES[DTYPE_NAMES[array.dtype.num]])
 
 
 def _array(value):
@@ -134,7 +134,7 @@ def _array(value):
         array = numpy.asarray(value)
     except ValueError as error:                 # nested lists of different lengths
         raise TypeError(str(error)) from None
-    if array.dtype.name not in NUMPY_DTYPES and array.dtype.newbyteorder("=").name not in NUMPY_DTYPES:
+    if array.dtype.num not in DTYPE_NAMES:
         raise TypeError(_why_not_numeric(value, array))
     return array
 
@@ -212,7 +212,7 @@ def _make_constant(array, name, ndim):
                              f"it has shape {array.shape}")
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     array.flags.writeable = False
-    type_ = TensorType(array.dtype.name, [length == 1 for length in array.shape], shape=array.shape)
+    type_ = TensorType(DTYPE_NAMES[array.dtype.num], [length == 1 for length in array.shape], shape=array.shape)
     return type_.Constant(type_, array, name=name)
 
 

@@ -14,6 +14,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit in a fused kernel (30 operands)
 LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all integers up to 2**11, others more
+FILLED = frozenset(["DimShuffle", "Alloc", "second"])      # what may have a number for all elements
 LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites merge consecutive ones
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
 _names = {}                    # class of a built-in op -> its name
@@ -27,9 +28,16 @@ def key_of(op):
     """
     kind = type(op)
     if kind is Elemwise:
-        name, kind = op.scalar_op.name, type(op.scalar_op)
-        return name if SCALAR_OPS.get(name) is op.scalar_op or kind is Composite else kind
+        return op.rewrite_key or _key_of_elementwise(op)
     return _names.get(kind) or _key_of_class(kind)
+
+
+def _key_of_elementwise(op):
+    name, kind = op.scalar_op.name, type(op.scalar_op)
+    if SCALAR_OPS.get(name) is not op.scalar_op and kind is not Composite:
+        return kind
+    op.rewrite_key = name
+    return name
 
 
 def _key_of_class(kind):
@@ -40,7 +48,11 @@ def _key_of_class(kind):
 
 def key(variable):
     """Return the key of the node that computes ``variable``, or None."""
-    return key_of(variable.owner.op) if variable.owner is not None else None
+    node = variable.owner
+    if node is None:
+        return None
+    op = node.op
+    return op.rewrite_key if type(op) is Elemwise and op.rewrite_key else key_of(op)
 
 
 def is_inexact(variable):

@@ -14,6 +14,7 @@ import numpy
 
 from phintys.ops.types.dtypes import COMPLEX_DTYPES, CONTINUOUS_DTYPES
 from phintys.optimizer.engine.values import (
+    FILLED,
     LARGEST_EXPONENT,
     apply_op,
     apply_wide,
@@ -116,7 +117,8 @@ def product_of(root, readers, nearby=None):
     stack = [(root, 1)]
     while stack:
         variable, exponent = stack.pop()
-        value = constant_value(variable)
+        name = key(variable)
+        value = constant_value(variable) if name is None or name in FILLED else None
         if value is not None and (value != 0 or exponent == 1):
             coefficient = _multiplied_number(product.coefficient, value, exponent, dtype)
             if coefficient is not None:
@@ -124,9 +126,11 @@ def product_of(root, readers, nearby=None):
                 product.constants += 1
                 product.leaves.append(variable)
                 continue
-        inner = _factors(variable, exponent, dtype, product,
-                         variable is root or (readers(variable) == 1
-                                              and (nearby is None or product.operations < nearby)))
+        inner = None
+        if name in KEYS:
+            inner = _factors(name, variable, exponent, dtype, product,
+                             variable is root or (readers(variable) == 1
+                                                  and (nearby is None or product.operations < nearby)))
         if inner is None:
             product.leaves.append(variable)
             product.multiply(variable, exponent)
@@ -156,11 +160,9 @@ def _multiplied_number(coefficient, value, exponent, dtype):
         or not smallest <= abs(coefficient) <= largest else None
 
 
-def _factors(variable, exponent, dtype, product, may_enter):
-    """Return the factors ``[(variable, exponent)]`` of ``variable ** exponent``, or None if it is not a product."""
-    name = key(variable)
-    if name not in KEYS:
-        return None
+def _factors(name, variable, exponent, dtype, product, may_enter):
+    """Return the factors ``[(variable, exponent)]`` of ``variable ** exponent``, computed by an op of this key in
+    `KEYS`, or None if they stay together."""
     inputs = variable.owner.inputs
     if name == "neg":
         if not keeps_value(variable, dtype):

@@ -5,6 +5,7 @@ other readers and of the same dtype. A second, bounded reading, `linear_form`, a
 constants and through shared nodes; it is used to find out whether one variable is the negative of another.
 """
 from phintys.optimizer.engine.values import (
+    FILLED,
     apply_op,
     apply_wide,
     as_type,
@@ -40,13 +41,13 @@ def sum_of(root, readers, nearby=None):
     stack = [(1, root)]
     while stack:
         sign, variable = stack.pop()
-        value = constant_value(variable)
+        name = key(variable)
+        value = constant_value(variable) if name is None or name in FILLED else None
         if value is not None:
             result.constant = result.constant + sign * value
             result.constants += 1
             result.leaves.append(variable)
             continue
-        name = key(variable)
         if name in KEYS and not is_unsigned(variable) and (keeps_value(variable, dtype) if name == "neg" else (
                 variable.type.dtype == dtype and (variable is root or (
                     readers(variable) == 1 and (nearby is None or result.operations < nearby))))):

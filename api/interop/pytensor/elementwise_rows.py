@@ -68,8 +68,9 @@ def _elementwise(op, node, *inputs):
 
 def _has_row(scalar_op):
     """Whether a scalar op, or each inside a composite one, has a row."""
-    inner = [node.op for node in scalar_op.fgraph.apply_nodes] if isinstance(scalar_op, basic.Composite) else []
-    return row_of(scalar_op) is not None and all(map(_has_row, inner))
+    if isinstance(scalar_op, basic.Composite):
+        return all([_has_row(node.op) for node in scalar_op.fgraph.apply_nodes])
+    return row_of(scalar_op) is not None
 
 
 @row(DimShuffle)

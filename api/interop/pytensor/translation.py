@@ -138,7 +138,7 @@ def applied(op, node, inputs):
 
 def _has_sparse(node):
     """Whether a node reads or computes sparse matrices."""
-    return any([is_sparse(each.type) for each in [*node.inputs, *node.outputs]])
+    return any([is_sparse(each.type) for variables in (node.inputs, node.outputs) for each in variables])
 
 
 def conformed(found, output):
@@ -146,10 +146,9 @@ def conformed(found, output):
     broadcastable."""
     if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here
         return found if found.type.dtype == output.type.dtype else T.cast(found, output.type.dtype)
-    if is_sparse(output.type) and found.type.dtype != output.type.dtype:
-        return found.astype(output.type.dtype)
     if not is_dense(output.type):
-        return found
+        recast = is_sparse(output.type) and found.type.dtype != output.type.dtype
+        return found.astype(output.type.dtype) if recast else found
     if found.type.ndim != output.type.ndim:
         raise TranslationError(f"{output.owner} has {output.type.ndim} dimensions, its translation {found} has "
                                f"{found.type.ndim}")

@@ -1,4 +1,5 @@
 """PyTensor's types and constants as those of phintys."""
+from functools import cache, lru_cache
 from importlib import import_module
 
 from pytensor.scalar.basic import ScalarType
@@ -9,15 +10,30 @@ from phintys import tensor as T
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant
 
+MOST_TYPES = 1024              # that are kept, and not made again for each variable
+
+
+@cache
+def _family(kind_class):
+    """Of what values are: arrays ("dense"), sparse matrices or others; the class for sparse is derived from arrays'."""
+    if not issubclass(kind_class, TensorType):
+        return "other"
+    return "sparse" if hasattr(kind_class, "format_cls") else "dense"
+
 
 def is_dense(kind):
-    """Whether values are arrays; the type of sparse matrices is derived from that of arrays."""
-    return isinstance(kind, TensorType) and not hasattr(kind, "format_cls")
+    """Whether values are arrays."""
+    return _family(type(kind)) == "dense"
 
 
 def is_sparse(kind):
     """Whether values are sparse matrices."""
-    return isinstance(kind, TensorType) and hasattr(kind, "format_cls")
+    return _family(type(kind)) == "sparse"
+
+
+@lru_cache(MOST_TYPES)
+def _tensor_type(dtype, lengths):
+    return T.TensorType(dtype, tuple([length == 1 for length in lengths]), shape=lengths)
 
 
 def translated_type(kind):
@@ -27,9 +43,9 @@ def translated_type(kind):
     rank 0. All other values, such as random generators, are passed on as objects.
     """
     if is_dense(kind):
-        return T.TensorType(kind.dtype, tuple(length == 1 for length in kind.shape), shape=kind.shape)
+        return _tensor_type(kind.dtype, kind.shape)
     if isinstance(kind, ScalarType):
-        return T.TensorType(kind.dtype, ())
+        return _tensor_type(kind.dtype, ())
     if isinstance(kind, NoneTypeT):
         return T.none_type_t
     if is_sparse(kind):

@@ -1,4 +1,5 @@
 """Functions of PyTensor in mode PHINTYS: state, memory, threads, processes, pickles, and what goes wrong."""
+import gc
 import multiprocessing
 import pickle
 import subprocess
@@ -18,7 +19,7 @@ from pytensor.graph.op import Op, _NoPythonOp
 from pytensor_reference import pytensor
 
 import phintys
-from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback
+from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback, linker
 from phintys.interop.pytensor import versions as checked_versions
 from phintys.interop.pytensor.quick_function import QuickFunction
 
@@ -269,6 +270,24 @@ def test_versions_of_pytensor(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         checked_versions.check_versions()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_collected_while_a_function_is_compiled(monkeypatch, enabled):
+    """A full collection takes longer than compiling; afterwards collections are as the program had them."""
+    seen, translated, x = [], linker.translated, pt.vector()
+
+    def watched(*arguments):
+        seen.append(gc.isenabled())
+        return translated(*arguments)
+
+    monkeypatch.setattr(linker, "translated", watched)
+    (gc.enable if enabled else gc.disable)()
+    try:
+        compiled([x], pt.exp(x))
+        assert seen == [False] and gc.isenabled() == enabled
+    finally:
+        gc.enable()
 
 
 def test_the_linker_can_be_used_by_its_class():
