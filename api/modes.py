@@ -61,7 +61,7 @@ def _query(optimizer):
     if optimizer is not None and not isinstance(optimizer, str):
         return optimizer if isinstance(optimizer, Query) else Query(extra=[(optimizer, 0)])
     if optimizer not in OPTIMIZERS:
-        raise KeyError(f"no optimizer is called {optimizer!r}; there are {sorted(map(str, OPTIMIZERS))}")
+        raise KeyError(f"there is no optimizer {optimizer!r}; expected one of {sorted(map(str, OPTIMIZERS))}")
     return OPTIMIZERS[optimizer]
 
 
@@ -117,7 +117,7 @@ class Mode:
                  allow_gc: bool | Literal["plan"] | None = None) -> None:
         linker = config.linker if linker is None else linker
         if not isinstance(linker, Linker) and linker not in LINKERS:
-            raise KeyError(f"no linker is called {linker!r}; there are {sorted(map(str, LINKERS))}")
+            raise KeyError(f"there is no linker {linker!r}; expected one of {sorted(map(str, LINKERS))}")
         if isinstance(optimizer, str) and optimizer == "default":
             optimizer = config.optimizer
         self.provided_linker = linker

@@ -85,8 +85,8 @@ def call_function(function, arguments, options):
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("numpy.")
     if name not in FUNCTIONS:
-        raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for one like it in "
-                        "phintys.tensor")
+        raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for a similar function "
+                        "in phintys.tensor")
     return _row_applied(name, arguments, options)
 
 

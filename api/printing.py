@@ -349,7 +349,7 @@ def _rendered(text: str, format: str) -> bytes:
     if program is None:
         raise RuntimeError("pydotprint needs the program dot of graphviz (on Debian and Ubuntu: apt install graphviz), "
                            "which was not found. Without it, phintys.d3viz.d3viz(f, 'f.html') draws the graph as a "
-                           "page, debugprint prints it as text, and format='dot' writes what dot would read.")
+                           "page, debugprint prints it as text, and format='dot' writes the text that dot reads.")
     done = subprocess.run([program, f"-T{format}"], input=text.encode(), capture_output=True)
     if done.returncode:
         raise RuntimeError(f"dot cannot draw the graph in the format {format!r}: {done.stderr.decode().strip()}")

@@ -68,7 +68,7 @@ test.__test__ = False           # type: ignore[attr-defined]    # pytest does no
 def _full(verbose: int, arguments: list[str]) -> bool:
     if not (TESTS / "test_tiny.py").exists():
         raise RuntimeError(f"the project's tests are not part of the installed package (there is no {TESTS}): get the "
-                           f"sources, and run pytest there; phintys.test() needs nothing")
+                           f"sources, and run pytest there; phintys.test() needs no sources")
     import pytest
 
     return pytest.main([str(TESTS), *([] if verbose else ["-q"]), *arguments]) == 0

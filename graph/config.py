@@ -137,7 +137,7 @@ OPTIONS = [
     ("cast_policy", "custom", one_of("custom", "numpy+floatX"), "How the dtype of mixed operands is chosen."),
     ("int_division", "int", one_of("int", "raise", "floatX"), "What x / y is for integers: floor, error, floatX."),
     ("warn_float64", "ignore", one_of("ignore", "warn", "raise", "pdb"), "What to do when a float64 variable is made."),
-    ("mode", "Mode", object_or_name, "Mode of functions that name none: Mode, FAST_RUN, FAST_COMPILE, or an object."),
+    ("mode", "Mode", object_or_name, "Mode of functions without one: Mode, FAST_RUN, FAST_COMPILE, or an object."),
     ("optimizer", "o4", one_of("o4", "o3", "o2", "o1", "unsafe", "fast_run", "fast_compile", "merge", "None"),
      "Rewrites of mode Mode, from all to none."),
     ("optimizer_including", "", text, "Tags of rewrites to add, separated by ':'."),
@@ -147,36 +147,37 @@ OPTIONS = [
     ("linker", "vm", object_or_name, "Accepted for compatibility; a name such as vm_nogc also decides allow_gc."),
     ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
-    ("kept_frames", 4, count, "How many sets of cells a function keeps for calls to come; more serve calls at a time."),
-    ("math", "vector", one_of("vector", "numpy"), "Whose loops compute exp, log, tanh and so on in functions that are "
-     "made from now on: vector: the fastest, at most 4 ulp from the exact value; numpy: NumPy's and SciPy's, with the "
-     "bits that they give for arrays without gaps."),
-    ("cpu", "native", one_of("native", "avx2", "baseline"), "Which instruction sets such loops and those of arithmetic "
-     "and products may use: native: all that the processor has; avx2: at most AVX2; baseline: what every processor of "
-     "its kind has. NumPy and SciPy do not read this option: see NPY_DISABLE_CPU_FEATURES."),
+    ("kept_frames", 4, count, "How many sets of cells a function keeps for later calls; calls at the same time may use "
+     "more."),
+    ("math", "vector", one_of("vector", "numpy"), "The loops that compute exp, log, tanh and so on in functions "
+     "compiled from now on: vector: the fastest ones, with errors of at most 4 ulp; numpy: NumPy's and SciPy's, with "
+     "the bits that these give for arrays without gaps."),
+    ("cpu", "native", one_of("native", "avx2", "baseline"), "The instruction sets that such loops, and those of "
+     "arithmetic and products, may use: native: all of the processor; avx2: at most AVX2; baseline: those of every "
+     "processor of this kind. NumPy and SciPy do not read this option: see NPY_DISABLE_CPU_FEATURES."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison freed memory and never reuse it, to find errors."),
-    ("device", "cpu", device_name, "Where shared variables of float32 are made, and so where functions run: cpu, or "
-     "a GPU, by pycuda: cuda, or cuda1 for the second. See phintys.gpu."),
-    ("gpu.compiler", "auto", one_of("auto", "nvrtc", "nvcc"), "What compiles kernels for the device: nvrtc: the "
+    ("device", "cpu", device_name, "Where shared variables of float32 are stored, and therefore functions run: cpu, "
+     "or a GPU, by pycuda: cuda, or cuda1 for the second one. See phintys.gpu."),
+    ("gpu.compiler", "auto", one_of("auto", "nvrtc", "nvcc"), "The compiler of kernels for the device: nvrtc: the "
      "library of the package nvidia-cuda-nvrtc, or of a toolkit; nvcc: the program that gpu.nvcc names; auto: the "
-     "first of them that is there."),
+     "first of these that is installed."),
     ("gpu.nvcc", "nvcc", text, "The program nvcc, by its name or path."),
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
-    ("gpu.cublas", True, boolean, "Whether cuBLAS multiplies matrices at the device, where it is installed; else "
+    ("gpu.cublas", True, boolean, "Whether cuBLAS, if it is installed, multiplies matrices on the device; otherwise "
      "built-in kernels do."),
     ("gpu.tf32", False, boolean, "Whether cuBLAS may round the factors of products of float32 to TF32, which has "
-     "10 bits of mantissa: faster, and exact to about 1e-3."),
-    ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a graph of "
-     "CUDA; else each kernel is launched at once, and an error names the node."),
+     "10 bits of mantissa: faster, and accurate to about 1e-3."),
+    ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a CUDA "
+     "graph; otherwise each kernel is launched at once, and errors name the node."),
     ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
-     "device, which run at the host and need transfers."),
+     "device, which run on the host and need transfers."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
     ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
-    ("optdb.max_use_ratio", 8.0, ratio, "How often an EquilibriumOptimizer applies each of its parts at most, as a "
-     "multiple of the number of nodes."),
-    ("optdb.position_cutoff", float("inf"), ratio, "Where a SequenceDB stops."),
+    ("optdb.max_use_ratio", 8.0, ratio, "The largest number of times that an EquilibriumOptimizer applies each of its "
+     "parts, as a multiple of the number of nodes."),
+    ("optdb.position_cutoff", float("inf"), ratio, "The position at which a SequenceDB stops."),
     ("on_shape_error", "warn", one_of("warn", "raise"), "Accepted for compatibility: see on_opt_error."),
     ("cycle_detection", "regular", one_of("regular", "fast"),
      "Accepted for compatibility: there is one way to find cycles."),
@@ -185,8 +186,8 @@ OPTIONS = [
      "Accepted for compatibility: rewrites compute no test values."),
     ("print_test_value", False, boolean, "Show test values when a variable is printed."),
     ("pickle_test_value", True, boolean, "Pickle test values with their variables."),
-    ("exception_verbosity", "low", one_of("low", "high"), "How much an error at run time tells about the graph."),
-    ("profile", False, boolean, "Measure every function that does not say otherwise, and print all profiles at exit."),
+    ("exception_verbosity", "low", one_of("low", "high"), "How much errors at run time say about the graph."),
+    ("profile", False, boolean, "Measure every function without profile=False, and print all profiles at exit."),
     ("profile_memory", False, boolean, "Let profiles report memory and shapes."),
     ("profile_optimizer", False, boolean, "Let profiles list all stages of the rewrites, not only the slowest."),
     ("print_global_stats", False, boolean, "Measure every function, and print the sums at exit."),
@@ -194,7 +195,7 @@ OPTIONS = [
     ("profiling.n_apply", 20, positive, "How many nodes a profile lists."),
     ("profiling.n_ops", 20, positive, "How many ops and classes of ops a profile lists."),
     ("profiling.output_line_width", 512, positive, "The longest line in the tables of a profile."),
-    ("profiling.min_memory_size", 1024, count, "Profiles count the pieces of memory that have at least so many bytes."),
+    ("profiling.min_memory_size", 1024, count, "Profiles list only pieces of memory of at least this number of bytes."),
     ("profiling.min_peak_memory", False, boolean,
      "Accepted for compatibility: memory reports always give the least memory that the order of instructions needs."),
     ("profiling.destination", "stderr", text, "Where profiles are printed at exit: stderr, stdout, or a file."),
@@ -207,21 +208,21 @@ OPTIONS = [
     ("openmp_elemwise_minsize", 200000, count, "Accepted for compatibility; see workers."),
     ("blas.ldflags", "", text, "Accepted for compatibility: BLAS comes with SciPy."),
     ("lib.amdlibm", False, boolean, "Accepted for compatibility."),
-    ("conv.assert_shape", False, boolean, "Check the lengths that convolutions are told of by nodes of Assert, which "
-     "raise AssertionError; else their kernels check them, and raise ValueError."),
+    ("conv.assert_shape", False, boolean, "Check the lengths given to convolutions by nodes of Assert, which raise "
+     "AssertionError; otherwise the kernels check them, and raise ValueError."),
     ("ctc.root", "", text, "Folder of the library warp-ctc, with libwarpctc.so in build, lib or lib64."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
     ("scan.allow_output_prealloc", False, boolean,
      "Accepted for compatibility: how steps write into outputs is decided when a function is made."),
     ("scan.debug", False, boolean, "Accepted for compatibility."),
-    ("vm.lazy", None, flag_or_none, "Accepted for compatibility: what is lazy is decided when a function is made."),
+    ("vm.lazy", None, flag_or_none, "Accepted for compatibility: lazy branches are found when a function is made."),
     ("reoptimize_unpickled_function", False, boolean,
      "Accepted for compatibility: unpickled functions are compiled from the user's graph."),
-    ("unpickle_function", True, boolean, "Rebuild pickled functions; else they become None."),
+    ("unpickle_function", True, boolean, "Rebuild pickled functions; otherwise they become None."),
     ("scan.progress", "auto", boolean_or_auto, "Show a progress bar for loops that run longer than half a second; "
-     "auto: than two seconds, if the standard error is a terminal."),
+     "auto: longer than two seconds, and only if the standard error is a terminal."),
     ("compile.progress", "auto", boolean_or_auto, "Show a progress bar while functions are rewritten, if that takes "
-     "longer than half a second; auto: than two seconds, if the standard error is a terminal."),
+     "longer than half a second; auto: longer than two seconds, and only if the standard error is a terminal."),
     ("experimental.local_alloc_elemwise", True, boolean, "Accepted for compatibility."),
     ("experimental.local_alloc_elemwise_assert", True, boolean, "Accepted for compatibility."),
     ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
@@ -247,29 +248,29 @@ OPTIONS = [
     ("force_device", False, boolean, "Accepted for compatibility: there is one device."),
     ("print_active_device", True, boolean, "Accepted for compatibility: there is one device."),
     ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "Accepted for compatibility: there is one device."),
-    ("deterministic", "default", one_of("default", "more"), "more: sums of values at repeated positions have one "
-     "order at a GPU, too, where atomic operations are faster. At the processor functions are always deterministic."),
+    ("deterministic", "default", one_of("default", "more"), "more: values at repeated positions are added in one "
+     "order on a GPU, too, although atomic operations are faster. On the processor the order is always the same."),
     ("check_input", True, boolean, "Accepted for compatibility: arguments are always checked."),
     ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
-     "Accepted for compatibility: rewrites always keep where the user made nodes."),
+     "Accepted for compatibility: rewrites always keep the record of where nodes were made."),
     ("nocleanup", False, boolean, "Accepted for compatibility."),
     ("traceback.limit", 8, integer,
-     "Calls outside phintys that variables and nodes remember, at least to the user's line; -1: up to 100."),
+     "How many calls outside phintys variables and nodes store, at least up to the user's line; -1: up to 100."),
     ("traceback.compile_limit", 0, integer, "Accepted for compatibility."),
     ("unittests.rseed", 666, seed, "Accepted for compatibility: the seed of its tests."),
-    ("DebugMode.patience", 2, positive, "How often DebugMode optimises, to see whether the same happens each time."),
+    ("DebugMode.patience", 2, positive, "How often DebugMode optimises a graph, to check that the steps are the same."),
     ("DebugMode.check_c", True, boolean, "Whether DebugMode runs kernels where there is a perform."),
     ("DebugMode.check_py", True, boolean, "Whether DebugMode runs perform where there is a kernel."),
     ("DebugMode.check_finite", True, boolean, "Whether NaN and infinities are errors in DebugMode."),
-    ("DebugMode.check_strides", 0, count, "What DebugMode does about strides that differ: 0 nothing, 1 warn, 2 raise."),
+    ("DebugMode.check_strides", 0, count, "What DebugMode does about different strides: 0 nothing, 1 warn, 2 raise."),
     ("DebugMode.check_preallocated_output", "", text,
-     "Layouts of memory that DebugMode lets perform find in its storage, separated by ':'; ALL for all."),
-    ("DebugMode.check_preallocated_output_ndim", 4, count, "Up to which rank DebugMode tries them."),
+     "Layouts of the arrays that perform finds in its storage in DebugMode, separated by ':'; ALL for all."),
+    ("DebugMode.check_preallocated_output_ndim", 4, count, "The largest rank for which DebugMode tries these layouts."),
     ("DebugMode.warn_input_not_reused", True, boolean, "Accepted for compatibility."),
     ("NanGuardMode.nan_is_error", True, boolean, "Whether NanGuardMode reports NaN."),
     ("NanGuardMode.inf_is_error", True, boolean, "Whether NanGuardMode reports infinities."),
     ("NanGuardMode.big_is_error", True, boolean, "Whether NanGuardMode reports values above 1e10."),
-    ("NanGuardMode.action", "raise", one_of("raise", "warn", "pdb"), "What NanGuardMode does about them."),
+    ("NanGuardMode.action", "raise", one_of("raise", "warn", "pdb"), "What NanGuardMode does about such values."),
     ("warn.ignore_bug_before", "0.9", text, "Accepted for compatibility, as all of warn: no version had these bugs."),
 ] + [(f"warn.{bug}", False, boolean, "Accepted for compatibility.") for bug in (
     "argmax_pushdown_bug", "gpu_set_subtensor1", "gpusum_01_011_0111_bug", "identify_1pexp_bug", "inc_set_subtensor1",
@@ -600,7 +601,7 @@ class change_flags:
     def __exit__(self, *error):
         stack = self._old.get(threading.get_ident())
         if not stack:
-            raise RuntimeError("change_flags is left in a thread that did not enter it")
+            raise RuntimeError("change_flags must be left in the thread that entered it")
         for name, before in reversed(stack.pop().items()):
             config._leave(name, before)
 

@@ -478,5 +478,5 @@ def _illegal(destroyer, reason):
 
 
 def _refuse_cycle(node, late):
-    raise InconsistencyError(f"{node.op}{made_at(node)} overwrites what {late[0].op}{made_at(late[0])} reads, and this "
-                             f"reader cannot come earlier: the graph contains cycles.")
+    raise InconsistencyError(f"{node.op}{made_at(node)} overwrites a value that {late[0].op}{made_at(late[0])} reads, "
+                             f"and this reader cannot run earlier: the graph contains cycles.")

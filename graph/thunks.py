@@ -23,7 +23,7 @@ def perform_by_thunk(op, node, inputs, output_storage):
         storage_map[variable][0] = value
     missing = thunk()
     if missing:
-        raise RuntimeError(f"The thunk of {op} asks for inputs {missing}, which are computed.")
+        raise RuntimeError(f"The thunk of {op} requests inputs {missing}, which are already computed.")
     for variable, storage in zip(node.outputs, output_storage):
         storage[0] = storage_map[variable][0]
     for kept in storage_map.values():

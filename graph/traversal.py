@@ -416,7 +416,7 @@ def is_same_graph(first, second, givens=None, debug=False):
         first, second = clone_replace([first, second], dict(givens), strict=False)
     same = equal_computations([first], [second])
     if debug and equal_computations([second], [first]) != same:
-        raise AssertionError(f"{first} and {second} compare differently the other way round")
+        raise AssertionError(f"whether {first} and {second} are the same graph depends on their order")
     return same
 
 

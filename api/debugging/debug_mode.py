@@ -149,9 +149,9 @@ class DebugMode(Mode):
             optimize(fgraph, self.query)
         position = first_difference(record.events, other.events)
         if position is not None:
-            raise StochasticOrder("StochasticOrder: optimising a graph twice does not do the same. Event number "
-                                  f"{position} was {_event(record.events[position])}, and then "
-                                  f"{_event(other.events[position])}")
+            raise StochasticOrder("StochasticOrder: optimising the same graph twice gave different steps. Event "
+                                  f"number {position} was {_event(record.events[position])} the first time, and "
+                                  f"{_event(other.events[position])} the second time")
 
     def link(self, fgraph, history, **arguments):
         """Return a program that checks itself."""

@@ -71,7 +71,7 @@ class NanGuardMode(WatchingMode):
         self.inf_is_error = flags.inf_is_error if inf_is_error is None else inf_is_error
         self.big_is_error = flags.big_is_error if big_is_error is None else big_is_error
         if not (self.nan_is_error or self.inf_is_error or self.big_is_error):
-            raise AssertionError("NanGuardMode has nothing to look for: nan_is_error, inf_is_error and big_is_error "
+            raise AssertionError("NanGuardMode has nothing to check: nan_is_error, inf_is_error and big_is_error "
                                  "are all false")
 
     def look_at_input(self, variable, value):

@@ -150,8 +150,8 @@ class FunctionMaker:
         new_values = dict(zip(changing, rebuilt.outputs[len(self.outputs):])) | rebuilt.updates
         for variable, value in new_values.items():
             if value.type != variable.type:
-                raise TypeError(f"the new value of {variable}{made_at(variable)}, of type {variable.type}, became "
-                                f"{value}{made_at(value)}, of type {value.type}: look at what givens replace")
+                raise TypeError(f"givens change the new value of {variable}{made_at(variable)}, of type "
+                                f"{variable.type}, to {value}{made_at(value)}, which has the type {value.type}")
         return new_values
 
     def _make_graph(self, rebuilt):

@@ -70,7 +70,7 @@ def _vectors(name, a, v):
     a, v = as_tensor_variable(a), as_tensor_variable(v)
     for operand in (a, v):
         if operand.type.ndim > 1:
-            raise ValueError(f"{name}: object too deep for desired array: {operand} is no vector")
+            raise ValueError(f"{name}: object too deep for desired array: {operand} is not a vector")
     a, v = [operand if operand.type.ndim else operand.dimshuffle("x") for operand in (a, v)]
     dtype = upcast(a.type.dtype, v.type.dtype)
     work = "int64" if dtype in discrete_dtypes else "float32" if dtype == "float16" else dtype

@@ -173,7 +173,7 @@ class Accumulation(BlasOp):
     def make_node(self, z, alpha, x, y, beta):
         z, alpha, x, y, beta = self.operands((z, alpha, x, y, beta))
         if self.inplace and not {*view_roots(x), *view_roots(y)}.isdisjoint(view_roots(z)):
-            raise InconsistencyError(self.E_z_uniq, f"{self} would overwrite what it reads: {z}")
+            raise InconsistencyError(self.E_z_uniq, f"{self} cannot overwrite {z}, because it also reads its memory")
         product = product_type(x.type, y.type)
         flags = zip(product.broadcastable, z.type.broadcastable)
         output = TensorType(product.dtype, [there and here for there, here in flags], shape=product.shape)

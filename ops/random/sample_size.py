@@ -34,8 +34,8 @@ def size_vector(size):
 def rank_of(size, known):
     """The number of entries of a size, or ``ValueError`` if it is not known."""
     if known is None:
-        raise ValueError(f"the number of dimensions is not known: give ndim, as the length of the size {size}"
-                         f"{made_at(size)} depends on inputs")
+        raise ValueError(f"the number of dimensions is not known: pass ndim, because the length of the size "
+                         f"{size}{made_at(size)} depends on inputs")
     return len(known)
 
 

@@ -207,7 +207,7 @@ def _bound(index, part):
         return NoneConst
     bound = as_tensor_variable(part)
     if bound.type.ndim or bound.type.dtype not in discrete_dtypes:
-        raise ValueError(f"a sparse matrix cannot be indexed with {index}: {part} is no integer")
+        raise ValueError(f"a sparse matrix cannot be indexed with {index}: {part} is not an integer")
     return bound
 
 

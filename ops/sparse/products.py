@@ -145,7 +145,7 @@ class StructuredDot(BilinearOp):
         if is_sparse(b):
             return Apply(self, [a, b], [SparseType(a.type.format, dtype)()])
         if b.type.ndim != 2:
-            raise NotImplementedError(f"structured_dot: {b} of type {b.type} is no matrix")
+            raise NotImplementedError(f"structured_dot: {b} of type {b.type} is not a matrix")
         return Apply(self, [a, b], [TensorType(dtype, (False, b.type.broadcastable[1]))()])
 
     def compute(self, a, b):

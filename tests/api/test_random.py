@@ -221,7 +221,7 @@ def test_shapes_that_contradict_each_other():
 
 
 @pytest.mark.parametrize("call, kind, message", [
-    (lambda r: r.normal(size=T.lvector()), ValueError, "give ndim"),
+    (lambda r: r.normal(size=T.lvector()), ValueError, "pass ndim"),
     (lambda r: r.normal(size=(3,), ndim=2), ValueError, "size has 1 entries"),
     (lambda r: r.normal(size=2.5), TypeError, "integers"),
     (lambda r: r.beta(1.), TypeError, "beta takes the parameters a, b"),

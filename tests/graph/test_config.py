@@ -204,7 +204,7 @@ def test_options_that_programs_follow_are_of_the_process():
     with change_flags(kept_frames=7):
         assert in_another_thread(lambda: config.kept_frames) == 7
     assert config.kept_frames != 7
-    listed = change_flags.__doc__.partition("changed for all:")[2].partition(".\n")[0].replace("\n", " ")
+    listed = change_flags.__doc__.partition("changed for all threads:")[2].partition(".\n")[0].replace("\n", " ")
     known = config._of_process | {"gpu.graphs", "gpu.tf32"}             # the last two come with phintys.gpu
     assert {name.strip() for name in listed.split(",")} == known
 
@@ -212,7 +212,7 @@ def test_options_that_programs_follow_are_of_the_process():
 def test_a_block_is_left_by_the_thread_that_entered_it():
     flags = change_flags(floatX="float32")
     flags.__enter__()
-    with pytest.raises(RuntimeError, match="left in a thread that did not enter it"):
+    with pytest.raises(RuntimeError, match="must be left in the thread that entered it"):
         _raised_in_another_thread(flags.__exit__)
     flags.__exit__()
     assert config.floatX == "float64"

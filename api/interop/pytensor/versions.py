@@ -24,7 +24,7 @@ def check_versions():
                           f"{text_of(NEWEST)}; version {pytensor.__version__} is installed")
     if found > NEWEST:
         warnings.warn(f"phintys.interop.pytensor was tested with PyTensor {text_of(OLDEST)} to {text_of(NEWEST)}; "
-                      f"version {pytensor.__version__} is installed, and may have ops of another meaning",
+                      f"version {pytensor.__version__} is installed, and its ops may have changed",
                       stacklevel=3)
 
 
