@@ -48,15 +48,10 @@ _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
 
 
-def _use_device(name, used=["cpu"]):        # noqa: B006  (the list has the last name that could be used)
-    """Open the device that ``config.device`` names; if that fails, the option keeps its old value."""
+def _use_device(name):
+    """Open the device that ``config.device`` names."""
     if name != "cpu":
-        try:
-            _import_module("phintys.gpu").use(name)
-        except Exception:
-            config.__dict__["device"] = used[0]
-            raise
-    used[0] = name
+        _import_module("phintys.gpu").use(name)
 
 
 config.on_change("device", _use_device)

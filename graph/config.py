@@ -400,6 +400,8 @@ class Config(Section):
             If there is no such option.
         ValueError
             If the option cannot have this value.
+        Exception
+            The error of a function that was registered with `on_change`; the option then keeps its old value.
         """
         value = self._converted(name, value)
         values = getattr(_own, "values", ())
@@ -412,8 +414,12 @@ class Config(Section):
             if hidden is not None:
                 hidden[0] = value
                 return
-            section.__dict__[attribute] = value
-        self._tell(name, value)
+            before, section.__dict__[attribute] = section.__dict__.get(attribute, value), value
+        try:
+            self._tell(name, value)
+        except BaseException:
+            section.__dict__[attribute] = before
+            raise
 
     def _converted(self, name, value):
         try:

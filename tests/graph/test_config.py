@@ -101,6 +101,19 @@ def test_on_change_is_called_now_and_later():
     assert seen == [0, 4]
 
 
+def test_an_option_keeps_its_value_if_what_follows_it_fails():
+    def refuse(value):
+        if value == 3:
+            raise RuntimeError("not three")
+
+    options = fresh()
+    options.on_change("workers", refuse)
+    options.workers = 2
+    with pytest.raises(RuntimeError, match="not three"):
+        options.workers = 3
+    assert options.workers == 2
+
+
 def test_change_flags_restores():
     assert config.workers == 0
     with change_flags({"blas.ldflags": "-lx"}, workers=2):
