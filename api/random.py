@@ -57,7 +57,7 @@ class GeneratorState(TensorSharedVariable):
         ValueError
             If it is the state of another kind of generator; the old state stays.
         TypeError
-            If it is no state.
+            If it is not a state.
         """
         if not isinstance(new_value, numpy.ndarray):
             new_value = words_of(getattr(new_value, "bit_generator", new_value))
@@ -256,7 +256,7 @@ class Generator:
     def multinomial(self, n, pvals, size=None, ndim=None):
         """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension.
 
-        Probabilities that do not sum to 1 are an error; NumPy gives the last one what is missing.
+        Probabilities that do not sum to 1 are an error; NumPy adds the missing part to the last one.
         """
         n, pvals = as_tensor_variable(n), cast(as_tensor_variable(pvals), "float64")
         if pvals.type.ndim == 0:

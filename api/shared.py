@@ -295,7 +295,7 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
         Raises
         ------
         TypeError
-            If it is no such state; the old state stays.
+            If it is not such a state; the old state stays.
         ValueError
             If it is the vector of another generator; the old state stays.
         """

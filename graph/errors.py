@@ -39,7 +39,7 @@ class MissingInputError(Exception):
 
 @at_home
 class UnusedInputError(Exception):
-    """An input of a function takes no part in what the function computes."""
+    """An input of a function is not needed to compute the function's results."""
 
 
 @at_home
@@ -99,7 +99,7 @@ def made_at(thing):
 
 
 def shown(variable):
-    """Return what a message calls a variable: its name, or the formula that computes it; other things as text.
+    """Return the text for a variable in a message: its name, or the formula that computes it; other objects as text.
 
     Returns
     -------

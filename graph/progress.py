@@ -92,7 +92,7 @@ class RichBar:
         self.progress.update(self.task, completed=done, refresh=True)
 
     def close(self):
-        """Leave the bar as it is, or remove that of an inner loop."""
+        """Leave the bar on the terminal, or remove the bar of an inner loop."""
         if self.outer is None:
             self.progress.stop()
         else:

@@ -36,7 +36,7 @@ def polyval(p, x):
     Raises
     ------
     ValueError
-        If ``p`` is no vector.
+        If ``p`` is not a vector.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     Raises
     ------
     ValueError
-        If the points are no vectors.
+        If the points are not vectors.
 
     Examples
     --------

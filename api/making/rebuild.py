@@ -181,7 +181,7 @@ def _of_type(target, value):
 
 
 def _difference(wanted, found):
-    """Say how a type differs from the wanted one, and what to do; an empty string for types that are no tensors."""
+    """Say how a type differs from the wanted one, and what to do; an empty string for types that are not tensors."""
     if not (hasattr(wanted, "broadcastable") and hasattr(found, "broadcastable")):
         return ""
     if wanted.ndim != found.ndim:

@@ -70,7 +70,7 @@ class MrgState(TensorSharedVariable):
         Raises
         ------
         ValueError
-            If it is no state of MRG31k3p; the old state stays.
+            If it is not a state of MRG31k3p; the old state stays.
         """
         if isinstance(new_value, (list, tuple)):
             new_value = self.type.filter(new_value)
@@ -312,8 +312,8 @@ class MRG_RandomStreams:
             Have to be None.
         n : int or 0-d integer Variable
         pvals : matrix
-            The probabilities, a row for each distribution. What is no probability, and a row that does not sum to 1,
-            is a ``ValueError`` when the function runs.
+            The probabilities, a row for each distribution. A number that is not a probability, or a row that does not
+            sum to 1, raises a ``ValueError`` when the function runs.
         dtype : str
             Of the result; "auto": that of ``pvals``.
 
@@ -350,8 +350,8 @@ class MRG_RandomStreams:
         replace : bool
             Has to be False.
         p : matrix
-            The probabilities, a row for each distribution. What is no probability, and a row that does not sum to 1,
-            is a ``ValueError`` when the function runs.
+            The probabilities, a row for each distribution. A number that is not a probability, or a row that does not
+            sum to 1, raises a ``ValueError`` when the function runs.
 
         Returns
         -------

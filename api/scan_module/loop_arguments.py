@@ -215,7 +215,7 @@ def read_steps(n_steps):
     Raises
     ------
     ValueError
-        If it is no integer scalar.
+        If it is not an integer scalar.
     """
     if n_steps is None or _is_no_number(n_steps):
         return None

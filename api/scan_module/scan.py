@@ -100,7 +100,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         differ in shape.
     TypeError
         If the broadcastable pattern of a state changes, the function takes another number of arguments, or taps or
-        ``truncate_gradient`` are no integers.
+        ``truncate_gradient`` are not integers.
     MissingInputError
         If a shared variable is missing and ``strict``, or an update reads a variable that was not passed.
     IndexError
@@ -302,7 +302,7 @@ class _SharedStates:
                                     f"{described(fn)}")
 
     def check_missing(self, passed):
-        """Refuse updates that read what was not passed and no output reads."""
+        """Refuse updates that read variables which were not passed and which no output reads."""
         known = {*passed, *graph_inputs([*self.roots, *passed])}
         for leaf in graph_inputs(list(self.pairs.values()), passed):
             if leaf not in known and not isinstance(leaf, (SharedVariable, Constant)):

@@ -45,7 +45,7 @@ def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borr
     Raises
     ------
     TypeError
-        If the value is no sparse matrix.
+        If the value is not a sparse matrix.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class RandomStreams(RandomStreamsBase):
         ValueError
             If the seed is out of range; no state is changed.
         TypeError
-            If it is no integer and no sequence of integers.
+            If it is neither an integer nor a sequence of integers.
         """
         seedgen = _seeded(self.default_instance_seed if seed is None else seed)
         for state, _ in self.state_updates:

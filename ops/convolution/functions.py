@@ -43,7 +43,7 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
         Channels and filters are divided into this number of groups; each group of filters reads only its group of
         channels.
     unshared : bool
-        Whether each place of the result has filters of its own.
+        Whether each place of the result has different filters.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
     TypeError
-        For inputs of another rank, or that are no floats.
+        For inputs of another rank, or that are not floats.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="val
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
     TypeError
-        For inputs of another rank, or that are no floats.
+        For inputs of another rank, or that are not floats.
 
     Examples
     --------

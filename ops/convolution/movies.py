@@ -98,7 +98,7 @@ class DiagonalSubtensor(Op):
 
 
 class IncDiagonalSubtensor(Op):
-    """A tensor to whose elements near a diagonal others are added: ``(x, i0, i1, what is added)``.
+    """A tensor with values added to its elements near a diagonal: ``(x, i0, i1, values)``.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="val
     Raises
     ------
     NotScalarConstantError
-        For lengths that are no constants.
+        For lengths that are not constant.
     ValueError
         For wrong parameters, and at run time for shapes that contradict each other.
 

@@ -35,7 +35,7 @@ def conv3D(V, W, b, d):
     Raises
     ------
     TypeError, ValueError
-        For operands of another rank, or steps that are no constants above 0; at run time for shapes that contradict
+        For operands of another rank, or steps that are not constants above 0; at run time for shapes that contradict
         each other.
 
     Examples

@@ -95,7 +95,7 @@ def convolve(a, v, mode="full"):
     Raises
     ------
     ValueError
-        For another mode, or operands that are no vectors; at run time, if one is empty.
+        For another mode, or operands that are not vectors; at run time, if one is empty.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def chained(code, number, known):
     code : list of (str, int, tuple of int, tuple of float)
         Name, result, operands and constants of each instruction; results are negative.
     number : dict
-        The numbers of the inputs, by the operands that are no results.
+        The numbers of the inputs, by the operands that are not results.
     known : container of (str, str)
         The existing links: name, and position of the operand that is in registers, ``"n"`` for none.
 

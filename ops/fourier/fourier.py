@@ -39,7 +39,7 @@ class Fourier(Op):
     Raises
     ------
     TypeError
-        For a tensor of rank 0, numbers that are no integers, a length below 1 or an axis that does not exist.
+        For a tensor of rank 0, numbers that are not integers, a length below 1 or an axis that does not exist.
     NotImplementedError
         Raised by ``grad`` if the axis is symbolic.
 
@@ -129,7 +129,7 @@ class RFFTOp(Op):
     Raises
     ------
     TypeError
-        If the tensor has fewer than two dimensions, or lengths are no integers.
+        If the tensor has fewer than two dimensions, or lengths are not integers.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class IRFFTOp(Op):
     Raises
     ------
     TypeError
-        If the tensor has fewer than three dimensions, or lengths are no integers.
+        If the tensor has fewer than three dimensions, or lengths are not integers.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def irfft_pairs(inp, norm=None, is_odd=False):
     TypeError
         If ``inp`` has fewer than three dimensions, or is complex.
     ValueError
-        For another norm, or if ``is_odd`` is no bool.
+        For another norm, or if ``is_odd`` is not a bool.
 
     Examples
     --------

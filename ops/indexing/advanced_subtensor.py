@@ -53,7 +53,7 @@ class AdvancedSubtensor1(Op):
     Raises
     ------
     TypeError
-        Raised by ``grad`` if ``sparse_grad`` is true and x is no matrix.
+        Raised by ``grad`` if ``sparse_grad`` is true and x is not a matrix.
 
     Examples
     --------

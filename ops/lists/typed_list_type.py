@@ -17,7 +17,7 @@ class TypedListType(Type):
     ValueError
         For a negative depth.
     TypeError
-        If ``ttype`` is no type.
+        If ``ttype`` is not a type.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def sparse_block_dot(W, h, inputIdx, b, outputIdx):
     Raises
     ------
     TypeError
-        If ranks do not fit together, or positions are no integers.
+        If ranks do not fit together, or positions are not integers.
     ValueError, IndexError
         At run time, for shapes that do not fit together, and for positions out of range.
 

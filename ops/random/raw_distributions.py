@@ -41,7 +41,7 @@ def _infer_ndim_bcast(ndim, shape, *args):
     ValueError
         If ``ndim``, ``shape`` and the parameters contradict each other.
     TypeError
-        If the shape is no vector of integers, or nothing says what it is.
+        If the shape is not a vector of integers, or is not known.
     """
     if isinstance(shape, (tuple, list)):
         if ndim is None:
@@ -218,7 +218,7 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
     Parameters
     ----------
     random_state, size, ndim, dtype
-        As for `uniform`; None is no size here.
+        As for `uniform`; None is not a size here.
     a : vector or integer
     replace : bool or 0-d Variable
     p : vector, optional

@@ -21,7 +21,7 @@ def size_vector(size):
     Raises
     ------
     TypeError
-        If it is no vector of integers.
+        If it is not a vector of integers.
     """
     vector, known = as_shape_vector(size)
     if known == [] and vector.type.dtype not in integer_dtypes:

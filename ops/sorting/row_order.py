@@ -14,7 +14,7 @@ class RowOrder(Op):
     Raises
     ------
     TypeError
-        Raised by ``make_node`` for what is no matrix.
+        Raised by ``make_node`` if an operand is not a matrix.
     """
 
     __props__ = ()

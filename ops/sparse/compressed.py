@@ -84,7 +84,7 @@ class CSM(SparseOp):
     ValueError
         For another format; at run time, if the arrays make no matrix.
     TypeError
-        Raised by ``make_node`` for operands that are no vectors, or positions that are no integers.
+        Raised by ``make_node`` for operands that are not vectors, or positions that are not integers.
 
     Examples
     --------

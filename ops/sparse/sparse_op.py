@@ -25,7 +25,7 @@ def as_sparse_variable(x, name=None):
     Raises
     ------
     TypeError
-        If ``x`` is no sparse matrix; `csr_from_dense` and `csc_from_dense` convert dense ones.
+        If ``x`` is not a sparse matrix; `csr_from_dense` and `csc_from_dense` convert dense ones.
     ValueError
         If it is a node of several outputs.
 

@@ -63,7 +63,7 @@ class SparseType(Type):
         Raises
         ------
         TypeError
-            If it is no matrix; or, unless ``allow_downcast``, if numbers of its dtype may change by the conversion.
+            If it is not a matrix; or, unless ``allow_downcast``, if numbers of its dtype may change by the conversion.
         """
         matrix = self.format_cls[self.format]
         if isinstance(value, matrix) and value.dtype == self.numpy_dtype:

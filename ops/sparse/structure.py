@@ -328,7 +328,7 @@ class ConstructSparseFromList(SparseOp):
     Raises
     ------
     TypeError
-        Raised by ``make_node`` if the first two are no matrices, or the positions no vector of integers.
+        Raised by ``make_node`` if the first two are not matrices, or the positions are not a vector of integers.
 
     Examples
     --------

@@ -20,8 +20,9 @@ def fuse_draws(fgraph):
 
 
 def _fuse(fgraph, node, region):
-    """Fuse a draw with its reader, if it has one only. Others must not read the new state: what they compute might be
-    an input of the reader."""
+    """Fuse a draw with its reader, if it has only one.
+
+    Other nodes must not read the new state, because the reader might need their results."""
     state, sample = node.outputs
     clients = fgraph.clients[sample]
     if len(clients) != 1 or any([reader != "output" for reader, _ in fgraph.clients[state]]):

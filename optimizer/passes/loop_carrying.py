@@ -76,7 +76,7 @@ def _is_product(term):
 
 
 def _unless_no_steps(value, steps):
-    """A carried value as the last of the rows that steps have added: of no steps there is none."""
+    """A carried value as the last row that steps have added; indexing raises an error if there were no steps."""
     if isinstance(steps, Constant) and steps.data > 0:
         return value
     return shape_padleft(value)[:scalar.minimum(steps, 1)][-1]

@@ -149,7 +149,7 @@ class _AllSteps:
         return all([isinstance(output.type, TensorType) and _rank(output) <= most for output in node.outputs])
 
     def outside(self, variable):
-        """The rows of an inner variable, or what it is in all steps; None if it is not known."""
+        """The rows of an inner variable, or its value in all steps; None if neither is known."""
         if isinstance(variable, Constant):
             return variable
         found = self.rows.get(variable)
@@ -224,7 +224,7 @@ def _rows_ahead(fgraph, loop, steps, rows, wholes):
 
 
 def _worth_moving(nodes, ahead, sequences, sums):
-    """Of what can be computed for all steps at once: products, their sums, and what they are computed from."""
+    """The variables worth computing for all steps at once: products, their sums, and the variables that these need."""
     heavy = [output for node in nodes if _is_heavy(node) or node.outputs[0] in sums
              for output in node.outputs if output in ahead.rows]
     return {variable for variable in ancestors(heavy, sequences) if variable in ahead.rows} - sequences
@@ -367,7 +367,7 @@ class _AfterPlan:
         return AdvancedIncSubtensor1()(zeros, values, positions.flatten())
 
     def _zeros(self, variable):
-        """What an inner variable is outside that is zero in each step; None if it is not, or not known to be."""
+        """The outer value of an inner variable that is zero in each step; None if it is not known to be zero."""
         found = self.after.outside(variable)
         if found is None or not _is_zero(found):
             return None
@@ -377,7 +377,7 @@ class _AfterPlan:
         return found
 
     def _columns(self, operand, transposed):
-        """What an operand has rows of, and in which order its dimensions are: (what is summed over, what stays)."""
+        """The variable whose rows an operand has, and the order of its dimensions: (summed over, kept)."""
         inner, order = operand, [0, 1]
         if operand.owner is not None and type(operand.owner.op) is DimShuffle:
             inner, order = operand.owner.inputs[0], list(operand.owner.op.new_order)
@@ -398,7 +398,7 @@ class _AfterPlan:
         return outer.owner.inputs[0] if type(op) is Subtensor and list(op.idx_list) == [BACKWARDS] else None
 
     def _as_matrix(self, inner, order, turned):
-        """The rows of all steps as one matrix, whose rows are what is summed over; ``turned``: the last step first."""
+        """The rows of all steps as one matrix, whose rows are summed over; ``turned``: the last step first."""
         rows = self.after.rows[inner]
         if turned:
             forwards = self._forwards(inner)
@@ -440,7 +440,7 @@ class _AfterPlan:
         return pairs + [(entry.old, value) for (_, entry, _), value in zip(self.moved, found)]
 
     def _rows(self, variable, inner, sequences):
-        """What takes the place of a placeholder."""
+        """The variable that replaces a placeholder."""
         if variable in inner:
             return inner[variable].new
         if variable in sequences:

@@ -65,7 +65,7 @@ class _Trees:
                 self.readers.setdefault(variable, []).append(node)
 
     def dependents(self, variables):
-        """These variables and what is computed from them."""
+        """These variables, and all variables computed from them."""
         found = set(variables)
         for node in self.nodes:
             if not found.isdisjoint(node.inputs):
@@ -83,7 +83,7 @@ class _Trees:
         return free if has_product and same_dtype and 1 < len(free) < len(terms) else []
 
     def terms(self, root):
-        """What a sum adds up, through sums that are read by it alone."""
+        """The terms of a sum, including those of sums that only it reads."""
         found, waiting = [], list(reversed(root.owner.inputs))
         while waiting:
             variable = waiting.pop()
@@ -107,7 +107,7 @@ def rows_of_sum(total, outside, is_row):
     total : Variable
         Inside.
     outside : function
-        Gives for an inner variable its rows, or what it is in all steps; None if it is not known.
+        Returns the rows of an inner variable, or its value in all steps; None if neither is known.
     is_row : function
         Whether an inner variable has rows.
 
@@ -142,7 +142,7 @@ def _is_product(variable):
 
 
 def _as_row(variable, rank):
-    """What is the same in each step as a row to be added to a matrix; None if it is not alike in all its rows."""
+    """A value that is the same in each step as a row to be added to a matrix; None if its rows differ."""
     if rank == 1:
         return dimshuffle(variable, ["x", 0])
     return variable if variable.type.broadcastable[0] else None

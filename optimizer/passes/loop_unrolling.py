@@ -92,7 +92,7 @@ def _do_step(loop, step, note, rows, last):
 
 
 def _readings(fgraph, old, rows):
-    """What takes the place of an output: of nodes that read rows by constant indices, the rows that they read."""
+    """The replacements for an output: for nodes that read rows by constant indices, the rows that they read."""
     pairs, pending = [], [(old, rows)]
     while pending:
         variable, found = pending.pop()

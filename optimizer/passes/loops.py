@@ -134,7 +134,7 @@ def _with_fewer_rows(fgraph, node):
 
 
 def _read_again(rows, path):
-    """What a chain of nodes computes from other rows."""
+    """The result of a chain of nodes for other rows."""
     for node in path:
         rows = node.op(rows, *node.inputs[1:])
     return rows
@@ -175,13 +175,13 @@ def readings_of(fgraph, rows, depth):
 
 
 def initial_row(rows, position):
-    """A row of those before the first step; where there is only one, what was padded to be it."""
+    """One of the rows before the first step; if there is only one, the variable that was padded to make it."""
     only = padded_row(rows)
     return rows[position] if only is None else only
 
 
 def padded_row(rows):
-    """What was padded to be the only row, or None."""
+    """The variable that was padded to make the only row, or None."""
     padded = rows.owner.inputs[0] if rows.owner is not None and type(rows.owner.op) is Rebroadcast else rows
     node = padded.owner
     if node is not None and type(node.op) is DimShuffle and node.op.new_order == ("x", *range(rows.type.ndim - 1)):
@@ -195,7 +195,7 @@ def _first_entry(node):
 
 
 def _rows_skipped(node, depth):
-    """How many rows before the first step ``rows[k:]`` leaves out; None if a node is no such index."""
+    """How many rows before the first step ``rows[k:]`` leaves out; None if a node is not such an index."""
     entry = _first_entry(node)
     if isinstance(entry, slice) and len(node.op.idx_list) == 1 and entry.stop is None and entry.step in (None, 1) \
             and isinstance(entry.start, int) and 0 < entry.start <= depth:

@@ -68,7 +68,7 @@ def vector_of(factor):
 
 
 def outer_product(term, negative):
-    """A term as an outer product; None if it is none."""
+    """A term as an outer product; None if it is not one."""
     factors, opposite = factors_of(term)
     vectors, scales, negative = {}, [], negative != opposite
     for factor in factors:

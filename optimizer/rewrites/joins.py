@@ -62,7 +62,7 @@ def join_of_scalars(fgraph, node):
 
 
 def reduction_of_join(fgraph, node):
-    """``sum(stack([x, y]), 0) -> x + y`` and the like: what is joined has length 1 along the only axis reduced."""
+    """``sum(stack([x, y]), 0) -> x + y`` and the like: the joined tensors have length 1 along the only axis reduced."""
     joined, out = node.inputs[0], node.outputs[0]
     name = node.op.scalar_op.name
     if key(joined) != "Join" or node.op.axis is None or len(node.op.axis) != 1 or len(fgraph.clients[joined]) != 1:

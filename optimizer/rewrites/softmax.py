@@ -235,7 +235,7 @@ def _of_elements_of_log(product, scattered, softmax, index):
 
 
 def _of_log_of_elements(fgraph, scattered, softmax):
-    """For ``log(softmax[arange(n), y])``: what is scattered is divided by those elements of the softmax."""
+    """For ``log(softmax[arange(n), y])``: the scattered values are divided by those elements of the softmax."""
     index = index_of_labels(fgraph, scattered.owner, 2) if _scatters(scattered) else None
     if index is None:
         return None

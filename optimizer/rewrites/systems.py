@@ -228,7 +228,7 @@ def solution(factors, opposite, turned, right, on_error="raise"):
 
 
 def from_factors(node, factors, turned, opposite):
-    """The outputs of a node, computed from the LU factors of the matrix behind its first input."""
+    """The outputs of a node, computed from the LU factors of the matrix of its first input."""
     if type(node.op) is Solve:
         return [solution(factors, opposite, turned, node.inputs[1], node.op.on_error)]
     if type(node.op) is MatrixInverse:

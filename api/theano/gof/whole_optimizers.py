@@ -45,7 +45,7 @@ class Optimizer:
         """Attach the features that ``apply`` needs."""
 
     def optimize(self, fgraph: FunctionGraph, *arguments: Any, **options: Any) -> Any:
-        """Attach what is required, and apply."""
+        """Attach the required features, and apply."""
         self.add_requirements(fgraph)
         return self.apply(fgraph, *arguments, **options)
 
