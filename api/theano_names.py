@@ -79,7 +79,7 @@ ADVANCED = {"use AdvancedSubtensor, of which AdvancedBooleanSubtensor is a subcl
             "use AdvancedIncSubtensor, of which AdvancedBooleanIncSubtensor is a subclass": "BaseAdvancedIncSubtensor"}
 # Module → what to use instead → names.
 INSTEAD = {
-    "phintys": {GPU: "gpuarray"},
+    "phintys": {GPU: "gpuarray", "use T.verify_grad, and numpy.testing in place of unittest_tools": "tests"},
     "phintys.sandbox": {GPU: "cuda gpuarray"},
     "phintys.tensor": {
         C_CODE: "inc_code int32_t elemwise_cgen ParamsType", **ADVANCED,

@@ -66,7 +66,8 @@ def test_what_is_missing_is_named(tmp_path):
 def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
     out, _ = run("""
         import theano
-        for line in ("from theano import gpuarray", "from theano.sandbox import cuda",
+        for line in ("from theano import gpuarray", "from theano.tests import unittest_tools",
+                     "from theano.sandbox import cuda",
                      "from theano.tensor.opt import ShapeFeature", "from theano.tensor.nnet import nonsense"):
             try:
                 exec(line)
@@ -76,7 +77,8 @@ def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
         from theano.tensor.opt import *
         from theano.tensor.opt import register_canonicalize
         """, folder=tmp_path)
-    gpu, cuda, feature, nonsense, found = out.splitlines()
+    gpu, tests, cuda, feature, nonsense, found = out.splitlines()
+    assert tests == "cannot import 'theano.tests': use T.verify_grad, and numpy.testing in place of unittest_tools"
     assert gpu.startswith("cannot import 'theano.gpuarray': use phintys.gpu")
     assert cuda.startswith("cannot import 'theano.sandbox.cuda': use phintys.gpu")
     assert feature.startswith("cannot import 'theano.tensor.opt.ShapeFeature': the optimizer's rewrites are rows")
