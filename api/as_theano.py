@@ -80,7 +80,7 @@ class TheanoFinder(MetaPathFinder, Loader):
 
 
 def raise_if_missing(module, name):
-    """Raise an error for a name that Theano's module has and phintys has not, if the tables know what to use instead.
+    """Raise an error for a name that only Theano's module has, if the tables know what to use instead.
 
     ``from theano.sandbox import cuda`` comes here: as the module has no such attribute, Python tries to import
     ``phintys.sandbox.cuda``. It would ignore an error that has this name.

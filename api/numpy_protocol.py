@@ -76,7 +76,7 @@ def irfft(a, n=None, axis=-1, norm=None):
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
 def call_function(function, arguments, options):
-    """Apply a NumPy function to arguments of which some are symbolic; see ``__array_function__``.
+    """Apply a NumPy function to arguments, some of which are symbolic; see ``__array_function__``.
 
     Raises
     ------
@@ -129,7 +129,7 @@ REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "mi
 
 
 def call_ufunc(ufunc, method, inputs, options, known):
-    """Apply a ufunc to arguments of which some are symbolic; see ``__array_ufunc__``.
+    """Apply a ufunc to arguments, some of which are symbolic; see ``__array_ufunc__``.
 
     ``known`` has the ufuncs that are in the table of scalar ops. ``NotImplemented`` makes NumPy raise the ``TypeError``
     that names the ufunc.

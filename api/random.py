@@ -155,7 +155,7 @@ class Generator:
         return cast(self._from_next_state(Draw(name, self._kind, drawn, ndim), size, parameters), dtype)
 
     def _from_next_state(self, op, size, parameters):
-        """What the op draws from a new state."""
+        """A sample of the op from a new state."""
         state = GeneratorState(None, TensorType("uint64", (False,)), self._next_state(), False)
         state.tag.is_rng = True
         new_state, sample = op(state, size, *parameters)
@@ -250,7 +250,7 @@ class Generator:
 
     # ---- orders and choices ----
     def _order(self, name, size, ndim, parameters, **options):
-        """What is drawn of a new state in a size of ``ndim`` dimensions."""
+        """A sample of a new state, with a size of ``ndim`` dimensions."""
         return self._from_next_state(GeneratorOrder(name, self._kind, ndim, **options), size, parameters)
 
     def multinomial(self, n, pvals, size=None, ndim=None):

@@ -87,7 +87,7 @@ def _about() -> str:
 
 
 def _passes(name: str, program: Callable[[], tuple[Any, Any]], verbose: int) -> bool:
-    """Run a program; say what is wrong with it."""
+    """Run a program, and report errors."""
     try:
         found, expected = program()
         wrong = None

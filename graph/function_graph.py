@@ -171,7 +171,7 @@ class FunctionGraph:
         self._forget_order()
 
     def _missing(self, node):
-        """Return the node and all that it needs of what is not in the graph yet, in order."""
+        """Return, in order, the node and the nodes that it needs and that are not in the graph yet."""
         known = self.apply_nodes
         for variable in node.inputs:
             if variable.owner is not None and variable.owner not in known:

@@ -114,7 +114,7 @@ def lazy_regions(fgraph, order):
 
 
 def _lazy_nodes(order):
-    """Map each lazy node to what it needs, and when."""
+    """Map each lazy node to the inputs of its branches, and to its condition."""
     found = [(node, node.op.lazy_branches(node)) for node in order]
     return {node: positions for node, positions in found if positions is not None}
 
@@ -247,7 +247,7 @@ class LazyRegions:
             region.steps.append(node)
 
     def _need(self, block, place):
-        """Place a block before what follows in ``place``, unless the block contains it."""
+        """Place a block before the next steps in ``place``, unless the block contains it."""
         if block not in place.needed and not (block.depth <= place.depth and ancestor_at(place, block.depth) is block):
             place.needed.add(block)
             place.steps.append(block)

@@ -9,7 +9,7 @@ def negative_steps(title, n_steps):
 
 
 def negative_rows(title, number, count):
-    """The error for a stacked output of which a negative number of rows is kept."""
+    """The error for a negative number of kept rows of a stacked output."""
     return IndexError(f"{title} was asked to keep a negative number of rows of its stacked output {number}: {count}")
 
 

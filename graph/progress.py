@@ -1,9 +1,9 @@
 """Progress bars for loops and compilations that take long; ``config.scan.progress`` and ``compile.progress`` say when.
 
-A bar appears when ``PATIENCE`` seconds have passed, so what is short shows nothing. If the option is "auto", it appears
-after ``LONG_PATIENCE`` seconds, and only on a terminal. It is drawn by rich if that is
-installed, and is a line on the standard error otherwise. A loop inside another shows its bar below that of the other,
-or its part of the same line, while it runs.
+A bar appears when ``PATIENCE`` seconds have passed, so short work shows none. If the option is "auto", it appears after
+``LONG_PATIENCE`` seconds, and only on a terminal. It is drawn by rich if that is installed, and is a line on the
+standard error otherwise. A loop inside another shows its bar below that of the other, or its part of the same line,
+while it runs.
 """
 import sys
 from contextlib import contextmanager

@@ -5,8 +5,8 @@ The ``_position`` of a variable or node is one of the following; `traces_of` rea
 * None: not known;
 * a raw trace ``(code, offset, code, offset, …)``, innermost frame first, which is cheap to record;
 * a resolved trace, a tuple of ``(file, line, function)``, innermost frame first, which can be pickled;
-* a ``GradientTrace``, one of these two that also says of which node it is (a part of) the gradient;
-* `Traces`: several of these, for a node that rewrites inserted in place of several nodes.
+* a ``GradientTrace``: one of these two, and the node of whose gradient this node is a part; * `Traces`: several of
+  these, for a node that replaced several nodes.
 """
 import linecache
 from bisect import bisect_right
@@ -81,7 +81,7 @@ def is_in_parts(position):
 
 
 def stays(position):
-    """Return whether a node that is put into a graph in place of others keeps its position."""
+    """Return whether a node keeps its position when it replaces others in a graph."""
     return type(position) is Traces and position.stays
 
 

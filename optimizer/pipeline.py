@@ -99,7 +99,8 @@ def _whole(function, *tags):
 def _of_loops(name, *tags):
     """Return a stage for graphs with loops, a function of ``passes``: ``"module.function"``.
 
-    The module is imported for the first such graph: nine modules of which other programs need none.
+    The module is imported when the first such graph is compiled; programs without loops need none of these nine
+    modules.
     """
     module, function = name.split(".")
 

@@ -96,7 +96,7 @@ class UnwrittenOutput(DebugModeError):
 
 @at_home
 class BadExamined(DebugModeError):
-    """What a kernel's ``prepare`` derives depends on values that the kernel does not say it examines.
+    """The results of a kernel's ``prepare`` depend on values that the kernel does not declare as examined.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class CheckedNode:
         self._compare(expected, KERNEL, self._run_kernel(given), f"{KERNEL}, inputs with strides of 0", given)
 
     def _check_examined(self, inputs):
-        """Check that ``prepare`` reads no values but those that the kernel says it examines."""
+        """Check that ``prepare`` reads only values that the kernel declares as examined."""
         found = read_by_prepare(self.kernel, inputs, self.layouts)
         if found is not None:
             raise BadExamined(self.node, self.kernel.examined, *found)

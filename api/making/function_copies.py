@@ -1,4 +1,4 @@
-"""Copies of functions: a ``Recipe`` has what is needed to make a function again.
+"""Copies of functions: a ``Recipe`` has all data that are needed to make a function again.
 
 It has the arguments of ``FunctionMaker`` and the storage of the inputs that the user declared. Pickling and deep
 copying use it unchanged, so that functions which share a container, or hold the same shared variable, still do so

@@ -129,5 +129,5 @@ class _Drawing:
 
 
 def _operand(variable):
-    """Return what is written in a box for something that the node reads."""
+    """Return the text in a box for an input of the node."""
     return number_text(variable) if is_number(variable) else variable.name or "…"

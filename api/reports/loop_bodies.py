@@ -91,7 +91,7 @@ def _body(position, kernel, cells, shapes, prediction):
 
 
 def _ahead(program, sequences, wholes):
-    """What is computed ahead for a block of steps, and the shapes of its rows for one step."""
+    """The rows that are computed ahead for a block of steps, and their shapes for one step."""
     results = next(instruction.cells for instruction in program.symbolic() if instruction.name == "RESULT")
 
     def of_steps(count):

@@ -157,7 +157,7 @@ def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="val
 
 
 def _check_lengths(shape, rank, parameter, variable_axes):
-    """Refuse a shape that is no sequence of lengths, of which those of ``variable_axes`` may be variables.
+    """Refuse a shape that is not a sequence of lengths; those of ``variable_axes`` may be variables.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _check_lengths(shape, rank, parameter, variable_axes):
 
 
 def _constants(shape):
-    """The lengths of a shape; None in place of variables."""
+    """The lengths of a shape; None instead of variables."""
     return [None if isinstance(length, Variable) and not isinstance(length, Constant) else length for length in shape]
 
 

@@ -70,7 +70,7 @@ class CholeskyInverse(SquareOp):
     Parameters
     ----------
     on_error : {"raise", "nan"}
-        What is done about singular factors.
+        How singular factors are treated.
     inplace : bool
         Whether the result may overwrite x.
     """
@@ -191,7 +191,7 @@ def outer_product(variable):
 
 def times_adjoint(factor, term):
     """The lower triangle of ``factor^H term``, if the term is an outer product as `gradient_by_matrix` makes them, or
-    the transpose of one; else None. What is above the diagonal of the term has no influence on it."""
+    the transpose of one; else None. The elements above the diagonal of the term do not affect it."""
     turned = without(term, (1, 0)) if term.type.ndim == 2 and not term.type.dtype.startswith("complex") else None
     inner = term if turned is None else turned
     op = op_of(inner, Triangle)

@@ -5,7 +5,7 @@ The four kinds are each other's gradients. With w = exp(-2 pi i / n), for j, k =
 * forward: y[k] = sum of x[j] w^jk;
 * backward: y[j] = sum of x[k] w^-jk;
 * real: the first n // 2 + 1 elements of the forward transform of real numbers; the others are their conjugates;
-* hermitian: the real numbers that a backward transform makes of such a half.
+* hermitian: the real numbers that a backward transform makes from such a half.
 
 The input is padded with zeros or cut to the length n, or n // 2 + 1 for the hermitian kind.
 """

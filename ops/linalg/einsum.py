@@ -21,8 +21,8 @@ def einsum(subscripts, *operands, optimize=False):
     ----------
     subscripts : str
         The labels of the dimensions of each operand, separated by commas, and optionally "->" and the labels of the
-        result. By default the result has the labels that occur once, in alphabetical order. "..." stands for
-        dimensions that are broadcast.
+        result. By default the result has the labels that occur once, in alphabetical order. "..." means dimensions that
+        are broadcast.
     *operands : tensor-like
     optimize : bool, {"greedy", "optimal"} or list
         The order of the products. False: the operands are multiplied from the left to the right. Otherwise

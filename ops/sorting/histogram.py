@@ -136,8 +136,8 @@ def histogram(a, bins=10, range=None, density=False, weights=None):
     Returns
     -------
     list of TensorVariable
-        What is in each bin, of dtype int64 or that of the weights, and the edges of the bins. There are gradients with
-        respect to weights.
+        The count of each bin, of dtype int64 or that of the weights, and the edges of the bins. There are gradients
+        with respect to weights.
 
     Raises
     ------

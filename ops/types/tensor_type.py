@@ -44,7 +44,7 @@ _type_keys: dict[tuple[Any, ...], int] = {}
 
 
 class TextError(TypeError, ValueError):
-    """Raised for text in place of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` like other errors of
+    """Raised for text instead of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` like other errors of
     ``filter``."""
 
 

@@ -254,7 +254,7 @@ class Chunk:
         return [out for out in node.outputs if self.clients[out]]
 
     def read_first_by(self, node):
-        """What the node reads that no node of the chunk computes."""
+        """The inputs of the node that no node of the chunk computes."""
         return {variable for variable in node.inputs if variable not in self.waiting and not is_inlined(variable)}
 
     def read_last_by(self, node):

@@ -1,7 +1,7 @@
 """Loops that do the same number of steps, and do not need each other's results, become one loop.
 
 Every loop has a level: one more than the highest level among the loops that it depends on. Loops of one level do not
-depend on each other, and merging them makes no circle, because what a loop depends on has a lower level.
+depend on each other, and merging them makes no circle, because a loop depends only on loops of lower levels.
 """
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop

@@ -353,7 +353,7 @@ class _AfterPlan:
         return dot_op(left.T, right)
 
     def _sum_of_changed_rows(self, node):
-        """The sum of zeros to some rows of which something was added: all of it added at once."""
+        """The sum of zeros with some changed rows: all changes added to zeros at once."""
         x, y, position = node.inputs if len(node.inputs) == 3 else (None, None, None)
         if x is None or node.op.set_instead_of_inc or type(node.op) is IncSubtensor and not is_row(node.op):
             return None

@@ -55,7 +55,7 @@ class OuterProduct:
         self.left, self.right, self.negative, self.scales = left, right, negative, scales
 
     def key(self, turned):
-        """What is equal for equal products."""
+        """A value that is equal for equal products."""
         pair = (self.right, self.left) if turned else (self.left, self.right)
         return (*pair, self.negative, frozenset(self.scales))
 

@@ -166,7 +166,7 @@ def _forward_parts(entry):
 
 
 def _element_of_slice(inner, position):
-    """The position of one element of what a slice takes, or None."""
+    """The position of one element of a slice, or None."""
     if inner == BACKWARDS:
         return -1 - position
     parts = _forward_parts(inner)

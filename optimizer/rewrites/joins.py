@@ -83,7 +83,7 @@ def reduction_of_join(fgraph, node):
 
 
 def half_of_search(fgraph, node):
-    """``MaxAndArgmax`` of which one output is read -> ``Max`` or ``Argmax``."""
+    """``MaxAndArgmax`` with only one output that is read -> ``Max`` or ``Argmax``."""
     read = [bool(fgraph.clients[output]) for output in node.outputs]
     if all(read) or not any(read):
         return None
@@ -93,7 +93,7 @@ def half_of_search(fgraph, node):
 
 
 def half_of_topk(fgraph, node):
-    """``TopKOp`` of which one output is read gives only that one."""
+    """``TopKOp`` with only one output that is read computes only this output."""
     op, read = node.op, [bool(fgraph.clients[output]) for output in node.outputs]
     if all(read) or not any(read):
         return None

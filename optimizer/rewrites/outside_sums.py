@@ -157,7 +157,7 @@ def _is_rounded(variable):
 
 
 def change_by_product(fgraph, node):
-    """What is added to few zeros at many places is scaled afterwards."""
+    """Values that are added to few zeros at many places are scaled afterwards."""
     x, y, *rest = node.inputs
     if constant_value(x) != 0 or y.type.ndim != 1 or x.type.ndim != 1 or len(fgraph.clients[y]) != 1 \
             or key(y) not in INSIDE or not y.type.dtype == x.type.dtype == "float64":

@@ -42,7 +42,7 @@ def split_of_join(fgraph, node):
 
 
 def split_of_constant(fgraph, node):
-    """The parts of what has one value everywhere."""
+    """The parts of a tensor that has one value everywhere."""
     whole, axis, splits = node.inputs
     value, axis = constant_value(whole), constant_value(axis)
     if value is None or axis is None or not isinstance(splits, Constant) or not whole.type.dtype.startswith("float"):

@@ -119,7 +119,7 @@ def is_repeated(factor, axes):
 
 
 def once_along(axes, factor):
-    """A constant that is the same all along ``axes``, with length 1 there; other factors as they are."""
+    """A constant that is the same along ``axes``, with length 1 there; other factors unchanged."""
     if not isinstance(factor, Constant) or is_repeated(factor, axes) or not factor.data.size:
         return factor
     first = factor.data[tuple([slice(0, 1) if axis in axes else slice(None) for axis in range(factor.type.ndim)])]

@@ -67,7 +67,7 @@ def _solve(op, node, a, b):
 
 
 def _from_triangle(a, lower, hermitian):
-    """A symmetric matrix of which one triangle is given; the other is not read."""
+    """A symmetric matrix from one of its triangles; the other one is not read."""
     axes = [*range(a.type.ndim - 2), a.type.ndim - 1, a.type.ndim - 2]
     half, rest = (T.tril(a), T.tril(a, -1)) if lower else (T.triu(a), T.triu(a, 1))
     other = rest.dimshuffle(*axes)
