@@ -16,6 +16,7 @@ from phintys.gpu.runtime.device import number_of as _number_of
 from phintys.gpu.runtime.driver import statistics as _statistics
 from phintys.gpu.runtime.driver import trim, wait
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu, gpu_from_host, host_from_gpu
+from phintys.gpu.widening import widen as _widen
 from phintys.graph import hooks as _hooks
 from phintys.graph.config import config as _config
 
@@ -25,6 +26,7 @@ __all__ = ["DeviceError", "DeviceOp", "GpuArrayConstant", "GpuArrayType", "GpuAr
 
 _hooks.place_at_device = _place
 _hooks.uses_device = _uses_device
+_hooks.widen_for_device = _widen
 
 
 def use(device="cuda", move_shared_to_gpu=True):

@@ -28,7 +28,7 @@ from phintys.gpu.kernels.moving_kernel import (
     GpuReshapeKernel,
 )
 from phintys.gpu.kernels.part_kernel import GpuIncSubtensorKernel
-from phintys.gpu.kernels.product_kernel import GpuGerKernel, GpuProductKernel
+from phintys.gpu.kernels.product_kernel import GpuBatchedProductKernel, GpuGerKernel, GpuProductKernel
 from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
 from phintys.gpu.kernels.scalar_source import NoSource
@@ -73,6 +73,7 @@ from phintys.ops.nnet.crossentropy_kernel import (
 from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
+from phintys.ops.products.batched_product_kernel import BatchedProductKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
@@ -220,6 +221,15 @@ register(PrependKernel, GpuGeneralKernel, general, lambda kernel: () if has_numb
 def has_number(kernel):
     """Whether the column that is prepended is a constant."""
     return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)
+
+
+def batched_product(kernel, operands, results):
+    """By cuBLAS, or as it is described."""
+    own = general(kernel, operands, results)
+    return own and GpuBatchedProductKernel(own, *kernel.arguments[:3])
+
+
+register(BatchedProductKernel, GpuBatchedProductKernel, batched_product)
 
 
 def draw(kernel, operands, results):

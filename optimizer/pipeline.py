@@ -158,6 +158,8 @@ STAGES = [
     ("cond_merge_nested", _resolve_nested),
     ("cond_merge", _in_turns(_whole(lazy_branches.merge_branches, FAST_RUN, "ifelse", "cond_merge",
                                     "cond_merge_random_op"), _driven("ifelse", IFELSE))),
+    ("gpu_widen", _whole(lambda fgraph: hooks.widen_for_device(fgraph) if hooks.widen_for_device else 0, FAST_RUN,
+                         "gpu", "gpuarray", "gpu_widen")),
     ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax")),
     ("batchnorm_opts", _driven("batchnorm_opts", BATCH_NORMALIZATION)),
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),

@@ -16,7 +16,7 @@ from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport shape_of
-from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate
+from phintys.vm.abi cimport BOUND, CELL_DEVICE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
@@ -116,6 +116,49 @@ cdef class GpuProductKernel(DeviceKernel):
         if self.left_rank == 1:                     # a row of results: its columns are the result's only dimension
             product.ss1, product.ss0 = strides[0], 0
         return multiply(self, &product)
+
+
+cdef class GpuBatchedProductKernel(Kernel):
+    """A product for each item of a leading dimension, ``(x, y, out)``: by cuBLAS where it can, else by a kernel of the
+    device that is prepared by the processor's."""
+    cdef Kernel own
+    cdef int left_rank, right_rank, itemsize
+    cdef double one[2]
+    cdef double zero
+    cdef bint by_cublas
+
+    def __init__(self, own, dtype, int left_rank, int right_rank):
+        self.own, self.left_rank, self.right_rank = own, left_rank, right_rank
+        self.examined, self.binding, self.may_fail, self.room = own.examined, BOUND, True, self.own.room
+        self.itemsize, self.zero = numpy.dtype(dtype).itemsize, 0
+        set_one(self.one, numpy.ones((), dtype).tobytes())
+        self.by_cublas = config.gpu.cublas and dtype in ("float32", "float64")
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        return self.own.prepare(context, operands)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef int result = cublas.REFUSED
+        if self.by_cublas and cublas.has_cublas and cell_size(operands[2]):
+            result = self.by_library(operands)
+        if result == cublas.REFUSED:
+            return self.own.run(context, operands)
+        return fail_library(result) if result else 0
+
+    cdef int by_library(self, Cell** operands) noexcept nogil:
+        """Vectors are matrices of one row or one column."""
+        cdef const Cell* x = operands[0]
+        cdef const Cell* y = operands[1]
+        cdef npy_intp m = 1, n = 1, k = x.shape[self.left_rank], xs0 = 0, ys1 = 0
+        if self.left_rank == 2:
+            m, xs0 = x.shape[1], x.strides[1] // self.itemsize
+        if self.right_rank == 2:
+            n, ys1 = y.shape[2], y.strides[2] // self.itemsize
+        return cublas.gemms(self.itemsize, operands[2].shape[0], m, n, k, self.one, x.data,
+                            x.strides[0] // self.itemsize if x.shape[0] != 1 else 0, xs0,
+                            x.strides[self.left_rank] // self.itemsize, y.data,
+                            y.strides[0] // self.itemsize if y.shape[0] != 1 else 0, y.strides[1] // self.itemsize, ys1,
+                            &self.zero, operands[2].data)
 
 
 cdef class GpuGerKernel(DeviceKernel):

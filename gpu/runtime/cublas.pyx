@@ -20,12 +20,15 @@ cdef extern from * nogil:
     #include <limits.h>
     typedef int (*phintys_gemm)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
                                 const void*, void*, int);
+    typedef int (*phintys_gemms)(void*, int, int, int, int, int, const void*, const void*, int, long long, const void*,
+                                 int, long long, const void*, void*, int, long long, int);
     static struct {
         int (*create)(void**);
         int (*set_stream)(void*, void*);
         int (*set_workspace)(void*, void*, size_t);
         int (*set_mode)(void*, int);
         phintys_gemm single, full;
+        phintys_gemms singles, fulls;               /* NULL in old versions: of each item of a batch */
     } cublas;
     static void *phintys_cublas, *phintys_cublas_stream;
     static long phintys_cublas_mode;
@@ -38,12 +41,16 @@ cdef extern from * nogil:
         cublas.set_mode = (int (*)(void*, int))dlsym(library, "cublasSetMathMode");
         cublas.single = (phintys_gemm)dlsym(library, "cublasSgemm_v2");
         cublas.full = (phintys_gemm)dlsym(library, "cublasDgemm_v2");
+        cublas.singles = (phintys_gemms)dlsym(library, "cublasSgemmStridedBatched");
+        cublas.fulls = (phintys_gemms)dlsym(library, "cublasDgemmStridedBatched");
         phintys_cublas = NULL, phintys_cublas_mode = 0;
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
-    /* One product, as the queue of work keeps it: its bytes are compared, so there are no gaps. */
+    static int phintys_has_batches(void) { return cublas.singles && cublas.fulls; }
+    /* One product, or one for each of `items`, as the queue of work keeps it: its bytes are compared, so there are no gaps. */
     typedef struct {
-        long itemsize, left, right, m, n, k, lda, ldb, ldc;
+        long itemsize, left, right, m, n, k, lda, ldb, ldc, items;
+        long long next_a, next_b, next_c;           /* elements from item to item */
         const void *a, *b;
         void* c;
         char alpha[8], beta[8];
@@ -68,7 +75,12 @@ cdef extern from * nogil:
             error = cublas.set_mode(phintys_cublas, (int)p->mode);
             if (!error) phintys_cublas_mode = p->mode;
         }
-        if (!error)
+        if (!error && p->items)
+            error = (p->itemsize == 4 ? cublas.singles : cublas.fulls)(
+                phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a,
+                (int)p->lda, p->next_a, p->b, (int)p->ldb, p->next_b, p->beta, p->c, (int)p->ldc, p->next_c,
+                (int)p->items);
+        else if (!error)
             error = (p->itemsize == 4 ? cublas.single : cublas.full)(
                 phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a,
                 (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
@@ -76,7 +88,8 @@ cdef extern from * nogil:
     }
     """
     ctypedef struct phintys_product:
-        long itemsize, left, right, m, n, k, lda, ldb, ldc
+        long itemsize, left, right, m, n, k, lda, ldb, ldc, items
+        long long next_a, next_b, next_c
         const void* a
         const void* b
         void* c
@@ -87,6 +100,7 @@ cdef extern from * nogil:
         long mode
     int phintys_do_product(phintys_product*, void*)
     int phintys_open_cublas(const char*)
+    bint phintys_has_batches()
     enum: INT_MAX
 
 cdef enum:
@@ -134,6 +148,26 @@ cdef inline int order_of(npy_intp rows, npy_intp columns, npy_intp s0, npy_intp 
 cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
               npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, char* out) noexcept nogil:
     cdef phintys_product product
+    if describe(&product, itemsize, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED:
+        return REFUSED
+    return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
+
+
+cdef int gemms(int itemsize, npy_intp items, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x,
+               npy_intp next_x, npy_intp xs0, npy_intp xs1, const char* y, npy_intp next_y, npy_intp ys0, npy_intp ys1,
+               const void* beta, char* out) noexcept nogil:
+    cdef phintys_product product
+    if (items == 0 or items > INT_MAX or next_x < 0 or next_y < 0 or not phintys_has_batches()
+            or describe(&product, itemsize, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED):
+        return REFUSED
+    product.items, product.next_a, product.next_b, product.next_c = items, next_y, next_x, m * n
+    return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
+
+
+cdef int describe(phintys_product* product, int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha,
+                  const char* x, npy_intp xs0, npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1,
+                  const void* beta, char* out) noexcept nogil:
+    """The product of the transposed operands in the other order, or REFUSED."""
     cdef int x_leading = 0, y_leading = 0, x_order, y_order
     if m > INT_MAX or n > INT_MAX or k > INT_MAX or xs0 > INT_MAX or xs1 > INT_MAX or ys0 > INT_MAX or ys1 > INT_MAX:
         return REFUSED
@@ -141,7 +175,7 @@ cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alph
     y_order = order_of(k, n, ys0, ys1, &y_leading)
     if x_order == REFUSED or y_order == REFUSED or k == 0:
         return REFUSED
-    memset(&product, 0, sizeof(product))
+    memset(product, 0, sizeof(phintys_product))
     product.itemsize, product.left, product.right = itemsize, y_order, x_order
     product.m, product.n, product.k = n, m, k
     product.a, product.lda, product.b, product.ldb, product.c, product.ldc = y, y_leading, x, x_leading, out, n
@@ -149,7 +183,7 @@ cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alph
     memcpy(product.beta, beta, itemsize)
     product.workspace, product.workspace_bytes = workspace_of_products(), WORKSPACE
     product.mode = IN_TF32 if allows_tf32 and itemsize == 4 else 0
-    return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
+    return 0
 
 
 cdef void* workspace_of_products() noexcept nogil:

@@ -85,10 +85,11 @@ def check(case):
             assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
 
 
-PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled")])]
+PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled", "batched")])]
 
-# Integers and complex numbers, nothing to add up, and a factor that is at the device.
-OWN_PRODUCTS = ("dot of integers", "dot of nothing", "scaled", "dot of complex numbers", "dot of complex128")
+# Integers and complex numbers, nothing to add up, a factor that is at the device, and items in the other direction.
+OWN_PRODUCTS = ("batched backwards", "batched of integers", "dot of integers", "dot of nothing", "scaled",
+                "dot of complex numbers", "dot of complex128")
 
 
 @pytest.mark.parametrize("case", PRODUCTS, ids=[case[0] for case in PRODUCTS])

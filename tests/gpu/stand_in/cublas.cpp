@@ -33,6 +33,18 @@ static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alph
     return stand_in_submit ? stand_in_submit(stream_of_products, &work) : work();
 }
 
+template <class T>
+static int gemms(void* handle, int ta, int tb, int m, int n, int k, const T* alpha, const T* a, int lda, long long next_a,
+                 const T* b, int ldb, long long next_b, const T* beta, T* c, int ldc, long long next_c, int items) {
+    if (items < 1 || next_a < 0 || next_b < 0 || next_c < (long long)m * n) return INVALID_VALUE;
+    int error = SUCCESS;
+    for (int item = 0; item < items && !error; item++)
+        error = gemm(handle, ta, tb, m, n, k, alpha, a + item * next_a, lda, b + item * next_b, ldb, beta,
+                     c + item * next_c, ldc);
+    calls -= error ? 0 : items - 1;
+    return error;
+}
+
 EXPORT int cublasSetStream_v2(void* handle, void* stream) { stream_of_products = stream; return SUCCESS; }
 EXPORT int cublasSetWorkspace_v2(void* handle, void* memory, unsigned long size) {
     return memory && size >= 4 << 20 ? SUCCESS : INVALID_VALUE;
@@ -50,6 +62,17 @@ EXPORT int cublasSgemm_v2(void* handle, int ta, int tb, int m, int n, int k, con
 EXPORT int cublasDgemm_v2(void* handle, int ta, int tb, int m, int n, int k, const double* alpha, const double* a,
                           int lda, const double* b, int ldb, const double* beta, double* c, int ldc) {
     return gemm(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+EXPORT int cublasSgemmStridedBatched(void* handle, int ta, int tb, int m, int n, int k, const float* alpha, const float* a,
+                                     int lda, long long next_a, const float* b, int ldb, long long next_b,
+                                     const float* beta, float* c, int ldc, long long next_c, int items) {
+    return gemms(handle, ta, tb, m, n, k, alpha, a, lda, next_a, b, ldb, next_b, beta, c, ldc, next_c, items);
+}
+EXPORT int cublasDgemmStridedBatched(void* handle, int ta, int tb, int m, int n, int k, const double* alpha,
+                                     const double* a, int lda, long long next_a, const double* b, int ldb,
+                                     long long next_b, const double* beta, double* c, int ldc, long long next_c,
+                                     int items) {
+    return gemms(handle, ta, tb, m, n, k, alpha, a, lda, next_a, b, ldb, next_b, beta, c, ldc, next_c, items);
 }
 EXPORT long stand_in_products() { return calls; }
 EXPORT long stand_in_products_in_tf32() { return in_tf32; }    // that were called while the handle was in this mode

@@ -1,0 +1,38 @@
+"""float16 at the device: products, convolutions and other ops that compute in float32 get their operands as such.
+
+The processor has no kernels for them in float16, so there are none to have twins: it converts the elements and calls
+the kernels of float32. Here the conversions become nodes of the graph before it is fused and placed, if it has a value
+at the device. What is computed is the same: sums in float32, and each result rounded once.
+"""
+from phintys.gpu.placement import uses_device
+from phintys.ops.elementwise.elementwise_functions import cast
+from phintys.ops.nnet.float_op import FloatOp
+from phintys.ops.products.batched_product import BatchedDot
+from phintys.ops.products.dot import Dot
+
+WIDENED = (Dot, BatchedDot, FloatOp)
+HALF, WIDE = "float16", "float32"
+
+
+def widen(fgraph):
+    """Compute the float16 of such ops in float32; return how many there are."""
+    if not uses_device(fgraph):
+        return 0
+    found = [node for node in fgraph.toposort()
+             if isinstance(node.op, WIDENED) and node.outputs[0].type.dtype == HALF]
+    wide = {}                       # variable of float16 → itself in float32, for all its readers
+    return sum([_widen(fgraph, node, wide) for node in found])
+
+
+def _widen(fgraph, node, wide):
+    for variable in node.inputs:
+        if getattr(variable.type, "dtype", None) == HALF and variable not in wide:
+            wide[variable] = cast(variable, WIDE)
+    inputs = [wide.get(variable, variable) for variable in node.inputs]
+    made = node.op.make_node(*inputs)
+    if [variable.type.ndim for variable in made.outputs] != [variable.type.ndim for variable in node.outputs]:
+        return 0
+    made._position = node._position
+    for old, new in zip(node.outputs, made.outputs):
+        fgraph.replace(old, old.type.filter_variable(cast(new, old.type.dtype)), reason="widening")
+    return 1
