@@ -22,4 +22,5 @@ from phintys.interop.pytensor.translation import TranslationError, translate  # 
 __all__ = ["PhintysLinker", "PyTensorFallbackWarning", "TranslationError", "register", "translate"]
 
 _translation.late_rows = lambda: _import_module("phintys.interop.pytensor.sparse_rows")
+_translation.rows_of_pymc = lambda: _import_module("phintys.interop.pytensor.pymc_rows")
 register()

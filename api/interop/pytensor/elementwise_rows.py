@@ -2,6 +2,7 @@
 from functools import reduce
 
 from pytensor.scalar import basic, math
+from pytensor.tensor import xlogx
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
 from pytensor.tensor.special import LogSoftmax, Softmax, SoftmaxGrad
@@ -9,12 +10,14 @@ from pytensor.tensor.special import LogSoftmax, Softmax, SoftmaxGrad
 from phintys import tensor as T
 from phintys.interop.pytensor.translation import applied, row, row_of, translated
 from phintys.tensor import nnet
+from phintys.tensor import xlogx as tensor_xlogx
 
 # PyTensor's classes whose functions have another name here than the class in small letters.
 OTHER_NAMES = {"IsNan": "isnan", "IsInf": "isinf", "OR": "or_", "AND": "and_", "Abs": "abs_", "TrueDiv": "true_div",
                "IntDiv": "int_div", "RoundHalfToEven": "round_half_to_even", "TriGamma": "tri_gamma",
                "RoundHalfAwayFromZero": "round_half_away_from_zero", "ComplexFromPolar": "complex_from_polar",
                "ScalarMaximum": "maximum", "ScalarMinimum": "minimum"}
+X_LOG_X = {xlogx.XlogX: tensor_xlogx.xlogx, xlogx.XlogY0: tensor_xlogx.xlogy0}
 SAME_NAMES = """LT GT LE GE EQ NEQ Switch XOR Invert Maximum Minimum Add Mul Sub Mod Pow Clip Second Sign Ceil Floor
     Trunc Neg Reciprocal Log Log2 Log10 Log1p Exp Exp2 Expm1 Sqr Sqrt Deg2Rad Rad2Deg Cos ArcCos Sin ArcSin Tan ArcTan
     ArcTan2 Cosh ArcCosh Sinh ArcSinh Tanh ArcTanh Real Imag Angle Complex Conj Erf Erfc Erfcx Erfinv Erfcinv Owens_t
@@ -48,6 +51,11 @@ def _identity(op, node, x):
 @row(basic.Cast)
 def _cast(op, node, x):
     return T.cast(x, op.o_type.dtype)
+
+
+@row(*X_LOG_X)
+def _x_log_x(op, node, *inputs):
+    return X_LOG_X[type(op)](*inputs)
 
 
 @row(math.Log1mexp)

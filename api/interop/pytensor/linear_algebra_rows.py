@@ -2,8 +2,28 @@
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.math import Dot
-from pytensor.tensor.nlinalg import Det, KroneckerProduct, MatrixInverse, MatrixPinv, SLogDet
-from pytensor.tensor.slinalg import BlockDiagonal, Cholesky, CholeskySolve, Expm, Solve, SolveTriangular
+from pytensor.tensor.nlinalg import (
+    SVD,
+    Det,
+    Eig,
+    Eigh,
+    EighGrad,
+    KroneckerProduct,
+    MatrixInverse,
+    MatrixPinv,
+    SLogDet,
+)
+from pytensor.tensor.slinalg import (
+    QR,
+    BlockDiagonal,
+    Cholesky,
+    CholeskySolve,
+    Eigvalsh,
+    EigvalshGrad,
+    Expm,
+    Solve,
+    SolveTriangular,
+)
 
 from phintys import tensor as T
 from phintys.interop.pytensor.batches import batched, spread
@@ -104,6 +124,44 @@ def _slogdet(op, node, a):
 @row(Expm)
 def _expm(op, node, a):
     return slinalg.expm(a)
+
+
+@row(Eigh)
+def _eigh(op, node, a):
+    return list(nlinalg.eigh(a, UPLO=op.UPLO))
+
+
+@row(EighGrad)
+def _eigh_gradient(op, node, *inputs):
+    return nlinalg.EighGrad(op.UPLO)(*inputs)
+
+
+@row(Eig)
+def _eig(op, node, a):
+    return list(nlinalg.eig(a))
+
+
+@row(Eigvalsh)
+def _eigvalsh(op, node, *matrices):
+    return slinalg.eigvalsh(*matrices, lower=op.lower)
+
+
+@row(EigvalshGrad)
+def _eigvalsh_gradient(op, node, *inputs):
+    return slinalg.EigvalshGrad(op.lower)(*inputs)
+
+
+@row(SVD)
+def _svd(op, node, a):
+    return nlinalg.svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
+
+
+@row(QR)
+def _qr(op, node, a):
+    if op.pivoting or op.mode == "raw":
+        return None
+    orthogonal, upper = nlinalg.qr(a, mode="reduced" if op.mode == "economic" else "complete")
+    return upper if op.mode == "r" else [orthogonal, upper]
 
 
 @row(KroneckerProduct)

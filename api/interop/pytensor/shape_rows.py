@@ -1,4 +1,7 @@
 """Shapes, creation, joining, and ops that pass values through."""
+from functools import reduce
+from operator import mul
+
 from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import (
@@ -15,7 +18,18 @@ from pytensor.tensor.basic import (
     Split,
     TensorFromScalar,
 )
-from pytensor.tensor.extra_ops import CpuContiguous, CumOp, FillDiagonal, Repeat, SearchsortedOp, Unique
+from pytensor.tensor.extra_ops import (
+    CpuContiguous,
+    CumOp,
+    FillDiagonal,
+    FillDiagonalOffset,
+    RavelMultiIndex,
+    Repeat,
+    SearchsortedOp,
+    Unique,
+    UnravelIndex,
+)
+from pytensor.tensor.reshape import JoinDims, SplitDims
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 from pytensor.tensor.sort import ArgSortOp, SortOp
 
@@ -62,6 +76,22 @@ def _with_ones(x, axes, lengths):
     """A view with dimensions of length 1 added or removed."""
     axes = iter(axes)
     return x.dimshuffle(["x" if length == 1 else next(axes) for length in lengths])
+
+
+@row(JoinDims)
+def _join_dims(op, node, x):
+    lengths = [T.shape_i(x, axis) for axis in range(x.type.ndim)]
+    first, last = op.start_axis, op.start_axis + op.n_axes
+    joined = reduce(mul, lengths[first:last], T.constant(1, dtype="int64"))
+    return T.reshape(x, [*lengths[:first], joined, *lengths[last:]], ndim=node.outputs[0].type.ndim)
+
+
+@row(SplitDims)
+def _split_dims(op, node, x, parts):
+    lengths = [T.shape_i(x, axis) for axis in range(x.type.ndim)]
+    rank = node.outputs[0].type.ndim
+    inner = [parts[place] for place in range(rank - x.type.ndim + 1)]
+    return T.reshape(x, [*lengths[:op.axis], *inner, *lengths[op.axis + 1:]], ndim=rank)
 
 
 @row(SpecifyShape)
@@ -153,6 +183,22 @@ def _unique(op, node, x):
 @row(FillDiagonal)
 def _fill_diagonal(op, node, x, value):
     return T.fill_diagonal(x, value)
+
+
+@row(FillDiagonalOffset)
+def _fill_diagonal_offset(op, node, x, value, offset):
+    return T.fill_diagonal_offset(x, value, offset)
+
+
+@row(UnravelIndex)
+def _unravel_index(op, node, places, lengths):
+    return list(T.unravel_index(places, lengths, order=op.order, ndim=len(node.outputs)))
+
+
+@row(RavelMultiIndex)
+def _ravel_multi_index(op, node, *inputs):
+    *places, lengths = inputs
+    return T.ravel_multi_index(places, lengths, mode=op.mode, order=op.order)
 
 
 @row(Nonzero)

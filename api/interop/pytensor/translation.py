@@ -17,6 +17,7 @@ from phintys.interop.pytensor.types import is_dense, is_sparse, translated_const
 
 ROWS = {}                               # class of PyTensor's op → row
 late_rows = None                        # imports the rows of sparse ops; the package sets it
+rows_of_pymc = None                     # imports the rows of PyMC's own ops; the package sets it
 
 
 class TranslationError(NotImplementedError):
@@ -37,6 +38,8 @@ def row_of(op):
     for kind in type(op).__mro__:
         if kind in ROWS:
             return ROWS[kind]
+    if type(op).__module__.startswith("pymc."):
+        return rows_of_pymc().ROWS.get(type(op))
     return None
 
 

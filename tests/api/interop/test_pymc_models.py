@@ -14,7 +14,10 @@ with warnings.catch_warnings():
     import pymc as pm
     import pymc_models
     from pymc.blocking import DictToArrayBijection
+    from pymc.distributions import dist_math
     from pymc.pytensorf import join_nonshared_inputs
+
+    from phintys.interop.pytensor import PyTensorFallbackWarning
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -39,6 +42,21 @@ def test_values_gradients_and_hessians_are_those_of_pytensor(name):
     found, wanted = [f(*values) for f in reference.functions(inputs, outputs)]
     for value, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(value, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("function, values", [
+    (dist_math.i0e, [0.2, 1.5, -3.0]), (pm.math.logdet, [[2.0, 0.5], [0.3, -1.0]]),
+    (pm.math.batched_diag, [[1.0, 2.0, 3.0], [4.0, 5.0, np.inf]])])
+def test_ops_of_pymc_have_rows(function, values):
+    values = np.array(values)
+    x = pt.tensor(dtype="float64", shape=(None,) * values.ndim)
+    result = function(x)
+    outputs = [result, pytensor.grad((pt.cos(pt.arange(result.size)).reshape(result.shape) * result).sum(), x)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)
+        f, wanted = reference.functions([x], outputs)
+    for found, other in zip(f(values), wanted(values)):
+        np.testing.assert_allclose(found, other, rtol=1e-12)
 
 
 def test_pymcs_own_functions_run_in_the_mode():

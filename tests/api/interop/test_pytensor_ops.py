@@ -9,7 +9,9 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.ifelse import ifelse
 from pytensor.scalar import basic as scalar_basic
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.reshape import join_dims, split_dims
 from pytensor.tensor.shape import Shape_i
+from pytensor.tensor.xlogx import xlogx, xlogy0
 from pytensor_reference import pytensor
 
 import phintys
@@ -188,6 +190,27 @@ CASES = {
     "rows by one vector": (lambda x, n: pytensor.tensor.subtensor.advanced_subtensor1(x, n), [MATRIX, INTEGERS]),
     "inc rows by one vector": (lambda x, n: pytensor.tensor.subtensor.advanced_inc_subtensor1(x, 2 * x, n),
                                [MATRIX, INTEGERS]),
+    "eigenvalues": (lambda x: pt.sort(abs(pt.linalg.eig(x)[0])), [SQUARE]),
+    "symmetric eigenvalues": (lambda x: pt.linalg.eigh(x)[0], [SQUARE]),
+    "symmetric eigenvectors": (lambda x: pt.linalg.eigh(x, UPLO="U")[1] ** 2, [SQUARE]),
+    "generalized eigenvalues": (lambda x: pt.linalg.eigvalsh(x, x + 3 * pt.eye(3)), [SQUARE]),
+    "singular values": (lambda x: pt.linalg.svd(x, compute_uv=False), [MATRIX]),
+    "singular values of a stack": (lambda x: pt.linalg.svd(x, compute_uv=False), [CUBE]),
+    "singular vectors": (lambda x: pt.linalg.svd(x, full_matrices=False)[0] ** 2, [MATRIX]),
+    "all singular vectors": (lambda x: pt.linalg.svd(x)[2] ** 2, [MATRIX]),
+    "qr": (lambda x: pt.linalg.qr(x, mode="economic")[0], [MATRIX]),
+    "full qr": (lambda x: pt.linalg.qr(x)[0], [MATRIX]),
+    "r": (lambda x: pt.linalg.qr(x, mode="r"), [MATRIX]),
+    "joined dimensions": (lambda x: join_dims(x, 1, 2), [CUBE]),
+    "no joined dimensions": (lambda x: join_dims(x, 1, 0), [CUBE]),
+    "split dimension": (lambda x: split_dims(x, (2, 2), axis=2), [CUBE]),
+    "split dimension of length 1": (lambda x: split_dims(x[:1], (), axis=0), [CUBE]),
+    "fill another diagonal": (lambda x: pt.extra_ops.fill_diagonal_offset(x, 2.0, 1), [SQUARE]),
+    "unravel": (lambda n: pt.unravel_index(n, (3, 4))[1], [INTEGERS]),
+    "unravel columns": (lambda n: pt.unravel_index(n, (3, 4), order="F")[1], [INTEGERS]),
+    "ravel": (lambda n: pt.ravel_multi_index((n, n + 3), (3, 4), mode="wrap"), [INTEGERS]),
+    "x log x": (lambda x: xlogx(x), [VECTOR]),
+    "x log y": (lambda x, n: xlogy0(n, x[:4]), [VECTOR, INTEGERS]),
     "identity": (lambda x: Elemwise(scalar_basic.identity)(x), [VECTOR]),
     "min": (lambda x: pytensor.tensor.math.Min(axis=(0,))(x), [MATRIX]),
     "repeats": (lambda x, n: pytensor.tensor.extra_ops.Repeat(axis=0)(x, n), [MATRIX, INTEGERS]),
