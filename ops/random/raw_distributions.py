@@ -324,8 +324,9 @@ def multinomial_helper(random_state, n, pvals, size):
 
 
 def _probabilities(row):
-    """Probabilities as NumPy accepts them: rounding must not make their sum larger than 1. (NumPy gives the last one
-    what is missing; here it is an error if that is more than rounding.)"""
+    """Probabilities as NumPy accepts them: rounding must not make their sum larger than 1.
+
+    If the sum differs from 1 by more than rounding, this is an error; NumPy adds the missing part to the last one."""
     total = row.sum(dtype="float64")
     if abs(total - 1) > ROUNDING_OF_SUMS:
         raise ValueError(f"multinomial: the sum of the probabilities is {total}, not 1: {row}")
