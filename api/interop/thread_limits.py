@@ -63,7 +63,7 @@ def _controller(base, version):
             return min(limit, _threads()) if limit else _threads()
 
         def set_num_threads(self, num_threads):
-            # What phintys would use anyway is no limit: config.workers may be raised later.
+            # The number that phintys would use anyway sets no limit, because config.workers may be raised later.
             self.dynlib.phintys_set_thread_limit(0 if num_threads >= _threads() else max(1, int(num_threads)))
 
         def get_version(self):

@@ -175,7 +175,7 @@ class FunctionMaker:
 
     def _attach_handler(self):
         """What may be overwritten: mutable arguments, and values that are replaced."""
-        # What the user's own nodes overwrite may be overwritten: that is what accept_inplace accepts.
+        # With accept_inplace, the arguments that the user's own nodes overwrite may be overwritten.
         written = destroyed_inputs(self._compiled) if self.accept_inplace else set()
         self._mutable = _where(spec.mutable or variable in written
                                for spec, variable in zip(self.arguments, self._compiled.inputs))

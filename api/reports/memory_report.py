@@ -21,11 +21,11 @@ from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
 
 # Memory that one or several values use in turn. first, last: instructions; cells: of the values; use: "temporary", or
-# why the memory is not shared: "result", "update", "other", "loop". The latter is what the steps of a loop need besides
-# what the loop returns; its cell is -1 minus the loop's instruction.
+# why the memory is not shared: "result", "update", "other", "loop". The latter is the memory that the steps of a
+# loop need in addition to its results; its cell is -1 minus the loop's instruction.
 Piece = namedtuple("Piece", "cell bytes first last cells use")
 
-# peak: bytes while a call runs; kept: what the function keeps between calls.
+# peak: bytes while a call runs; kept: bytes that the function keeps between calls.
 Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")

@@ -151,7 +151,7 @@ class ProfileStats:
     import_time: float = 0.0
     linker_node_make_thunks: float = 0.0
     message: str | None = None
-    is_inside = False               # whether what it measures is a part of what other profiles measure
+    is_inside = False               # whether other profiles include what this one measures
 
     def __init__(self, atexit_print: bool = True, flag_time_thunks: bool | None = None, gpu_checks: bool = True,
                  **values: Any) -> None:

@@ -6,7 +6,7 @@ from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import described_frame, traces_of
 from phintys.ops.loops.loop import Scan
 
-# What a row shows. kind: "C ", "Py" or both; count: how many nodes there are, or the number of the one; details: lines;
+# A row. kind: "C ", "Py" or both; count: the number of nodes, or the position of a single one; details: lines;
 # at_device: seconds that a GPU worked.
 Row = namedtuple("Row", "name seconds calls bytes kind count details at_device", defaults=(0.0,))
 

@@ -135,7 +135,7 @@ class MPISend(Op):
 
     def perform(self, node, inputs, output_storage):
         data, = inputs
-        # A copy, which the request keeps: a function may give the memory of the array to its next value.
+        # The request keeps a copy, because a function may reuse the memory of the array for another value.
         output_storage[0][0] = communicator().Isend(numpy.array(data, order="C"), self.dest, self.tag)
         output_storage[1][0] = data
 

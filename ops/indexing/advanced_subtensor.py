@@ -20,7 +20,7 @@ from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
-MOST_TABULATED = 8192           # positions: beyond, what is gathered and added is no longer in the nearest cache
+MOST_TABULATED = 8192           # positions: with more, the elements no longer fit into the nearest cache
 
 
 # ---- one vector of integers for the first dimension ------------------------------------------------------------------

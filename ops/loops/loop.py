@@ -88,7 +88,7 @@ class Scan(TheanoNames, InnerGraphOp):
     'Scan'
     """
 
-    is_loop = True                      # listings show the inner graph as what a step does
+    is_loop = True                      # listings show the inner graph as the body of a step
 
     def __init__(self, inputs, outputs, parts, kept=None, name=None, options=LoopOptions(), ahead=None):
         super().__init__(inputs, outputs, name)

@@ -213,6 +213,6 @@ def _no_rows(op, function, given):
     try:
         values = op.parts.inner_outputs(function(*sequences, *taps, *given.carried, *given.wholes)).stacked
         shapes = [value.shape for value in values]
-    except Exception:                               # zeros are no values for this body
+    except Exception:                               # the body fails for zeros
         shapes = [[1 if flag else 0 for flag in output.type.broadcastable] for output in outputs]
     return [numpy.zeros((0, *shape), output.type.dtype) for shape, output in zip(shapes, outputs)]

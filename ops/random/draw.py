@@ -14,8 +14,8 @@ from phintys.ops.random.sample_size import sample_shape, sample_type, size_vecto
 from phintys.ops.random.sampling import Sampling
 from phintys.ops.types.constant import as_tensor_variable
 
-# parameters: pairs (name, what it must be), see the kernel's RULES; dtypes: of the samples, the first by default;
-# integers: which parameters are int64 (others are float64); standard: it is drawn with location 0 and scale 1.
+# parameters: pairs (name, condition), see the kernel's RULES; dtypes: of the samples, the first one is the default;
+# integers: the parameters that are int64 (others are float64); standard: it is drawn with location 0 and scale 1.
 Distribution = namedtuple("Distribution", "parameters dtypes integers standard", defaults=(("float64",), (), False))
 REAL, COUNT = ("float64",), ("int64",)
 BOTH = ("float64", "float32")

@@ -21,8 +21,8 @@ STATE_WORDS = WORDS["MT19937"]
 REALS = ("float32", "float64")
 COUNTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", *REALS)
 
-# name: the kernel's; count: of parameters of the user; parameters: name and check of those of the kernel; integers:
-# which are int64; checked: makes what the kernel checks beside them, or None; dtypes: of samples.
+# name: of the kernel; count: the number of the user's parameters; parameters: name and check of the kernel's ones;
+# integers: those that are int64; checked: makes additional values that the kernel checks, or None; dtypes: of samples.
 NativeDraw = namedtuple("NativeDraw", "name count parameters integers checked dtypes")
 
 

@@ -127,7 +127,7 @@ def _with_fewer_rows(fgraph, node):
     if not found:
         return None
     pairs = [(old, new) for old, new in loop.close() if old not in {entry.old for entry in found}]
-    for entry, readings in found.items():           # what is read stays what it was; the rows do not
+    for entry, readings in found.items():           # the readers get the same values from fewer rows
         for _, path in readings:
             pairs.append((path[-1].outputs[0], _read_again(entry.new, path)))
     return pairs

@@ -25,7 +25,7 @@ class Scaled(namedtuple("Scaled", "degree places")):
         return Scaled(self.degree * number, self.places)
 
 
-FAILS = object()               # what is not known to be a power of the factor
+FAILS = object()               # a variable that is not known to be a power of the factor
 INVARIANT = None
 
 

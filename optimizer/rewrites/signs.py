@@ -157,7 +157,7 @@ def product_of_exponentials(fgraph, node):
         return None
     readers = readers_in(fgraph)
     product = product_in(fgraph, out)
-    groups = {}                        # what the x of exponentials are multiples of -> Exponentials of that
+    groups = {}                        # the value that exponents are multiples of -> its Exponentials
     for factor in product.powers:
         found = exponent_of(factor) if factor.type == out.type else None
         if found is not None and found[0].type == out.type:

@@ -153,7 +153,7 @@ def quotient(fgraph, node):
     out = node.outputs[0]
     exponential = row_of(denominator)
     if exponential is None or key(exponential) != "exp" or exponential.type != out.type or is_scaled(exponential):
-        return None                    # what is scaled is there anyway, for the logarithm of its sum
+        return None                    # the scaled exponentials are computed anyway, for the logarithm of their sum
     softmax = softmax_op(_unshifted(exponential.owner.inputs[0])) \
         if exponential.owner.inputs[0].type.dtype == out.type.dtype and out.type.dtype.startswith("float") else None
     if softmax is None or numerator is exponential:

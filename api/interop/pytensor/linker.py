@@ -17,8 +17,8 @@ from phintys.interop.pytensor.quick_function import let_modes_choose
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.modes import get_mode
 
-# What must be rewritten before: dummy ops. ``canonicalize_db`` lets in the rewrites that others ask for by name, such
-# as PyMC's for checks of parameters; phintys does all other rewriting.
+# The rewrites that PyTensor applies first: they remove dummy ops. ``canonicalize_db`` includes rewrites that modes
+# include by name, such as PyMC's for checks of parameters. phintys does all other rewriting.
 REWRITES = ("minimum_compile", "canonicalize_db")
 
 

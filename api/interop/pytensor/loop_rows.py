@@ -103,9 +103,9 @@ class _Translation:
         return states
 
     # ---- gradients (MIT-MOT) -----------------------------------------------------------------------------------
-    # Step i reads the rows i + t of a buffer and writes the rows i + o. What it reads at t was written, if at all, at
-    # the smallest o above t, o - t steps ago: it is a tap of a state. Where there is no such o, it is the row of the
-    # buffer as it was given: a sequence.
+    # Step i reads the rows i + t of a buffer and writes the rows i + o. If there is an o above t, the row read at t was
+    # written at the smallest such o, o - t steps ago: it is a tap of a state. Otherwise it is a row of the given
+    # buffer: a sequence.
     def _gradient_states(self, sequences):
         """(buffer, o) → (State, how many rows come first); sequences that are read are added."""
         states, info = {}, self.info
