@@ -127,12 +127,28 @@ static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image
 }
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
+/* Copies the weights of a block: of lengths that are usual without a call. */
+static inline void TYPED(copy_weights)(T* to, const T* from, npy_intp count) {
+    if (count == 8) memcpy(to, from, 8 * sizeof(T));
+    else if (count == 4) memcpy(to, from, 4 * sizeof(T));
+    else memcpy(to, from, count * sizeof(T));
+}
+
+/* Pack what `left` filters have for one plane, in the order of taps. */
+static inline void TYPED(pack_plane)(const phintys_work* work, const T* from, npy_intp of_out, npy_intp left, T* to,
+                                     npy_intp size) {
+    const int last_first = from_last_tap(&work->what);
+    work->what.set->transpose(from, of_out, left, work->window, to + (last_first ? (work->window - 1) * size : 0),
+                              last_first ? -size : size);
+}
+
 /* Pack block `block` of a group for each pass: for each plane and tap the elements of all its filters. */
 static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block) {
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
     const npy_intp size = set->sizes[size_for(set, left)].filters, window = work->window;
+    const int last_first = from_last_tap(what);
     const npy_intp of_out = what->role == BY_IMAGES ? window : what->channels * window;
     const npy_intp of_plane = what->role == BY_IMAGES ? what->channels * window : window;
     const T* filters = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
@@ -141,13 +157,14 @@ static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block
         const phintys_pass* pass = &work->pass[number];
         T* to = packed + pass->packed + first * work->planes * pass->taps;
         if (left < size) memset(to, 0, work->planes * pass->taps * size * sizeof(T));
-        if (pass->taps == window && of_plane == window)
+        if (pass->taps == window && of_plane == window && (!last_first || window == 1))
             set->transpose(filters, of_out, left, work->planes * window, to, size);
         else if (pass->taps == window && of_out == 1)
-            for (npy_intp p = 0; p < work->planes; p++) memcpy(to + p * size, filters + p * of_plane, left * sizeof(T));
+            for (npy_intp p = 0; p < work->planes; p++)
+                TYPED(copy_weights)(to + p * size, filters + p * of_plane, left);
         else if (pass->taps == window)
             for (npy_intp p = 0; p < work->planes; p++, to += window * size)
-                set->transpose(filters + p * of_plane, of_out, left, window, to, size);
+                TYPED(pack_plane)(work, filters + p * of_plane, of_out, left, to, size);
         else
             for (npy_intp p = 0; p < work->planes; p++)
                 for (npy_intp t = 0; t < pass->taps; t++, to += size) {
@@ -184,7 +201,7 @@ static void TYPED(pack_by_planes)(const phintys_work* work, npy_intp group, npy_
             const npy_intp size = set->sizes[size_for(set, left)].filters;
             T* to = packed + block * most * work->planes * window + p * window * size;
             if (left < size) memset(to, 0, window * size * sizeof(T));
-            set->transpose(filters + block * most * window, window, left, window, to, size);
+            TYPED(pack_plane)(work, filters + block * most * window, window, left, to, size);
         }
 }
 
@@ -256,7 +273,7 @@ static inline void TYPED(follow_sums)(const phintys_work* work, npy_intp filter,
 static inline void TYPED(trim_taps)(TYPED(tiles)* tiles, const phintys_work* work, const phintys_pass* pass,
                                     npy_intp row, const npy_intp* offsets, const T* weights) {
     const npy_intp size = tiles->set->sizes[tiles->size].filters, end = work->axis[Y].source;
-    if (!pass->trims || size < LEAST_TRIMMED) return;
+    if (!pass->trims || size < LEAST_TRIMMED * (has_small_tiles(tiles->set) ? 2 : 1)) return;
     npy_intp first = 0, last = pass->taps;
     row += pass->row;
     while (first < last && (row + work->rows[first] < 0 || row + work->rows[first] >= end)) first++;

@@ -37,6 +37,28 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_float(__m256* x) {
         x[k] = low;
     }
 }
+/* Write four rows of eight as columns: half of a square, of which each column would be stored in part (18 us instead of
+ * 5, where 256 filters of 256 elements are packed in fours). */
+PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_four_float(const float* from, npy_intp from_row, float* to,
+                                                         npy_intp to_row) {
+    __m256 x[4], y[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) x[k] = _mm256_loadu_ps(from + k * from_row);
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++) {
+        y[2 * k] = _mm256_unpacklo_ps(x[2 * k], x[2 * k + 1]);
+        y[2 * k + 1] = _mm256_unpackhi_ps(x[2 * k], x[2 * k + 1]);
+    }
+    x[0] = _mm256_shuffle_ps(y[0], y[2], 0x44);
+    x[1] = _mm256_shuffle_ps(y[0], y[2], 0xEE);
+    x[2] = _mm256_shuffle_ps(y[1], y[3], 0x44);
+    x[3] = _mm256_shuffle_ps(y[1], y[3], 0xEE);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        _mm_storeu_ps(to + k * to_row, _mm256_castps256_ps128(x[k]));
+        _mm_storeu_ps(to + (k + 4) * to_row, _mm256_extractf128_ps(x[k], 1));
+    }
+}
 PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_double(__m256d* x) {
     __m256d y[4];
 #pragma GCC unroll 2

@@ -22,6 +22,10 @@ PHINTYS_FOR_AVX2 static void PHINTYS_NAMED(TYPED(transpose), avx2)(const void* s
             memcpy(to, from, columns * sizeof(T));
             continue;
         }
+#if SQUARE == 8
+        for (; count == 4 && c + SQUARE <= columns; c += SQUARE)
+            exchange_four_float(from + c, from_row, to + c * to_row, to_row);
+#endif
         for (; c + SQUARE <= columns; c += SQUARE) {
             VECTOR x[SQUARE];
 #pragma GCC unroll 8

@@ -163,6 +163,20 @@ def test_filters_of_one_element_and_large_planes(length, workers):
 
 
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("channels, length", [(4096, 8), (2700, 10), (500, 4), (130, 9)])
+def test_filters_of_one_element_and_many_small_planes(channels, length, cpu):
+    """A chunk of planes with what follows it would be longer than the planes."""
+    x, w = T.ftensor4(), T.ftensor4()
+    random = np.random.default_rng(0)
+    images, filters = [random.normal(size=shape).astype("float32")
+                       for shape in ((1, channels, length, length), (20, channels, 1, 1))]
+    with change_flags(cpu=cpu):
+        got = phintys.function([x, w], T.nnet.conv2d(x, w))(images, filters)
+    expected = np.einsum("nchw,fc->nfhw", images.astype("float64"), filters[:, :, 0, 0])
+    np.testing.assert_allclose(got, expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
     """Images stand side by side where rows of results are short: as one batch, and image by image."""
