@@ -2,13 +2,16 @@
 
 Prints a table in Markdown for each figure, with what JAX and PyTorch need for the same where they are installed, and a
 line of JSON with all numbers at the end. Times are minima over rounds in which the libraries take turns; all work is
-waited for. ``--small`` runs everything once with tiny shapes, to see that it runs: on the stand-in of the tests
-(``--stand-in``), where no number means anything.
+waited for. Kernels are compiled anew, in a folder that is empty, so first calls have all that they cost; and once more
+with the modules that are then on disk. ``--small`` runs everything once with tiny shapes, to see that it runs: on the
+stand-in of the tests (``--stand-in``), where no number means anything.
 """
 import argparse
+import ctypes
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from time import perf_counter
 
@@ -27,12 +30,14 @@ def parsed():
 
 
 def library(name):
-    """A peer, or None if it is not installed or sees no GPU."""
+    """A peer, or None if it is not installed or sees no GPU. Products are in float32 where nothing asks for TF32."""
     try:
         if name == "jax":
             import jax
+            jax.config.update("jax_default_matmul_precision", "float32")
             return jax if jax.default_backend() == "gpu" else None
         import torch
+        torch.backends.cuda.matmul.allow_tf32 = False
         return torch if torch.cuda.is_available() else None
     except Exception:
         return None
@@ -93,21 +98,83 @@ def bandwidth(runs, phintys, T):
 
 
 def products(runs, phintys, T):
-    """Products of square matrices, by phintys and by PyTorch, which calls cuBLAS."""
-    torch = library("torch")
+    """Products of square matrices, in float32 and in TF32: by phintys, by cuBLAS itself, and by PyTorch."""
     for length in (8,) if runs.small else (256, 1024, 4096, 8192):
         values = numpy.random.RandomState(0).uniform(-1, 1, (2, length, length)).astype(FLOAT)
         x, y = [phintys.shared(value, target="cuda") for value in values]
         z = phintys.shared(numpy.zeros((length, length), FLOAT), target="cuda")
-        competitors = {"phintys": (phintys.function([], [], updates=[(z, T.dot(x, y))]), phintys.gpu.wait)}
+        step = phintys.function([], [], updates=[(z, T.dot(x, y))])
+        for name, tf32 in (("float32", False), ("TF32", True)):
+            competitors = {"phintys": (step, phintys.gpu.wait), **by_cublas(phintys, x, y, tf32),
+                           **by_torch(values, tf32)}
+            with phintys.change_flags({"gpu.tf32": tf32}):
+                best = runs.minima(competitors)
+            runs.note("gemm, TFLOPS", f"{length} x {length}, {name}",
+                      **{name: 2 * length ** 3 / seconds / 1e12 for name, seconds in best.items()})
+
+
+def by_cublas(phintys, x, y, tf32):
+    """The product by a handle of cuBLAS of this program's own."""
+    import pycuda.driver as cuda
+
+    from phintys.gpu.runtime.libraries import names_of
+    for name in names_of("cublas") if phintys.gpu.the_device().has_cublas else ():
+        try:
+            cublas = ctypes.CDLL(name)
+            break
+        except OSError:
+            continue
+    else:
+        return {}
+    left, right = [value.get_value(return_internal_type=True) for value in (x, y)]
+    handle, length = ctypes.c_void_p(), left.shape[0]
+    out = phintys.shared(numpy.zeros(left.shape, FLOAT), target="cuda").get_value(return_internal_type=True)
+    if cublas.cublasCreate_v2(ctypes.byref(handle)) or cublas.cublasSetMathMode(handle, 3 if tf32 else 0):
+        return {}
+    one, zero = ctypes.c_float(1), ctypes.c_float(0)
+    b, a, c = [ctypes.c_void_p(int(value.gpudata)) for value in (left, right, out)]
+
+    def step(kept=(left, right, out)):
+        error = cublas.cublasSgemm_v2(handle, 0, 0, length, length, length, ctypes.byref(one), a, length, b, length,
+                                      ctypes.byref(zero), c, length)
+        assert error == 0, error
+    return {"cublas": (step, cuda.Context.synchronize)}
+
+
+def by_torch(values, tf32):
+    torch = library("torch")
+    if torch is None:
+        return {}
+    a, b = [torch.from_numpy(value).cuda() for value in values]
+    out = torch.empty_like(a)
+
+    def step():
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.matmul(a, b, out=out)
+    return {"torch": (step, torch.cuda.synchronize)}
+
+
+def transfers(runs, phintys, T):
+    """Arguments to the device and results to the host, against copies from and to pinned memory."""
+    import pycuda.driver as cuda
+    for size in (1000,) if runs.small else (10 ** 4, 10 ** 6, 10 ** 8):
+        host, x = numpy.ones(size, FLOAT), T.fvector()
+        there = phintys.shared(host, target="cuda")
+        pinned, memory = cuda.pagelocked_empty(size, FLOAT), cuda.mem_alloc(4 * size)
+        given = phintys.function([phintys.In(x, borrow=True)], [], updates=[(there, x)])
+        taken = phintys.function([], there * FLOAT(1.5))
+        torch, both = library("torch"), {}
         if torch is not None:
-            torch.backends.cuda.matmul.allow_tf32 = False
-            a, b = [torch.from_numpy(value).cuda() for value in values]
-            out = torch.empty_like(a)
-            competitors["torch"] = (lambda a=a, b=b, out=out: torch.matmul(a, b, out=out), torch.cuda.synchronize)
-        best = runs.minima(competitors)
-        runs.note("gemm float32, TFLOPS", f"{length} x {length}",
-                  **{name: 2 * length ** 3 / seconds / 1e12 for name, seconds in best.items()})
+            here, device = torch.from_numpy(host), torch.ones(size, device="cuda")
+            both = {"upload": (lambda: here.cuda(), torch.cuda.synchronize),
+                    "download": (lambda: (device * 1.5).cpu(), torch.cuda.synchronize)}
+        for name, step, copy in (
+                ("upload", lambda: given(host), lambda: cuda.memcpy_htod_async(memory, pinned)),
+                ("download", taken, lambda: cuda.memcpy_dtoh_async(pinned, memory))):
+            best = runs.minima({"phintys": (step, phintys.gpu.wait), "pinned": (copy, cuda.Context.synchronize),
+                                **({"torch": both[name]} if both else {})})
+            runs.note("transfers, GB/s", f"{name} of {size} float32",
+                      **{who: 4 * size / seconds / 1e9 for who, seconds in best.items()})
 
 
 def launches(runs, phintys, T):
@@ -165,9 +232,23 @@ def compare(runs, row, makers, *arguments):
             made[name] = maker(*arguments)
             making[name] = perf_counter() - start
     best = runs.minima(made)
+    first = dict(runs.first)
+    making["phintys, kernels on disk"] = 0.0
+    first["phintys, kernels on disk"] = from_disk(makers["phintys"], arguments)
     runs.note("training, steps a second", row, **{name: 1 / seconds for name, seconds in best.items()})
     runs.note("compiling and the first call, s", row,
-              **{name: making[name] + seconds for name, seconds in runs.first.items()})
+              **{name: making[name] + seconds for name, seconds in first.items()})
+
+
+def from_disk(maker, arguments):
+    """What compiling and the first call take where another process has compiled the kernels."""
+    from phintys.gpu.runtime import compiler
+    compiler._compiled.clear()
+    start = perf_counter()
+    step, wait = maker(*arguments)
+    step()
+    wait()
+    return perf_counter() - start
 
 
 def phintys_classifier(phintys, T, x, y, weights):
@@ -263,8 +344,8 @@ def torch_recurrent(x, weights):
     return step, torch.cuda.synchronize
 
 
-FIGURES = {"bandwidth": bandwidth, "products": products, "launches": launches, "classifiers": classifiers,
-           "recurrent": recurrent}
+FIGURES = {"bandwidth": bandwidth, "transfers": transfers, "products": products, "launches": launches,
+           "classifiers": classifiers, "recurrent": recurrent}
 
 
 def main():
@@ -275,6 +356,8 @@ def main():
         find_device()
     import phintys
     import phintys.tensor as T
+    if not options.stand_in:
+        phintys.config.gpu.cache = tempfile.mkdtemp()
     device = phintys.gpu.use(move_shared_to_gpu=False)
     print(f"{device}, cuBLAS: {device.has_cublas}; peers: "
           f"{', '.join([name for name in ('jax', 'torch') if library(name)]) or 'none'}")

@@ -14,6 +14,8 @@ def test_all_figures(device):
     done = subprocess.run([sys.executable, "-I", str(script), "--small", "--stand-in"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])["figures"]
-    assert set(found) == {"elementwise, GB/s", "gemm float32, TFLOPS", "20 kernels, us a call",
+    assert set(found) == {"elementwise, GB/s", "transfers, GB/s", "gemm, TFLOPS", "20 kernels, us a call",
                           "training, steps a second", "compiling and the first call, s"}
     assert len(found["training, steps a second"]) == 3
+    assert [sorted(row) for row in found["gemm, TFLOPS"].values()] == [["cublas", "phintys"]] * 2
+    assert [name.split()[0] for name in found["transfers, GB/s"]] == ["upload", "download"]
