@@ -187,21 +187,29 @@ STRIDES_OF_IMAGE = """\
 const long long at_axis = place[axis] + k_of[e][axis];
                         inside = inside && at_axis >= 0 && at_axis < image.shape[2 + axis];
                         offset += at_axis * image.strides[2 + axis];"""
+
+def element_of_sums(count, axis, right):
+    """The offsets of an element of the sums with filters: one of so many channels or filters, which are in a dimension
+    of the filters and in the second one of ``right``, at a place of the window."""
+    text = """const long long number = element % COUNT;
+                numbers_of(element / COUNT, window, found);
+                left_offset[threadIdx.x] = number * filters.strides[AXIS];
+                right_offset[threadIdx.x] = number * RIGHT.strides[1];
+                for (int axis = 0; axis < RANK; axis++) {{
+                    const long long k_of_axis = found[axis];
+                    left_offset[threadIdx.x] += ({flip}) * filters.strides[FIRST + axis];
+                    found[axis] = k_of_axis * dilation[axis];
+                }}"""
+    return text.replace("COUNT", count).replace("AXIS", axis).replace("RIGHT", right)
+
+
 FORWARD_TILES = {
     "m": "filters.shape[0]", "n": "(top.shape[0] * places)", "depth": "(positions * channels)",
     "left": "filters", "right": "image", "row_offset": "row * filters.strides[0]",
     "of_column": """numbers_of(column % places, top.shape + 2, place);
             column_offset = column / places * image.strides[0];
             for (int axis = 0; axis < RANK; axis++) place[axis] = place[axis] * stride[axis] - pad[axis];""",
-    "of_element": """const long long c = element % channels;
-                numbers_of(element / channels, window, found);
-                left_offset[threadIdx.x] = c * filters.strides[FIRST - 1];
-                right_offset[threadIdx.x] = c * image.strides[1];
-                for (int axis = 0; axis < RANK; axis++) {{
-                    const long long k_of_axis = found[axis];
-                    left_offset[threadIdx.x] += ({flip}) * filters.strides[FIRST + axis];
-                    found[axis] = k_of_axis * dilation[axis];
-                }}""",
+    "of_element": element_of_sums("channels", "FIRST - 1", "image"),
     "at_axis": STRIDES_OF_IMAGE,
 }
 BY_IMAGES_TILES = {
@@ -210,15 +218,7 @@ BY_IMAGES_TILES = {
     "of_column": """numbers_of(column % pixels, image.shape + 2, place);
             column_offset = column / pixels * top.strides[0];
             for (int axis = 0; axis < RANK; axis++) place[axis] += pad[axis];""",
-    "of_element": """const long long filter = element % filters.shape[0];
-                numbers_of(element / filters.shape[0], window, found);
-                left_offset[threadIdx.x] = filter * filters.strides[0];
-                right_offset[threadIdx.x] = filter * top.strides[1];
-                for (int axis = 0; axis < RANK; axis++) {{
-                    const long long k_of_axis = found[axis];
-                    left_offset[threadIdx.x] += ({flip}) * filters.strides[FIRST + axis];
-                    found[axis] = k_of_axis * dilation[axis];
-                }}""",
+    "of_element": element_of_sums("filters.shape[0]", "0", "top"),
     "at_axis": """const long long reach = place[axis] - k_of[e][axis], above = reach / stride[axis];
                         inside = inside && reach >= 0 && reach == above * stride[axis] && above < top.shape[2 + axis];
                         offset += above * top.strides[2 + axis];""",
