@@ -852,12 +852,13 @@ cdef list operands_of(Callable self, Frame frame, int position):
     cdef int count = self.program.operands_of_node(position)
     for index in range(min(count, frame.code.instructions[position].c)):
         cell = frame.machine.operands[frame.code.instructions[position].b + index]
-        if cell.data == NULL or cell.flags & (CELL_OBJECT | CELL_DEVICE):
+        if cell.data == NULL or cell.flags & CELL_OBJECT:
             described.append(None)
         else:
             described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
                               tuple([cell.strides[axis] for axis in range(cell.ndim)]),
-                              cell_to_array(cell) if cell_size(cell) <= SHOWN_SIZE else None))
+                              None if cell.flags & CELL_DEVICE or cell_size(cell) > SHOWN_SIZE
+                              else cell_to_array(cell)))
     return described
 
 
