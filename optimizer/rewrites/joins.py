@@ -82,6 +82,28 @@ def reduction_of_join(fgraph, node):
     return terms[0]
 
 
+def condition_of_all(fgraph, node):
+    """``all([a, b, c]) -> a & b & c`` for a vector made of scalars, which needs no memory; ``any`` likewise."""
+    vector = node.inputs[0]
+    if key(vector) != "MakeVector" or vector.type.dtype != "bool" or len(vector.owner.inputs) > FEW:
+        return None
+    name = "and_" if key(node.outputs[0]) == "All" else "or_"
+    return reduce(partial(apply_op, name), vector.owner.inputs)
+
+
+def join_of_joins(fgraph, node):
+    """``join(0, x, join(0, y, z)) -> join(0, x, y, z)`` if nothing else reads the inner join."""
+    axis, *tensors = node.inputs
+    number, flat = constant_value(axis), []
+    for tensor in tensors:
+        inner = (key(tensor) == "Join" and len(fgraph.clients[tensor]) == 1 and tensor.owner.op.view == -1 and
+                 tensor.type.dtype == node.outputs[0].type.dtype and constant_value(tensor.owner.inputs[0]) == number)
+        flat.extend(tensor.owner.inputs[1:] if inner else [tensor])
+    if number is None or number < 0 or node.op.view != -1 or len(flat) == len(tensors) or len(flat) > FEW:
+        return None
+    return _declared(node, Join()(axis, *flat))
+
+
 def half_of_search(fgraph, node):
     """``MaxAndArgmax`` with only one output that is read -> ``Max`` or ``Argmax``."""
     read = [bool(fgraph.clients[output]) for output in node.outputs]
@@ -110,6 +132,8 @@ REWRITES = [
     Rewrite("local_join_1", ("Join",), join_of_one, (FAST_RUN,)),
     Rewrite("local_join_empty", ("Join",), join_without_empty, (FAST_RUN,)),
     Rewrite("local_join_make_vector", ("Join",), join_of_scalars, (FAST_RUN,)),
+    Rewrite("local_join_of_joins", ("Join",), join_of_joins, (FAST_RUN,)),
+    Rewrite("local_all_of_scalars", ("All", "Any"), condition_of_all, (FAST_RUN,), beside=("MakeVector",)),
     Rewrite("local_reduce_join", ("Sum", "Prod", "Max", "Min", "All", "Any"), reduction_of_join, (FAST_RUN,)),
     Rewrite("local_max_and_argmax", ("MaxAndArgmax",), half_of_search, (FAST_RUN,)),
     Rewrite("local_useless_topk", ("TopKOp",), half_of_topk, (FAST_RUN,)),

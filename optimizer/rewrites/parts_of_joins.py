@@ -1,10 +1,13 @@
-"""Splits, slices and sums of joins become the joined tensors; splits of constants with one value everywhere.
+"""Splits, slices and sums of joins become the joined tensors; splits of constants with one value everywhere; vectors
+whose parts are set one after the other become joins.
 
 Gradients of joins are splits, and models often separate the first value of a series from the others, join the values
 computed from both, and split these again. The lengths of the joined tensors must be known.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.shape.join import Join
+from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key
 from phintys.optimizer.passes.shapes import feature_of
@@ -91,6 +94,59 @@ def _bounds(entry, length):
     return (start, stop - 1) if stop > start else None
 
 
+def join_of_changes(fgraph, node):
+    """``set_subtensor(set_subtensor(x[0], y)[1:], z) -> join(0, y, z)``, if these parts are all of x; what is added to
+    zeros is set, too.
+    """
+    out = node.outputs[0]
+    if out.type.ndim != 1 or not out.type.shape[0]:
+        return None
+    parts, base, adds = {}, out, False
+    while key(base) == "IncSubtensor" and len(parts) < FEW and (base is out or len(fgraph.clients[base]) == 1):
+        first, part = _part_that_is_changed(base.owner, out.type)
+        if part is None or first in parts:
+            return None
+        parts[first] = part
+        adds |= not base.owner.op.set_instead_of_inc
+        base = base.owner.inputs[0]
+    ordered = [parts[first] for first in sorted(parts)]
+    if adds and constant_value(base) != 0 or not _are_all(sorted(parts), ordered, out.type.shape[0]):
+        return None
+    return patternbroadcast(Join()(0, *ordered), out.type.broadcastable) if len(ordered) > 1 else None
+
+
+def _part_that_is_changed(change, kind):
+    """Return where the part of a vector begins to which a node puts a value, and the value, or None."""
+    y, entries = change.inputs[1], index_of(change, 2)
+    bounds = _bounds(entries[0], kind.shape[0]) if len(entries) == 1 else None
+    if bounds is None:
+        return None, None
+    size = bounds[1] - bounds[0] + 1
+    y = y.dimshuffle("x") if y.type.ndim == 0 and size == 1 else y
+    return bounds[0], y if y.type.shape == (size,) and y.type.dtype == kind.dtype else None
+
+
+def _are_all(starts, parts, length):
+    """Return whether parts of a vector follow each other from its first element to its last."""
+    ends = [start + part.type.shape[0] for start, part in zip(starts, parts)]
+    return bool(starts) and starts == [0, *ends[:-1]] and ends[-1] == length
+
+
+def slice_beside_change(fgraph, node):
+    """``set_subtensor(x[1:], y)[0] -> x[0]``."""
+    change = node.inputs[0].owner
+    if key(node.inputs[0]) != "IncSubtensor":
+        return None
+    x, entries, taken = change.inputs[0], index_of(change, 2), index_of(node)
+    length = x.type.shape[0]
+    if len(entries) != 1 or length is None or not taken:
+        return None
+    changed, read = _bounds(entries[0], length), _bounds(taken[0], length)
+    if changed is None or read is None or changed[0] <= read[1] and read[0] <= changed[1]:
+        return None
+    return part_of(x, taken)
+
+
 def sum_of_join(fgraph, node):
     """``sum(join(x, y)) -> sum(x) + sum(y)``, where a few are joined along an axis of the sum."""
     whole, out = node.inputs[0], node.outputs[0]
@@ -105,5 +161,8 @@ REWRITES = [
     Rewrite("local_split_of_join", ("Split",), split_of_join, (FAST_RUN,)),
     Rewrite("local_split_of_constant", ("Split",), split_of_constant, (FAST_RUN,)),
     Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
+    Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_beside_change, (FAST_RUN,),
+            beside=("IncSubtensor",)),
+    Rewrite("local_join_of_changes", ("IncSubtensor",), join_of_changes, (FAST_RUN,)),
     Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
 ]

@@ -3,8 +3,11 @@ import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized
 
+from phintys.ops.creation.allocation import Alloc
+from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.operators import TensorConstant
-from phintys.ops.shape.join import join
+from phintys.ops.reduction import reduction
+from phintys.ops.shape.join import MakeVector, join
 from phintys.ops.shape.shape import Rebroadcast
 from phintys.ops.shape.split import Split
 from phintys.ops.types.tensor_type import TensorType
@@ -17,6 +20,7 @@ def of_shape(*shape, dtype="float64"):
 
 A, X, Y, M, N = of_shape(1), of_shape(3), of_shape(4), of_shape(2, 3), of_shape(5, 3)
 V, K = TensorType("float64", (False,))(), of_shape(3, dtype="int64")
+ZEROS = Alloc()(numpy.zeros(()), 4)
 AXY, MN = join(0, A, X, Y), join(0, M, N)
 
 
@@ -50,6 +54,20 @@ CASES = {
     "along the other": ([M, N], [MN.sum(axis=1)], ["Join", "Sum"]),
     "of a join that is read": ([X, Y], [join(0, X, Y).sum(), join(0, X, Y) * 2], ["Join", "Sum", "mul"]),
     "declared twice": ([X], [Rebroadcast((0, False))(Rebroadcast((0, False))(X)) * 2], ["mul"]),
+    "parts that are set": ([A, X, Y], [set_subtensor(set_subtensor(Y[0], A[0])[1:], X) * 2],
+                           ["Subtensor", "DimShuffle", "Join", "mul"]),
+    "parts that are added to zeros": ([A, X], [inc_subtensor(set_subtensor(ZEROS[:1], A)[1:], X) * 2],
+                                      ["Join", "mul"]),
+    "parts that are added to others": ([A, X, Y], [inc_subtensor(set_subtensor(Y[:1], A)[1:], X)],
+                                       ["IncSubtensor", "IncSubtensor"]),
+    "parts that leave some": ([A, Y], [set_subtensor(set_subtensor(Y[:1], A)[2:], Y[:2])],
+                              ["IncSubtensor", "IncSubtensor", "Subtensor"]),
+    "a slice beside what is set": ([X, Y], [set_subtensor(Y[1:], X)[0] * 2], ["Subtensor", "mul"]),
+    "a slice of what is set": ([X, Y], [set_subtensor(Y[1:], X)[:2] * 2], ["IncSubtensor", "Subtensor", "mul"]),
+    "a join of joins": ([A, X, Y], [join(0, A, join(0, X, Y))], ["Join"]),
+    "a join of a join that is read": ([A, X], [join(0, A, join(0, X, A)), join(0, X, A)], ["Join", "Join"]),
+    "whether all are true": ([X], [reduction.all(MakeVector("bool")(X[0] > 0, X[1] > 1, X[2] > 0)) * X],
+                             ["Subtensor"] * 3 + ["gt"] * 3 + ["and_", "and_", "DimShuffle", "mul"]),
     "a constant of ones": ([X], [X * constant(numpy.ones(3))], []),
     "a constant that differs": ([X], [X * constant(numpy.array([1.0, 2.0, 1.0]))], ["mul"]),
     "negative zeros": ([X], [X / constant(numpy.array([0.0, -0.0, 0.0]))], ["true_div"]),
