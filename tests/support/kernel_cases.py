@@ -257,7 +257,7 @@ CASES = [
          outputs=((1, "uint64"), (1, "int64"))),
     case("ChoiceKernel", PCG64, number([4]), number(20_000), number(0), np.zeros(0),
          outputs=((1, "uint64"), (1, "int64"))),
-    case("MultinomialDrawKernel", MERSENNE, number([3]), number(40), V / 6.5, outputs=((1, "uint64"), (2, "int64"))),
+    case("MultinomialDrawKernel", MERSENNE, number([3]), number(40), V / 6.0, outputs=((1, "uint64"), (2, "int64"))),
     case("DrawKernel", MERSENNE, number([40]), number(1.5), number(2.0),
          outputs=((1, "uint64"), (1, "float64")),
          arguments=("randomstate_normal", 4, [("avg", "any"), ("std", "at least 0")])),
