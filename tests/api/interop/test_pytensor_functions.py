@@ -21,7 +21,7 @@ from pytensor_reference import pytensor
 import phintys
 from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback, linker
 from phintys.interop.pytensor import versions as checked_versions
-from phintys.interop.pytensor.quick_function import QuickFunction
+from phintys.interop.pytensor.quick_function import QuickFunction, garbage_kept
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -288,6 +288,26 @@ def test_no_garbage_is_collected_while_a_function_is_compiled(monkeypatch, enabl
         assert seen == [False] and gc.isenabled() == enabled
     finally:
         gc.enable()
+
+
+def test_compiling_does_not_begin_a_full_collection_at_its_end():
+    """Its objects are counted off by a collection of the youngest, whatever else is due."""
+    begun, thresholds = [], gc.get_threshold()
+
+    def watch(phase, info):
+        begun.append(info["generation"])
+
+    gc.set_threshold(700, 0, 0)                 # each collection that Python begins is of an older generation
+    gc.callbacks.append(watch)
+    try:
+        gc.collect(0)
+        with garbage_kept():
+            kept = [[] for _ in range(1000)]
+        kept += [[] for _ in range(100)]
+    finally:
+        gc.callbacks.remove(watch)
+        gc.set_threshold(*thresholds)
+    assert len(begun) == 4 and set(begun) == {0}     # each is called at the begin and the end of a collection
 
 
 def test_the_linker_can_be_used_by_its_class():
