@@ -13,3 +13,4 @@ deg2rad, rad2deg, erf, erfc, log_erfc, log1mexp = map(term, (
     "deg2rad", "rad2deg", "erf", "erfc", "log_erfc", "log1mexp"))
 invert, conj, switch, second = map(term, ("invert", "conj", "switch", "second"))
 maximum, minimum, int_div, floor = map(term, ("maximum", "minimum", "int_div", "floor"))
+ge, le, and_ = map(term, ("ge", "le", "and_"))

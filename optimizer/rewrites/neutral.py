@@ -3,11 +3,14 @@
 Most rows are patterns. Sums and products have normal forms (`sums`, `products`), in which constants are collected,
 terms are cancelled, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
+from math import inf
+
 from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import (
     absolute,
+    and_,
     arccosh,
     arcsinh,
     arctanh,
@@ -15,9 +18,11 @@ from phintys.optimizer.engine.terms import (
     cosh,
     deg2rad,
     floor,
+    ge,
     int_div,
     inv,
     invert,
+    le,
     maximum,
     minimum,
     neg,
@@ -25,6 +30,7 @@ from phintys.optimizer.engine.terms import (
     sinh,
     tanh,
     x,
+    y,
 )
 from phintys.optimizer.engine.values import (
     WIDEST,
@@ -216,6 +222,7 @@ REWRITES = [
     rule("local_abs_neg", absolute(neg(x)), absolute(x), signed),
     rule("local_maximum_same", maximum(x, x), x),
     rule("local_minimum_same", minimum(x, x), x),
+    rule("local_le_infinity", and_(ge(x, y), le(x, inf)), ge(x, y)),      # neither is true for NaN
     rule("local_intdiv_by_one", int_div(x, 1), x, integers),
     rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers),
     rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),

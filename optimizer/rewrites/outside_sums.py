@@ -2,6 +2,7 @@
 
     sum((x / s)**2) = sum(x**2) / s**2                     sum(switch(c, x, 0)) = switch(c, sum(x), 0)
     sum(c + exp(x)) = n * c + sum(exp(x))                  zeros[i] += s * x  is  s * (zeros[i] += x)
+    dot(A, dot(column, row)) = dot(dot(A, column), row)
 
 One element is scaled instead of all, and sums that differ only in such parts become one sum: a log-density and its
 gradient contain many of them. Factors are found in products and quotients of any depth. They are also taken out of
@@ -170,9 +171,32 @@ def change_by_product(fgraph, node):
     return None if inner is None else _around(factors.outer, (), node.op(x, inner, *rest), node.outputs[0])
 
 
+def product_of_outer_product(fgraph, node):
+    """A matrix times an outer product is an outer product of its product with a vector."""
+    first, second = node.inputs
+    if first.type.ndim != 2 or second.type.ndim != 2:
+        return None
+    if _is_outer_product(second) and not first.type.broadcastable[1]:
+        column, row = second.owner.inputs
+        return node.op(node.op(first, column), row)
+    if _is_outer_product(first) and not second.type.broadcastable[0]:
+        column, row = first.owner.inputs
+        return node.op(column, node.op(row, second))
+    return None
+
+
+def _is_outer_product(variable):
+    """Return whether it is a product of a column and a row, in float64, neither of which has one element."""
+    if key(variable) != "Dot" or {each.type.dtype for each in variable.owner.inputs} != {"float64"}:
+        return False
+    column, row = [each.type.broadcastable for each in variable.owner.inputs]
+    return column == (False, True) and row == (True, False)
+
+
 REWRITES = [
     Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,)),
     Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,)),
     Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,)),
     Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,)),
+    Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,)),
 ]

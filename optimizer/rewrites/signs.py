@@ -23,7 +23,9 @@ from phintys.optimizer.rewrites.products import product_in, product_of
 DEEPEST = 6                    # nodes between a value and those that tell its sign
 POSITIVE = frozenset(["exp", "exp2", "sigmoid", "softplus", "erfcx"])
 NOT_NEGATIVE = frozenset(["sqr", "abs_"])
-AS_OPERANDS = frozenset(["add", "mul", "true_div", "inv", "sqrt", "DimShuffle", "Reshape"])
+ALL, FIRST, BOUNDS = slice(None), slice(1), slice(1, None)
+AS_OPERANDS = {"add": ALL, "mul": ALL, "true_div": ALL, "inv": ALL, "sqrt": ALL, "DimShuffle": ALL, "Reshape": FIRST,
+               "clip": BOUNDS}       # op: the operands that have a sign if the result has it
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
@@ -48,7 +50,7 @@ def _has_sign(variable, names, of_number, depth):
         return True
     if name not in AS_OPERANDS:
         return False
-    inputs = variable.owner.inputs[:1] if name == "Reshape" else variable.owner.inputs
+    inputs = variable.owner.inputs[AS_OPERANDS[name]]
     return all([_has_sign(operand, names, of_number, depth - 1) for operand in inputs])
 
 

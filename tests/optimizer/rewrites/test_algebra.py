@@ -64,6 +64,15 @@ FOUND = {
 }
 
 
+def test_no_comparison_with_infinity_beside_another():
+    x, infinite = tensor.vector(), float("inf")
+    bounded = (x >= 0) & (x <= infinite)
+    assert operations(optimized([x], [bounded])) == ["ge"]
+    f = phintys.function([x], [bounded, x <= infinite])
+    got = f(numpy.array([-1.0, 0.0, infinite, -infinite, numpy.nan]))
+    assert [each.tolist() for each in got] == [[False, True, True, False, False], [True, True, True, True, False]]
+
+
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found(name):
     assert difference(*FOUND[name]) is None

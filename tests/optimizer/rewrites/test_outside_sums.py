@@ -7,6 +7,7 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar import exp, gt, sqr, switch
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.operators import TensorConstant
+from phintys.ops.products.products import dot
 from phintys.ops.types.tensor_type import TensorType
 from phintys.rewrite_database import OPT_NONE
 
@@ -21,7 +22,8 @@ def of_shape(*shape, dtype="float64"):
 X, Y, Z = of_shape(10), of_shape(10), TensorType("float64", (False,))()
 S, T, M, ROW = of_shape(), of_shape(), of_shape(4, 5), of_shape(1, 5)
 X32, S32, NOTHING, ONE = of_shape(10, dtype="float32"), of_shape(dtype="float32"), of_shape(0), of_shape(1)
-FEW = of_shape(3)
+FEW, COLUMN = of_shape(3), of_shape(4, 1)
+M32, ROW32 = of_shape(4, 5, dtype="float32"), of_shape(1, 5, dtype="float32")
 PLACES = TensorConstant(TensorType("int64", (False,), shape=(10,)), numpy.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 0]))
 t1 = (X - Y) / S
 
@@ -48,6 +50,13 @@ CASES = {
     "terms beside rounded ones": ([X, S], lambda: (3 - exp(X) + S).sum(), ["exp", "Sum", "mul", "add", "sub"]),
     "terms beside exact ones stay": ([X, S], lambda: (X - S).sum(), ["sub", "Sum"]),
     "terms of a sum along an axis": ([M, ROW], lambda: (sqr(M) + ROW).sum(axis=0), None),
+    "an outer product times a matrix": (
+        [M, COLUMN, ROW], lambda: [dot(dot(COLUMN, ROW), M.T), dot(M.T, dot(COLUMN, ROW)), dot(M.T, COLUMN)],
+        ["Dot22"] * 4),
+    "a product of a matrix with a column and a row of one element": (
+        [M, COLUMN, ROW], lambda: dot(dot(M.T, COLUMN), dot(ROW, M.T)), None),
+    "an outer product of float32 stays": (
+        [M32, ROW32], lambda: dot(M32, dot(ROW32.T, ROW32)), ["Dot22", "Dot22"]),
     "one element": ([ONE, S], lambda: (exp(ONE) + S).sum(), None),
     "scaled after it is added": (
         [X, Y, S, FEW], lambda: inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S), None),

@@ -3,7 +3,7 @@ import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
-from phintys.ops.elementwise.scalar import abs_, exp, log, log1p, sgn, sigmoid, softplus, sqr, sqrt
+from phintys.ops.elementwise.scalar import abs_, clip, exp, log, log1p, sgn, sigmoid, softplus, sqr, sqrt
 
 X, Y, Z, S, F, K = [variable(kind) for kind in ("d1", "d1", "d1", "d0", "f1", "l1")]
 shared_root, quotient = sqrt(exp(X)), X / Y
@@ -14,6 +14,9 @@ CASES = {
     "abs of products of what is positive": (
         [X, Y], [abs_(sigmoid(X) / sqrt(softplus(Y)) + sqr(Y))],
         ["sigmoid", "softplus", "sqrt", "true_div", "sqr", "add"]),
+    "abs of what is clipped to positive bounds": ([X], [abs_(1e-12 + clip(X, 0.0, numpy.inf))], ["clip", "add"]),
+    "abs of what is clipped to a bound of any sign stays": (
+        [X, S], [abs_(clip(X, 0.0, S)), abs_(clip(X, S, 1.0))], ["clip", "abs_", "clip", "abs_"]),
     "abs of what may be negative stays": ([X, Y], [abs_(exp(X) * Y), abs_(exp(X) - 1)], None),
     "the sign of a square may be 0": ([X], [sgn(sqr(X))], ["sqr", "sgn"]),
     "sgn(exp(x)) is 0 where exp(x) underflows": ([X, Y], [sgn(exp(X)) * Y], ["exp", "sgn", "mul"]),
