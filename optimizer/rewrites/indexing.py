@@ -334,6 +334,20 @@ def _adding(op):
     return AdvancedIncSubtensor1() if type(op) is AdvancedIncSubtensor1 else type(op)(idx_list=op.idx_list)
 
 
+def increment_of_set_zeros(fgraph, node):
+    """``inc_subtensor(set_subtensor(x[i], 0)[i], y) -> set_subtensor(x[i], y)`` for places i that differ."""
+    whole, y, places = node.inputs
+    before = whole.owner
+    if node.op.set_instead_of_inc or key(whole) != "AdvancedIncSubtensor1" or not before.op.set_instead_of_inc \
+            or len(fgraph.clients[whole]) != 1 or y.type.ndim != whole.type.ndim:
+        return None
+    x, zeros, same = before.inputs
+    if same is not places or not isinstance(places, Constant) or constant_value(zeros) != 0 \
+            or places.data.min(initial=0) < 0 or len(set(places.data.tolist())) != places.data.size:
+        return None
+    return before.op(x, y, places)
+
+
 REWRITES = [
     Rewrite("local_useless_subtensor", ("Subtensor",), useless_part, (FAST_RUN,)),
     Rewrite("local_useless_AdvancedSubtensor1", ("AdvancedSubtensor1",), rows_in_order,
@@ -351,5 +365,6 @@ REWRITES = [
     Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,)),
     Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,)),
     Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,)),
+    Rewrite("local_increment_of_set_zeros", ("AdvancedIncSubtensor1",), increment_of_set_zeros, (FAST_RUN,)),
     Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), beside=INCREMENTS),
 ]

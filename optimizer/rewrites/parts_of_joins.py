@@ -9,12 +9,14 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.shape.join import Join
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, only_reader
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites.indexing import index_of, part_of
 from phintys.optimizer.rewrites.reductions import axes_of
 
 FEW = 4                        # parts whose sums are computed apart
+SHORT = 16                     # elements of a vector that is joined from what is set in it, and zeros
+CHANGES = ("IncSubtensor", "AdvancedIncSubtensor1")
 
 
 def _joined(variable):
@@ -95,35 +97,54 @@ def _bounds(entry, length):
 
 
 def join_of_changes(fgraph, node):
-    """``set_subtensor(set_subtensor(x[0], y)[1:], z) -> join(0, y, z)``, if these parts are all of x; what is added to
-    zeros is set, too.
+    """``set_subtensor(set_subtensor(x[0], y)[1:], z) -> join(0, y, z)``, if these parts are all of x, or x is short and
+    zero; what is added to zeros is set, too.
     """
     out = node.outputs[0]
     if out.type.ndim != 1 or not out.type.shape[0]:
         return None
     parts, base, adds = {}, out, False
-    while key(base) == "IncSubtensor" and len(parts) < FEW and (base is out or len(fgraph.clients[base]) == 1):
+    while key(base) in CHANGES and len(parts) < FEW and (base is out or len(fgraph.clients[base]) == 1):
         first, part = _part_that_is_changed(base.owner, out.type)
         if part is None or first in parts:
             return None
         parts[first] = part
         adds |= not base.owner.op.set_instead_of_inc
         base = base.owner.inputs[0]
+    is_zero, reader = constant_value(base) == 0, only_reader(fgraph, out)
+    if is_zero and len(parts) > 1 and out.type.shape[0] <= SHORT and (reader is None or key(reader) not in CHANGES):
+        _fill_gaps(parts, out.type)
     ordered = [parts[first] for first in sorted(parts)]
-    if adds and constant_value(base) != 0 or not _are_all(sorted(parts), ordered, out.type.shape[0]):
+    if adds and not is_zero or not _are_all(sorted(parts), ordered, out.type.shape[0]):
         return None
     return patternbroadcast(Join()(0, *ordered), out.type.broadcastable) if len(ordered) > 1 else None
 
 
+def _fill_gaps(parts, kind):
+    """Add zeros where a vector has no part; parts that overlap stay as they are."""
+    ends = [0, *[first + parts[first].type.shape[0] for first in sorted(parts)]]
+    for end, start in zip(ends, [*sorted(parts), kind.shape[0]]):
+        if start > end:
+            parts[end] = Alloc()(constant(0, kind.dtype, 0), start - end)
+
+
 def _part_that_is_changed(change, kind):
     """Return where the part of a vector begins to which a node puts a value, and the value, or None."""
-    y, entries = change.inputs[1], index_of(change, 2)
+    y, entries = change.inputs[1], _changed_index(change)
     bounds = _bounds(entries[0], kind.shape[0]) if len(entries) == 1 else None
     if bounds is None:
         return None, None
     size = bounds[1] - bounds[0] + 1
     y = y.dimshuffle("x") if y.type.ndim == 0 and size == 1 else y
     return bounds[0], y if y.type.shape == (size,) and y.type.dtype == kind.dtype else None
+
+
+def _changed_index(change):
+    """The entries of the index of a change; the only place in a vector of places is a number."""
+    if key(change.outputs[0]) == "IncSubtensor":
+        return index_of(change, 2)
+    places = change.inputs[2]
+    return [int(places.data[0])] if isinstance(places, Constant) and places.data.size == 1 else []
 
 
 def _are_all(starts, parts, length):
@@ -163,6 +184,6 @@ REWRITES = [
     Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
     Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_beside_change, (FAST_RUN,),
             beside=("IncSubtensor",)),
-    Rewrite("local_join_of_changes", ("IncSubtensor",), join_of_changes, (FAST_RUN,)),
+    Rewrite("local_join_of_changes", CHANGES, join_of_changes, (FAST_RUN,)),
     Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
 ]

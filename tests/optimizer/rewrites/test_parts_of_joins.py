@@ -21,6 +21,7 @@ def of_shape(*shape, dtype="float64"):
 A, X, Y, M, N = of_shape(1), of_shape(3), of_shape(4), of_shape(2, 3), of_shape(5, 3)
 V, K = TensorType("float64", (False,))(), of_shape(3, dtype="int64")
 ZEROS = Alloc()(numpy.zeros(()), 4)
+B, LAST = of_shape(), numpy.array([-1])
 AXY, MN = join(0, A, X, Y), join(0, M, N)
 
 
@@ -62,6 +63,14 @@ CASES = {
                                        ["IncSubtensor", "IncSubtensor"]),
     "parts that leave some": ([A, Y], [set_subtensor(set_subtensor(Y[:1], A)[2:], Y[:2])],
                               ["IncSubtensor", "IncSubtensor", "Subtensor"]),
+    "places of short zeros that others leave": (
+        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1], B) * 2], ["DimShuffle", "Join", "mul"]),
+    "three of them": (
+        [A, B], [set_subtensor(set_subtensor(set_subtensor(ZEROS[LAST], A)[1], B)[:1], A) * 2], ["DimShuffle", "Join", "mul"]),
+    "places that are changed twice": (
+        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[3], B)], ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
+    "parts that overlap": (
+        [A, X], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1:], X)], ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
     "a slice beside what is set": ([X, Y], [set_subtensor(Y[1:], X)[0] * 2], ["Subtensor", "mul"]),
     "a slice of what is set": ([X, Y], [set_subtensor(Y[1:], X)[:2] * 2], ["IncSubtensor", "Subtensor", "mul"]),
     "a join of joins": ([A, X, Y], [join(0, A, join(0, X, Y))], ["Join"]),
