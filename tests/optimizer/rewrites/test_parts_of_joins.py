@@ -64,13 +64,17 @@ CASES = {
     "parts that leave some": ([A, Y], [set_subtensor(set_subtensor(Y[:1], A)[2:], Y[:2])],
                               ["IncSubtensor", "IncSubtensor", "Subtensor"]),
     "places of short zeros that others leave": (
-        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1], B) * 2], ["DimShuffle", "Join", "mul"]),
+        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1], B) * 2],
+        ["DimShuffle", "Join", "mul"]),
     "three of them": (
-        [A, B], [set_subtensor(set_subtensor(set_subtensor(ZEROS[LAST], A)[1], B)[:1], A) * 2], ["DimShuffle", "Join", "mul"]),
+        [A, B], [set_subtensor(set_subtensor(set_subtensor(ZEROS[LAST], A)[1], B)[:1], A) * 2],
+        ["DimShuffle", "Join", "mul"]),
     "places that are changed twice": (
-        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[3], B)], ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
+        [A, B], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[3], B)],
+        ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
     "parts that overlap": (
-        [A, X], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1:], X)], ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
+        [A, X], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1:], X)],
+        ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
     "a slice beside what is set": ([X, Y], [set_subtensor(Y[1:], X)[0] * 2], ["Subtensor", "mul"]),
     "a slice of what is set": ([X, Y], [set_subtensor(Y[1:], X)[:2] * 2], ["IncSubtensor", "Subtensor", "mul"]),
     "a join of joins": ([A, X, Y], [join(0, A, join(0, X, Y))], ["Join"]),
