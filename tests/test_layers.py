@@ -43,6 +43,7 @@ ROOMS = {
 RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
                    "api/theano/misc": "phintys.misc"}
 MOST_FILES = 32                     # in one folder: Python, Cython, stubs and headers
+MOST_COLUMNS = 120
 MOST_LINES_OF_A_MACRO = 50
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from\s+(phintys[\w.]*)\s+c?import\s+\(?(.+)|c?import\s+(phintys[\w.]*))")
@@ -206,6 +207,14 @@ def test_no_macro_of_c_is_long():
             if length > MOST_LINES_OF_A_MACRO:
                 long_macros[path.relative_to(ROOT).as_posix(), macro[1]] = length
     assert long_macros == {}
+
+
+def test_lines_of_native_sources_fit():
+    """Up to 120 columns, as ruff demands of Python's files."""
+    long_lines = [f"{path.relative_to(ROOT).as_posix()}:{number}" for folder in FOLDERS
+                  for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".pyx", ".pxd", ".pxi", ".h")
+                  for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > MOST_COLUMNS]
+    assert long_lines == []
 
 
 @pytest.mark.parametrize("floor", ROOMS)

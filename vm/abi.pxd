@@ -84,7 +84,6 @@ cdef struct Context:
     int workers                # how many threads `parallel` may use, the caller included
     int flags
     void* room                 # of the kernel that is being prepared, run or bound: `Kernel.room` bytes, or NULL
-    void* stream               # room for the GPU: the device stream
     const char* failure        # set by a `may_fail` kernel whose run returns -1
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
     bint keeps                 # larger blocks stay with the frame too, in `kept`: by size class, [0] the large ones
@@ -141,11 +140,11 @@ cdef void drop(Context* context, Cell* cell) noexcept nogil
 cdef char* scratch(Context* context, size_t size) except NULL nogil
 
 # ---- memory of a device ----------------------------------------------------------------------------------------------
-# What the VM asks of the runtime of devices (``phintys.gpu``), which sets it; without one, all of it raises. ``acquire``
-# returns a buffer ON_DEVICE with one reference, or NULL if there is no memory. ``copy`` copies elements to a cell that
-# has memory for them in C order; either may be at the host. The other three need the GIL: the value of a cell for
-# Python, over the same memory; a cell that holds a value's memory, or that of a copy if the value is at the host; and a
-# cell whose elements become those of a value of the same shape.
+# What the VM asks of the runtime of devices (``phintys.gpu``), which sets it; without one, all of it raises.
+# ``acquire`` returns a buffer ON_DEVICE with one reference, or NULL if there is no memory. ``copy`` copies elements to
+# a cell that has memory for them in C order; either may be at the host. The other three need the GIL: the value of a
+# cell for Python, over the same memory; a cell that holds a value's memory, or that of a copy if the value is at the
+# host; and a cell whose elements become those of a value of the same shape.
 cdef struct DeviceMemory:
     Buffer* (*acquire)(size_t size) noexcept nogil
     int (*copy)(Cell* target, Cell* source) except -1 nogil

@@ -580,7 +580,7 @@ cdef object cell_to_number(Cell* cell):
     return PyArray_Scalar(cell.data, cnp.PyArray_DescrFromType(cell.typenum), None)
 
 
-# ---- memory of a device: until a runtime sets it -----------------------------------------------------------------------
+# ---- memory of a device: until a runtime sets it ---------------------------------------------------------------------
 cdef Buffer* acquire_nothing(size_t size) noexcept nogil:
     return NULL
 
@@ -795,7 +795,8 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     else:
         operands.run_bound(kernel, binding, step)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
-            and not operands.cells[index].flags & CELL_DEVICE else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
+            and not operands.cells[index].flags & CELL_DEVICE
+            else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]
 
 
 def prepare_kernel(Kernel kernel, inputs, output_layouts, int workers=1):

@@ -131,7 +131,7 @@ cdef object array_from(const Target* target, object value):
 
 
 cdef inline object cast_by_numpy(cnp.ndarray array, int typenum):
-    """Make an array in native byte order, of the same type or from bool, integers or float16: such casts do not warn."""
+    """Make an array in native byte order, of the same type or from bool, integers or float16: these do not warn."""
     cdef cnp.dtype descr = cnp.PyArray_DescrFromType(typenum)
     Py_INCREF(descr)
     return PyArray_FromArray(array, descr, NPY_ARRAY_FORCECAST)

@@ -13,9 +13,9 @@
 
 typedef int (*phintys_cast)(const void* from, void* to, npy_intp count, int exact);
 
-/* Whether the magnitude of all values is below `bound`, a power of two, and no value is negative unless that is allowed.
- * The bits of a float grow with its magnitude, and those of NaN are above all others; differences of bits can be computed
- * with vector instructions on every processor (100,000 values: 12 us; comparing them as floats: 85 us). */
+/* Whether the magnitude of all values is below `bound`, a power of two, and no value is negative unless that is
+ * allowed. The bits of a float grow with its magnitude, and those of NaN are above all others; differences of bits can
+ * be computed with vector instructions on every processor (100,000 values: 12 us; comparing them as floats: 85 us). */
 #define PHINTYS_ALL_BELOW(NAME, FLOAT, BITS, SIGN)                                                                     \
     static int NAME(const void* from, npy_intp count, FLOAT bound, int may_be_negative) {                              \
         const FLOAT* read = (const FLOAT*)from;                                                                        \

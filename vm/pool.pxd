@@ -39,7 +39,7 @@ cdef inline void buffer_retain(Buffer* buffer) noexcept nogil:
 
 cdef inline bint buffer_forsake(Buffer* buffer) noexcept nogil:
     """Remove a reference. Returns whether it was the last; the caller must then give the buffer back."""
-    if phintys_read(&buffer.references) == 1:       # the caller's own: no other thread can add one, so nothing is locked
+    if phintys_read(&buffer.references) == 1:       # the caller's own: no other thread can add one, so no lock
         buffer.references = 0
         return True
     return phintys_release(&buffer.references) == 0

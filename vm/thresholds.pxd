@@ -56,10 +56,10 @@ cdef enum:
     LONG_MATRIX = 200000                # matrix by matrix, 58 x 58: 5.6 us
     LONG_VECTOR = 40000                 # matrix by vector, 200 x 200: 4.3 us; outer product of 200 by 200 6.4 us
     LONG_BATCHED = 200000               # 50 products of 16 x 16: 8.6 us
-    # Two workers are quicker than one, in the median, from twice these on: another worker begins 50 us late where a
-    # processor that has nothing to do sleeps (a virtual machine). 150 x 150: one 85, two 119 us; 200 x 200: 214, 187.
-    # By a vector, 600 x 600: 76, 99 us; 800 x 800: 174, 118. A quarter is worth it for a worker that looks for its next
-    # loop (`workers_look`).
+    # Two workers are quicker than one, in the median, from about twice these on: where a processor that is idle
+    # sleeps (a virtual machine), another worker begins 50 us late. 150 x 150: one 85, two 119 us; 200 x 200: 214, 187.
+    # By a vector, 600 x 600: 76, 99 us; 800 x 800: 174, 118. `are_worth` of the products says from where on two are
+    # worth it on other processors, and for workers that look for their next loop.
     PIECE_MATRIX = 2500000
     PIECE_VECTOR = 250000
     # From here on a product is worth a worker beside others.
@@ -82,9 +82,9 @@ cdef enum:
     PIECE_CONVOLUTION = 600000          # twice these: 8 images of 8 channels, 16 x 16: 36; two workers, awake, 21 us
 
     # Windows of images.
-    LONG_POOL = 40000                   # elements of the images, 4 of 100 x 100: maxima of 2 x 2 16, of 3 x 3 at steps of
-    #                                     2 33, their gradient 25 us
-    PIECE_POOL = 50000                  # 20, 41 and 31 us; twice these: 39, 81, 69, and by two workers, awake, 37, 42, 33
+    LONG_POOL = 40000                   # elements of the images, 4 of 100 x 100: maxima of 2 x 2 16, of 3 x 3 at
+    #                                     steps of 2 33, their gradient 25 us
+    PIECE_POOL = 50000                  # 20, 41 and 31 us; twice these: 39, 81, 69, and by two awake workers 37, 42, 33
 
     # Random numbers.
     LONG_MRG = 40000                    # samples of MRG31k3p

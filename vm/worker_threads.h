@@ -3,8 +3,8 @@
  * One loop runs at a time; a second caller, or a nested loop, finds the workers busy and runs its loop alone. The items
  * of a loop are divided into a share for each thread. A thread claims its own share piece by piece, with an atomic
  * counter, then what is left of the others'. So in a sequence of loops over the same arrays a thread finds its share in
- * its own cache, and a thread that the system does not run leaves its share to the others. Included by workers.pyx only,
- * so the state below exists once.
+ * its own cache, and a thread that the system does not run leaves its share to the others. Included by workers.pyx
+ * only, so the state below exists once.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,8 +16,8 @@ typedef void (*phintys_task)(void* argument, int worker, intptr_t start, intptr_
 
 enum { PHINTYS_MAX_WORKERS = 64, PHINTYS_LINE = 64 };
 
-/* Nanoseconds. Waking a sleeping thread takes about 50 us where its core sleeps, too. So a worker that has finished looks
- * for the next loop for a while before it sleeps, but only if loops have followed each other that quickly. */
+/* Nanoseconds. Waking a sleeping thread takes about 50 us where its core sleeps, too. So a worker that has finished
+ * looks for the next loop for a while before it sleeps, but only if loops have followed each other that quickly. */
 enum {
     PHINTYS_LOOK = 100000,
     PHINTYS_SHORT_LOOPS = 5000000,      /* 16 short loops in this time are worth waking the workers */
@@ -99,8 +99,8 @@ static int has_changed_soon(const unsigned long* counter, unsigned long old, int
     }
 }
 
-/* Claim the next pieces of a share: an eighth of what is left of it, so that a thread that loses its core delays the end
- * only a little, and the last pieces are small. Returns where they end; 0 if nothing is left. */
+/* Claim the next pieces of a share: an eighth of what is left of it, so that a thread that loses its core delays the
+ * end only a little, and the last pieces are small. Returns where they end; 0 if nothing is left. */
 static intptr_t claim(phintys_share* share, intptr_t piece, intptr_t* start) {
     intptr_t next = __atomic_load_n(&share->next, __ATOMIC_RELAXED), stop;
     do {
@@ -264,8 +264,8 @@ static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
     return 0;
 }
 
-/* Whether workers look for a loop; else it counts as a short one. For loops whose items are pieces by themselves, such as
- * parts of a product: they ask this where the loop is long enough for such workers only. */
+/* Whether workers look for a loop; else it counts as a short one. For loops whose items are pieces by themselves, such
+ * as parts of a product: they ask this where the loop is long enough for such workers only. */
 static int phintys_workers_look(int threads) {
     if (__atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED)) return 1;
     if (pthread_mutex_trylock(&crew_busy)) return 0;

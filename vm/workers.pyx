@@ -1,10 +1,10 @@
 """Worker threads: they claim small pieces one by one, wait on condition variables, and are reset after ``fork``.
 
-libgomp is not used because it hangs in a forked child. Before a worker sleeps, it looks for the next loop for 0.1 ms, but
-only where loops have followed each other that quickly, and not on a machine that others keep busy: spinning slows such
-a machine down (measured on Theano: ten times). A worker that the system does not schedule claims nothing, so the caller
-does the work itself and waits for at most one piece. Where it has to wait long, because the system runs something else
-in the middle of a piece, loops of up to about 4 ms run alone for a while. Workers never touch Python.
+libgomp is not used because it hangs in a forked child. Before a worker sleeps, it looks for the next loop for 0.1 ms,
+but only where loops have followed each other that quickly, and not on a machine that others keep busy: spinning slows
+such a machine down (measured on Theano: ten times). A worker that the system does not schedule claims nothing, so the
+caller does the work itself and waits for at most one piece. Where it has to wait long, because the system runs
+something else in the middle of a piece, loops of up to about 4 ms run alone for a while. Workers never touch Python.
 """
 from numpy cimport npy_intp
 

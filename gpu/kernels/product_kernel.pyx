@@ -1,8 +1,8 @@
 """Products of matrices and vectors at the device.
 
 cuBLAS multiplies matrices of floats where it is installed (``config.gpu.cublas``), if it can take the operands' strides
-and the factors are at the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either
-place.
+and the factors are at the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the
+processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp

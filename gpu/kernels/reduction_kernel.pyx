@@ -102,7 +102,8 @@ cdef class GpuReductionKernel(DeviceKernel):
                 if operands[index].shape[axis] != 1:
                     with gil:
                         raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
-                                         f"{operands[index].shape[axis]}, but it is declared broadcastable, of length 1)")
+                                         f"{operands[index].shape[axis]}, but it is declared broadcastable, of "
+                                         "length 1)")
             elif first < 0:
                 first = index
             elif operands[index].shape[axis] != operands[first].shape[axis]:

@@ -1,8 +1,8 @@
 """Softmax and cross-entropies with labels at the device.
 
 They take the arguments of the processor's kernels of the same names without "Gpu", and the dtypes of operands where
-those do not say them. The processor's kernels check labels before they compute; here the device notes the first row with
-a label that is no class, and ``run`` reads this back, so the call fails before anything is stored.
+those do not say them. The processor's kernels check labels before they compute; here the device notes the first row
+with a label that is no class, and ``run`` reads this back, so the call fails before anything is stored.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -22,7 +22,8 @@ cdef enum:
 cdef int THREADS_OF_ROW = THREADS
 
 
-cdef inline void put_matrix(Arguments* arguments, const Cell* cell, bint spread_rows, bint spread_columns) noexcept nogil:
+cdef inline void put_matrix(Arguments* arguments, const Cell* cell, bint spread_rows,
+                            bint spread_columns) noexcept nogil:
     """The struct `Matrix`; a vector is a row."""
     put_integer(arguments, <npy_intp>cell.data if cell != NULL else 0)
     put_integer(arguments, 0 if cell == NULL or cell.ndim == 1 or spread_rows else cell.strides[0])

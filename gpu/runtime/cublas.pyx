@@ -47,7 +47,8 @@ cdef extern from * nogil:
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
     static int phintys_has_batches(void) { return cublas.singles && cublas.fulls; }
-    /* One product, or one for each of `items`, as the queue of work keeps it: its bytes are compared, so there are no gaps. */
+    /* One product, or one for each of `items`, as the queue of work keeps it: its bytes are compared, so there are no
+     * gaps. */
     typedef struct {
         long itemsize, left, right, m, n, k, lda, ldb, ldc, items;
         long long next_a, next_b, next_c;           /* elements from item to item */

@@ -6,8 +6,9 @@ looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled agai
 All work goes to one stream, in the order of the calls; copies to the device go to another one, through pinned memory,
 and are not waited for: they wait for the work that may still use their target, and later work waits for them. Copies to
 the host go to a third one, and those of a call's results are waited for at its end. Work is collected without a lock,
-and submitted together when a value is copied from or to the host or shown to Python, and before COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and
-the default stream for it, so pycuda's own arrays see all of it in order.
+and submitted together when a value is copied from or to the host or shown to Python, and before COMMIT; what repeats is
+replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and the default stream for it, so
+pycuda's own arrays see all of it in order.
 
 Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
 takes it at once, as work is done in order. When the device has no memory left, all that is kept is returned to it
@@ -45,7 +46,8 @@ cdef extern from * nogil:
         int (*to_host)(void*, phintys_address, size_t);
         int (*within)(phintys_address, phintys_address, size_t, void*);
         int (*fill)(phintys_address, unsigned char, size_t, void*);
-        int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+        int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                      void**);
         int (*synchronize)(void);
         int (*load)(void**, const void*);
         int (*function)(void**, void*, const char*);
@@ -633,7 +635,8 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     buffer = NULL if pool.allocation_fails() else acquire(size if size else 1)
     if buffer == NULL:
         check(0 if usable else NOT_READY, "using the device")
-        raise MemoryError(f"no memory at the device for an array of shape {(<object>value).shape} and dtype {value.dtype}")
+        raise MemoryError(f"no memory at the device for an array of shape {(<object>value).shape} and dtype "
+                          f"{value.dtype}")
     error = upload(buffer, <const char*>cnp.PyArray_DATA(packed), size)
     if error:
         buffer_release(buffer)

@@ -92,9 +92,9 @@ ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
 NAMES = {FORWARD: ("image", "filters", "result"), BY_IMAGES: ("filters", "output gradient", "image"),
          BY_FILTERS: ("image", "output gradient", "filters")}
 
-# The gradient by filters with many channels is computed in three steps, after each of which workers wait for each other.
-# So it needs more multiplications to be worth them: two workers took 64 us instead of 46 for 1.2 million (float64), 130
-# instead of 149 for 10 million (float32).
+# The gradient by filters with many channels is computed in three steps, after each of which workers wait for each
+# other. So it needs more multiplications to be worth them: two workers took 64 us instead of 46 for 1.2 million
+# (float64), 130 instead of 149 for 10 million (float32).
 cdef enum:
     MEETINGS = 6
 

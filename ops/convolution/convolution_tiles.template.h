@@ -1,7 +1,7 @@
 /* The inner loops of convolutions for one type T and one instruction set; convolution_sets.template.h includes this
  * once for each set, and says how wide vectors are, what adds products to them (FUSED) and their elements (TOTAL), and
- * what finds the LARGER and the SMALLER of two: the second if they are equal or one is NaN. All of these are undefined at
- * the end.
+ * what finds the LARGER and the SMALLER of two: the second if they are equal or one is NaN. All of these are undefined
+ * at the end.
  *
  * A tile is the sums of some results: `vectors` stretches of LANES neighbouring results of `filters` filters each. They
  * stay in registers while all planes and all taps are added, so a tile is written once and never read.

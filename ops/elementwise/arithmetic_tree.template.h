@@ -52,10 +52,10 @@ static __attribute__((noinline)) void TYPED(run_few)(const phintys_tree* tree, c
     phintys_perform(tree, operands, n);
 }
 
-/* Run the elements [start, stop), each instruction on one chunk before the next chunk starts, so that locals stay in the
- * L1 cache. Inputs whose stride is not the item size are copied into a buffer of chunk length: once if the stride is 0,
- * else for each chunk. With more than 8 buffers, the chunks become shorter, so that all buffers together take at most
- * 16 KiB. */
+/* Run the elements [start, stop), each instruction on one chunk before the next chunk starts, so that locals stay in
+ * the L1 cache. Inputs whose stride is not the item size are copied into a buffer of chunk length: once if the stride
+ * is 0, else for each chunk. With more than 8 buffers, the chunks become shorter, so that all buffers together take at
+ * most 16 KiB. */
 static void TYPED(run_instructions)(const phintys_tree* tree, char** args, const intptr_t* steps, intptr_t start,
                                     intptr_t stop) {
     enum { CHUNK = PHINTYS_CHUNK_BYTES / sizeof(T) };

@@ -1,9 +1,9 @@
 /* Arithmetic trees: additions, multiplications, divisions and powers of float32 or float64 in one loop.
  *
- * A tree is a short list of instructions. An instruction performs several of the user's operations at once, each rounded
- * as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact). The results are therefore bitwise
- * identical to NumPy's, except for powers above 2. Each instruction is compiled for three instruction sets, which give
- * the same bits; which one a tree runs is chosen when the tree is made.
+ * A tree is a short list of instructions. An instruction performs several of the user's operations at once, each
+ * rounded as NumPy rounds it (no fused multiply-add; multiplying by 1 or -1 is exact). The results are therefore
+ * bitwise identical to NumPy's, except for powers above 2. Each instruction is compiled for three instruction sets,
+ * which give the same bits; which one a tree runs is chosen when the tree is made.
  *
  * An instruction exists in two forms, with the same formula:
  * - as a loop over arrays. A tree of one instruction is such a loop. For several, values between them would go through

@@ -101,8 +101,9 @@ cdef inline bint is_negative(const char* number, int precision) noexcept nogil:
 
 
 # ---- the exponential -------------------------------------------------------------------------------------------------
-# Coefficients of Padé approximants of the orders 3, 5, 7, 9 and 13, and the largest norms for which they are exact to the
-# last bit, of float32 and float64; see Higham, "The scaling and squaring method for the matrix exponential revisited".
+# Coefficients of Padé approximants of the orders 3, 5, 7, 9 and 13, and the largest norms for which they are exact to
+# the last bit, of float32 and float64; see Higham, "The scaling and squaring method for the matrix exponential
+# revisited".
 cdef int[5] ORDERS = [3, 5, 7, 9, 13]
 cdef double[2][5] LARGEST = [
     [4.258730016922831e-1, 1.880152677804762, 3.925724783138660, 0, 0],
@@ -241,8 +242,8 @@ cdef class ExpmKernel(StackKernel):
                 (<float*>out)[1] = <float>(size * sin(imaginary))
 
     cdef void approximate(self, char* x, char* room, npy_intp size, int order, int which) noexcept nogil:
-        """Leave the approximant in the sixth matrix of `room`, counted from 1: its first four are for the powers 2, 4, 6
-        and 8 of x, the next ones for the odd terms, the even ones, and a sum."""
+        """Leave the approximant in the sixth matrix of `room`, counted from 1: its first four are for the powers 2, 4,
+        6 and 8 of x, the next ones for the odd terms, the even ones, and a sum."""
         cdef char* powers = room
         cdef char* odd = room + 4 * size
         cdef char* even = room + 5 * size

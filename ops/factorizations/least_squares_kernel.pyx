@@ -34,8 +34,8 @@ cdef struct LeastSquaresCall:
 
 
 cdef class LeastSquaresKernel(SpectralKernel):
-    """``(a, b, solution, sums, rank, values)``, or with ``rcond``, a number for all systems, after b. The sums are those
-    of squared residuals; where the rank is less than the number of columns, they are not.
+    """``(a, b, solution, sums, rank, values)``, or with ``rcond``, a number for all systems, after b. The sums are
+    those of squared residuals; where the rank is less than the number of columns, they are not.
 
     Parameters
     ----------

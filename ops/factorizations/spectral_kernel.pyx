@@ -79,8 +79,8 @@ cdef void narrow_item(const Item* item, Item* target, int precision, int parts) 
 
 
 cdef class EighKernel(SpectralKernel):
-    """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``. All are computed in
-    double precision, as NumPy's are.
+    """Eigenvalues in ascending order, and eigenvectors: ``(x, values)`` or ``(x, values, vectors)``. All are computed
+    in double precision, as NumPy's are.
 
     Parameters
     ----------
@@ -249,7 +249,8 @@ cdef class SVDKernel(SpectralKernel):
         cost[0] = 20. * least * least * most
         lengths = self.keep_lengths(context, items)
         return (rounded(rows * columns * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize)
-                + self.vector_bytes(rows, columns) + rounded(self.real_length(least, most) * self.precision) + rounded(8 * least * sizeof(int)))
+                + self.vector_bytes(rows, columns) + rounded(self.real_length(least, most) * self.precision)
+                + rounded(8 * least * sizeof(int)))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns

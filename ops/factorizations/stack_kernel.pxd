@@ -16,7 +16,8 @@ cdef struct Item:
     npy_intp row_step
     npy_intp column_step
 
-# Before the memory of `compute`: which item of a worker failed first, and why, and whether there is something to report.
+# Before the memory of `compute`: which item of a worker failed first, and why, and whether there is something to
+# report.
 cdef struct Failure:
     npy_intp item
     int reason

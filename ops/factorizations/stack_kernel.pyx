@@ -5,9 +5,9 @@ all items. A subclass says what one item is: it checks shapes (``fit``) and comp
 over the stack. LAPACK takes matrices in column order. A matrix in C order is its own transpose there, and kernels use
 that instead of copying wherever the mathematics permits.
 
-``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible. Workers
-share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several matrices that
-fail, the first one decides which exception is raised.
+``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible.
+Workers share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several
+matrices that fail, the first one decides which exception is raised.
 """
 cimport numpy as cnp
 import numpy

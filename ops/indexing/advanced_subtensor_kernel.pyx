@@ -26,8 +26,9 @@ from phintys.ops.indexing.index_parts cimport (
 from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
 from phintys.ops.indexing.constant_positions cimport AddGroupsLoop, Place, group_positions, phintys_add_groups
 from phintys.ops.native.indexed_loops cimport (
-    AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line, phintys_get_items, phintys_get_line,
-    phintys_first_outside, phintys_offsets, phintys_set_items, phintys_set_line, position_dtype, size_class)
+    AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line,
+    phintys_first_outside, phintys_get_items, phintys_get_line, phintys_offsets, phintys_set_items, phintys_set_line,
+    position_dtype, size_class)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
@@ -392,6 +393,11 @@ cdef void enter_mask(Entry* entry, const Cell* mask, const Cell* array, Walk* wa
         walk.arrays.shape[last] = source.count
 
 
+cdef inline int is_long(const Cell* result, const Walk* walk, npy_intp bytes) noexcept nogil:
+    """What ``prepare`` returns for a result of which so many bytes, or so many positions, are worth the GIL."""
+    return RUNS_ALONE if cell_size(result) * result.itemsize >= bytes or walk.size >= LONG_SCATTER else 0
+
+
 cdef inline bint array_fits(const Cell* positions, const Walk* walk) noexcept nogil:
     """Whether an array of positions can be broadcast to the common shape."""
     cdef int axis, lead = walk.arrays.count - positions.ndim
@@ -444,7 +450,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         allocate(context, result, shape)
         if self.is_divided(result):
             return 1
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_SCATTER_BYTES or walk.size >= LONG_SCATTER else 0
+        return is_long(result, &walk, LONG_SCATTER_BYTES)
 
     cdef inline bint is_divided(self, const Cell* result) noexcept nogil:
         """Whether several workers may share the work; a mask is read from its start on."""
@@ -538,7 +544,7 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
                     raise ValueError(f"shape mismatch: value array of shape {shape_of(value)} could not be broadcast "
                                      f"to indexing result of shape {part}")
         allocate(context, result, operands[0].shape)
-        return RUNS_ALONE if cell_size(result) * result.itemsize >= 2 * LONG_SCATTER_BYTES or walk.size >= LONG_SCATTER else 0
+        return is_long(result, &walk, 2 * LONG_SCATTER_BYTES)
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef Points* points = <Points*>(<void**>context.room + 1)

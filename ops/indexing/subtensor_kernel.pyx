@@ -12,7 +12,8 @@ from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_ad
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
+    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size,
+    share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 

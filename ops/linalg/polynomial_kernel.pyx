@@ -1,4 +1,4 @@
-"""Polynomials with a vector of coefficients: their values, ``(p, x, out)``, and sums of powers, ``(g, x, terms, out)``."""
+"""Polynomials with a vector of coefficients: values, ``(p, x, out)``, and sums of powers, ``(g, x, terms, out)``."""
 cimport numpy as cnp
 import numpy
 from libc.string cimport memcpy

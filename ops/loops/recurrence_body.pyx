@@ -11,7 +11,8 @@ cdef extern from "loops/recurrence_loops.h" nogil:
         const char* terms
         char* results
         npy_intp next_factors, next_terms, next_results
-    ctypedef void (*Recurrence "phintys_recurrence")(const RecurrenceRows* rows, npy_intp columns, npy_intp steps) noexcept nogil
+    ctypedef void (*Recurrence "phintys_recurrence")(const RecurrenceRows* rows, npy_intp columns,
+                                                     npy_intp steps) noexcept nogil
     const Recurrence phintys_recurrences[4]
 
 DTYPES = ("float32", "float64", "complex64", "complex128")

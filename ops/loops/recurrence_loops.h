@@ -1,5 +1,5 @@
-/* Steps of linear recurrences of rows, r[j] = term[j] + factor[j] r[j-1]. The columns are independent, so the inner loop
- * runs over them and can be vectorised. */
+/* Steps of linear recurrences of rows, r[j] = term[j] + factor[j] r[j-1]. The columns are independent, so the inner
+ * loop runs over them and can be vectorised. */
 #ifndef PHINTYS_RECURRENCE_LOOPS_H
 #define PHINTYS_RECURRENCE_LOOPS_H
 

@@ -226,7 +226,7 @@ static const phintys_loop_function phintys_clips[PHINTYS_TYPES] = {
     [1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
     [10] = clip_float32, clip_float64};
 
-/* ---- what NumPy has, too: its loops read and clear the processor's flags, which takes 30 ns for a few elements ---- */
+/* ---- what NumPy has, too: its loops read and clear the processor's flags, which takes 30 ns for a few elements --- */
 #define ABSOLUTE_INTEGER(NAME, TYPE) PHINTYS_CLONES \
     UNARY_LOOP(absolute_##NAME, TYPE, TYPE, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
 SIGNED_TYPES(ABSOLUTE_INTEGER)

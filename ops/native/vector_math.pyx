@@ -2,8 +2,8 @@
 
 ``FUNCTIONS`` maps the names of ufuncs to C names. libmvec is found by the loader and nothing of it is needed to build;
 where it is missing (older than 2.22, another C library, another processor) or lacks a function (most came with 2.35),
-there is no loop. Built-in functions are in ``special/vector_functions.h``. A provider is named by library and instruction set,
-``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
+there is no loop. Built-in functions are in ``special/vector_functions.h``. A provider is named by library and
+instruction set, ``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
 """
 cdef extern from "native/vector_math.h" nogil:
     enum: PHINTYS_AVX2

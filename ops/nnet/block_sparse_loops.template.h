@@ -20,7 +20,8 @@ PHINTYS_AVX2_CLONES static void TYPED(add_block_product)(T* restrict out, const 
         T sums[4] = {0, 0, 0, 0};
         npy_intp k = 0;
         for (; k + 4 <= rows; k += 4)
-            for (int lane = 0; lane < 4; lane++) sums[lane] += *(const T*)(x + (k + lane) * x_stride) * column[k + lane];
+            for (int lane = 0; lane < 4; lane++)
+                sums[lane] += *(const T*)(x + (k + lane) * x_stride) * column[k + lane];
         for (; k < rows; k++) sums[0] += *(const T*)(x + k * x_stride) * column[k];
         out[n] += (sums[0] + sums[2]) + (sums[1] + sums[3]);
     }

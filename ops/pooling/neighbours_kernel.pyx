@@ -1,8 +1,8 @@
 """Kernels of neighbourhoods: patches of images as the rows of a matrix, and the sums of such rows in images.
 
 For each element of a patch, the patches for which it lies in the image form at most three stretches in each dimension:
-one inside the image, and, if images are wrapped, one beyond each of its ends. A stretch is copied, or added, by strides.
-If all patches are inside, all is one copy.
+one inside the image, and, if images are wrapped, one beyond each of its ends. A stretch is copied, or added, by
+strides. If all patches are inside, all is one copy.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -223,7 +223,8 @@ cdef class Images2NeibsKernel(NeighboursKernel):
                 column_count = stretches_of(&grids[1], self.mode, j, columns)
                 for row in range(row_count):
                     for column in range(column_count):
-                        shape[2], shape[3] = rows[row].stop - rows[row].start, columns[column].stop - columns[column].start
+                        shape[2] = rows[row].stop - rows[row].start
+                        shape[3] = columns[column].stop - columns[column].start
                         from_image = images.data + rows[row].position * images.strides[2] \
                             + columns[column].position * images.strides[3]
                         to_patch = out.data + (i * grids[1].patch + j) * out.itemsize \

@@ -6,8 +6,8 @@
  *     forward    a row of results   <- the rows of the image in its window, joined; then neighbours are joined
  *     gradient   a row of the image <- the rows of results in whose windows it is
  *
- * So each row of the output is written once, independently of the others, and rows can be divided among threads. Rows of
- * an operand without gaps are read where they are; others, and those of types without loops, are first copied to
+ * So each row of the output is written once, independently of the others, and rows can be divided among threads. Rows
+ * of an operand without gaps are read where they are; others, and those of types without loops, are first copied to
  * `room`.
  */
 #ifndef PHINTYS_POOL_LOOPS_H

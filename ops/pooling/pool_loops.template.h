@@ -267,7 +267,7 @@ static void TYPED(pool_forward)(const phintys_pooling* p, npy_intp first, npy_in
     (p->mode == PHINTYS_POOL_MAX ? TYPED(pool_maxima) : TYPED(pool_sums))(p, first, last, memory);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* With a step s, elements of a row are divided into s phases, so that what neighbouring windows read are neighbours:
  * element j of the row is element (j + pad) / s of phase (j + pad) % s. A phase has `phase_length` elements. */
@@ -385,7 +385,8 @@ PHINTYS_INLINE void TYPED(spread_squares)(T* restrict out, const T* restrict x, 
         out[2 * o] = x[2 * o] == maximum ? given : (T)0;
         out[2 * o + 1] = x[2 * o + 1] == maximum ? given : (T)0;
     }
-    if (2 * pairs < length) out[2 * pairs] = pairs < count ? TYPED(part)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
+    if (2 * pairs < length)
+        out[2 * pairs] = pairs < count ? TYPED(part)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
 }
 
 /* Writes for each element of a row of the image the maximum of its window, and what the window gives to it: 0 where
@@ -567,7 +568,7 @@ CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp f
     }
 }
 
-/* ---- what stands where the maximum is ------------------------------------------------------------------------------ */
+/* ---- the values at the places of maxima -------------------------------------------------------------------------- */
 
 PHINTYS_INLINE void TYPED(select_const)(T* restrict out, const T* restrict x, const T* restrict y,
                                         const T* restrict maxima, phintys_pool_range windows, npy_intp shift,

@@ -63,9 +63,9 @@ include "product_paths.pxi"
 # a millisecond takes ten. Pieces begin at multiples of so many rows or columns, where BLAS's inner loops begin.
 cdef npy_intp PIECE_STEP = 8
 
-# The pieces were measured on a Xeon. On a Zen 4 a worker that sleeps is worth it from a little less than two on: 20 x 784
-# by 784 x 300, 4.7 million, takes one worker 175 us, two after a pause 127, back to back 88. Workers that look for their
-# next loop begin at once: for them a fifth of a piece is worth it (1.2 million: 43 us alone, 30 by two).
+# The pieces were measured on a Xeon. On a Zen 4 a worker that sleeps is worth it from a little less than two on: 20 x
+# 784 by 784 x 300, 4.7 million, takes one worker 175 us, two after a pause 127, back to back 88. Workers that look for
+# their next loop begin at once: for them a fifth of a piece is worth it (1.2 million: 43 us alone, 30 by two).
 cdef inline bint are_worth(Context* context, double work, double piece) noexcept nogil:
     """Whether two pieces are worth two workers."""
     if context.workers == 1 or work < 2 * piece / 5:

@@ -31,7 +31,7 @@ static inline void phintys_set_wide(uint64_t* words, phintys_uint128 value) {
     words[1] = (uint64_t)value;
 }
 
-/* ---- PCG64: O'Neill's linear congruential generator of 128 bits; own words: state, increment ---------------------- */
+/* ---- PCG64: O'Neill's linear congruential generator of 128 bits; own words: state, increment --------------------- */
 #define PHINTYS_PCG_MULTIPLIER ((phintys_uint128)2549297995355413924ULL << 64 | 4865540595714422341ULL)
 #define PHINTYS_DXSM_MULTIPLIER 0xda942042e4dd58b5ULL
 
@@ -84,7 +84,7 @@ static inline void phintys_pcg64_advance(uint64_t* state, uint64_t steps) {
     phintys_set_wide(own, phintys_wide(own) * factor + offset);
 }
 
-/* ---- SFC64: Doty-Humphrey's small fast chaotic generator; own words: a, b, c, counter ----------------------------- */
+/* ---- SFC64: Doty-Humphrey's small fast chaotic generator; own words: a, b, c, counter ---------------------------- */
 static uint64_t phintys_sfc64_next(void* state) {
     uint64_t* own = (uint64_t*)state + PHINTYS_OWN;
     uint64_t result = own[0] + own[1] + own[3]++;
@@ -94,7 +94,7 @@ static uint64_t phintys_sfc64_next(void* state) {
     return result;
 }
 
-/* ---- Philox 4x64 with ten rounds; own words: counter (4), key (2), position, buffer (4) ---------------------------- */
+/* ---- Philox 4x64 with ten rounds; own words: counter (4), key (2), position, buffer (4) -------------------------- */
 static void phintys_philox_block(const uint64_t* counter, uint64_t first_key, uint64_t second_key, uint64_t* out) {
     uint64_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
     for (int round = 0; round < 10; round++) {
@@ -138,7 +138,7 @@ static inline void phintys_philox_advance(uint64_t* state, uint64_t words) {
     own[6] = words - left - 4 * (blocks - 1);
 }
 
-/* ---- MT19937: Matsumoto and Nishimura's twister; own words: position, 624 keys of 32 bits -------------------------- */
+/* ---- MT19937: Matsumoto and Nishimura's twister; own words: position, 624 keys of 32 bits ------------------------ */
 static inline uint32_t phintys_mt19937_mixed(uint32_t key, uint32_t next, uint32_t far) {
     uint32_t mixed = (key & 0x80000000u) | (next & 0x7fffffffu);
     return far ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
@@ -218,24 +218,24 @@ static double phintys_paired_normal(uint64_t* state) {
     return factor * y;
 }
 
-/* ---- what NumPy's distributions need of each ----------------------------------------------------------------------- */
+/* ---- what NumPy's distributions need of each --------------------------------------------------------------------- */
 static inline double phintys_unit(uint64_t bits) {
     return (double)(bits >> 11) * (1.0 / 9007199254740992.0);
 }
 
 /* Halves and fractions from numbers of 64 bits: a half that is not needed is kept for the next call. */
-#define PHINTYS_FROM_64_BITS(NAME)                                                                                      \
-    static uint32_t phintys_##NAME##_half(void* state) {                                                                \
-        uint64_t* words = (uint64_t*)state;                                                                             \
-        if (words[PHINTYS_HAS_HALF]) {                                                                                  \
-            words[PHINTYS_HAS_HALF] = 0;                                                                                \
-            return (uint32_t)words[PHINTYS_HALF];                                                                       \
-        }                                                                                                               \
-        uint64_t bits = phintys_##NAME##_next(state);                                                                   \
-        words[PHINTYS_HAS_HALF] = 1;                                                                                    \
-        words[PHINTYS_HALF] = bits >> 32;                                                                               \
-        return (uint32_t)bits;                                                                                          \
-    }                                                                                                                   \
+#define PHINTYS_FROM_64_BITS(NAME)                                                                                     \
+    static uint32_t phintys_##NAME##_half(void* state) {                                                               \
+        uint64_t* words = (uint64_t*)state;                                                                            \
+        if (words[PHINTYS_HAS_HALF]) {                                                                                 \
+            words[PHINTYS_HAS_HALF] = 0;                                                                               \
+            return (uint32_t)words[PHINTYS_HALF];                                                                      \
+        }                                                                                                              \
+        uint64_t bits = phintys_##NAME##_next(state);                                                                  \
+        words[PHINTYS_HAS_HALF] = 1;                                                                                   \
+        words[PHINTYS_HALF] = bits >> 32;                                                                              \
+        return (uint32_t)bits;                                                                                         \
+    }                                                                                                                  \
     static double phintys_##NAME##_double(void* state) { return phintys_unit(phintys_##NAME##_next(state)); }
 
 PHINTYS_FROM_64_BITS(pcg64)

@@ -35,8 +35,8 @@ static inline T NAME(phintys_log_of_uniform)(T u) {
     return k * (T)LOG_2_HIGH - ((half - (s * (half + series) + k * (T)LOG_2_LOW)) - f);
 }
 
-/* The cosine and the sine of an angle from 0 to 2 pi: of what is left after the nearest multiple of pi / 2, whose number
- * says which of the two is which, and their signs. */
+/* The cosine and the sine of an angle from 0 to 2 pi: of what is left after the nearest multiple of pi / 2, whose
+ * number says which of the two is which, and their signs. */
 static inline void NAME(phintys_turn)(T angle, T* cosine, T* sine) {
     static const T sines[] = SIN, cosines[] = COS;
     const T rounded = angle * (T)0.63661977236758134308 + (T)ROUND, n = rounded - (T)ROUND;

@@ -10,7 +10,7 @@
 #include "pcg64_vectors.h"
 #include "numpy/random/distributions.h"
 
-/* ---- MT19937 ------------------------------------------------------------------------------------------------------ */
+/* ---- MT19937 ----------------------------------------------------------------------------------------------------- */
 enum {PHINTYS_KEYS = 624};
 
 /* All words of a block, tempered. */
@@ -18,11 +18,12 @@ PHINTYS_CLONES static void phintys_mt19937_temper(const uint32_t* key, ptrdiff_t
     for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_mt19937_tempered(key[place]);
 }
 
-/* The words (first, second), one after the other in memory, as an integer below 2**53, and this as a number from 0 to 1:
- * what phintys_mt19937_fraction computes. The halves of the integer are converted by adding them to powers of 2, because
- * few processors convert vectors of long integers; all of it is exact. */
+/* The words (first, second), one after the other in memory, as an integer below 2**53, and this as a number from 0 to
+ * 1: what phintys_mt19937_fraction computes. The halves of the integer are converted by adding them to powers of 2,
+ * because few processors convert vectors of long integers; all of it is exact. */
 static inline double phintys_fraction_of_pair(const uint32_t* key) {
-    const uint64_t integer = (uint64_t)(phintys_mt19937_tempered(key[0]) >> 5) << 26 | phintys_mt19937_tempered(key[1]) >> 6;
+    const uint64_t integer = (uint64_t)(phintys_mt19937_tempered(key[0]) >> 5) << 26
+                             | phintys_mt19937_tempered(key[1]) >> 6;
     const uint64_t high_bits = 0x4530000000000000ULL | integer >> 32;       /* 2**84 + 2**32 (integer >> 32) */
     const uint64_t low_bits = 0x4330000000000000ULL | (integer & 0xffffffffu);
     double high, low;
@@ -260,7 +261,7 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
     return bits;
 }
 
-/* ---- uniform numbers of PCG64 -------------------------------------------------------------------------------------- */
+/* ---- uniform numbers of PCG64 ------------------------------------------------------------------------------------ */
 
 /* A number of PCG64 needs the one before, so numbers are made in two lanes, of which the second begins in the middle: a
  * processor works on both at once. */
@@ -276,16 +277,16 @@ static void phintys_prepare_pcg64(int vectors) {
 }
 
 /* EACH(offset, bits) uses number `place` of a lane; `here` becomes the state after both lanes. */
-#define PHINTYS_PCG_LANES(LENGTH, JUMP, EACH)                                                                           \
-    do {                                                                                                                \
-        phintys_uint128 second = here * (JUMP).factor + increment * (JUMP).sum;                                         \
-        for (ptrdiff_t place = 0; place < (LENGTH); place++) {                                                          \
-            here = here * PHINTYS_PCG_MULTIPLIER + increment;                                                           \
-            second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                       \
-            EACH(0, phintys_pcg64_output(here));                                                                        \
-            EACH(LENGTH, phintys_pcg64_output(second));                                                                 \
-        }                                                                                                               \
-        here = second;                                                                                                  \
+#define PHINTYS_PCG_LANES(LENGTH, JUMP, EACH)                                                                          \
+    do {                                                                                                               \
+        phintys_uint128 second = here * (JUMP).factor + increment * (JUMP).sum;                                        \
+        for (ptrdiff_t place = 0; place < (LENGTH); place++) {                                                         \
+            here = here * PHINTYS_PCG_MULTIPLIER + increment;                                                          \
+            second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                      \
+            EACH(0, phintys_pcg64_output(here));                                                                       \
+            EACH(LENGTH, phintys_pcg64_output(second));                                                                \
+        }                                                                                                              \
+        here = second;                                                                                                 \
     } while (0)
 
 /* Numbers from 0 to 1; the state advances. */
@@ -324,11 +325,11 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
     }
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-#define PHINTYS_EACH_PAIR(OFFSET, BITS)                                                                                 \
-    do {                                                                                                                \
-        const uint64_t bits = (BITS);                                                                                   \
-        const float pair[2] = {phintys_short_unit((uint32_t)bits), phintys_short_unit((uint32_t)(bits >> 32))};         \
-        memcpy(out + 2 * ((OFFSET) + place), pair, sizeof pair);                                                        \
+#define PHINTYS_EACH_PAIR(OFFSET, BITS)                                                                                \
+    do {                                                                                                               \
+        const uint64_t bits = (BITS);                                                                                  \
+        const float pair[2] = {phintys_short_unit((uint32_t)bits), phintys_short_unit((uint32_t)(bits >> 32))};        \
+        memcpy(out + 2 * ((OFFSET) + place), pair, sizeof pair);                                                       \
     } while (0)
     phintys_jump jump = {1, 0};
     if (phintys_vectors_allowed && count >= 8 * PHINTYS_AHEAD) {
@@ -370,7 +371,8 @@ static void phintys_pcg64_after(const uint64_t* state, ptrdiff_t count, int narr
     }
 }
 
-/* Integers from `low` to `low + last`, where `last` is from 1 to 2**32 - 2: by Lemire's method, of halves of numbers. */
+/* Integers from `low` to `low + last`, where `last` is from 1 to 2**32 - 2: by Lemire's method, of halves of
+ * numbers. */
 static void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, ptrdiff_t count, uint64_t* out) {
     const uint64_t options = (uint64_t)last + 1;
     const uint32_t threshold = (UINT32_MAX - last) % (uint32_t)options;
@@ -397,7 +399,7 @@ static void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last,
     state[PHINTYS_HALF] = half;
 }
 
-/* ---- the ziggurat: normal numbers of NumPy's Generator ------------------------------------------------------------ */
+/* ---- the ziggurat: normal numbers of NumPy's Generator ----------------------------------------------------------- */
 
 /* NumPy draws a normal number from 64 bits: layer, sign and 52 bits of a product with the width of the layer; in 99 of
  * 100 cases the product is below the layer's limit and is the number. float32 numbers have 32 and 23 bits. NumPy does
@@ -596,7 +598,7 @@ static int phintys_ziggurat_agrees(void) {
     return same;
 }
 
-/* ---- binomial counts with at most 30 expected successes ------------------------------------------------------------ */
+/* ---- binomial counts with at most 30 expected successes ---------------------------------------------------------- */
 
 /* NumPy subtracts the probabilities of 0, 1, 2, ... successes from a uniform number until it is smaller. Here these
  * probabilities are computed once, and many numbers advance side by side. A number that exceeds all of them is replaced
@@ -641,7 +643,8 @@ static int phintys_read_binomial(phintys_binomial* table, int64_t trials, double
     for (int probe = 0; probe < 32; probe++) {
         number = (double)probe / 32.0 + 0.003;
         if (phintys_successes_of(table, number) > table->most) continue;
-        if (random_binomial(&bits, p, trials, &numpy_table) != phintys_counted(table, phintys_successes_of(table, number)))
+        const int64_t ours = phintys_counted(table, phintys_successes_of(table, number));
+        if (random_binomial(&bits, p, trials, &numpy_table) != ours)
             return 0;
     }
     return 1;

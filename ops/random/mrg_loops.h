@@ -65,7 +65,7 @@ static inline int32_t phintys_mrg_next_alone(uint32_t* x) {
     return (int32_t)(first - second + (PHINTYS_MRG_M1 & -((first - second - 1) >> 31)));
 }
 
-/* ---- one integer of each of a few streams, by vectors (AVX-512) ----------------------------------------------------- */
+/* ---- one integer of each of a few streams, by vectors (AVX-512) -------------------------------------------------- */
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #define PHINTYS_MRG_WIDE __attribute__((target("avx512f,avx512bw")))
@@ -144,7 +144,9 @@ static void phintys_mrg_integers_of_few(const int32_t* state, int32_t* advanced,
     (void)state, (void)advanced, (void)streams, (void)integers;             /* never called */
 }
 static void phintys_mrg_halves(int32_t* integers, int half) { (void)integers, (void)half; }
-static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) { (void)samples, (void)bytes, (void)out; }
+static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) {
+    (void)samples, (void)bytes, (void)out;
+}
 #endif
 
 static int phintys_mrg_vectors;             /* whether there are such instructions, and they may be used */

@@ -106,25 +106,25 @@ static double phintys_exact_sum(const double* values, ptrdiff_t count) {
 
 /* The sum as NumPy adds a line: eight sums side by side, and halves of long lines. The depth is the logarithm of the
  * length. */
-#define PHINTYS_PAIRWISE(NAME, T)                                                                                       \
-    static T NAME(const T* values, ptrdiff_t count) {                                                                   \
-        T sums[8], total;                                                                                               \
-        ptrdiff_t place;                                                                                                \
-        if (count < 8) {                                                                                                \
-            total = 0;                                                                                                  \
-            for (place = 0; place < count; place++) total += values[place];                                             \
-            return total;                                                                                               \
-        }                                                                                                               \
-        if (count > 128) {                                                                                              \
-            const ptrdiff_t half = count / 2 - count / 2 % 8;                                                           \
-            return NAME(values, half) + NAME(values + half, count - half);                                              \
-        }                                                                                                               \
-        for (place = 0; place < 8; place++) sums[place] = values[place];                                                \
-        for (place = 8; place < count - count % 8; place += 8)                                                          \
-            for (int lane = 0; lane < 8; lane++) sums[lane] += values[place + lane];                                    \
-        total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));              \
-        for (; place < count; place++) total += values[place];                                                          \
-        return total;                                                                                                   \
+#define PHINTYS_PAIRWISE(NAME, T)                                                                                      \
+    static T NAME(const T* values, ptrdiff_t count) {                                                                  \
+        T sums[8], total;                                                                                              \
+        ptrdiff_t place;                                                                                               \
+        if (count < 8) {                                                                                               \
+            total = 0;                                                                                                 \
+            for (place = 0; place < count; place++) total += values[place];                                            \
+            return total;                                                                                              \
+        }                                                                                                              \
+        if (count > 128) {                                                                                             \
+            const ptrdiff_t half = count / 2 - count / 2 % 8;                                                          \
+            return NAME(values, half) + NAME(values + half, count - half);                                             \
+        }                                                                                                              \
+        for (place = 0; place < 8; place++) sums[place] = values[place];                                               \
+        for (place = 8; place < count - count % 8; place += 8)                                                         \
+            for (int lane = 0; lane < 8; lane++) sums[lane] += values[place + lane];                                   \
+        total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));             \
+        for (; place < count; place++) total += values[place];                                                         \
+        return total;                                                                                                  \
     }
 
 PHINTYS_PAIRWISE(phintys_pairwise_double, double)

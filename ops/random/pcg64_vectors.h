@@ -99,8 +99,8 @@ PHINTYS_IFMA static inline __m512i phintys_of_eight(const uint64_t* w) {
                              (long long)w[5], (long long)w[6], (long long)w[7]);
 }
 
-/* The states after 1, 2, ..., 32 steps, as limbs of four vectors: the first one step by step, others from the one before
- * (step by step, all took 8 % of a dropout layer). */
+/* The states after 1, 2, ..., 32 steps, as limbs of four vectors: the first one step by step, others from the one
+ * before (step by step, all took 8 % of a dropout layer). */
 PHINTYS_IFMA static void phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment, phintys_limbs* vectors) {
     const phintys_limbs by = phintys_limbs_of(phintys_next_jump.factor);
     const phintys_limbs plus = phintys_limbs_of(increment * phintys_next_jump.sum);
@@ -128,20 +128,20 @@ PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
         + ((phintys_uint128)high[7] << 104);
 }
 
-#define PHINTYS_VECTORS(NAME, TYPE, EACH, STORE)                                                                        \
-    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,         \
-                                             TYPE* out) {                                                               \
-        const phintys_limbs by = phintys_limbs_of(phintys_vector_jump.factor);                                          \
-        const phintys_limbs plus = phintys_limbs_of(increment * phintys_vector_jump.sum);                               \
-        phintys_limbs a[4];                                                                                             \
-        phintys_first_limbs(here, increment, a);                                                                        \
-        for (;;) {                                                                                                      \
-            for (int vector = 0; vector < 4; vector++)                                                                  \
-                STORE(phintys_output_of_limbs(a[vector]), out + EACH * vector);                                         \
-            if (--rounds == 0) return phintys_last_state(a[3]);                                                         \
-            out += 4 * EACH;                                                                                            \
-            for (int vector = 0; vector < 4; vector++) a[vector] = phintys_advanced_limbs(a[vector], by, plus);         \
-        }                                                                                                               \
+#define PHINTYS_VECTORS(NAME, TYPE, EACH, STORE)                                                                       \
+    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,        \
+                                             TYPE* out) {                                                              \
+        const phintys_limbs by = phintys_limbs_of(phintys_vector_jump.factor);                                         \
+        const phintys_limbs plus = phintys_limbs_of(increment * phintys_vector_jump.sum);                              \
+        phintys_limbs a[4];                                                                                            \
+        phintys_first_limbs(here, increment, a);                                                                       \
+        for (;;) {                                                                                                     \
+            for (int vector = 0; vector < 4; vector++)                                                                 \
+                STORE(phintys_output_of_limbs(a[vector]), out + EACH * vector);                                        \
+            if (--rounds == 0) return phintys_last_state(a[3]);                                                        \
+            out += 4 * EACH;                                                                                           \
+            for (int vector = 0; vector < 4; vector++) a[vector] = phintys_advanced_limbs(a[vector], by, plus);        \
+        }                                                                                                              \
     }
 
 PHINTYS_VECTORS(phintys_vectors_of_doubles, double, 8, phintys_store_doubles)

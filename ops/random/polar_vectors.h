@@ -23,7 +23,8 @@ PHINTYS_WIDE static inline __m512d phintys_coordinates(__m512i y) {
  * becomes the number of points up to the last of them, or `count` when there are less. */
 PHINTYS_WIDE static ptrdiff_t phintys_points_by_vectors(const uint32_t* key, ptrdiff_t count, ptrdiff_t wanted,
                                                         phintys_points* points, ptrdiff_t* used) {
-    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), odd = _mm512_add_epi64(even, _mm512_set1_epi64(1));
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odd = _mm512_add_epi64(even, _mm512_set1_epi64(1));
     ptrdiff_t found = 0;
     for (ptrdiff_t done = 0; done < count; done += 8) {
         const int left = count - done < 8 ? (int)(count - done) : 8;
@@ -50,8 +51,8 @@ PHINTYS_WIDE static ptrdiff_t phintys_points_by_vectors(const uint32_t* key, ptr
 }
 
 /* Two normal numbers of each point; `logarithms` has room for whole vectors. */
-PHINTYS_WIDE static void phintys_pairs_by_vectors(const phintys_points* points, const double* logarithms, ptrdiff_t count,
-                                                  double mean, double deviation, double* out) {
+PHINTYS_WIDE static void phintys_pairs_by_vectors(const phintys_points* points, const double* logarithms,
+                                                  ptrdiff_t count, double mean, double deviation, double* out) {
     const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
     for (ptrdiff_t place = 0; place < count; place += 8) {

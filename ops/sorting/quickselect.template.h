@@ -4,8 +4,8 @@
  *
  * A separation has no branch that depends on the elements: those that come first are packed at the front of the line,
  * others in `room`, which has the length of the line and a vector more, and then follow. The first separation may read
- * the elements elsewhere (`from`), and number their places, so that they need not be copied before. A range that shrinks
- * too slowly is sorted by heaps, so no order of elements takes quadratic time.
+ * the elements elsewhere (`from`), and number their places, so that they need not be copied before. A range that
+ * shrinks too slowly is sorted by heaps, so no order of elements takes quadratic time.
  */
 
 /* Whether a single element comes first. */
@@ -136,11 +136,11 @@ FOR_SET static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp ch
 }
 
 /* What is below `low` goes to the front of the line, what is above `high` to its end, and the rest between them, by way
- * of the room: one pass over memory for most of a long line. The elements are read elsewhere, perhaps in the room, where
- * the rest never overtakes what is to be read; so are the places, unless they are numbered here (`from_places` is NULL).
- * Returns where the middle starts, and its length. */
-FOR_SET PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_places, P *places, npy_intp count, T low,
-                                          T high, const int placed, T *room, P *place_room, npy_intp *middle) {
+ * of the room: one pass over memory for most of a long line. The elements are read elsewhere, perhaps in the room,
+ * where the rest never overtakes what is to be read; so are the places, unless they are numbered here (`from_places` is
+ * NULL). Returns where the middle starts, and its length. */
+FOR_SET PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_places, P *places, npy_intp count,
+                                          T low, T high, const int placed, T *room, P *place_room, npy_intp *middle) {
     npy_intp i = 0, first = 0, end = count, between = 0;
     const V least = SPREAD(low), most = SPREAD(high);
     for (; i + WIDTH <= count; i += WIDTH) {

@@ -1,5 +1,5 @@
-/* The order of the rows of a matrix of one dtype; see row_order_loops.h. Defined before the include: T, DTYPE, and BEFORE,
- * the order of elements; T and DTYPE are undefined at the end.
+/* The order of the rows of a matrix of one dtype; see row_order_loops.h. Defined before the include: T, DTYPE, and
+ * BEFORE, the order of elements; T and DTYPE are undefined at the end.
  */
 #define OF(FUNCTION) PHINTYS_NAMED(FUNCTION, DTYPE)
 

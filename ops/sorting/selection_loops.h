@@ -19,7 +19,7 @@
 enum { PHINTYS_BELOW, PHINTYS_AT_MOST, PHINTYS_NUMBERS };   /* which elements a separation moves to the front */
 enum { PHINTYS_LONG_LINE = 100000 };                        /* one that does not fit in the L1 and L2 caches */
 enum { PHINTYS_SAMPLE = 255, PHINTYS_MARGIN = 16 };         /* two deviations of the rank of an element in a sample */
-enum { PHINTYS_FEW = 12 };                                  /* so many best ones are kept in order while a line is read */
+enum { PHINTYS_FEW = 12 };                                /* so many best ones are kept in order while a line is read */
 
 typedef struct {
     npy_intp wanted;                    /* elements, at least 1 */

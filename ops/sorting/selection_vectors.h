@@ -60,7 +60,8 @@ PHINTYS_FOR_AVX2 static inline void phintys_store_first_avx2(int *to, __m256i ve
 #define AVX2_SPREAD_uint64(x) _mm256_set1_epi64x((int64_t)(x))
 #define AVX2_SPREAD_float32(x) _mm256_castps_si256(_mm256_set1_ps(x))
 #define AVX2_SPREAD_float64(x) _mm256_castpd_si256(_mm256_set1_pd(x))
-#define AVX2_PLACES_4(first) _mm256_add_epi32(_mm256_set1_epi32((int32_t)(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define AVX2_PLACES_4(first)                                                                                           \
+    _mm256_add_epi32(_mm256_set1_epi32((int32_t)(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define AVX2_PLACES_8(first) _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3))
 
 #define AVX512_FLOATS(a, b, HOW) ((int)_mm512_cmp_ps_mask(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), HOW))

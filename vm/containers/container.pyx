@@ -1,7 +1,8 @@
 """Containers: where shared variables keep their values between calls.
 
 A container is a cell with an owner. LOAD makes a frame's cell refer to its buffer and pins it by a reference, so a
-thread that replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the GIL.
+thread that replaces the value meanwhile cannot free it; STORE moves a buffer in and cannot fail. Both run under the
+GIL.
 
 Dropping an old value can run any Python code: callbacks of weak references and ``__del__`` of memory that was lent.
 That code may read and set the same container. So an old value is dropped last: when the container has the new one, the
@@ -325,7 +326,7 @@ cdef class Container:
         if cell.buffer == NULL:
             copy_inline(target, cell)
             target.data = <char*>target.value
-        elif cell.ndim == 0 and not cell.flags & CELL_DEVICE:   # a number that was lent: cells of numbers are never dropped
+        elif cell.ndim == 0 and not cell.flags & CELL_DEVICE:   # a lent number: cells of numbers are never dropped
             memcpy(target.value, cell.data, cell.itemsize)
             target.data = <char*>target.value
         else:
@@ -361,8 +362,9 @@ cdef class Container:
 
     @property
     def value(self):
-        """The value itself, as in Theano: the same array each time, and writing to its elements writes to the container.
-        Setting it converts as ``type.filter`` does. An array keeps the value it had when the container gets another."""
+        """The value itself, as in Theano: the same array each time, and writing to its elements writes to the
+        container. Setting it converts as ``type.filter`` does. An array keeps the value it had when the container gets
+        another."""
         self._wait_until_whole()
         if self.cell.flags & CELL_DEVICE:
             return self.get(borrow=True)

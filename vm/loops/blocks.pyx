@@ -16,9 +16,10 @@ include "opcodes.pxi"
 
 cdef enum:
     BLOCK_BYTES = 1 << 19           # of the rows of a block: they stay in the second level of the cache. Last states of
-                                    # 1000 steps of tanh(x W + h U + b), batch 32, us a step, with products in each step,
-                                    # of all rows, and of blocks of 128 KiB, 512 KiB, 4 MiB: hidden 64: 19.7, 25.3, 19.2,
-                                    # 21.1, 24.8; hidden 256: 152, 161, 167, 143, 179; hidden 8: 0.66, 0.47, 0.47, 0.49
+                                    # 1000 steps of tanh(x W + h U + b), batch 32, us a step, with products in each
+                                    # step, of all rows, and of blocks of 128 KiB, 512 KiB, 4 MiB: hidden 64: 19.7,
+                                    # 25.3, 19.2, 21.1, 24.8; hidden 256: 152, 161, 167, 143, 179; hidden 8: 0.66, 0.47,
+                                    # 0.47, 0.49
     FEWEST_STEPS = 16               # of a block: products of fewer rows take longer
 
 cdef npy_intp block_bytes = BLOCK_BYTES

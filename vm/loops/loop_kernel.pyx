@@ -205,7 +205,7 @@ cdef class LoopKernel(Kernel):
         self.may_be_short = (scalar_body is not None and ahead is None and not is_while and n_carried == 0
                              and n_sequences + self.n_taps + self.n_states + n_stacked <= FEW_LANES
                              and self.n_wholes <= FEW_LANES)
-        self.may_fail = True                            # `examined` stays None: rows have the shapes that values lead to
+        self.may_fail = True                        # `examined` stays None: rows have the shapes that values lead to
         self.code = Code(program, self.first_tap + self.n_taps + n_carried)
         keep_results(self.code)
         self._find_views()
@@ -724,7 +724,7 @@ cdef class LoopKernel(Kernel):
 
     # ---- few steps in registers --------------------------------------------------------------------------------------
     cdef int _run_few(self, Context* context, Cell** outer) except -1:
-        """Do all steps at once, without a frame, if they are few and nothing is wrong; returns whether they are done."""
+        """Do all steps at once, without a frame, if they are few and nothing is wrong; return whether they are done."""
         cdef Rows rows[FEW_LANES]
         cdef Lane lanes[FEW_LANES]
         cdef char* fixed[FEW_LANES]

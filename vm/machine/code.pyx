@@ -153,9 +153,9 @@ cdef class Code:
         return 0
 
     cdef int _mark_sites(self) except -1:
-        """Mark kernels before which the loop looks at the clock, however short they are. A call runs each instruction at
-        most once, so the kernels between two marks bound the time between two looks. Where paths part or meet, the next
-        kernel is marked, so that no path leaves all marks out."""
+        """Mark kernels before which the loop looks at the clock, however short they are. A call runs each instruction
+        at most once, so the kernels between two marks bound the time between two looks. Where paths part or meet, the
+        next kernel is marked, so that no path leaves all marks out."""
         cdef Instruction* at
         cdef int position, passed = 0
         cdef set targets = set()
@@ -190,8 +190,8 @@ cdef class Code:
         Values that follow from layouts and constants are the same during an epoch, and decide nothing anew.
 
         What a kernel has `checked` in `prepare` decides no layout, and its step checks it again; but a step that runs
-        after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what they are until
-        the next epoch."""
+        after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what they are
+        until the next epoch."""
         cdef Instruction* at = &self.instructions[position]
         cdef Outline* outline = &self.outlines[position]
         cdef list layouts = self.program.cells

@@ -8,9 +8,9 @@ from numpy cimport npy_intp
 
 from phintys.vm cimport pool
 from phintys.vm.abi cimport (
-    CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, RESULT_COPY_BYTES, Cell, Span,
-    allocate, cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view, device_memory, drop,
-    overlap, owner_is_alone, span_of_cell)
+    CELL_DEVICE, CELL_LATE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_READONLY, CELL_SHOWN, RESULT_COPY_BYTES, Cell,
+    Span, allocate, cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view,
+    device_memory, drop, overlap, owner_is_alone, span_of_cell)
 from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
@@ -50,8 +50,8 @@ cdef object result_of(Cell* cell):
 
 
 cdef object device_result(Machine* machine, Cell* cell):
-    """A result at the device: over memory that only the cell refers to, or that both sides borrow; else over a copy. The
-    caller has the memory then: the next call takes other."""
+    """A result at the device: over memory that only the cell refers to, or that both sides borrow; else over a copy.
+    The caller has the memory then: the next call takes other."""
     cdef Cell fresh
     cdef npy_intp dimensions[2 * MAX_RANK]
     cdef bint own = cell.buffer != NULL and cell.buffer.owner == NULL and buffer_references(cell.buffer) == 1

@@ -1,6 +1,7 @@
 /* softplus of one type and instruction set; see softplus_vectors.h. Defined before the include, undefined at its end:
- * SET and FOR_SET; T, the type of an element; V, the vector of it, BITS, the same as integers, WIDTH; OP, which completes
- * the name of an operation; LESS, a bit for each element that is less than another; FRACTION, the bits of a fraction.
+ * SET and FOR_SET; T, the type of an element; V, the vector of it, BITS, the same as integers, WIDTH; OP, which
+ * completes the name of an operation; LESS, a bit for each element that is less than another; FRACTION, the bits of a
+ * fraction.
  */
 #define NAMED(FUNCTION) PHINTYS_NAMED(TYPED(FUNCTION), SET)
 #define SET1(number) OP(set1)((T)(number))

@@ -52,9 +52,9 @@ FOR_SET static V NAMED(one_by_one)(V found, V x, int inside, double (*of)(double
 }
 
 /* Below 8: log(gamma(1 + u)), u = x - floor(x), plus the logarithm of the product that leads to x; below 1, minus that
- * of |x (x + 1) ...|, up to the last factor below 1. Its zeros at u = 0 and 1 are factors, so that it is exact there, and
- * little cancels elsewhere. A factor of the product that x does not have is max(x - i, 1) = 1. From 8 on: Stirling's
- * series. */
+ * of |x (x + 1) ...|, up to the last factor below 1. Its zeros at u = 0 and 1 are factors, so that it is exact there,
+ * and little cancels elsewhere. A factor of the product that x does not have is max(x - i, 1) = 1. From 8 on:
+ * Stirling's series. */
 FOR_SET static V NAMED(phintys_gammaln_double)(V whole) {
     const V one = SET1(1.0), zero = SET1(0.0);
     const MASK positive = BOTH(LESS(SET1(0x1p-1022), whole), LESS(whole, SET1(INFINITY)));

@@ -66,8 +66,10 @@ PHINTYS_TANH_FLOAT(phintys_tanh_float_avx512, PHINTYS_FOR_AVX512, __m512, __m512
 static const struct { const char* symbol; void* function; } phintys_vector_functions[] = {
     {"_ZGVdN4v_tanh", (void*)phintys_tanh_double_avx2}, {"_ZGVeN8v_tanh", (void*)phintys_tanh_double_avx512},
     {"_ZGVdN8v_tanhf", (void*)phintys_tanh_float_avx2}, {"_ZGVeN16v_tanhf", (void*)phintys_tanh_float_avx512},
-    {"_ZGVdN4v_gammaln", (void*)phintys_gammaln_double_avx2}, {"_ZGVeN8v_gammaln", (void*)phintys_gammaln_double_avx512},
-    {"_ZGVdN8v_gammalnf", (void*)phintys_gammaln_float_avx2}, {"_ZGVeN16v_gammalnf", (void*)phintys_gammaln_float_avx512},
+    {"_ZGVdN4v_gammaln", (void*)phintys_gammaln_double_avx2},
+    {"_ZGVeN8v_gammaln", (void*)phintys_gammaln_double_avx512},
+    {"_ZGVdN8v_gammalnf", (void*)phintys_gammaln_float_avx2},
+    {"_ZGVeN16v_gammalnf", (void*)phintys_gammaln_float_avx512},
     {"_ZGVdN4v_psi", (void*)phintys_psi_double_avx2}, {"_ZGVeN8v_psi", (void*)phintys_psi_double_avx512},
     {"_ZGVdN8v_psif", (void*)phintys_psi_float_avx2}, {"_ZGVeN16v_psif", (void*)phintys_psi_float_avx512},
     {"_ZGVdN4v_erfinv", (void*)phintys_erfinv_double_avx2}, {"_ZGVeN8v_erfinv", (void*)phintys_erfinv_double_avx512},
