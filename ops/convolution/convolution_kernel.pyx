@@ -334,7 +334,7 @@ cdef class ConvolutionKernel(Kernel):
                 BY_FILTERS: "gradient of a convolution by its filters"}[self.role]
         shapes = f"{names[0]} of shape {shape_of(operands[0])} and {names[1]} of shape {shape_of(operands[1])}"
         if self.role != FORWARD:
-            lengths = tuple([integer_at(operands[2], index) for index in range(self.rank)])
+            lengths = tuple([integer_at(operands[2], index) for index in range(operands[2].shape[0])])
             shapes += f", for {names[2]} of lengths {lengths}"
         skipped = AXES - self.rank
         border = [(self.border[axis][0], self.border[axis][1]) for axis in range(skipped, AXES)]
