@@ -142,16 +142,18 @@ PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, con
 
 /* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
 static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
-    double logarithms[PHINTYS_ROOM];
-    if (count < 12 && !phintys_vectors_allowed) {
+    double logarithms[PHINTYS_POINTS];
+    if (phintys_vectors_allowed) {
+        phintys_pairs_by_vectors(points, count, mean, deviation, out);
+        return;
+    }
+    if (count < 12) {
         for (ptrdiff_t place = 0; place < count; place++)
             phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
         return;
     }
     for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
-    for (ptrdiff_t place = count; place & 7; place++) logarithms[place] = 0;
-    if (phintys_vectors_allowed) phintys_pairs_by_vectors(points, logarithms, count, mean, deviation, out);
-    else phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
+    phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
 }
 
 /* Normal numbers of numpy.random.RandomState: as phintys_paired_normal, many points at a time. `key` has the words of
@@ -177,8 +179,13 @@ static void phintys_paired_normals(uint64_t* state, const uint32_t* key, ptrdiff
         ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        ptrdiff_t found = phintys_points_of(key + own[0], tried, wanted, &points, &used);
-        phintys_polar(&points, found, mean, deviation, out);
+        ptrdiff_t found;
+        if (phintys_vectors_allowed && tried <= 8) {
+            found = phintys_few_pairs_by_vectors(key + own[0], (int)tried, wanted, mean, deviation, out, &used);
+        } else {
+            found = phintys_points_of(key + own[0], tried, wanted, &points, &used);
+            phintys_polar(&points, found, mean, deviation, out);
+        }
         own[0] += 4 * used;
         out += 2 * found;
         count -= 2 * found;
