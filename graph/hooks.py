@@ -15,4 +15,5 @@ widen_for_device: Any = None         # lets a graph with a value there compute i
 uses_device: Any = None              # tells whether a graph has a value at the GPU; `phintys.gpu` sets it
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
+broadcast_advice: Any = None         # words of another library for a length of 1 that must be declared
 sparse: Any = None                  # loads and returns the module phintys.sparse

@@ -221,6 +221,7 @@ __all__ = [
     "bcol",
     "beta",
     "betainc",
+    "betaincinv",
     "betaln",
     "bincount",
     "bitwise_and",
@@ -380,6 +381,8 @@ __all__ = [
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammal",
     "gammaln",
     "gammau",
@@ -752,6 +755,7 @@ def batched_tensordot(x: _TensorLike, y: _TensorLike, axes: _Any = 2) -> TensorV
 bcol: TensorType
 beta: _OfTwo
 betainc: _OfThree
+betaincinv: _OfThree
 betaln: _OfTwo
 def bincount(x: _TensorLike, weights: _TensorLike | None = None, minlength: _Any = None,
              assert_nonneg: bool = False) -> TensorVariable: ...
@@ -910,6 +914,8 @@ def fvectors(*names: str | int) -> list[TensorVariable]: ...
 gamma: _OfOne
 gammainc: _OfTwo
 gammaincc: _OfTwo
+gammainccinv: _OfTwo
+gammaincinv: _OfTwo
 gammal: _OfTwo
 gammaln: _OfOne
 gammau: _OfTwo

@@ -13,6 +13,7 @@ from numpy cimport npy_intp
 
 import numpy
 
+from phintys.graph import hooks
 from phintys.ops.elementwise.arithmetic_tree import merge_arithmetic
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.vm.abi cimport Cell
@@ -295,7 +296,8 @@ cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
         return ""
     declared = f"declare input[{short}] as T.{'row' if axis == 0 else 'col'}, or " if rank == 2 else ""
     return (f". A length of 1 is repeated only where the type says that it is always 1: {declared}use "
-            f"T.addbroadcast(x, {axis})")
+            f"T.addbroadcast(x, {axis})"
+            + ("" if hooks.broadcast_advice is None else hooks.broadcast_advice(axis, rank)))
 
 
 cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) except -1 with gil:

@@ -571,6 +571,24 @@ def gamma_density(k, x, g):
     return exp((k - number(1, x)) * log(x) - x - gammaln(k))
 
 
+def gammaincinv_gradient(k, p, out, g):
+    """Of the x at which gammainc(k, x) is p."""
+    slope = gamma_density(k, out, g)
+    return -g * gammainc_by_k(k, out) / slope, g / slope
+
+
+def gammainccinv_gradient(k, p, out, g):
+    """Of the x at which gammaincc(k, x) is p."""
+    slope = gamma_density(k, out, g)
+    return -g * gammainc_by_k(k, out) / slope, -g / slope
+
+
+def betaincinv_gradient(a, b, p, out, g):
+    """Of the x at which betainc(a, b, x) is p."""
+    by_p = g / beta_density(a, b, out, number(1, g))
+    return -by_p * betainc_by_a(a, b, out), -by_p * betainc_by_b(a, b, out), by_p
+
+
 def chi2sf_gradient(x, k, out, g):
     half = number(0.5, g)
     k, x = continuous(k, g) * half, continuous(x, g) * half
@@ -660,6 +678,9 @@ betainc_by_bb = define("BetaIncByBB", "betainc_by_bb", 3, rules.upgrade_to_float
                        emit_own_special("betainc_by_bb"), second_betainc_gradient(1, 1),
                        domain=(POSITIVE, POSITIVE, (0.1, 0.9)), public=None,
                        doc="Elementwise second derivative of betainc(a, b, x) by b.")
+betaincinv = define("BetaIncInv", "betaincinv", 3, rules.upgrade_to_float_no_complex, "scipy.special:betaincinv",
+                    betaincinv_gradient, domain=(POSITIVE, POSITIVE, (0.1, 0.9)),
+                    doc="Elementwise inverse of betainc: the x at which betainc(a, b, x) is p.")
 chi2sf = define("Chi2SF", "chi2sf", 2, rules.float64_out, emit_chi2sf, chi2sf_gradient,
                 domain=POSITIVE,
                 doc="Elementwise survival function of the chi-squared distribution: chi2sf(x, degrees of freedom).")
@@ -669,6 +690,12 @@ gammainc = define("GammaInc", "gammainc", 2, rules.upgrade_to_float_no_complex, 
 gammaincc = define("GammaIncC", "gammaincc", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincc",
                    lambda k, x, out, g: (-g * gammainc_by_k(k, x), -g * gamma_density(k, x, g)),
                    domain=POSITIVE, doc="Elementwise regularized upper incomplete gamma function Q(k, x).")
+gammaincinv = define("GammaIncInv", "gammaincinv", 2, rules.upgrade_to_float_no_complex, "scipy.special:gammaincinv",
+                     gammaincinv_gradient, domain=(POSITIVE, (0.1, 0.9)),
+                     doc="Elementwise inverse of gammainc: the x at which gammainc(k, x) is p.")
+gammainccinv = define("GammaIncCInv", "gammainccinv", 2, rules.upgrade_to_float_no_complex,
+                      "scipy.special:gammainccinv", gammainccinv_gradient, domain=(POSITIVE, (0.1, 0.9)),
+                      doc="Elementwise inverse of gammaincc: the x at which gammaincc(k, x) is p.")
 gammau = define("GammaU", "gammau", 2, rules.upgrade_to_float_no_complex, emit_gammau,
                 gammau_gradient, domain=POSITIVE, doc="Elementwise upper incomplete gamma function.")
 gammal = define("GammaL", "gammal", 2, rules.upgrade_to_float_no_complex, emit_gammal,

@@ -10,6 +10,7 @@ Importing this module registers a linker and a mode with PyTensor::
 """
 from importlib import import_module as _import_module
 
+from phintys.graph import hooks as _hooks
 from phintys.interop.pytensor.versions import check_versions
 
 check_versions()
@@ -21,6 +22,16 @@ from phintys.interop.pytensor.translation import TranslationError, translate  # 
 
 __all__ = ["PhintysLinker", "PyTensorFallbackWarning", "TranslationError", "register", "translate"]
 
-_translation.late_rows = lambda: _import_module("phintys.interop.pytensor.sparse_rows")
-_translation.rows_of_pymc = lambda: _import_module("phintys.interop.pytensor.pymc_rows")
+
+def _specified_ones(axis, rank):
+    """PyTensor's words for a length of 1 that is to be repeated."""
+    lengths = ", ".join(["1" if place == axis else "None" for place in range(rank)])
+    return (f"; in PyTensor, use pt.specify_broadcastable(x, {axis}), or declare it by pt.tensor(shape=({lengths}"
+            f"{',' * (rank == 1)}))")
+
+
+_translation.late_rows.update({
+    f"{start}.": (lambda name=name: _import_module(f"phintys.interop.pytensor.{name}_rows"))
+    for start, name in (("pytensor.sparse", "sparse"), ("pytensor.typed_list", "list"), ("pymc", "pymc"))})
+_hooks.broadcast_advice = _specified_ones
 register()

@@ -4,7 +4,7 @@ from functools import reduce
 from pytensor.scalar import basic, math
 from pytensor.tensor import xlogx
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
-from pytensor.tensor.math import All, Any, Argmax, Max, Min, Prod, Sum
+from pytensor.tensor.math import All, Any, Argmax, Max, Min, MulWithoutZeros, Prod, Sum
 from pytensor.tensor.special import LogSoftmax, Softmax, SoftmaxGrad
 
 from phintys import tensor as T
@@ -21,7 +21,8 @@ X_LOG_X = {xlogx.XlogX: tensor_xlogx.xlogx, xlogx.XlogY0: tensor_xlogx.xlogy0}
 SAME_NAMES = """LT GT LE GE EQ NEQ Switch XOR Invert Maximum Minimum Add Mul Sub Mod Pow Clip Second Sign Ceil Floor
     Trunc Neg Reciprocal Log Log2 Log10 Log1p Exp Exp2 Expm1 Sqr Sqrt Deg2Rad Rad2Deg Cos ArcCos Sin ArcSin Tan ArcTan
     ArcTan2 Cosh ArcCosh Sinh ArcSinh Tanh ArcTanh Real Imag Angle Complex Conj Erf Erfc Erfcx Erfinv Erfcinv Owens_t
-    Gamma GammaLn Psi PolyGamma GammaInc GammaIncC GammaU GammaL Jv J1 J0 Iv I1 I0 Ive Kve Sigmoid Softplus BetaInc
+    Gamma GammaLn Psi PolyGamma GammaInc GammaIncC GammaU GammaL GammaIncInv
+    GammaIncCInv BetaIncInv Jv J1 J0 Iv I1 I0 Ive Kve Sigmoid Softplus BetaInc
     Hyp2F1""".split()
 OF_MANY = {"Add", "Mul", "OR", "XOR", "AND", "Maximum", "Minimum", "ScalarMaximum", "ScalarMinimum"}
 
@@ -64,6 +65,11 @@ def _log1mexp(op, node, x):
     return T.switch(T.lt(x, -0.6931471805599453), T.log1p(-T.exp(x)), T.log(-T.expm1(x)))
 
 
+@row(MulWithoutZeros)
+def _mul_without_zeros(op, node, x, y):
+    return T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y))
+
+
 @row(basic.Composite)
 def _composite(op, node, *inputs):
     return translated(op.fgraph.outputs, dict(zip(op.fgraph.inputs, inputs)))
@@ -75,10 +81,9 @@ def _elementwise(op, node, *inputs):
 
 
 def _has_row(scalar_op):
-    """Whether a scalar op, or each inside a composite one, has a row."""
-    if isinstance(scalar_op, basic.Composite):
-        return all([_has_row(node.op) for node in scalar_op.fgraph.apply_nodes])
-    return row_of(scalar_op) is not None
+    """Whether a scalar op has a row, and each inside a composite one or a loop."""
+    inside = scalar_op.fgraph.apply_nodes if isinstance(scalar_op, basic.ScalarInnerGraphOp) else ()
+    return row_of(scalar_op) is not None and all([_has_row(node.op) for node in inside])
 
 
 @row(DimShuffle)
@@ -89,8 +94,9 @@ def _dimshuffle(op, node, x):
 
 # ---- reductions ----------------------------------------------------------------------------------------------------
 REDUCTIONS = {basic.Add: T.sum, basic.Mul: T.prod, basic.Maximum: T.max, basic.Minimum: T.min,
-              basic.ScalarMaximum: T.max, basic.ScalarMinimum: T.min, basic.AND: T.all, basic.OR: T.any}
-WITH_DTYPE = {T.sum, T.prod}
+              basic.ScalarMaximum: T.max, basic.ScalarMinimum: T.min, basic.AND: T.all, basic.OR: T.any,
+              MulWithoutZeros: lambda x, axis, dtype, acc_dtype: T.ProdWithoutZeros(axis, dtype, acc_dtype)(x)}
+WITH_DTYPE = {T.sum, T.prod, REDUCTIONS[MulWithoutZeros]}
 
 
 @row(CAReduce, Sum, Prod, Max, Min, All, Any)

@@ -1,4 +1,5 @@
 """Indexing: turns an index of PyTensor into a Python index of numbers, variables and slices."""
+from pytensor.tensor.basic import Choose, PermuteRowElements
 from pytensor.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -14,6 +15,7 @@ from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import number
+from phintys.typed_list import MakeList
 
 EVERYTHING = slice(None)
 
@@ -67,7 +69,20 @@ def _is_one_of_known(part, length):
 @row(IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1)
 def _inc_subtensor(op, node, x, y, *parts):
     index = _index(op, parts)
-    if all(isinstance(part, slice) and part == EVERYTHING for part in index):       # all of x
+    if x.type.shape == y.type.shape and None not in x.type.shape and all(
+            isinstance(part, slice) and part == EVERYTHING for part in index):       # all of x
         return T.second(x, y) if op.set_instead_of_inc else x + y
     return T.inc_subtensor(x[index], y, set_instead_of_inc=op.set_instead_of_inc,
                            ignore_duplicates=getattr(op, "ignore_duplicates", False))
+
+
+@row(Choose)
+def _choose(op, node, numbers, choices):
+    made = choices.owner
+    return T.choose(numbers, made.inputs if made is not None and isinstance(made.op, MakeList) else choices,
+                    mode=op.mode)
+
+
+@row(PermuteRowElements)
+def _permute_row_elements(op, node, x, orders):
+    return T.permute_row_elements(x, orders, inverse=op.inverse)

@@ -38,7 +38,7 @@ def with_known_value(found, inputs):
 
 
 def _is_discrete(kind):
-    return getattr(kind, "dtype", "").startswith(("int", "uint", "bool"))
+    return str(getattr(kind, "dtype", "")).startswith(("int", "uint", "bool"))
 
 
 def _computes(node):

@@ -1,4 +1,5 @@
 """Products, factorizations and solutions of linear systems, and their application to stacks (Blockwise)."""
+import numpy
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.math import Dot
@@ -9,11 +10,15 @@ from pytensor.tensor.nlinalg import (
     Eigh,
     EighGrad,
     KroneckerProduct,
+    Lstsq,
     MatrixInverse,
     MatrixPinv,
     SLogDet,
+    TensorInv,
+    TensorSolve,
 )
 from pytensor.tensor.slinalg import (
+    LU,
     QR,
     BlockDiagonal,
     Cholesky,
@@ -21,6 +26,8 @@ from pytensor.tensor.slinalg import (
     Eigvalsh,
     EigvalshGrad,
     Expm,
+    LUFactor,
+    PivotToPermutations,
     Solve,
     SolveTriangular,
 )
@@ -28,6 +35,7 @@ from pytensor.tensor.slinalg import (
 from phintys import tensor as T
 from phintys.interop.pytensor.batches import batched, spread
 from phintys.interop.pytensor.translation import applied, row
+from phintys.ops.factorizations.permutation import PivotsToPermutation
 from phintys.tensor import nlinalg, slinalg
 
 
@@ -99,6 +107,47 @@ def _solved(op, b, solve):
     if op.b_ndim == 2 or b.type.ndim == 1:
         return solve(b)
     return solve(b.dimshuffle(*range(b.type.ndim), "x"))[..., 0]
+
+
+@row(LU)
+def _lu(op, node, a):
+    if not op.p_indices:
+        return list(slinalg.lu(a, permute_l=op.permute_l))
+    packed, pivots = slinalg.lu_factor(a)
+    lower = T.tril(packed, -1) + T.identity_like(packed)
+    return [T.inverse_permutation(_order(pivots)), lower, T.triu(packed)]
+
+
+@row(LUFactor)
+def _lu_factor(op, node, a):
+    """As in PyTensor, the factors of a singular matrix are NaN."""
+    packed, pivots = slinalg.lu_factor(a)
+    return [T.switch(T.any(T.eq(T.diagonal(packed), 0)), numpy.nan, packed), pivots]
+
+
+@row(PivotToPermutations)
+def _permutation(op, node, pivots):
+    return _order(pivots) if op.inverse else T.inverse_permutation(_order(pivots))
+
+
+def _order(pivots):
+    """The rows of a matrix, in the order that exchanges of rows gave them."""
+    return PivotsToPermutation()(pivots + 1)
+
+
+@row(Lstsq)
+def _least_squares(op, node, a, b, ratio):
+    return nlinalg.lstsq()(a, b, ratio) if b.type.ndim == 2 else None
+
+
+@row(TensorInv)
+def _tensor_inverse(op, node, a):
+    return nlinalg.tensorinv(a, ind=op.ind)
+
+
+@row(TensorSolve)
+def _tensor_solution(op, node, a, b):
+    return nlinalg.tensorsolve(a, b, axes=op.axes)
 
 
 @row(MatrixInverse)

@@ -11,7 +11,9 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
     indexing_rows,
     linear_algebra_rows,
     loop_rows,
+    scalar_loop_rows,
     shape_rows,
+    signal_rows,
 )
 from phintys.interop.pytensor.quick_function import let_modes_choose
 from phintys.interop.pytensor.translation import named_input, translated

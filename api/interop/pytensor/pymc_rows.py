@@ -3,21 +3,26 @@ from pymc.distributions.dist_math import I0e, I1e
 from pymc.math import BatchedDiag, LogDet
 
 from phintys import tensor as T
+from phintys.interop.pytensor.translation import row
 from phintys.tensor import nlinalg
 
 
+@row(LogDet)
 def _log_determinant(op, node, a):
     return nlinalg.slogdet(a)[1]
 
 
+@row(BatchedDiag)
 def _diagonals(op, node, rows):
     """A stack of matrices with these diagonals."""
     return T.switch(T.eye(rows.shape[1], dtype="bool"), rows.dimshuffle(0, "x", 1), 0.0)
 
 
-ROWS = {
-    I0e: lambda op, node, x: T.i0e(x),
-    I1e: lambda op, node, x: T.i1e(x),
-    LogDet: _log_determinant,
-    BatchedDiag: _diagonals,
-}
+@row(I0e)
+def _i0e(op, node, x):
+    return T.i0e(x)
+
+
+@row(I1e)
+def _i1e(op, node, x):
+    return T.i1e(x)

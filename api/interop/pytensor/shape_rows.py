@@ -3,6 +3,7 @@ from functools import reduce
 from operator import mul
 
 from pytensor.compile.ops import DeepCopyOp, ViewOp
+from pytensor.printing import Print
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.basic import (
     Alloc,
@@ -33,6 +34,7 @@ from pytensor.tensor.reshape import JoinDims, SplitDims
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 from pytensor.tensor.sort import ArgSortOp, SortOp
 
+from phintys import printing
 from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.checks import Check
@@ -43,6 +45,11 @@ from phintys.interop.pytensor.types import number, numbers
 @row(ScalarFromTensor, TensorFromScalar, DeepCopyOp, ViewOp, CpuContiguous)
 def _same(op, node, x):
     return x
+
+
+@row(Print)
+def _print(op, node, x):
+    return printing.Print(op.message, op.attrs, op.global_fn)(x)
 
 
 @row(CheckAndRaise)

@@ -1,4 +1,4 @@
-"""Sparse matrices. This module, and so PyTensor's, is imported at the first node that has one."""
+"""Sparse matrices. This module, and so PyTensor's, is imported at the first op on one."""
 from pytensor.sparse import basic, math
 
 from phintys import sparse

@@ -16,8 +16,7 @@ from phintys.interop.pytensor.known_values import with_known_value
 from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
 
 ROWS = {}                               # class of PyTensor's op → row
-late_rows = None                        # imports the rows of sparse ops; the package sets it
-rows_of_pymc = None                     # imports the rows of PyMC's own ops; the package sets it
+late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
 
 
 class TranslationError(NotImplementedError):
@@ -38,8 +37,11 @@ def row_of(op):
     for kind in type(op).__mro__:
         if kind in ROWS:
             return ROWS[kind]
-    if type(op).__module__.startswith("pymc."):
-        return rows_of_pymc().ROWS.get(type(op))
+    module = type(op).__module__
+    for start, import_rows in late_rows.items():
+        if module.startswith(start):
+            import_rows()
+            return ROWS.get(type(op))
     return None
 
 
@@ -120,8 +122,6 @@ def named_input(variable):
 
 def applied(op, node, inputs):
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
-    if _has_sparse(node):
-        late_rows()
     function = row_of(op)
     outputs = None
     try:
@@ -137,11 +137,6 @@ def applied(op, node, inputs):
     if not isinstance(outputs, (list, tuple)):
         outputs = [outputs]
     return [conformed(found, output) for found, output in zip(outputs, node.outputs)]
-
-
-def _has_sparse(node):
-    """Whether a node reads or computes sparse matrices."""
-    return any([is_sparse(each.type) for variables in (node.inputs, node.outputs) for each in variables])
 
 
 def conformed(found, output):

@@ -39,8 +39,8 @@ def _tensor_type(dtype, lengths):
 def translated_type(kind):
     """The type of phintys that has the same values.
 
-    Tensors keep dtype, rank and static lengths, sparse matrices dtype and format; PyTensor's scalars are tensors of
-    rank 0. All other values, such as random generators, are passed on as objects.
+    Tensors keep dtype, rank and static lengths, sparse matrices dtype and format, lists the type of their elements;
+    PyTensor's scalars are tensors of rank 0. All other values, such as random generators, are passed on as objects.
     """
     if is_dense(kind):
         return _tensor_type(kind.dtype, kind.shape)
@@ -50,6 +50,8 @@ def translated_type(kind):
         return T.none_type_t
     if is_sparse(kind):
         return import_module("phintys.sparse").SparseType(kind.format, kind.dtype)
+    if hasattr(kind, "ttype"):
+        return import_module("phintys.typed_list").TypedListType(translated_type(kind.ttype))
     return generic
 
 

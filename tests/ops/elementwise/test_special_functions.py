@@ -116,8 +116,9 @@ def test_ends_of_the_incomplete_functions():
 # Rows → those operands by which there are second derivatives.
 TWICE = {"erf": [0], "erfc": [0], "erfcx": [0], "erfinv": [0], "erfcinv": [0], "gamma": [0], "gammaln": [0], "psi": [0],
          "tri_gamma": [0], "polygamma": [1], "zeta": [0, 1], "beta": [0, 1], "betaln": [0, 1], "betainc": [0, 1, 2],
-         "gammainc": [0, 1], "gammaincc": [0, 1], "gammau": [0, 1], "gammal": [0, 1], "chi2sf": [0, 1], "jv": [1],
-         "j0": [0], "j1": [0], "iv": [1], "i0": [0], "i1": [0], "ive": [1], "i0e": [0], "i1e": [0], "kv": [1],
+         "gammainc": [0, 1], "gammaincc": [0, 1], "gammaincinv": [0, 1], "gammainccinv": [0, 1],
+         "betaincinv": [0, 1, 2], "gammau": [0, 1], "gammal": [0, 1], "chi2sf": [0, 1], "jv": [1], "j0": [0],
+         "j1": [0], "iv": [1], "i0": [0], "i1": [0], "ive": [1], "i0e": [0], "i1e": [0], "kv": [1],
          "kve": [1], "k0": [0], "k1": [0], "ndtr": [0], "log_ndtr": [0], "ndtri": [0], "logit": [0], "xlogy": [0, 1],
          "xlog1py": [0, 1], "entr": [0], "sinc": [0], "owens_t": [0, 1], "hyp2f1": [0, 1, 2, 3], "logaddexp": [0, 1]}
 

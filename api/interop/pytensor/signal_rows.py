@@ -1,0 +1,61 @@
+"""Convolutions, Fourier transforms and windows."""
+from pytensor.tensor.extra_ops import Bartlett
+from pytensor.tensor.fft import IRFFTOp, RFFTOp
+from pytensor.tensor.fourier import Fourier
+from pytensor.tensor.signal.conv import Convolve1d, Convolve2d
+
+from phintys import tensor as T
+from phintys.ifelse import ifelse
+from phintys.interop.pytensor.translation import row
+from phintys.interop.pytensor.types import number
+from phintys.tensor import fft, fourier, nnet
+
+FLOATS = ("float32", "float64")
+
+
+@row(Convolve1d)
+def _convolution(op, node, a, b, full):
+    return _of_mode(full, lambda: T.convolve(a, b, "full"), lambda: T.convolve(a, b, "valid"))
+
+
+@row(Convolve2d)
+def _image_convolution(op, node, a, b, full):
+    if node.outputs[0].type.dtype not in FLOATS:
+        return None
+    a, b = [T.cast(each, node.outputs[0].type.dtype) for each in (a, b)]
+    return _of_mode(full, lambda: _convolved(a, b, "full"), lambda: _choice(
+        T.all(T.ge(T.shape(a), T.shape(b))), lambda: _convolved(a, b, "valid"), lambda: _convolved(b, a, "valid")))
+
+
+def _convolved(image, kernel, border):
+    return nnet.conv2d(image[None, None], kernel[None, None], border_mode=border)[0, 0]
+
+
+def _of_mode(full, whole, inside):
+    return _choice(T.neq(full, 0), whole, inside)
+
+
+def _choice(condition, then, otherwise):
+    """One of two expressions, which are made by functions; both are only made if the condition is not known."""
+    known = number(condition)
+    return ifelse(condition, then(), otherwise()) if known is condition else then() if known else otherwise()
+
+
+@row(RFFTOp)
+def _real_transform(op, node, x, lengths):
+    return fft.rfft_op(x, lengths)
+
+
+@row(IRFFTOp)
+def _inverse_real_transform(op, node, x, lengths):
+    return fft.irfft_op(x, lengths)
+
+
+@row(Fourier)
+def _transform(op, node, x, length, axis):
+    return fourier.fft(x, length, number(axis))
+
+
+@row(Bartlett)
+def _bartlett(op, node, length):
+    return T.bartlett(length)
