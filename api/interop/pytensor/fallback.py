@@ -4,6 +4,7 @@ import warnings
 import numpy
 from pytensor.graph.op import _NoPythonOp
 from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.random.op import RNGConsumerOp
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -60,7 +61,9 @@ class Performed(Op):
 
 
 def performed(op, node, inputs):
-    """The outputs of a node, computed by PyTensor's op; the op is named once, by a warning.
+    """The outputs of a node, computed by PyTensor's op.
+
+    The op is named once, by a warning, unless it draws random numbers.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def performed(op, node, inputs):
     if isinstance(op, _NoPythonOp):
         raise NotImplementedError(f"phintys has no translation of {node}, an op of {type(op)}, and the op has no "
                                   "Python code (perform) that could be called")
-    if name not in _named:
+    if name not in _named and not isinstance(op, RNGConsumerOp):        # these are meant to be run by NumPy
         _named.add(name)
         warnings.warn(f"phintys has no code for PyTensor's {name}: PyTensor's own Python code is called for {node}",
                       PyTensorFallbackWarning, stacklevel=2)

@@ -34,14 +34,22 @@ def row(*classes):
 
 def row_of(op):
     """The row of an op, or None."""
-    for kind in type(op).__mro__:
-        if kind in ROWS:
-            return ROWS[kind]
+    found = _known_row(op)
+    if found is not None:
+        return found
     module = type(op).__module__
     for start, import_rows in late_rows.items():
         if module.startswith(start):
             import_rows()
-            return ROWS.get(type(op))
+            return _known_row(op)
+    return None
+
+
+def _known_row(op):
+    """The row of the nearest of the op's classes that has one."""
+    for kind in type(op).__mro__:
+        if kind in ROWS:
+            return ROWS[kind]
     return None
 
 

@@ -15,7 +15,11 @@ MOST_TYPES = 1024              # that are kept, and not made again for each vari
 
 @cache
 def _family(kind_class):
-    """Of what values are: arrays ("dense"), sparse matrices or others; the class for sparse is derived from arrays'."""
+    """Of what values are: arrays ("dense"), sparse matrices or others; the class for sparse is derived from arrays'.
+
+    Tensors with named dimensions are arrays."""
+    if kind_class.__module__ == "pytensor.xtensor.type":
+        return "dense"
     if not issubclass(kind_class, TensorType):
         return "other"
     return "sparse" if hasattr(kind_class, "format_cls") else "dense"

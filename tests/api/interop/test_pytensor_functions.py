@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
 
+import pytensor_reference as reference
 from pytensor.compile.function.types import Function, FunctionMaker
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply
@@ -82,7 +83,9 @@ def test_mutable_and_trusted_inputs():
 def test_random_numbers_are_those_of_numpys_generator():
     rng = pytensor.shared(np.random.default_rng(5))
     after, draw = pt.random.gamma(2.0, scale=3.0, size=(4,), rng=rng).owner.outputs
-    f = compiled([], draw, updates={rng: after})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)     # it is meant to be so
+        f = compiled([], draw, updates={rng: after})
     same = np.random.default_rng(5)
     for _ in range(2):
         np.testing.assert_array_equal(f(), same.gamma(2.0, 3.0, size=4))
@@ -308,6 +311,27 @@ def test_compiling_does_not_begin_a_full_collection_at_its_end():
         gc.callbacks.remove(watch)
         gc.set_threshold(*thresholds)
     assert len(begun) == 4 and set(begun) == {0}     # each is called at the begin and the end of a collection
+
+
+def test_the_mode_of_all_functions():
+    x = pt.vector("x", dtype="float64")
+    with pytensor.config.change_flags(mode=pytensor.compile.mode.get_mode("PHINTYS")):
+        assert type(pytensor.function([x], x.sum())) is QuickFunction
+
+
+def test_named_dimensions():
+    """An argument, a constant, a shared variable, and results with and without names."""
+    xtensor = pytest.importorskip("pytensor.xtensor")
+    x = xtensor.xtensor("x", dims=("row", "column"), shape=(2, None))
+    kept = pytensor.shared(DATA)
+    outputs = [x.mean("row"), (x * xtensor.as_xtensor(kept, dims=("column",))).values, x.transpose("column", "row"),
+               x + xtensor.as_xtensor(np.arange(2.0), dims=("row",))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)
+        f, g = reference.functions([x], outputs)
+    value = np.stack([DATA, DATA + 2])
+    for found, wanted in zip(f(value), g(value), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_the_linker_can_be_used_by_its_class():
