@@ -30,6 +30,7 @@ from phintys.optimizer.rewrites import (
     cancelling,
     congruences,
     ctc,
+    diagonals,
     distinct,
     fills,
     indexing,
@@ -60,7 +61,7 @@ STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("signs", signs.POWE
              Family("cancelling", cancelling.REWRITES, ("stabilize",)),
              Family("outside_sums", outside_sums.REWRITES, ("stabilize",)),
              Family("linear_algebra", systems.REWRITES, ("stabilize",)),
-             Family("linear_algebra", congruences.REWRITES, ("stabilize",))]
+             Family("linear_algebra", congruences.REWRITES + diagonals.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra", systems.HINTS, ("specialize",))]

@@ -2,7 +2,7 @@
 
     sum((x / s)**2) = sum(x**2) / s**2                     sum(switch(c, x, 0)) = switch(c, sum(x), 0)
     sum(c + exp(x)) = n * c + sum(exp(x))                  zeros[i] += s * x  is  s * (zeros[i] += x)
-    dot(A, dot(column, row)) = dot(dot(A, column), row)
+    dot(A, dot(column, row)) = dot(dot(A, column), row)    dot(s * A, x) = s * dot(A, x)
 
 One element is scaled instead of all, and sums that differ only in such parts become one sum: a log-density and its
 gradient contain many of them. Factors are found in products and quotients of any depth. They are also taken out of
@@ -193,10 +193,60 @@ def _is_outer_product(variable):
     return column == (False, True) and row == (True, False)
 
 
+def product_of_scaled_matrix(fgraph, node):
+    """``dot(s * A, x) -> s * dot(A, x)`` for a scalar s and a vector or a column x, if nothing else reads ``s * A``."""
+    for place, operand in enumerate(node.inputs):
+        scaled = operand.owner.inputs[0] if _is_transpose(operand) else operand
+        if _is_matrix_beside_vector(node, place) and key(scaled) in ("mul", "true_div") \
+                and _is_read_by_thin_products(fgraph, scaled):
+            factors = Factors(scaled, (0, 1), readers_in(fgraph))
+            inner = _apart(factors, scaled)
+            if inner is None or inner.type != scaled.type:
+                continue
+            operands = list(node.inputs)
+            operands[place] = inner if scaled is operand else operand.owner.op(inner)
+            axes = range(2 - node.outputs[0].type.ndim)
+            return _around(factors.outer, axes, node.op(*operands), node.outputs[0])
+    return None
+
+
+def _apart(factors, like):
+    """Return the product of the inner factors if there are outer ones and the inner ones determine the shape."""
+    is_possible = factors.are_apart() and _fills(factors.inner.powers, like)
+    return products.build(factors.inner, like) if is_possible else None
+
+
+def _is_transpose(variable):
+    return key(variable) == "DimShuffle" and variable.owner.op.new_order == (1, 0)
+
+
+def _is_matrix_beside_vector(node, place):
+    """Return whether an input of a product is a matrix of float64, with which a vector or a column is multiplied."""
+    matrix, other = node.inputs[place].type, node.inputs[1 - place].type
+    thin = other.broadcastable in ((False,), (False, True) if place == 0 else (True, False))
+    return thin and matrix.broadcastable == (False, False) and {matrix.dtype, other.dtype} == {"float64"}
+
+
+def _is_read_by_thin_products(fgraph, variable):
+    """Return whether only products with vectors read a matrix or its transpose."""
+    for reader, place in fgraph.clients[variable]:
+        if reader == "output":
+            return False
+        if key(reader.outputs[0]) == "Dot":
+            if not _is_matrix_beside_vector(reader, place):
+                return False
+        elif not _is_transpose(reader.outputs[0]) or any(
+                [turned == "output" or key(turned.outputs[0]) != "Dot" or not _is_matrix_beside_vector(turned, side)
+                 for turned, side in fgraph.clients[reader.outputs[0]]]):
+            return False
+    return True
+
+
 REWRITES = [
     Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,)),
     Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,)),
     Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,)),
     Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,)),
+    Rewrite("local_dot_of_scaled_matrix", ("Dot",), product_of_scaled_matrix, (FAST_RUN,)),
     Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,)),
 ]

@@ -54,6 +54,21 @@ def _has_sign(variable, names, of_number, depth):
     return all([_has_sign(operand, names, of_number, depth - 1) for operand in inputs])
 
 
+def is_bounded(variable, depth=DEEPEST):
+    """Return whether the formula is at least a positive constant for all numbers for which it is defined: it does not
+    underflow to 0."""
+    if not depth or not getattr(variable.type, "dtype", "").startswith("float"):
+        return False
+    value = constant_value(variable)
+    if value is not None:
+        return value > 0
+    name = key(variable)
+    if name == "add":
+        return any([is_bounded(term, depth - 1) for term in variable.owner.inputs]) and is_not_negative(variable, depth)
+    return name == "clip" and is_bounded(variable.owner.inputs[1], depth - 1) and is_not_negative(variable, depth) \
+        or name == "DimShuffle" and is_bounded(variable.owner.inputs[0], depth - 1)
+
+
 def magnitude(fgraph, node):
     """``abs(x) -> x`` where x is not negative."""
     x = node.inputs[0]
@@ -61,7 +76,7 @@ def magnitude(fgraph, node):
 
 
 def sign(fgraph, node):
-    """``sgn(x) * sqrt(x) -> sqrt(x)`` and ``y / sgn(x) -> y`` where x is positive.
+    """``sgn(x) * sqrt(x) -> sqrt(x)`` and ``y / sgn(x) -> y`` where x is positive; ``sgn(1 + sqr(x)) * y -> y``.
 
     If x underflows to 0, its sign is 0; then the other factor is 0, too, or the result is not finite.
     """
@@ -70,11 +85,11 @@ def sign(fgraph, node):
         return None
     product = product_in(fgraph, out)
     signs = [factor for factor in product.powers if key(factor) == "sgn" and factor.type.dtype == out.type.dtype
-             and is_positive(factor.owner.inputs[0])]
+             and (is_positive(factor.owner.inputs[0]) or is_bounded(factor.owner.inputs[0]))]
     if not signs:
         return None
     near = [other for other in _factors_around(fgraph, out) if other not in signs]
-    dropped = [factor for factor in signs if product.powers[factor] < 0 or any(
+    dropped = [factor for factor in signs if product.powers[factor] < 0 or is_bounded(factor.owner.inputs[0]) or any(
         [_vanishes_with(other, factor.owner.inputs[0]) for other in near])]
     product = product.copy()
     for factor in dropped:

@@ -25,7 +25,8 @@ X32, S32, NOTHING, ONE = of_shape(10, dtype="float32"), of_shape(dtype="float32"
 FEW, COLUMN = of_shape(3), of_shape(4, 1)
 M32, ROW32 = of_shape(4, 5, dtype="float32"), of_shape(1, 5, dtype="float32")
 PLACES = TensorConstant(TensorType("int64", (False,), shape=(10,)), numpy.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 0]))
-t1 = (X - Y) / S
+X5 = of_shape(5)
+t1, scaled_matrix = (X - Y) / S, S * M
 
 # name: inputs, what is built, operations without fusion and dimshuffles
 CASES = {
@@ -57,6 +58,12 @@ CASES = {
         [M, COLUMN, ROW], lambda: dot(dot(M.T, COLUMN), dot(ROW, M.T)), None),
     "an outer product of float32 stays": (
         [M32, ROW32], lambda: dot(M32, dot(ROW32.T, ROW32)), ["Dot22", "Dot22"]),
+    "a scaled matrix times a vector": (
+        [M, X5, S, T], lambda: [dot(M * S / T, X5), dot(X5, -2.0 * M.T)], ["Dot", "mul", "true_div", "Dot", "mul"]),
+    "a scaled matrix that two products read": (
+        [M, X5, COLUMN, S], lambda: [dot(scaled_matrix, X5), dot(scaled_matrix.T, COLUMN)], None),
+    "a scaled matrix that is an output, or has a matrix beside it, stays": (
+        [M, X5, S], lambda: [scaled_matrix, dot(scaled_matrix, X5), dot(M * S, M.T)], None),
     "one element": ([ONE, S], lambda: (exp(ONE) + S).sum(), None),
     "scaled after it is added": (
         [X, Y, S, FEW], lambda: inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S), None),
@@ -67,6 +74,15 @@ def test_what_is_added_at_places_is_scaled_where_there_is_less_of_it():
     nodes = optimized([X, Y, S, FEW], [inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S)], UNFUSED).toposort()
     assert [node.outputs[0].type.shape for node in nodes if type(node.op) is Elemwise
             and node.op.scalar_op.name == "true_div"] == [(3,)]
+
+
+def test_scaled_matrices_are_not_stored_for_products_with_vectors():
+    outputs = [dot(scaled_matrix, X5), dot(scaled_matrix.T, COLUMN)]
+    nodes = optimized([M, X5, COLUMN, S], outputs, UNFUSED).toposort()
+    assert not [node for node in nodes if type(node.op) is Elemwise
+                and node.outputs[0].type.broadcastable == (False, False)]
+    nodes = optimized([M, X5, S], [scaled_matrix, dot(scaled_matrix, X5)], UNFUSED).toposort()
+    assert len([node for node in nodes if type(node.op) is Elemwise]) == 1
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -25,6 +25,10 @@ CASES = {
     "sgn(exp(x)) in a term beside a root": (
         [X, Y], [(X + Y * sgn(exp(X))) * sqrt(exp(X)), exp(X)], ["exp", "sqrt", "add", "mul"]),
     "sgn(exp(x)) beside a power": ([X], [sgn(exp(2 * X)) * exp(-X)], ["neg", "exp"]),
+    "sgn of what is at least a positive constant": (
+        [X, Y], [Y * sgn(1e-12 + clip(X, 0.0, numpy.inf)), Y * sgn(clip(X, 0.5, 2.0) + sqr(Y))], []),
+    "sgn of what may be 0 or negative stays": (
+        [X, Y], [Y * sgn(sqr(X) + sqr(Y)), Y * sgn(1.0 + X)], ["sqr", "sqr", "add", "sgn", "mul", "add", "sgn", "mul"]),
     "sgn of integers": ([K], [sgn(K * K)], ["sqr", "sgn"]),
     "exp(x)**1.5": ([X], [exp(X) ** 1.5], ["mul", "exp"]),
     "float32": ([F], [exp(F) ** numpy.float32(1.5)], ["mul", "exp"]),
