@@ -15,7 +15,8 @@ from phintys.graph.gradients.view_op import undefined_grad
 from phintys.graph.variable import Constant, Variable
 from phintys.missing_names import lookup
 from phintys.ops.cumulative.product import prod
-from phintys.ops.elementwise.elementwise_functions import cast, cos, ge, le, log, lt, sin, sqrt
+from phintys.ops.elementwise.elementwise_functions import and_, cast, cos, ge, le, log, lt, sin, sqrt
+from phintys.ops.elementwise.elementwise_functions import invert as not_
 from phintys.ops.identity.assertion import Assert
 from phintys.ops.indexing.nonzero import nonzero
 from phintys.ops.random.mrg import (
@@ -38,6 +39,7 @@ from phintys.ops.random.mrg import (
 from phintys.ops.random.mrg_normal import DRAWN, normal_samples
 from phintys.ops.random.multinomial import ChoiceFromUniform, MultinomialFromUniform
 from phintys.ops.random.sample_size import rank_of, size_vector
+from phintys.ops.reduction.reduction import all as all_
 from phintys.ops.shape.join import join, stack
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -52,6 +54,24 @@ INTEGERS = (int, numpy.integer)
 MOST_STREAMS = 60 * 256
 # The standard deviation of a normal distribution that is truncated at two standard deviations.
 TRUNCATED_DEVIATION = .87962566103423978
+
+
+def _is_probability(values):
+    return and_(ge(values, 0), le(values, 1)) if isinstance(values, Variable) else (values >= 0) & (values <= 1)
+
+
+def _is_deviation(values):
+    """NaN is one, as for NumPy."""
+    return not_(lt(values, 0)) if isinstance(values, Variable) else ~(values < 0)
+
+
+def _checked(values, message, rule):
+    """A parameter whose elements must obey a rule: constants do so now, others in each call."""
+    if not isinstance(values, Constant):
+        return Assert(message)(values, all_(rule(values)))
+    if not rule(values.data).all():
+        raise ValueError(f"{message}, got {values.data}")
+    return values
 
 
 class MrgState(TensorSharedVariable):
@@ -290,16 +310,11 @@ class MRG_RandomStreams:
         NotImplementedError
             If ``n`` is not 1.
         ValueError
-            If a constant ``p`` is not from 0 to 1. A computed scalar is checked in each call (``AssertionError``),
-            computed arrays are not.
+            If a constant ``p`` is not from 0 to 1. What is computed is checked in each call (``AssertionError``).
         """
         if n != 1:
             raise NotImplementedError("MRG_RandomStreams.binomial with n > 1")
-        p = as_tensor_variable(p)
-        if isinstance(p, Constant) and not ((p.data >= 0) & (p.data <= 1)).all():
-            raise ValueError(f"binomial: p must be from 0 to 1, got {p.data}")
-        elif p.ndim == 0:
-            p = Assert("binomial: p must be from 0 to 1")(p, ge(p, 0), le(p, 1))
+        p = _checked(as_tensor_variable(p), "binomial: p must be from 0 to 1", _is_probability)
         p = undefined_grad(p)
         return cast(lt(self.uniform(size=size, nstreams=nstreams, **kwargs), p), dtype)
 
@@ -397,9 +412,15 @@ class MRG_RandomStreams:
         Returns
         -------
         TensorVariable
+
+        Raises
+        ------
+        ValueError
+            If a constant ``std`` is negative. What is computed is checked in each call (``AssertionError``).
         """
         size = _check_size(size)
-        avg, std = undefined_grad(as_tensor_variable(avg)), undefined_grad(as_tensor_variable(std))
+        std = _checked(as_tensor_variable(std), "normal: std must be at least 0", _is_deviation)
+        avg, std = undefined_grad(as_tensor_variable(avg)), undefined_grad(std)
         if dtype is None:
             dtype = upcast(config.floatX, avg.dtype, std.dtype)
         avg, std = cast(avg, dtype), cast(std, dtype)

@@ -296,19 +296,33 @@ def test_bad_calls(call, kind, message):
         call(MRG_RandomStreams(5))
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, numpy.nan])
-def test_a_probability_out_of_range_changes_no_state(value):
-    source, p = MRG_RandomStreams(5), T.dscalar()
-    sample = source.binomial((4,), p=p)
-    f = phintys.function([p], sample)
+@pytest.mark.parametrize("make, message, wrong, right", [
+    (lambda s, p: s.binomial((4,), p=p), "binomial: p must be from 0 to 1", [-0.1, 1.1, numpy.nan], [0.0, 1.0, 0.5]),
+    (lambda s, std: s.normal((4,), std=std), "normal: std must be at least 0", [-0.1, -numpy.inf], [0.0, 1.0, 2.5]),
+    (lambda s, std: s.normal((4,), std=std, truncate=True), "normal: std must be at least 0", [-3.0], [0.0, 1.0]),
+    (lambda s, std: s.normal((4,), std=std, dtype="float16"), "normal: std must be at least 0", [-3.0], [0.0, 1.0])])
+@pytest.mark.parametrize("ndim", [0, 1])
+def test_a_parameter_out_of_range_changes_no_state(make, message, wrong, right, ndim):
+    source, parameter = MRG_RandomStreams(5), T.TensorType("float64", (False,) * ndim)()
+    f = phintys.function([parameter], make(source, parameter), allow_input_downcast=True)
     state = source.state_updates[0][0].get_value()
-    with pytest.raises(AssertionError, match="binomial: p must be from 0 to 1"):
-        f(value)
-    numpy.testing.assert_array_equal(source.state_updates[0][0].get_value(), state)
+    for value in wrong:
+        bad = value if ndim == 0 else numpy.array([0.5, 1.0, value, 0.5])
+        with pytest.raises(AssertionError, match=message):
+            f(bad)
+        numpy.testing.assert_array_equal(source.state_updates[0][0].get_value(), state)
+        with pytest.raises(ValueError, match=message):
+            make(source, bad)
+    for value in right:
+        assert f(numpy.full((4,) * ndim, value)).shape == (4,)
+    assert (source.state_updates[0][0].get_value() != state).any()
+
+
+def test_probabilities_of_0_and_1():
+    p = T.dscalar()
+    f = phintys.function([p], MRG_RandomStreams(5).binomial((4,), p=p))
     numpy.testing.assert_array_equal(f(1.), 1)
     numpy.testing.assert_array_equal(f(0.), 0)
-    with pytest.raises(ValueError, match="binomial: p must be from 0 to 1"):
-        source.binomial((4,), p=value)
 
 
 def test_more_outcomes_than_there_are():
