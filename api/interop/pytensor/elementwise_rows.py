@@ -105,7 +105,7 @@ def _reduction(op, node, x):
     if function is None:
         return None
     axes = list(range(x.type.ndim)) if op.axis is None else list(op.axis)
-    if not axes:
+    if not axes or not x.type.ndim:             # NumPy reduces a number along axis 0
         return x
     options = {"dtype": node.outputs[0].type.dtype, "acc_dtype": op.acc_dtype} if function in WITH_DTYPE else {}
     return function(x, axis=axes, **options)

@@ -143,6 +143,7 @@ def test_other_calls_are_pytensors():
     assert [float(default()), float(default(DATA + 1)), float(default())] == [6.0, 10.0, 6.0]
     counted = compiled([x], x.sum(), updates={n: n + 1})
     assert counted(DATA) == 6 and n.get_value() == 1
+    assert compiled([x], [x.sum(), x[1]])(DATA, output_subset=[1]) == [1.0]
     profiled = compiled([x], x.sum(), profile=True)
     assert profiled(DATA) == 6 and profiled.profile.fct_callcount == 1
 

@@ -85,6 +85,7 @@ CASES = {
     "round half away": (lambda x: pt.round(x * 5, mode="half_away_from_zero"), [VECTOR]),
     "sum": (lambda x: x.sum(axis=1) + x.sum(), [CUBE[0]]),
     "sum of nothing": (lambda x: pt.sum(x, axis=()), [VECTOR]),
+    "sum of a number": (lambda x: pt.sum(x[0], axis=0), [VECTOR]),
     "sum of int8": (lambda n: pt.cast(n, "int8").sum(), [INTEGERS]),
     "mean, var, std": (lambda x: x.mean(0) + x.var(0) + x.std(0), [MATRIX]),
     "prod": (lambda x: x.prod(axis=(0, 2)), [CUBE]),
