@@ -113,7 +113,7 @@ def _reduction(op, node, x):
 
 @row(Argmax)
 def _argmax(op, node, x):
-    return T.argmax(x, axis=None if op.axis is None else list(op.axis))
+    return T.argmax(x, axis=None if op.axis is None or not x.type.ndim else list(op.axis))
 
 
 # ---- softmax -------------------------------------------------------------------------------------------------------
