@@ -64,7 +64,7 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_pcg64_floats(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_after(const uint64_t* state, npy_intp count, bint narrow, uint64_t* after)
     void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, npy_intp count, uint64_t* out)
-    void phintys_prepare_pcg64(bint vectors)
+    void phintys_prepare_pcg64(bint vectors, bint wide)
     void phintys_pcg64_normals(uint64_t* state, npy_intp count, double* out)
     void phintys_pcg64_short_normals(uint64_t* state, npy_intp count, float* out)
     ctypedef struct phintys_binomial:
@@ -144,12 +144,13 @@ cdef dict FUNCTIONS = {
 }
 
 
-phintys_prepare_pcg64(True)
+phintys_prepare_pcg64(True, True)
 
 
-def use_vectors(bint allowed):
-    """Allow, or forbid, vector instructions that only some processors have; the numbers are the same."""
-    phintys_prepare_pcg64(allowed)
+def use_vectors(bint allowed, bint wide=True):
+    """Allow, or forbid, vector instructions that only some processors have: ``wide`` ones are of AVX-512, others of
+    AVX2. The numbers are the same."""
+    phintys_prepare_pcg64(allowed, wide)
 
 
 cdef double uniform_between(bitgen_t* bits, double low, double high) noexcept nogil:

@@ -86,7 +86,7 @@ typedef struct {                                        /* in whole lines, so th
     double square[PHINTYS_ROOM] __attribute__((aligned(64)));
 } phintys_points;
 
-static int phintys_vectors_allowed;                                         /* set by phintys_prepare_pcg64 */
+static int phintys_vectors_allowed, phintys_avx2_allowed;                   /* set by phintys_prepare_pcg64 */
 #include "polar_vectors.h"
 
 PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
@@ -277,10 +277,11 @@ enum {PHINTYS_LANE = 256};
 /* The jump that lanes need often, and whether vectors are used: set when the module is loaded. */
 static phintys_jump phintys_lane_jump;
 
-static void phintys_prepare_pcg64(int vectors) {
+static void phintys_prepare_pcg64(int vectors, int wide) {
     phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
     phintys_prepare_vectors();
-    phintys_vectors_allowed = vectors && phintys_has_ifma();
+    phintys_vectors_allowed = vectors && wide && phintys_has_ifma();
+    phintys_avx2_allowed = vectors && phintys_has_avx2();
 }
 
 /* EACH(offset, bits) uses number `place` of a lane; `here` becomes the state after both lanes. */
@@ -307,6 +308,11 @@ static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out)
         here = phintys_vectors_of_doubles(here, increment, rounds, out);
         count -= rounds * PHINTYS_AHEAD;
         out += rounds * PHINTYS_AHEAD;
+    } else if (phintys_avx2_allowed && count >= 4 * PHINTYS_AHEAD_AVX2) {
+        const ptrdiff_t rounds = count / PHINTYS_AHEAD_AVX2;
+        here = phintys_halves_of_doubles(here, increment, rounds, out);
+        count -= rounds * PHINTYS_AHEAD_AVX2;
+        out += rounds * PHINTYS_AHEAD_AVX2;
     }
     for (ptrdiff_t lane = 0; count >= 128; count -= 2 * lane, out += 2 * lane) {
         const ptrdiff_t length = count / 2 < PHINTYS_LANE ? count / 2 : PHINTYS_LANE;
@@ -345,6 +351,12 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
         state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
         count -= 2 * rounds * PHINTYS_AHEAD;
         out += 2 * rounds * PHINTYS_AHEAD;
+    } else if (phintys_avx2_allowed && count >= 8 * PHINTYS_AHEAD_AVX2) {
+        const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD_AVX2);
+        here = phintys_halves_of_floats(here, increment, rounds, out);
+        state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
+        count -= 2 * rounds * PHINTYS_AHEAD_AVX2;
+        out += 2 * rounds * PHINTYS_AHEAD_AVX2;
     }
     for (ptrdiff_t lane = 0; count >= 256; count -= 4 * lane, out += 4 * lane) {
         const ptrdiff_t length = count / 4 < PHINTYS_LANE ? count / 4 : PHINTYS_LANE;

@@ -1,16 +1,17 @@
-/* Uniform numbers of PCG64 by the vector instructions for products of 52 bits (AVX-512 IFMA), with the bits of
- * phintys_pcg64_doubles and phintys_pcg64_floats, twice as fast.
+/* Uniform numbers of PCG64 by the vector instructions for products of 52 bits (AVX-512 IFMA) or 32 bits (AVX2), with
+ * the bits of phintys_pcg64_doubles and phintys_pcg64_floats.
  *
- * Eight numbers that follow each other are in a vector, and four vectors advance side by side, each by 32 steps at a
- * time: state * factor + offset modulo 2**128. A state is three limbs, of 52, 52 and 24 bits. The instructions ignore
- * what is above 52 bits of a factor, so carries are added to the next limb and not taken away from their own.
+ * With AVX-512, eight numbers that follow each other are in a vector, and four vectors advance side by side, each by 32
+ * steps at a time: state * factor + offset modulo 2**128. A state is three limbs, of 52, 52 and 24 bits. The
+ * instructions ignore what is above 52 bits of a factor, so carries are added to the next limb and not taken away from
+ * their own. With AVX2, a vector has four numbers, and a state is two halves.
  */
 #ifndef PHINTYS_PCG64_VECTORS_H
 #define PHINTYS_PCG64_VECTORS_H
 
 #include "bit_generators.h"
 
-enum {PHINTYS_AHEAD = 32};          /* numbers that are in flight */
+enum {PHINTYS_AHEAD = 32, PHINTYS_AHEAD_AVX2 = 16};                         /* numbers that are in flight */
 
 /* Many steps at once: state * factor + increment * sum. */
 typedef struct {phintys_uint128 factor, sum;} phintys_jump;
@@ -30,9 +31,11 @@ static phintys_jump phintys_jump_of(uint64_t steps) {
 }
 
 /* From a vector to the next one, and to the one after four: set when the module is loaded. */
-static phintys_jump phintys_next_jump, phintys_vector_jump;
+static phintys_jump phintys_next_jump, phintys_vector_jump, phintys_next_jump_avx2, phintys_vector_jump_avx2;
 
 static void phintys_prepare_vectors(void) {
+    phintys_next_jump_avx2 = phintys_jump_of(4);
+    phintys_vector_jump_avx2 = phintys_jump_of(PHINTYS_AHEAD_AVX2);
     phintys_next_jump = phintys_jump_of(8);
     phintys_vector_jump = phintys_jump_of(PHINTYS_AHEAD);
 }
@@ -147,8 +150,117 @@ PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
 PHINTYS_VECTORS(phintys_vectors_of_doubles, double, 8, phintys_store_doubles)
 PHINTYS_VECTORS(phintys_vectors_of_floats, float, 16, phintys_store_floats)
 
+/* ---- AVX2 -------------------------------------------------------------------------------------------------------- */
+#define PHINTYS_HALVES __attribute__((target("avx2")))
+
+static int phintys_has_avx2(void) { return __builtin_cpu_supports("avx2") != 0; }
+
+typedef struct {__m256i low, high;} phintys_halves;
+
+/* A factor and what is added, as the instructions need them: 32 bits of a number in each place of 64. */
+typedef struct {
+    __m256i factor[3], low_pair, high_pair;             /* bits 0, 32, 64 on; (bits 96 on, 64 on), (32 on, 0 on) */
+    __m256i plus[2], plus_high;
+} phintys_halves_step;
+
+PHINTYS_HALVES static inline phintys_halves_step phintys_step_of_halves(phintys_uint128 factor, phintys_uint128 plus) {
+    const uint64_t low = (uint64_t)factor, high = (uint64_t)(factor >> 64);
+    phintys_halves_step step = {
+        {_mm256_set1_epi64x((long long)low), _mm256_set1_epi64x((long long)(low >> 32)),
+         _mm256_set1_epi64x((long long)high)},
+        _mm256_set1_epi64x((long long)(high >> 32 | high << 32)),
+        _mm256_set1_epi64x((long long)(low >> 32 | low << 32)),
+        {_mm256_set1_epi64x((long long)((uint64_t)plus & 0xffffffffu)),
+         _mm256_set1_epi64x((long long)((uint64_t)plus >> 32))},
+        _mm256_set1_epi64x((long long)(uint64_t)(plus >> 64))};
+    return step;
+}
+
+/* state * factor + plus: no sum of the lower half overflows 64 bits. */
+PHINTYS_HALVES static inline phintys_halves phintys_advanced_halves(phintys_halves s, const phintys_halves_step* by) {
+    const __m256i below = _mm256_set1_epi64x(0xffffffff), upper = _mm256_srli_epi64(s.low, 32);
+    const __m256i first = _mm256_add_epi64(_mm256_mul_epu32(s.low, by->factor[0]), by->plus[0]);
+    const __m256i second = _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(s.low, by->factor[1]), by->plus[1]),
+                                            _mm256_srli_epi64(first, 32));
+    const __m256i third = _mm256_add_epi64(_mm256_mul_epu32(upper, by->factor[0]), _mm256_and_si256(second, below));
+    const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(s.low, by->factor[2]),
+                                             _mm256_mul_epu32(s.high, by->factor[0]));
+    const __m256i pairs = _mm256_add_epi32(_mm256_mullo_epi32(s.low, by->low_pair),         /* for the upper 32 bits */
+                                           _mm256_mullo_epi32(s.high, by->high_pair));
+    const __m256i top = _mm256_add_epi64(_mm256_slli_epi64(pairs, 32), _mm256_andnot_si256(below, pairs));
+    const __m256i carried = _mm256_add_epi64(_mm256_srli_epi64(second, 32), _mm256_srli_epi64(third, 32));
+    phintys_halves r = {_mm256_blend_epi32(first, _mm256_slli_epi64(third, 32), 0xaa)};
+    r.high = _mm256_add_epi64(
+        _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(upper, by->factor[1]), by->plus_high), carried),
+        _mm256_add_epi64(crossed, top));
+    return r;
+}
+
+/* What phintys_pcg64_output makes of four states. */
+PHINTYS_HALVES static inline __m256i phintys_output_of_halves(phintys_halves s) {
+    const __m256i folded = _mm256_xor_si256(s.low, s.high), turn = _mm256_srli_epi64(s.high, 58);
+    return _mm256_or_si256(_mm256_srlv_epi64(folded, turn),
+                           _mm256_sllv_epi64(folded, _mm256_sub_epi64(_mm256_set1_epi64x(64), turn)));
+}
+
+/* Halves of the integers are converted by adding them to powers of 2, as in phintys_fraction_of_pair. */
+PHINTYS_HALVES static inline void phintys_store_four_doubles(__m256i bits, double* out) {
+    const __m256i powers[2] = {_mm256_set1_epi64x(0x4330000000000000), _mm256_set1_epi64x(0x4530000000000000)};
+    const __m256d high = _mm256_castsi256_pd(_mm256_or_si256(_mm256_srli_epi64(bits, 43), powers[1]));
+    const __m256d low = _mm256_castsi256_pd(_mm256_blend_epi32(_mm256_srli_epi64(bits, 11), powers[0], 0xaa));
+    const __m256d integer = _mm256_add_pd(_mm256_sub_pd(high, _mm256_set1_pd(0x1p84 + 0x1p52)), low);
+    _mm256_storeu_pd(out, _mm256_mul_pd(integer, _mm256_set1_pd(1.0 / 9007199254740992.0)));
+}
+
+PHINTYS_HALVES static inline void phintys_store_eight_floats(__m256i bits, float* out) {
+    _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srli_epi32(bits, 8)),
+                                        _mm256_set1_ps(1.0f / 16777216.0f)));
+}
+
+/* The states after 1, 2, ..., 16 steps. */
+PHINTYS_HALVES static inline void phintys_first_halves(phintys_uint128 here, phintys_uint128 increment,
+                                                       phintys_halves* vectors) {
+    const phintys_halves_step next = phintys_step_of_halves(phintys_next_jump_avx2.factor,
+                                                            increment * phintys_next_jump_avx2.sum);
+    long long low[4], high[4];
+    for (int place = 0; place < 4; place++) {
+        here = here * PHINTYS_PCG_MULTIPLIER + increment;
+        low[place] = (long long)here;
+        high[place] = (long long)(here >> 64);
+    }
+    vectors[0].low = _mm256_setr_epi64x(low[0], low[1], low[2], low[3]);
+    vectors[0].high = _mm256_setr_epi64x(high[0], high[1], high[2], high[3]);
+    for (int vector = 1; vector < 4; vector++) vectors[vector] = phintys_advanced_halves(vectors[vector - 1], &next);
+}
+
+#define PHINTYS_VECTORS_AVX2(NAME, TYPE, EACH, STORE)                                                                  \
+    PHINTYS_HALVES static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,      \
+                                               TYPE* out) {                                                            \
+        const phintys_halves_step by = phintys_step_of_halves(phintys_vector_jump_avx2.factor,                         \
+                                                              increment * phintys_vector_jump_avx2.sum);               \
+        phintys_halves a[4];                                                                                           \
+        phintys_first_halves(here, increment, a);                                                                      \
+        for (;;) {                                                                                                     \
+            for (int vector = 0; vector < 4; vector++)                                                                 \
+                STORE(phintys_output_of_halves(a[vector]), out + EACH * vector);                                       \
+            if (--rounds == 0) break;                                                                                  \
+            out += 4 * EACH;                                                                                           \
+            for (int vector = 0; vector < 4; vector++) a[vector] = phintys_advanced_halves(a[vector], &by);            \
+        }                                                                                                              \
+        return (phintys_uint128)(uint64_t)_mm256_extract_epi64(a[3].high, 3) << 64                                     \
+            | (uint64_t)_mm256_extract_epi64(a[3].low, 3);                                                             \
+    }
+
+PHINTYS_VECTORS_AVX2(phintys_halves_of_doubles, double, 4, phintys_store_four_doubles)
+PHINTYS_VECTORS_AVX2(phintys_halves_of_floats, float, 8, phintys_store_eight_floats)
+
 #else
 static int phintys_has_ifma(void) { return 0; }
+static int phintys_has_avx2(void) { return 0; }
+static phintys_uint128 phintys_halves_of_doubles(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
+                                                 double* out) { return here; }
+static phintys_uint128 phintys_halves_of_floats(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
+                                                float* out) { return here; }
 static phintys_uint128 phintys_vectors_of_doubles(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
                                                   double* out) { return here; }
 static phintys_uint128 phintys_vectors_of_floats(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,

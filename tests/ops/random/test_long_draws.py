@@ -75,8 +75,8 @@ def test_processors_without_vectors_of_long_products(name):
     function = phintys.function([length], GENERATOR_DRAWS[name](default_rng(bits), length))
     generator = numpy.random.Generator(bits)
     try:
-        for turn, size in enumerate((*SIZES, *SIZES)):
-            use_vectors(turn % 2)
+        for turn, size in enumerate((*SIZES, *SIZES, *SIZES)):
+            use_vectors(turn % 4 > 0, wide=turn % 4 > 1)
             numpy.testing.assert_array_equal(function(size), GENERATOR_DRAWS[name](generator, size))
     finally:
         use_vectors(True)
