@@ -304,23 +304,21 @@ static TYPED(stretch) TYPED(whole_block)(const phintys_work* work, const phintys
     return stretch;
 }
 
-/* The sums of one block of filters in one pass. */
-static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
-                             const TYPED(stretch)* stretch, T* room) {
+/* The sums of one block of filters over planes [first_plane, last_plane) in one pass: if not from the first plane on,
+ * they are added to results, which are rows of whole vectors. */
+static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
+                              const TYPED(stretch)* stretch, T* room, npy_intp first_plane, npy_intp last_plane) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
     const npy_intp lanes = set->lanes;
-    const T* planes = stretch->planes + pass->base;
+    const T* planes = stretch->planes + pass->base + first_plane * stretch->plane;
     T* out = stretch->out + pass->start;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-    tiles.sum.add = 0;
-    tiles.sum.planes = work->planes;
-    tiles.sum.plane = stretch->plane;
-    tiles.sum.taps = pass->taps;
-    tiles.sum.offsets = pass->offsets;
-    TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
+    tiles.sum = (phintys_sum){.planes = last_plane - first_plane, .plane = stretch->plane, .taps = pass->taps,
+                              .offsets = pass->offsets, .add = first_plane > 0};
+    if (last_plane == work->planes) TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
     const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
-        + first * work->planes * pass->taps;
+        + (first * work->planes + first_plane * set->sizes[tiles.size].filters) * pass->taps;
     tiles.weights = weights;
     if (pass->by_rows) {
         tiles.out_filter = stretch->out_plane;
@@ -356,6 +354,33 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
                 TYPED(copy_results)(pass, rows, room + f * tiles.out_filter,
                                     out + f * stretch->out_plane + z * pass->out[Z] + y * pass->out[Y]);
         }
+}
+
+/* The results of one block of filters of one element for one plane: filter after filter, as they are in memory. One
+ * image of 64 x 64, 16 filters with AVX2: 5.3 us instead of 14.7. */
+static void TYPED(scale_block)(const phintys_work* work, npy_intp group, npy_intp block,
+                               const TYPED(stretch)* stretch) {
+    const phintys_convolution_set* set = work->what.set;
+    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    const T* weights = (const T*)work->packed + group * work->padded_outs + first;
+    phintys_sum sum = {.planes = 1};
+    for (npy_intp f = 0; f < left; f++) {
+        TYPED(follow_sums)(work, group * work->outs + first + f, &sum);
+        set->scale(&sum, stretch->planes, stretch->out + f * stretch->out_plane, work->pass->count[X], weights + f);
+    }
+}
+
+/* The sums of one block of filters in one pass. */
+static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
+                             const TYPED(stretch)* stretch, T* room) {
+    const npy_intp planes = work->planes, pieces = larger(1, pieces_of_planes(work, pass));
+    if (only_scales(work)) {
+        TYPED(scale_block)(work, group, block, stretch);
+        return;
+    }
+    for (npy_intp piece = 0; piece < pieces; piece++)
+        TYPED(sum_planes)(work, pass, group, block, stretch, room, piece * planes / pieces,
+                          (piece + 1) * planes / pieces);
 }
 
 /* What follows the sums of one block of filters. */
@@ -504,6 +529,26 @@ static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp 
     TYPED(flush)(&tiles);
 }
 
+/* Some chunks of blocks [first, last), from place `start` on; returns where they end. */
+static npy_intp TYPED(run_chunks)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first,
+                                  npy_intp last, const T* planes, npy_intp places, npy_intp start, T* chunks) {
+    const int near = has_small_tiles(work->what.set);
+    const npy_intp gap = near ? 0 : work->what.set->lanes, most = near ? NEAR_CHUNKS : 1;
+    npy_intp stop = start, count;
+    for (npy_intp number = 0; number < most && stop < work->plane; number++) stop += chunk_at(work, places, stop);
+    for (npy_intp p = 0; p < work->planes; p++, planes += work->plane)
+        for (npy_intp at = start; at < stop; at += count) {
+            count = chunk_at(work, places, at);
+            TYPED(copy_short)(chunks + (at - start) * work->planes + p * (count + gap), planes + at, count);
+        }
+    for (npy_intp at = start; at < stop; at += count) {
+        count = chunk_at(work, places, at);
+        for (npy_intp block = first; block < last; block++)
+            TYPED(sum_chunk)(work, image, group, block, chunks + (at - start) * work->planes, count + gap, at, count);
+    }
+    return stop;
+}
+
 /* The sums of each tap over the planes of an image, in planes of their own, whose borders are zeros already. */
 static void TYPED(tap_sums)(const phintys_work* work, npy_intp group, const T* source, T* planes) {
     static const npy_intp offset = 0;
@@ -551,7 +596,7 @@ static void TYPED(add_taps)(const phintys_work* work, npy_intp image, npy_intp g
  * in room, `chunk`, is free. Results are finished while they are in the cache. */
 static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                              const T* planes, T* chunk, T* room) {
-    const npy_intp places = places_in_chunk(work), lanes = work->what.set->lanes, plane = places + lanes;
+    const npy_intp places = places_in_chunk(work);
     if (work->pooled != NULL) {
         TYPED(pool_range)(work, image, group, first, last, planes, (char*)chunk);
         return;
@@ -570,14 +615,8 @@ static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp 
         }
         TYPED(finish_block)(work, image, group, block);
     }
-    for (npy_intp start = 0, count; places && start < work->plane; start += count) {
-        count = work->plane - start;
-        if (count >= places + lanes) count = places;            /* the last chunk has at least a vector */
-        for (npy_intp p = 0; p < work->planes; p++)
-            memcpy(chunk + p * plane, planes + p * work->plane + start, count * sizeof(T));
-        for (npy_intp block = first; block < last; block++)
-            TYPED(sum_chunk)(work, image, group, block, chunk, plane, start, count);
-    }
+    for (npy_intp start = 0, stop; places && start < work->plane; start = stop)
+        stop = TYPED(run_chunks)(work, image, group, first, last, planes, places, start, chunk);
     for (npy_intp block = first; block < last && places; block++) TYPED(finish_block)(work, image, group, block);
 }
 

@@ -16,6 +16,20 @@
 typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 FOR_SET PHINTYS_INLINE VECTOR SPREAD(T value) { return value - (VECTOR){0}; }   /* x - 0 is x, also for -0 and NaN */
 
+/* Add the products of one tap of one plane. */
+FOR_SET PHINTYS_INLINE void IN_SET(add_tap)(const int filters, const int vectors, const T* const* at, npy_intp offset,
+                                            const T* weights, VECTOR sums[][MOST_VECTORS]) {
+    VECTOR x[MOST_VECTORS];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++) x[v] = LOAD(at[v] + offset);
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++) {
+        const VECTOR w = SPREAD(weights[f]);
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) sums[f][v] = FUSED(w, x[v], sums[f][v]);
+    }
+}
+
 FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vectors, const phintys_sum* sum,
                                              const T* const* in, T* const* out, npy_intp out_filter, int wanted,
                                              const T* weights) {
@@ -31,23 +45,18 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
         for (int v = 0; v < vectors; v++)
             if (sum->add && f < wanted) sums[f][v] = LOAD(out[v] + f * out_filter);
             else sums[f][v] = SPREAD((T)0);
-    for (npy_intp p = 0; p < sum->planes; p++) {
-        for (npy_intp t = 0; t < taps; t++) {
-            const npy_intp offset = offsets[t];
-            VECTOR x[MOST_VECTORS];
+    if (taps == 1) {                    /* without a loop: 327 us instead of 347, 256 channels of 16 x 16 with AVX2 */
+        npy_intp offset = offsets[0];
+        for (npy_intp p = 0; p < sum->planes; p++, offset += plane, weights += filters + sum->skipped)
+            IN_SET(add_tap)(filters, vectors, at, offset, weights, sums);
+    } else {
+        for (npy_intp p = 0; p < sum->planes; p++) {
+            for (npy_intp t = 0; t < taps; t++, weights += filters)
+                IN_SET(add_tap)(filters, vectors, at, offsets[t], weights, sums);
+            weights += sum->skipped;
 #pragma GCC unroll 8
-            for (int v = 0; v < vectors; v++) x[v] = LOAD(at[v] + offset);
-#pragma GCC unroll 8
-            for (int f = 0; f < filters; f++) {
-                const VECTOR w = SPREAD(weights[f]);
-#pragma GCC unroll 8
-                for (int v = 0; v < vectors; v++) sums[f][v] = FUSED(w, x[v], sums[f][v]);
-            }
-            weights += filters;
+            for (int v = 0; v < vectors; v++) at[v] += plane;
         }
-        weights += sum->skipped;
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++) at[v] += plane;
     }
     if (sum->bias != NULL)
 #pragma GCC unroll 8
@@ -67,6 +76,22 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
         if (f < wanted)
 #pragma GCC unroll 8
             for (int v = 0; v < vectors; v++) STORE(out[v] + f * out_filter, sums[f][v]);
+}
+
+/* `length` results of a filter of one element and one plane, a vector or more: one product each. */
+FOR_SET static void IN_SET(scale)(const phintys_sum* sum, const void* plane, void* results, npy_intp length,
+                                  const void* weight) {
+    const VECTOR w = SPREAD(*(const T*)weight), zero = {0};
+    const VECTOR bias = SPREAD(sum->bias == NULL ? (T)0 : *(const T*)sum->bias);
+    const VECTOR low = SPREAD((T)sum->low), high = SPREAD((T)sum->high);
+    const T* in = plane;
+    T* out = results;
+    for (npy_intp x = 0; x < length; x += LANES) {
+        if (x + LANES > length) x = length - LANES;
+        VECTOR product = FUSED(w, LOAD(in + x), zero) + bias;
+        if (sum->limited) product = SMALLER(high, LARGER(low, product));
+        STORE(out + x, product);
+    }
 }
 
 /* Sums over places of products of `filters` planes of gradients with the places that `taps` taps see: one element of
@@ -121,6 +146,7 @@ DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
+    .scale = IN_SET(scale),
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
               {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
@@ -135,6 +161,7 @@ DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
+    .scale = IN_SET(scale),
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},

@@ -224,8 +224,8 @@ def by_images_and_taps(gradient, case):
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_planes_of_taps_and_of_columns(dtype, cpu):
-    """Few channels: sums of each tap apart. Short rows, many filters: a plane for each column of a filter. And filters
-    of several blocks that are packed together."""
+    """Few channels: sums of each tap apart. Short rows, many filters: a plane for each column of a filter. Filters of
+    several blocks that are packed together. Many planes, in pieces where rows are whole vectors. Only products."""
     with change_flags(cpu=cpu, workers=2):
         for one in [case((3, 1, 9, 18), (16, 1, 3, 3), border_mode="half"),
                     case((1, 3, 5, 17), (8, 3, 2, 4), border_mode=((1, 0), (2, 3))),
@@ -236,7 +236,11 @@ def test_planes_of_taps_and_of_columns(dtype, cpu):
                     case((2, 19, 6, 6), (21, 19, 5, 3), border_mode=(2, 0)),
                     case((1, 34, 7, 5), (36, 17, 2, 4), border_mode=((0, 2), (1, 1)), num_groups=2,
                          filter_dilation=(2, 1)),
-                    case((1, 130, 5, 5), (17, 130, 3, 3), border_mode="full")]:
+                    case((1, 130, 5, 5), (17, 130, 3, 3), border_mode="full"),
+                    case((1, 70, 16, 16), (50, 70, 3, 3), border_mode="half"),
+                    case((1, 50, 15, 20), (49, 50, 3, 3), border_mode="half"),
+                    case((2, 1, 9, 11), (11, 1, 1, 1), border_mode=0),
+                    case((2, 3, 6, 7), (12, 1, 1, 1), border_mode=0, num_groups=3)]:
             images, filters, result = one.values()
             x, w, g = [T.tensor4(dtype=dtype) for _ in range(3)]
             f = phintys.function([x, w, g], [op_of(one)(x, w), op_of(one).same(2)(w, g, images.shape[-2:])])
