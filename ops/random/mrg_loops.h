@@ -125,6 +125,45 @@ PHINTYS_MRG_WIDE static inline void phintys_mrg_integers_of_few(const int32_t* s
     }
 }
 
+/* The numbers of 64 streams as rows of one number of each stream. */
+PHINTYS_MRG_WIDE static void phintys_mrg_lanes_by_vectors(const int32_t* state, uint32_t* lanes) {
+    for (int first = 0; first < PHINTYS_MRG_LANES; first += PHINTYS_MRG_FEW) {
+        __m512i states[6];
+        for (int vector = 0; vector < 6; vector++)
+            states[vector] = _mm512_loadu_si512(state + 6 * first + 16 * vector);
+        for (int part = 0; part < 6; part++)
+            _mm512_storeu_si512(lanes + part * PHINTYS_MRG_LANES + first, phintys_mrg_part(states, part));
+    }
+}
+
+/* Of which stream a number is at each place of 16 states (+ 16: in the second one of two rows). */
+#define PHINTYS_MRG_PLACES(S) S, S + 16, S, S + 16, S, S + 16
+static const int32_t phintys_mrg_places[6 * PHINTYS_MRG_FEW] = {
+    PHINTYS_MRG_PLACES(0), PHINTYS_MRG_PLACES(1), PHINTYS_MRG_PLACES(2), PHINTYS_MRG_PLACES(3),
+    PHINTYS_MRG_PLACES(4), PHINTYS_MRG_PLACES(5), PHINTYS_MRG_PLACES(6), PHINTYS_MRG_PLACES(7),
+    PHINTYS_MRG_PLACES(8), PHINTYS_MRG_PLACES(9), PHINTYS_MRG_PLACES(10), PHINTYS_MRG_PLACES(11),
+    PHINTYS_MRG_PLACES(12), PHINTYS_MRG_PLACES(13), PHINTYS_MRG_PLACES(14), PHINTYS_MRG_PLACES(15)};
+
+/* The same rows as the numbers of 64 streams. */
+PHINTYS_MRG_WIDE static void phintys_mrg_states_by_vectors(const uint32_t* lanes, int32_t* advanced) {
+    const __mmask16 is_middle[3] = {0xc30c, 0x0c30, 0x30c3};        /* numbers 2 and 3 of a stream, */
+    const __mmask16 is_last[3] = {0x0c30, 0x30c3, 0xc30c};          /* and numbers 4 and 5 */
+    for (int first = 0; first < PHINTYS_MRG_LANES; first += PHINTYS_MRG_FEW) {
+        __m512i part[6];
+        for (int row = 0; row < 6; row++)
+            part[row] = _mm512_loadu_si512(lanes + row * PHINTYS_MRG_LANES + first);
+        for (int vector = 0; vector < 6; vector++) {
+            const __m512i place = _mm512_loadu_si512(phintys_mrg_places + 16 * vector);
+            __m512i states = _mm512_permutex2var_epi32(part[0], place, part[1]);
+            states = _mm512_mask_blend_epi32(is_middle[vector % 3], states,
+                                             _mm512_permutex2var_epi32(part[2], place, part[3]));
+            states = _mm512_mask_blend_epi32(is_last[vector % 3], states,
+                                             _mm512_permutex2var_epi32(part[4], place, part[5]));
+            _mm512_storeu_si512(advanced + 6 * first + 16 * vector, states);
+        }
+    }
+}
+
 /* Make two vectors of the integers, of which the second one begins at the place `half`. */
 PHINTYS_MRG_WIDE static inline void phintys_mrg_halves(int32_t* integers, int half) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -143,6 +182,8 @@ static int phintys_mrg_has_vectors(void) { return 0; }
 static void phintys_mrg_integers_of_few(const int32_t* state, int32_t* advanced, int streams, int32_t* integers) {
     (void)state, (void)advanced, (void)streams, (void)integers;             /* never called */
 }
+static void phintys_mrg_lanes_by_vectors(const int32_t* state, uint32_t* lanes) { (void)state, (void)lanes; }
+static void phintys_mrg_states_by_vectors(const uint32_t* lanes, int32_t* advanced) { (void)lanes, (void)advanced; }
 static void phintys_mrg_halves(int32_t* integers, int half) { (void)integers, (void)half; }
 static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) {
     (void)samples, (void)bytes, (void)out;
@@ -151,6 +192,25 @@ static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) {
 
 static int phintys_mrg_vectors;             /* whether there are such instructions, and they may be used */
 static void phintys_mrg_use_vectors(int allowed) { phintys_mrg_vectors = allowed && phintys_mrg_has_vectors(); }
+
+/* The numbers of PHINTYS_MRG_LANES streams as rows of one number of each stream, and back. */
+static inline void phintys_mrg_lanes_of(const int32_t* state, uint32_t* lanes) {
+    if (phintys_mrg_vectors) {
+        phintys_mrg_lanes_by_vectors(state, lanes);
+        return;
+    }
+    for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
+        for (int part = 0; part < 6; part++) lanes[part * PHINTYS_MRG_LANES + lane] = (uint32_t)state[6 * lane + part];
+}
+static inline void phintys_mrg_states_of(const uint32_t* lanes, int32_t* advanced) {
+    if (phintys_mrg_vectors) {
+        phintys_mrg_states_by_vectors(lanes, advanced);
+        return;
+    }
+    for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
+        for (int part = 0; part < 6; part++)
+            advanced[6 * lane + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
+}
 
 /* The integer as a number between 0 and 1. The smallest of the dtype is not 0. */
 static inline float phintys_mrg_float(int32_t z) { return (float)z * 4.6566126e-10f; }

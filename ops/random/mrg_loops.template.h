@@ -22,19 +22,14 @@ static void NAME(phintys_mrg_few)(const int32_t* state, int32_t* advanced, int s
 /* `advanced` becomes the state after them, of these streams; it may be `state`. */
 static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, ptrdiff_t start, ptrdiff_t stop,
                                       ptrdiff_t streams, ptrdiff_t size, T* out) {
-    uint32_t lanes[6 * PHINTYS_MRG_LANES];
+    uint32_t lanes[6 * PHINTYS_MRG_LANES] __attribute__((aligned(64)));
     for (; start + PHINTYS_MRG_LANES <= stop && start + PHINTYS_MRG_LANES <= size; start += PHINTYS_MRG_LANES) {
-        const int32_t* x = state + 6 * start;
         ptrdiff_t rows = (size - start - PHINTYS_MRG_LANES) / streams + 1;      /* of the last lane; others have more */
-        for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
-            for (int part = 0; part < 6; part++)
-                lanes[part * PHINTYS_MRG_LANES + lane] = (uint32_t)x[6 * lane + part];
+        phintys_mrg_lanes_of(state + 6 * start, lanes);
         NAME(phintys_mrg_rows)(lanes, rows, streams, out + start);
         for (ptrdiff_t place = rows * streams + start, lane = 0; lane < PHINTYS_MRG_LANES && place < size; lane++)
             out[place++] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
-        for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
-            for (int part = 0; part < 6; part++)
-                advanced[6 * (start + lane) + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
+        phintys_mrg_states_of(lanes, advanced + 6 * start);
     }
     while (phintys_mrg_vectors && size <= streams && start + 4 <= stop && start + 4 <= size) {
         const ptrdiff_t left = (stop < size ? stop : size) - start;

@@ -88,7 +88,7 @@ def test_normal_numbers_are_made_of_uniform_ones(count, streams, dtype):
     numpy.testing.assert_array_equal(state.get_value(), left)
 
 
-@pytest.mark.parametrize("streams", [None, 7, 16, 20, 64, 70])
+@pytest.mark.parametrize("streams", [None, 7, 16, 20, 64, 70, 130])
 @pytest.mark.parametrize("name, dtype", [("uniform", "float16"), ("uniform", "float32"), ("uniform", "float64"),
                                          ("normal", "float32"), ("normal", "float64")])
 def test_vectors_of_few_streams_change_no_number(name, dtype, streams):
@@ -99,7 +99,7 @@ def test_vectors_of_few_streams_change_no_number(name, dtype, streams):
             use_vectors(allowed)
             stream = MRG_RandomStreams(12345)
             draw = phintys.function([size], getattr(stream, name)((size,), dtype=dtype, nstreams=streams))
-            results.append([draw(n) for n in (*range(1, 40), 60, 64, 65, 70, 80, 129)])
+            results.append([draw(n) for n in (*range(1, 40), 60, 64, 65, 70, 80, 129, 300, 300)])
     finally:
         use_vectors(True)
     for by_vectors, one_by_one in zip(*results):
