@@ -75,7 +75,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         int by_images
         char* sums
     ctypedef struct phintys_convolution_tasks:
-        Task packing, planes, images, blocks, tops, tall, top_packing, products, writing, unshared
+        Task packing, planes, images, blocks, tops, tall, top_packing, products, unshared
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
@@ -83,6 +83,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
     size_t gradient_bytes(const phintys_work* work)
     npy_intp multiplications_of(const phintys_convolution* what)
+    npy_intp blocks_of_worker(const phintys_work* work, int workers)
     npy_intp narrow_blocks(const phintys_work* work)
     npy_intp narrow_top_blocks(const phintys_work* work)
     npy_intp narrow_stretches(const phintys_work* work)
@@ -604,12 +605,14 @@ cdef class ConvolutionKernel(Kernel):
         parallel(context, self.tasks.unshared, work, items, grain(count, items))
 
     cdef void run_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
-        """The result, or the gradient by images."""
+        """The result, or the gradient by images. Sets of images are not shared: 32 images of 64 channels of 8 x 8 and
+        3 x 3 take two workers 0.65 ms in two sets, 1.03 ms image by image."""
         cdef npy_intp images = work.what.images, image, group, share
         cdef npy_intp items = images - work.sets * (work.what.set.lanes - 1)
         parallel(context, self.tasks.packing, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
                                                                                     work.what.groups * work.blocks))
-        if context.workers == 1 or items >= 2 * context.workers or work.blocks == 1:
+        if (context.workers == 1 or items >= 2 * context.workers or work.blocks == 1
+                or (work.sets > 0 and items >= context.workers)):
             parallel(context, self.tasks.images, work, items, grain(count, items))
             return
         share = count // (images * work.what.groups)
@@ -618,7 +621,8 @@ cdef class ConvolutionKernel(Kernel):
                 work.image, work.group = image, group
                 if not work.direct:
                     parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
-                parallel(context, self.tasks.blocks, work, work.blocks, grain(share, work.blocks))
+                parallel(context, self.tasks.blocks, work, work.blocks,
+                         max(grain(share, work.blocks), blocks_of_worker(work, context.workers)))
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""
@@ -669,4 +673,3 @@ cdef class ConvolutionKernel(Kernel):
                     parallel(context, self.tasks.products, work, work.blocks, grain(share * work.images, work.blocks))
                     work.at += work.places_at_once
                 work.image += work.images
-            parallel(context, self.tasks.writing, work, work.outs, grain(share // 8 + 1, work.outs))

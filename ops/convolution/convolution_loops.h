@@ -85,7 +85,7 @@ typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start,
 typedef struct {
     phintys_convolution_task packing, planes, images, blocks;           /* sums over planes and taps */
     phintys_convolution_task tops, parts_of_images, parts_of_lines, parts_sum;  /* by filters, with few channels */
-    phintys_convolution_task tall, top_packing, products, writing;      /* by filters, with many channels */
+    phintys_convolution_task tall, top_packing, products;               /* by filters, with many channels */
     phintys_convolution_task unshared;
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
     phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
@@ -297,6 +297,11 @@ static npy_intp places_in_chunk(const phintys_work* work) {
     const npy_intp fitting = (near ? NEAR_CHUNK_BYTES : CHUNK_BYTES) / of_place / (vectors * lanes) * vectors;
     const npy_intp places = larger(vectors, fitting) * lanes;
     return places + lanes <= work->plane ? places : 0;
+}
+
+/* Fewest blocks that a worker takes at once: each time it copies all chunks. */
+static inline npy_intp blocks_of_worker(const phintys_work* work, int workers) {
+    return places_in_chunk(work) ? (work->blocks + workers - 1) / workers : 1;
 }
 
 /* How many places the chunk at place `at` has: the last one has at least a vector. */

@@ -765,15 +765,27 @@ static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, n
     }
 }
 
-/* Add the products at places [at, at + places_at_once) of the images; items [start, stop) are blocks. */
+/* Write `count` filters of the gradient, from `first` on. */
+static void TYPED(write_filters)(const phintys_work* work, const T* sums, npy_intp first, npy_intp count) {
+    const npy_intp size = work->planes * work->window;
+    for (npy_intp filter = first; filter < first + count; filter++, sums += work->window * work->channels)
+        work->what.set->transpose(sums, work->channels, work->window, work->planes,
+                                  (T*)work->out + (work->group * work->outs + filter) * size, work->window);
+}
+
+/* Add the products at places [at, at + places_at_once) of the images; items [start, stop) are blocks. Filters are
+ * written when their sums are complete, and if these are computed at once, all blocks use the same memory, which stays
+ * in the cache: 256 channels of 16 x 16, 5 x 5: 8.0 ms instead of 8.9. */
 static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
     const npy_intp place = work->at;
+    const int from_first = work->image == 0 && place == 0;
+    const int to_last = work->image + work->images == work->what.images && place + work->places_at_once >= work->places;
     for (npy_intp block = start; block < stop; block++) {
         const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-        tiles.sum.add = work->image > 0 || place > 0;
+        tiles.sum.add = !from_first;
         tiles.sum.planes = work->images;
         tiles.sum.plane = work->plane * work->channels;
         tiles.sum.taps = smaller(work->places_at_once, work->places - place);
@@ -781,24 +793,15 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         tiles.weights = (const T*)work->tops + first * work->images * work->places
             + place * set->sizes[tiles.size].filters;
         tiles.out_filter = work->window * work->channels;
-        T* out = (T*)work->sums + first * tiles.out_filter;
+        T* out = (T*)work->sums + (from_first && to_last ? start * set->sizes[0].filters : first) * tiles.out_filter;
         for (npy_intp k = 0; k < work->window; k++) {
             const T* in = (const T*)work->tall + work->offsets[k] * work->channels;
             for (npy_intp c = 0; c < work->channels; c += set->lanes)
                 TYPED(add_vector)(&tiles, in + c, out + k * work->channels + c);
         }
         TYPED(flush)(&tiles);
+        if (to_last) TYPED(write_filters)(work, out, first, left);
     }
-}
-
-/* Write filters [start, stop) of the gradient. */
-static void TYPED(run_writing)(void* argument, int worker, npy_intp start, npy_intp stop) {
-    const phintys_work* work = argument;
-    const npy_intp size = work->planes * work->window;
-    for (npy_intp filter = start; filter < stop; filter++)
-        work->what.set->transpose((const T*)work->sums + filter * work->window * work->channels, work->channels,
-                                  work->window, work->planes,
-                                  (T*)work->out + (work->group * work->outs + filter) * size, work->window);
 }
 
 /* ---- the gradient by filters, with few channels ------------------------------------------------------------------ */
@@ -1026,7 +1029,7 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .blocks = TYPED(run_blocks), .tops = TYPED(run_tops),
     .parts_of_images = TYPED(run_parts_of_images), .parts_of_lines = TYPED(run_parts_of_lines),
     .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
-    .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .writing = TYPED(run_writing),
+    .top_packing = TYPED(run_top_packing), .products = TYPED(run_products),
     .unshared = TYPED(run_unshared),
     .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),
