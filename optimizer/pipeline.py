@@ -33,6 +33,7 @@ from phintys.optimizer.rewrites import (
     diagonals,
     distinct,
     fills,
+    group_sums,
     indexing,
     joins,
     log_sum_exp,
@@ -45,7 +46,6 @@ from phintys.optimizer.rewrites import (
     signs,
     softmax,
     specialize,
-    spectral,
     stabilize,
     switches,
     systems,
@@ -59,7 +59,7 @@ CANONICALIZE = [Family(name, table.REWRITES, ("canonicalize",)) for name, table 
     ("indexing", indexing), ("one_element", one_element), ("signs", signs), ("ifelse", lazy_branches))]
 STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("signs", signs.POWERS, ("stabilize",)),
              Family("cancelling", cancelling.REWRITES, ("stabilize",)),
-             Family("outside_sums", outside_sums.REWRITES, ("stabilize",)),
+             Family("outside_sums", outside_sums.REWRITES + group_sums.REWRITES, ("stabilize",)),
              Family("linear_algebra", systems.REWRITES, ("stabilize",)),
              Family("linear_algebra", congruences.REWRITES + diagonals.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
@@ -69,7 +69,7 @@ APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
 BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",)),
                        Family("ctc_opts", ctc.REWRITES, ("specialize",)),
                        Family("unique_opts", distinct.REWRITES, ("specialize",)),
-                       Family("linear_algebra", spectral.REWRITES, ("specialize",))]
+                       Family("linear_algebra", systems.PSEUDO_INVERSES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
 LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size

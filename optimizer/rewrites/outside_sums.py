@@ -63,7 +63,7 @@ class Factors:
             self.dtype == "float64" or all([abs(power) == 1 for power in powers]))
 
 
-def _around(outer, axes, inside, like):
+def around(outer, axes, inside, like):
     """Return the product of ``inside`` and the outer factors without ``axes``."""
     result = Product()
     result.multiply(inside, 1)
@@ -94,7 +94,7 @@ def sum_of_product(fgraph, node):
         return None
     factors = Factors(x, axes, readers_in(fgraph))
     inner = products.build(factors.inner, x) if factors.are_apart() and _fills(factors.inner.powers, x) else None
-    return None if inner is None else _around(factors.outer, axes, node.op(inner), node.outputs[0])
+    return None if inner is None else around(factors.outer, axes, node.op(inner), node.outputs[0])
 
 
 def _fills(variables, x):
@@ -168,7 +168,7 @@ def change_by_product(fgraph, node):
         return None
     factors = Factors(y, (0,), readers_in(fgraph))
     inner = products.build(factors.inner, y) if factors.are_apart() and _fills(factors.inner.powers, y) else None
-    return None if inner is None else _around(factors.outer, (), node.op(x, inner, *rest), node.outputs[0])
+    return None if inner is None else around(factors.outer, (), node.op(x, inner, *rest), node.outputs[0])
 
 
 def product_of_outer_product(fgraph, node):
@@ -206,7 +206,7 @@ def product_of_scaled_matrix(fgraph, node):
             operands = list(node.inputs)
             operands[place] = inner if scaled is operand else operand.owner.op(inner)
             axes = range(2 - node.outputs[0].type.ndim)
-            return _around(factors.outer, axes, node.op(*operands), node.outputs[0])
+            return around(factors.outer, axes, node.op(*operands), node.outputs[0])
     return None
 
 

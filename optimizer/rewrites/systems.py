@@ -1,26 +1,29 @@
-"""Inverses, determinants and systems of linear equations.
+"""Inverses, pseudo-inverses, determinants and systems of linear equations.
 
 Products with an inverse become solutions, logarithms of determinants are computed as such, and the structure of a
 matrix (triangular, positive definite) is used. `share_factors` factors a matrix once for all nodes that solve a system
-with it, invert it or take its determinant.
+with it, invert it or take its determinant. Pseudo-inverses are computed from singular values and vectors, so that
+kernels do the work without the GIL.
 """
 import numpy
 
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.elementwise.scalar import ge, log, switch
+from phintys.ops.elementwise.scalar import as_dtype, ge, gt, log, switch
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.factor_gradient import CholeskyInverse
 from phintys.ops.factorizations.hints import is_psd
 from phintys.ops.factorizations.inverse import Det, FactoredDeterminant, MatrixInverse, SLogDet
+from phintys.ops.factorizations.orthogonal import svd
 from phintys.ops.factorizations.solve import TRANSPOSED_STRUCTURE, LUFactor, LUSolve, Solve, cho_solve
-from phintys.ops.factorizations.stacks import identity_for, transposed
+from phintys.ops.factorizations.stacks import adjoint, columns, identity_for, product, rows, transposed
 from phintys.ops.linalg.diagonal import diagonal
-from phintys.ops.reduction.careduce import Sum
+from phintys.ops.reduction.careduce import MaxOrLowest, Sum
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key, only_reader
 
+SMALLEST_RATIO = 1e-15         # NumPy's: smaller singular values, relative to the largest, count as zero
 PRODUCTS = ("Dot", "Dot22", "BatchedDot")
 INVERSES = ("MatrixInverse", "DimShuffle")      # what computes an inverse, or transposes it
 MOST_READERS = 16              # of an inverse, so that looking at all of them takes constant time
@@ -262,6 +265,18 @@ def share_factors(fgraph):
     return made
 
 
+# ---- pseudo-inverses -------------------------------------------------------------------------------------------------
+def by_singular_values(fgraph, node):
+    """A pseudo-inverse from the singular values and vectors."""
+    x, op = node.inputs[0], node.op
+    left, values, right = svd(x, full_matrices=False)
+    largest = MaxOrLowest(values.type.ndim - 1)(values)                 # there may be none
+    kept = gt(values, columns(largest * numpy.asarray(op.rcond or SMALLEST_RATIO, values.type.dtype)))
+    one = numpy.asarray(1, values.type.dtype)
+    inverses = switch(kept, one / switch(kept, values, one), numpy.asarray(0, values.type.dtype))
+    return product(adjoint(right) * as_dtype(rows(inverses), x.type.dtype), adjoint(left))
+
+
 REWRITES = [
     Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,)),
     Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,)),
@@ -273,3 +288,4 @@ REWRITES = [
     Rewrite("local_det_chol", ("SLogDet",), determinant_by_cholesky, (FAST_RUN,)),
 ]
 HINTS = [Rewrite("remove_hint_nodes", ("Hint",), remove_hint, (FAST_RUN,))]
+PSEUDO_INVERSES = [Rewrite("local_pinv", ("MatrixPinv",), by_singular_values, (FAST_RUN, FAST_COMPILE))]
