@@ -50,7 +50,7 @@ def too_large(node):
     if key_of(node.op) not in ("Alloc", "ARange", "Eye"):
         return False
     size = 1
-    for variable in node.inputs[1:] or node.inputs:
+    for variable in node.inputs[1:]:
         value = constant_value(variable)
         size *= max(int(value), 1) if value is not None else 1
     return size > LARGEST

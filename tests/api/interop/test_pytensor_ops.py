@@ -410,3 +410,11 @@ def test_what_cannot_be_factored_or_solved_is_nan(expression, matrix):
         assert np.isnan(found).all()
     else:
         np.testing.assert_allclose(found, wanted)
+
+
+def test_infinity_as_a_number_without_lengths():
+    """PyMC's zero inflated distributions have it; nothing fails while it is folded."""
+    x = pt.vector(dtype="float64")
+    with phintys.config.change_flags(on_opt_error="raise"):
+        f = pytensor.function([x], pt.switch(x > 0, x, pt.alloc(-np.inf)), mode="PHINTYS")
+    np.testing.assert_array_equal(f([1.0, -1.0]), [1.0, -np.inf])
