@@ -1,4 +1,5 @@
 """Functions of PyTensor in mode PHINTYS: state, memory, threads, processes, pickles, and what goes wrong."""
+import copy
 import gc
 import multiprocessing
 import pickle
@@ -17,6 +18,7 @@ from pytensor.compile.function.types import Function, FunctionMaker
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op, _NoPythonOp
+from pytensor.graph.type import Type
 from pytensor_reference import pytensor
 
 import phintys
@@ -61,6 +63,44 @@ def test_no_update_is_stored_if_the_call_fails():
         f(np.zeros(3))
     assert n.get_value() == 0
     assert f(DATA).shape == (2, 2) and n.get_value() == 1
+
+
+@pytest.mark.parametrize("argument, error, words", [
+    (np.zeros((4, 4)), TypeError, "Wrong number of dimensions"), (np.zeros(4, "complex128"), TypeError, "complex128"),
+    (np.zeros(3), ValueError, r"shape\[0\]"), ("four", ValueError, "four"), (None, TypeError, "None")])
+def test_bad_arguments_change_no_state(argument, error, words):
+    x, n, w = pt.vector("x", dtype="float64"), pytensor.shared(0), pytensor.shared(DATA.copy())
+    f = compiled([x], w + x, updates={n: n + 1, w: 2 * w})
+    with pytest.raises(error, match=words):
+        f(argument)
+    assert n.get_value() == 0
+    np.testing.assert_array_equal(w.get_value(), DATA)
+    np.testing.assert_array_equal(f(DATA), 2 * DATA)
+    assert n.get_value() == 1
+
+
+def test_pytensor_owns_the_values_of_shared_variables():
+    """Values of other shapes, and changes of what was borrowed, are seen by the next call."""
+    w = pytensor.shared(DATA.copy())
+    f = compiled([], w * 2)
+    w.set_value(np.ones(7))
+    assert f().shape == (7,)
+    own = np.ones(3)
+    w.set_value(own, borrow=True)
+    own[0] = 5.0
+    np.testing.assert_array_equal(f(), [10.0, 2.0, 2.0])
+    assert w.get_value(borrow=True) is own and not np.shares_memory(f(), own)
+
+
+def test_givens_and_updates_of_arguments():
+    x, y, w = pt.vector("x", dtype="float64"), pt.vector("y", dtype="float64"), pytensor.shared(DATA)
+    np.testing.assert_array_equal(compiled([x], x + y, givens={y: x * 2})(DATA), 3 * DATA)
+    np.testing.assert_array_equal(compiled([], w + 1, givens={w: pt.ones(2)})(), [2.0, 2.0])
+    f = compiled([pytensor.In(x, value=DATA, update=x + 1)], x)
+    np.testing.assert_array_equal([f(), f()], [DATA, DATA + 1])
+    with pytest.raises(pytensor.compile.function.types.UnusedInputError, match="not part of the computational graph"):
+        compiled([x, y], x)
+    np.testing.assert_array_equal(compiled([x, y], x, on_unused_input="ignore")(DATA, DATA), DATA)
 
 
 def test_results_do_not_share_memory_with_arguments_or_earlier_results():
@@ -165,6 +205,43 @@ def test_pickles_and_copies():
     np.testing.assert_allclose(copied(DATA), 12.0)
 
 
+def test_copies_with_other_states():
+    x, n, other = pt.vector("x", dtype="float64"), pytensor.shared(1.0), pytensor.shared(10.0)
+    f = compiled([x], n * x.sum(), updates={n: n + 1})
+    swapped, without = f.copy(swap={n: other}), f.copy(delete_updates=True)
+    assert [float(swapped(DATA)), float(swapped(DATA)), float(without(DATA)), float(without(DATA))] == [60, 66, 6, 6]
+    assert n.get_value() == 1 and other.get_value() == 12
+    assert copy.deepcopy(f)(DATA) == 6 and n.get_value() == 1
+
+
+def test_streams_of_random_numbers():
+    """Seeds of a stream set the generators of its functions; a copy that shares memory goes on where they are."""
+    stream = pt.random.utils.RandomStream(3)
+    f = compiled([], stream.normal(size=3))
+    first, second = f(), f()
+    stream.seed(3)
+    np.testing.assert_array_equal(f(), first)
+    np.testing.assert_array_equal(f.copy(share_memory=True)(), second)
+    assert (first != second).all()
+
+
+def test_threads_share_a_function():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], [pt.exp(x).sum(), 2 * x])
+    wrong = []
+
+    def run(number):
+        for _ in range(200):
+            total, double = f(DATA * number)
+            if not np.isclose(total, np.exp(DATA * number).sum()) or (double != 2 * DATA * number).any():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert wrong == []
+
+
 def test_threads_have_their_functions():
     x = pt.vector("x", dtype="float64")
     f = compiled([x], pt.exp(x).sum())
@@ -198,11 +275,12 @@ def test_forked_processes():
     child.join(60)
 
 
-def test_a_pickle_is_opened_by_a_new_process(tmp_path):
+@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
+def test_a_pickle_is_opened_by_a_new_process(tmp_path, library):
     """It needs no import of phintys there."""
     x = pt.vector("x", dtype="float64")
     path = tmp_path / "function"
-    path.write_bytes(pickle.dumps(compiled([x], pt.exp(x).sum())))
+    path.write_bytes(pytest.importorskip(library).dumps(compiled([x], pt.exp(x).sum())))
     code = ("import pickle, sys, warnings; warnings.simplefilter('ignore'); import numpy; "
             "print(float(pickle.load(open(sys.argv[1], 'rb'))(numpy.arange(4.0))))")
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
@@ -222,6 +300,33 @@ class Twice(Op):
         output_storage[0][0] = inputs[0] * 2
 
 
+class Dictionary(Type):
+    """A type that phintys does not know."""
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        return value
+
+
+class Named(Twice):
+    """A vector in a dictionary."""
+
+    def make_node(self, x):
+        return Apply(self, [x], [Dictionary()()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = {"x": inputs[0]}
+
+
+class Item(Twice):
+    """The vector in a dictionary."""
+
+    def make_node(self, x):
+        return Apply(self, [x], [pt.vector(dtype="float64")])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0]["x"]
+
+
 class WithoutCode(_NoPythonOp):
     __props__ = ()
 
@@ -239,6 +344,19 @@ def test_an_op_without_a_row_is_run_by_pytensor_and_named_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error", PyTensorFallbackWarning)
         compiled([x], Twice()(x) - 1)
+
+
+def test_values_of_other_types_are_passed_on():
+    x = pt.vector("x", dtype="float64")
+    np.testing.assert_array_equal(compiled([x], Item()(Named()(x)) * 2)(DATA), 2 * DATA)
+
+
+def test_a_result_of_another_rank_than_the_node_says_is_refused():
+    """As of PyTensor's least squares, whose solution for a vector is one, which the node does not say."""
+    a, b = pt.matrix("a", dtype="float64"), pt.vector("b", dtype="float64")
+    f = compiled([a, b], pt.nlinalg.lstsq(a, b, -1.0)[0])
+    with pytest.raises(TypeError, match="(?s)Wrong number of dimensions: expected 2, got 1.*PyTensor's Lstsq"):
+        f(np.eye(4), DATA)
 
 
 def test_an_op_that_cannot_be_run_is_named_with_its_node():
