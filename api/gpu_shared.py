@@ -18,7 +18,7 @@ from phintys.shared import SharedVariable, shared_constructor, tensor_constructo
 class GpuArraySharedVariable(TensorOperators, SharedVariable):
     """A shared array on the device."""
 
-    made_at_device = False      # from an array at the device: values are seen as such
+    made_at_device = False      # from an array on the device: values are seen as such
 
     def _as_TensorVariable(self):
         return GpuArrayType.to_host(self)
@@ -39,7 +39,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
 
     def set_value(self, new_value, borrow=False):
         """Replace the value: by an array of the host, which is copied to the device (to the memory of the old value, if
-        the shape is the same and nothing else refers to it), or by an array at the device."""
+        the shape is the same and nothing else refers to it), or by an array on the device."""
         if is_at_device(new_value):
             self.container.set(self.type.filter(new_value), borrow=borrow)
         else:
@@ -58,7 +58,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
 
 @at_home
 def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
-    """A shared variable at the device from its pickle; without a device, one of the host, and a warning."""
+    """A shared variable on the device from its pickle; without a device, one of the host, and a warning."""
     if not opened_for(f"the shared variable {name or value.dtype}"):
         return tensor_constructor(value, name=name, strict=bool(strict), allow_downcast=allow_downcast,
                                   broadcastable=broadcastable)
@@ -87,14 +87,14 @@ def interface_of(value):
 @shared_constructor
 def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
                                 target=None):
-    """A shared variable at the device, if the value is there, ``target`` names it, or ``config.device`` does and the
+    """A shared variable on the device, if the value is there, ``target`` names it, or ``config.device`` does and the
     value is an array of float32."""
     there = is_at_device(value)
     if is_foreign(value):
         value = imported(value)
     if target is None:
         if not there and not (config.device != "cpu" and isinstance(value, numpy.ndarray) and value.dtype == "float32"):
-            raise TypeError("the value stays at the host")
+            raise TypeError("the value stays on the host")
     reason = reason_against(value, target or "cuda")
     if reason:
         raise TypeError(reason)

@@ -402,7 +402,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
         except TypeError:
             continue
         except MemoryError as error:
-            if "at the device" not in str(error):       # where no memory is borrowed from the host
+            if "on the device" not in str(error):       # where no memory is borrowed from the host
                 error.args += ("you might consider using 'phintys.shared(..., borrow=True)'",)
             raise
     raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "

@@ -2,7 +2,7 @@
 
     phintys.config.device = "cuda"      # or PHINTYS_FLAGS=device=cuda, or phintys.gpu.use()
 
-Shared variables of float32 that are made from here on are at the device, functions that use them compute there, and
+Shared variables of float32 that are made from here on are on the device, functions that use them compute there, and
 what users see are arrays of NumPy as before. Importing this package needs neither pycuda nor a GPU; opening a device
 does. See README.md for the parts.
 """

@@ -1,10 +1,10 @@
-"""Loops of ``scan`` at the device: the inner graph is compiled once more, with values at the device.
+"""Loops of ``scan`` on the device: the inner graph is compiled once more, with values on the device.
 
-Arrays of the loop are at the device: rows of sequences, states, stacked rows, sums and carried values, and wholes.
-Numbers stay at the host where they are integers (counters, indices) or come from there; so do conditions and how many
+Arrays of the loop are on the device: rows of sequences, states, stacked rows, sums and carried values, and wholes.
+Numbers stay on the host where they are integers (counters, indices) or come from there; so do conditions and how many
 steps there are. The kernel of loops is that of the processor: it moves addresses from step to step, whosever they are.
 
-A loop whose body would have to transfer arrays in each step stays at the host.
+A loop whose body would have to transfer arrays in each step stays on the host.
 """
 from phintys.gpu.device_op import DeviceOp, as_tensor
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
@@ -24,7 +24,7 @@ WORK_AT_DEVICE.add(LoopKernel)
 
 
 class LoopPlacement:
-    """How a loop runs at the device; see ``device_op.Placement``.
+    """How a loop runs on the device; see ``device_op.Placement``.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class LoopPlacement:
         The positions of inputs that stay where they are.
     read : list of int
     results : tuple of bool
-        Which outputs are at the device.
+        Which outputs are on the device.
     """
 
     results_at_host = ()
@@ -53,14 +53,14 @@ def is_array(variable):
 
 
 def placement_of_loop(node, at_device):
-    """How a loop can run at the device, or None.
+    """How a loop can run on the device, or None.
 
     Parameters
     ----------
     node : Apply
         Of a ``Scan``.
     at_device : callable
-        Whether an input, a variable of the host, is at the device already.
+        Whether an input, a variable of the host, is on the device already.
     """
     op, parts = node.op, node.op.parts
     types = [variable.type for variable in op.local_inputs + op.local_outputs]
@@ -90,7 +90,7 @@ def placement_of_loop(node, at_device):
 
 
 class DeviceLoop(DeviceOp):
-    """A loop of the host at the device.
+    """A loop of the host on the device.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class DeviceLoop(DeviceOp):
     host : set of int
         The positions of the inputs that stay where they are.
     results : tuple of bool
-        Which outputs are at the device.
+        Which outputs are on the device.
     """
 
     __props__ = ("op", "host", "results")
@@ -180,7 +180,7 @@ class DeviceLoop(DeviceOp):
 
 
 def _function(inputs, outputs, there, results, mutable, name, options):
-    """Compile a graph with some inputs and outputs at the device; None if it would transfer arrays."""
+    """Compile a graph with some inputs and outputs on the device; None if it would transfer arrays."""
     made, replaced = [], {}
     for variable in inputs:
         if there[variable]:

@@ -1,8 +1,8 @@
-"""``DeviceOp``: any op, computed at the device.
+"""``DeviceOp``: any op, computed on the device.
 
 It wraps the op of the host and asks it for everything that does not depend on the place: types, shapes, which input
 an output is a view of or overwrites, variants in place. Its kernel is the twin of the op's kernel (``twins.py``). So a
-new kernel at the device makes all ops with this kernel run there.
+new kernel on the device makes all ops with this kernel run there.
 """
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
 from phintys.gpu.transfers import GpuConstantValue
@@ -52,7 +52,7 @@ def may_stay(variable):
 
 
 class Placement:
-    """How a node of the host runs at the device.
+    """How a node of the host runs on the device.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Placement:
     read : list of int
         The positions of the inputs that the kernel reads; others are constants inside it.
     host : set of int
-        The positions of inputs that stay at the host.
+        The positions of inputs that stay on the host.
     results_at_host : frozenset of int
     """
 
@@ -73,14 +73,14 @@ class Placement:
 
 
 def placement_of(node, at_device, recorded=None):
-    """How a node can run at the device, or None.
+    """How a node can run on the device, or None.
 
     Parameters
     ----------
     node : Apply
         Of the host.
     at_device : callable
-        Whether an input, a variable of the host, is at the device already.
+        Whether an input, a variable of the host, is on the device already.
     recorded : (Kernel, list of int), optional
         The kernel, and the inputs that it reads; by default those that the op lowers to.
     """
@@ -118,16 +118,16 @@ def placement_of(node, at_device, recorded=None):
 
 
 class DeviceOp(Op):
-    """An op of the host at the device.
+    """An op of the host on the device.
 
     Parameters
     ----------
     op : Op
         The host's.
     host : frozenset of int
-        The positions of the inputs that are at the host.
+        The positions of the inputs that are on the host.
     results_at_host : frozenset of int
-        The numbers of the results that are at the host.
+        The numbers of the results that are on the host.
     """
 
     __props__ = ("op", "host", "results_at_host")
@@ -144,12 +144,12 @@ class DeviceOp(Op):
         return self.node_for(list(inputs), self.op.make_node(*[as_tensor(variable) for variable in inputs]).outputs)
 
     def node_for(self, inputs, outputs):
-        """The node with these inputs whose outputs have the types, at the device, of those of the host's node."""
+        """The node with these inputs whose outputs have the types, on the device, of those of the host's node."""
         return Apply(self, inputs, [variable.type() if number in self.results_at_host
                                     else GpuArrayType.of(variable.type)() for number, variable in enumerate(outputs)])
 
     def host_node(self, node):
-        """The node that computes the same at the host. Not all ops make it from the inputs alone."""
+        """The node that computes the same on the host. Not all ops make it from the inputs alone."""
         return Apply(self.op, [as_tensor(variable) for variable in node.inputs],
                      [getattr(variable.type, "tensor", variable.type)() for variable in node.outputs])
 

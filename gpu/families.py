@@ -157,7 +157,7 @@ register_view(AssertKernel)
 
 
 def labelled(device_class, matrix, labels):
-    """Kernels with labels, which are checked at the device; they need the dtypes of a matrix and of the labels."""
+    """Kernels with labels, which are checked on the device; they need the dtypes of a matrix and of the labels."""
     def make(kernel, operands, results):
         more = {"label": operands[labels].dtype}
         if device_class in (GpuCrossentropyGradKernel, GpuLabelLossGradKernel):
@@ -202,7 +202,7 @@ def general(kernel, operands, results):
         return None
 
 
-# Which inputs may be numbers at the host, where a kernel has such.
+# Which inputs may be numbers on the host, where a kernel has such.
 NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
            "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
            "EyeKernel": (2,), "TransformKernel": (2,), "LeastSquaresKernel": (2,), "HingeKernel": (2,),
@@ -234,7 +234,7 @@ register(BatchedProductKernel, GpuBatchedProductKernel, batched_product)
 
 def draw(kernel, operands, results):
     """Uniform numbers, of generators whose words can be counted. Other distributions reject numbers, by functions that
-    are rounded otherwise at the device; MT19937 and SFC64 make each state from the one before."""
+    are rounded otherwise on the device; MT19937 and SFC64 make each state from the one before."""
     name, kind, parameters = kernel.arguments
     return GpuDrawKernel(name, kind, parameters, results[1].dtype) if name == "random" and kind in COUNTED else None
 

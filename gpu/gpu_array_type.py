@@ -1,7 +1,7 @@
-"""``GpuArrayType``: the type of arrays at the device.
+"""``GpuArrayType``: the type of arrays on the device.
 
 It has the dtype, rank and pattern of a ``TensorType``, whose rules convert values; its layout says that the memory is
-at the device. Variables of this type have the operators of tensors: an operator is applied to the tensor at the host,
+on the device. Variables of this type have the operators of tensors: an operator is applied to the tensor on the host,
 and the optimizer moves the work to the device.
 """
 import numpy
@@ -16,13 +16,13 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.places import DEVICE
 
 NAMES = {0: "scalar", 1: "vector", 2: "matrix"}
-# What kernels of the device can compute with; arrays of other dtypes stay at the host.
+# What kernels of the device can compute with; arrays of other dtypes stay on the host.
 DTYPES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
                     "float32", "float64", "complex64", "complex128"])
 
 
 class AtDevice(TensorOperators):
-    """What variables and constants at the device have in common."""
+    """What variables and constants on the device have in common."""
 
     def _as_TensorVariable(self):
         return GpuArrayType.to_host(self)
@@ -34,22 +34,22 @@ class AtDevice(TensorOperators):
 
 
 class GpuArrayVariable(AtDevice, Variable):
-    """A variable whose values are at the device."""
+    """A variable whose values are on the device."""
 
 
 class GpuArrayConstant(AtDevice, Constant):
-    """A constant at the device; ``data`` is an array of the host."""
+    """A constant on the device; ``data`` is an array of the host."""
 
 
 @at_home
 def unpickled_type(dtype, broadcastable, name, shape):
-    """A type at the device; without a device, the type of the same arrays at the host."""
+    """A type on the device; without a device, the type of the same arrays on the host."""
     kind = GpuArrayType if opened_for("a part of what is opened") else TensorType
     return kind(dtype, broadcastable, name=name, shape=shape)
 
 
 class GpuArrayType(Type):
-    """Arrays at the device.
+    """Arrays on the device.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class GpuArrayType(Type):
     Variable = GpuArrayVariable
     Constant = GpuArrayConstant
     to_host = None              # set by transfers.py: a variable as a tensor
-    from_host = None            # and a tensor as a variable at the device
+    from_host = None            # and a tensor as a variable on the device
     __props__ = ("dtype", "broadcastable")
 
     def __init__(self, dtype, broadcastable, name=None, shape=None):
@@ -81,7 +81,7 @@ class GpuArrayType(Type):
 
     @classmethod
     def of(cls, type_):
-        """The type at the device of a ``TensorType``."""
+        """The type on the device of a ``TensorType``."""
         return cls(type_.dtype, type_.broadcastable, shape=type_.shape)
 
     def filter(self, value, strict=False, allow_downcast=None):
@@ -94,7 +94,7 @@ class GpuArrayType(Type):
             return self.tensor.filter(value, strict=strict, allow_downcast=allow_downcast)
         dtype, shape = numpy.dtype(interface["typestr"]), interface["shape"]
         if dtype != self.numpy_dtype or len(shape) != self.ndim:
-            raise TypeError(f"{self} cannot store an array at the device of dtype {dtype} and rank {len(shape)}: "
+            raise TypeError(f"{self} cannot store an array on the device of dtype {dtype} and rank {len(shape)}: "
                             "convert it first")
         for length, flag in zip(shape, self.broadcastable):
             if flag and length != 1:
@@ -168,7 +168,7 @@ class GpuArrayType(Type):
 
 
 def as_host_array(value):
-    """A new array of the host with the elements of an array at the device."""
+    """A new array of the host with the elements of an array on the device."""
     from pycuda.gpuarray import GPUArray
     if not isinstance(value, GPUArray):
         interface = value.__cuda_array_interface__
@@ -181,7 +181,7 @@ def as_host_array(value):
 
 
 def span(value):
-    """The addresses between which the elements of an array at the device lie."""
+    """The addresses between which the elements of an array on the device lie."""
     interface = value.__cuda_array_interface__
     low = high = interface["data"][0]
     size = numpy.dtype(interface["typestr"]).itemsize

@@ -1,12 +1,12 @@
-"""Placement: which nodes of a function run at the device, and where values are transferred.
+"""Placement: which nodes of a function run on the device, and where values are transferred.
 
 It runs after fusion and before the search for work in place, so the device gets the fused nodes. The rule is that of
-Theano's first paper: what has an input or an output at the device runs there, if the device can. A node with an input
+Theano's first paper: what has an input or an output on the device runs there, if the device can. A node with an input
 there is placed; then, from the results to the inputs, a node of which all readers are placed; then, with more values at
 the device, once more from the inputs. Each value is transferred at most once in each direction. What a kernel reads to
-find out shapes (lengths, indices, conditions), and numbers that others pass by value, stay at the host.
+find out shapes (lengths, indices, conditions), and numbers that others pass by value, stay on the host.
 
-All of it is linear in the size of the graph; a graph without a value at the device is left alone at once.
+All of it is linear in the size of the graph; a graph without a value on the device is left alone at once.
 """
 import warnings
 
@@ -19,7 +19,7 @@ from phintys.graph.variable import Constant
 
 
 def uses_device(fgraph):
-    """Whether a graph has a value at the device."""
+    """Whether a graph has a value on the device."""
     return any([isinstance(variable.type, GpuArrayType) for node in fgraph.apply_nodes
                 for variable in (*node.inputs, *node.outputs)])
 
@@ -40,8 +40,8 @@ class Placer:
         self.fgraph = fgraph
         self.order = fgraph.toposort()
         self.placed = {}                # node of the host → Placement
-        self.here = set()               # variables of the host that are, or could be, at the device
-        self.twins = {}                 # variable of the host → its variable at the device
+        self.here = set()               # variables of the host that are, or could be, on the device
+        self.twins = {}                 # variable of the host → its variable on the device
         self.results = {}               # variable of the host → its replacement there
 
     # ---- which nodes -------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class Placer:
                 self._consider(node, needs_input=node not in self.placed)
 
     def _consider(self, node, needs_input):
-        """Place a node, if it can be and an input that it would read at the device is there; it may have been placed
+        """Place a node, if it can be and an input that it would read on the device is there; it may have been placed
         already, with fewer inputs there."""
         if is_loop(node):
             return self._consider_loop(node)
@@ -78,7 +78,7 @@ class Placer:
                           if number not in placement.results_at_host])
 
     def _consider_loop(self, node):
-        """Place a loop, if some of what it reads is at the device; once, as its body is compiled for that."""
+        """Place a loop, if some of what it reads is on the device; once, as its body is compiled for that."""
         if node in self.placed:
             return True
         placement = placement_of_loop(node, self.here.__contains__)
@@ -89,7 +89,7 @@ class Placer:
         return True
 
     def _backward(self):
-        """Place nodes of which all readers are at the device; return whether there are any."""
+        """Place nodes of which all readers are on the device; return whether there are any."""
         found = False
         for node in reversed(self.order):
             if (node in self.placed or isinstance(node.op, (HostFromGpu, GpuFromHost, DeviceOp)) or is_loop(node)
@@ -104,7 +104,7 @@ class Placer:
         return found
 
     def _is_wanted(self, variable):
-        """Whether all readers of a variable read it at the device, and it has more than one element."""
+        """Whether all readers of a variable read it on the device, and it has more than one element."""
         if not getattr(variable.type, "ndim", 0) or all(variable.type.broadcastable):
             return False
         clients = self.fgraph.clients[variable]
@@ -155,13 +155,13 @@ class Placer:
                 self.twins[old] = new
 
     def _device(self, variable):
-        """The variable at the device of one of the host; the transfer is made once."""
+        """The variable on the device of one of the host; the transfer is made once."""
         if variable not in self.twins:
             self.twins[variable] = at_device(variable)
         return self.twins[variable]
 
     def _host(self, variable):
-        """What those read that stay at the host: of a value that is computed at the device, its transfer, made once."""
+        """What those read that stay on the host: of a value that is computed on the device, its transfer, made once."""
         if variable not in self.results and variable.owner in self.placed and variable in self.twins:
             self.results[variable] = host_from_gpu(self.twins[variable])
             self.results[variable].name = variable.name
@@ -173,7 +173,7 @@ class Placer:
         for node in self.fgraph.toposort():
             transferred = self._transferred_for(node)
             if transferred:
-                message = f"{node.op} has no kernel for the device: it runs at the host, and {transferred}"
+                message = f"{node.op} has no kernel for the device: it runs on the host, and {transferred}"
                 if config.gpu.warn_host_ops == "raise":
                     raise RuntimeError(message)
                 warnings.warn(message, stacklevel=2)

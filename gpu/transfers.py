@@ -1,6 +1,6 @@
 """Ops that move values between host and device, with Theano's names; and ``transfer`` for the targets of this package.
 
-Their gradients are at the host: users see arrays of NumPy unless they ask for others. The optimizer removes what moves
+Their gradients are on the host: users see arrays of NumPy unless they ask for others. The optimizer removes what moves
 there and back.
 """
 from phintys.gpu.gpu_array_type import GpuArrayType
@@ -29,7 +29,7 @@ LATE[ToHostKernel] = LateToHostKernel, ArrivalKernel
 
 
 class GpuFromHost(Op):
-    """A tensor at the device."""
+    """A tensor on the device."""
 
     __props__ = ()
 
@@ -60,13 +60,13 @@ class GpuFromHost(Op):
 
 
 class HostFromGpu(Op):
-    """A value of the device at the host."""
+    """A value of the device on the host."""
 
     __props__ = ()
 
     def make_node(self, x):
         if not isinstance(x, Variable) or not isinstance(x.type, GpuArrayType):
-            raise TypeError(f"HostFromGpu takes a variable at the device, not {x!r}")
+            raise TypeError(f"HostFromGpu takes a variable on the device, not {x!r}")
         return Apply(self, [x], [x.type.tensor()])
 
     def make_kernel(self, node):
@@ -92,7 +92,7 @@ class HostFromGpu(Op):
 
 
 class GpuConstantValue(Op):
-    """A constant at the device, copied there by the first call.
+    """A constant on the device, copied there by the first call.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def unpickled_transfer(name):
 
 
 def at_device(variable):
-    """The variable at the device of a tensor, without a transfer if it comes from there."""
+    """The variable on the device of a tensor, without a transfer if it comes from there."""
     if isinstance(variable, Constant):
         return GpuConstantValue(variable)()
     return transferred(variable)
@@ -152,7 +152,7 @@ GpuArrayType.from_host = staticmethod(transferred)
 
 
 def transfer_to_device(variable, target):
-    """``variable`` at the device that the target names; None if it names none."""
+    """``variable`` on the device that the target names; None if it names none."""
     number = number_of(target)
     if number is None:
         return None

@@ -1,16 +1,16 @@
-"""The table of twins: for each class of kernels of the processor, who makes a kernel that does the same at the device.
+"""The table of twins: for each class of kernels of the processor, who makes a kernel that does the same on the device.
 
 A twin is made from the kernel itself: its class and the arguments of its constructor (``kernel.arguments``) say what it
 does. So no op needs to know the device. ``register`` adds a row:
 
 * ``make(kernel, operands, results)`` returns the twin, or None if the device cannot do this. ``operands`` says of each
-  input whether it is at the host (``Operand.at_host``), its dtype and its pattern; ``results`` the same of each output.
-* ``at_host``: inputs that stay at the host in any case (states of generators); ``results_at_host``: results that are
+  input whether it is on the host (``Operand.at_host``), its dtype and its pattern; ``results`` the same of each output.
+* ``at_host``: inputs that stay on the host in any case (states of generators); ``results_at_host``: results that are
   there.
-* ``by_value``: inputs of one element that are at the host may stay there; the twin passes them by value. It is True for
+* ``by_value``: inputs of one element that are on the host may stay there; the twin passes them by value. It is True for
   all inputs, or a collection of their numbers, or a function of the kernel that returns either.
 
-Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay at the host, so a twin has them where
+Inputs whose values the kernel examines in ``prepare`` (``Kernel.examined``) stay on the host, so a twin has them where
 its ``prepare`` can read them; but those of ``checked_at_device`` (labels) go to the device. A kernel that only looks at
 shapes and strides is its own twin: a row of `register_view`. ``tests/gpu/without_twin.txt`` lists all kernels that have
 none yet.
@@ -40,9 +40,9 @@ def register(host_class, device_class, make=None, by_value=False, checked_at_dev
         ``(kernel, operands, results)`` → a kernel or None. By default the class with the arguments of the kernel.
     by_value : bool, collection of int, or callable
     checked_at_device : sequence of int, or callable
-        Inputs (of a kernel) that the processor's kernel examines, and that the twin checks at the device.
+        Inputs (of a kernel) that the processor's kernel examines, and that the twin checks on the device.
     at_host, results_at_host : collection of int
-        Inputs and results that are at the host.
+        Inputs and results that are on the host.
     """
     def alike(kernel, operands, results):
         return device_class(*kernel.arguments, **(kernel.named_arguments or {}))
@@ -58,7 +58,7 @@ def register_view(host_class):
 
 
 def register_shape(host_class):
-    """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results at the host."""
+    """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results on the host."""
     WORK_AT_DEVICE.add(host_class)
     TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=EACH)
 

@@ -1,8 +1,8 @@
-"""float16 at the device: products, convolutions and other ops that compute in float32 get their operands as such.
+"""float16 on the device: products, convolutions and other ops that compute in float32 get their operands as such.
 
 The processor has no kernels for them in float16, so there are none to have twins: it converts the elements and calls
 the kernels of float32. Here the conversions become nodes of the graph before it is fused and placed, if it has a value
-at the device. What is computed is the same: sums in float32, and each result rounded once.
+on the device. What is computed is the same: sums in float32, and each result rounded once.
 """
 from phintys.gpu.placement import uses_device
 from phintys.ops.elementwise.elementwise_functions import cast

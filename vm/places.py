@@ -7,7 +7,7 @@ HOST = 0                    # memory that the processor reads
 DEVICE = 1                  # memory that the GPU in use reads
 NAMES = {HOST: "host", DEVICE: "device"}
 
-# Classes of kernels whose operands may be at the device: its own kernels, and those that read layouts only. The runtime
+# Classes of kernels whose operands may be on the device: its own kernels, and those that read layouts only. The runtime
 # of devices adds them; the verifier refuses a program in which another kernel has such an operand.
 WORK_AT_DEVICE = set()
 

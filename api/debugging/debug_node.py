@@ -108,7 +108,7 @@ class CheckedNode:
 
     # ---- kernels of a device -----------------------------------------------------------------------------------------
     def _check_at_device(self, inputs):
-        """Check that two runs at the device agree, and that they agree with the host."""
+        """Check that two runs on the device agree, and that they agree with the host."""
         outputs, again = self._run_kernel(inputs, None), self._run_kernel(inputs, None)
         self._compare([at_host(value) for value in outputs], KERNEL, [at_host(value) for value in again],
                       f"{KERNEL}, again", inputs, NondeterministicOp)

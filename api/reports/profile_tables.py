@@ -114,7 +114,7 @@ def _print_table(title, plural, counted, rows, most, width, file):
     headers = ["<% time>", "<sum %>", "<apply time>", "<time per call>", "<bytes per call>", "<type>", "<#call>",
                counted]
     works = any([row.at_device for row in rows])
-    headers += ["<at the GPU, per call>"] if works else []
+    headers += ["<on the GPU, per call>"] if works else []
     print(" ".join([*headers, f"<{title} name>"]), file=file)
     passed = 0.0
     for row in rows[:most]:

@@ -1,4 +1,4 @@
-"""Positions of extrema at the device; see ``ArgKernel`` and ``ExtremumKernel``, of which they take the arguments."""
+"""Positions of extrema on the device; see ``ArgKernel`` and ``ExtremumKernel``, of which they take the arguments."""
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.arg_source import NAMES, THREADS, arg_source

@@ -1,4 +1,4 @@
-"""Batch normalization at the device: a block of threads for each channel, which adds up in doubles.
+"""Batch normalization on the device: a block of threads for each channel, which adds up in doubles.
 
 The formulas are those of ``ops/nnet/batch_normalization_channels.pxi``.
 """

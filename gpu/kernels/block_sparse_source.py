@@ -1,4 +1,4 @@
-"""Products with some blocks of a large matrix, at the device. Positions of blocks are checked there.
+"""Products with some blocks of a large matrix, on the device. Positions of blocks are checked there.
 
 A thread adds up one element of a product. Outer products are added to their blocks by atomic additions, as several may
 go to one block: the last digits depend on their order.

@@ -1,6 +1,6 @@
-"""The hinge loss of several classes and its gradient, and choosing between arrays, at the device.
+"""The hinge loss of several classes and its gradient, and choosing between arrays, on the device.
 
-A thread has a row of predictions, or an element that is chosen. Labels are checked at the device.
+A thread has a row of predictions, or an element that is chosen. Labels are checked on the device.
 """
 from phintys.gpu.kernels.general_source import ALL, CLEAR, THREADS, Description, Launch, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed

@@ -1,4 +1,4 @@
-"""Convolution and its gradients at the device.
+"""Convolution and its gradients on the device.
 
 Each of the three is a product of matrices of which only parts exist at a time (``TILED``). A block of threads makes
 tiles of 64 by 64 elements of the result from strips of both factors, which it gathers in shared memory; a thread makes

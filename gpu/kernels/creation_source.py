@@ -1,4 +1,4 @@
-"""Ranges and diagonals made at the device, where only work there reads them; their lengths are at the host."""
+"""Ranges and diagonals made on the device, where only work there reads them; their lengths are on the host."""
 from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.creation.allocation_kernel import ARangeKernel, BartlettKernel, EyeKernel, TriKernel
@@ -31,7 +31,7 @@ def triangle_of_ones(arguments, named, operands):
 def arange(arguments, named, operands):
     dtype = operands[3][0]
     if not all([operand[2] for operand in operands[:3]]) or dtype == "float16":
-        raise NoSource("numbers at the device")
+        raise NoSource("numbers on the device")
     exact, vectors = arguments[0], {}
     if exact and not dtype.startswith("float"):
         vectors = {"start": 1, "step": 1}           # as integers, whatever their size

@@ -1,6 +1,6 @@
-"""Uniform numbers of NumPy's generators at the device: ``(state, size, parameter, ..., new state, sample)``.
+"""Uniform numbers of NumPy's generators on the device: ``(state, size, parameter, ..., new state, sample)``.
 
-The state is at the host, and so is the new one, which follows from it and from how many words of 64 bits are used: the
+The state is on the host, and so is the new one, which follows from it and from how many words of 64 bits are used: the
 processor computes it while the device draws. Each thread finds its words by itself, so this is for generators whose
 word number n follows from the state and n: PCG64, PCG64DXSM and Philox. The state is copied to the device, and not
 passed by value, so that the launch of each call is the same, and is replayed.

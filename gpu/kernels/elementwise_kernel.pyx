@@ -1,4 +1,4 @@
-"""Elementwise kernels at the device: the launch of what ``elementwise_source.py`` writes.
+"""Elementwise kernels on the device: the launch of what ``elementwise_source.py`` writes.
 
 It takes the arguments of the processor's ``ElementwiseKernel``. Results are in C order. Operands without gaps in one
 order take the loop without offsets.
@@ -19,14 +19,14 @@ cdef enum:
 
 
 cdef class GpuElementwiseKernel(DeviceKernel):
-    """Steps over operands at the device.
+    """Steps over operands on the device.
 
     Parameters
     ----------
     inputs, constants, steps, outputs
         See ``ElementwiseKernel``.
     values : sequence of bool
-        The inputs at the host: they have one element, and are passed by value.
+        The inputs on the host: they have one element, and are passed by value.
     """
     cdef int rank, inputs, results, pointers
     cdef bint by_value[2 * MOST_POINTERS]

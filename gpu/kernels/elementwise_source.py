@@ -1,7 +1,7 @@
 """The source of an elementwise kernel: one loop over all elements, for any number of steps, inputs and outputs.
 
 ``flat`` is for operands without gaps in one order; ``strided`` and ``strided_long`` compute the offset of each element
-from its number, with 32 or 64 bits. An operand of one element that is at the host is passed by value.
+from its number, with 32 or 64 bits. An operand of one element that is on the host is passed by value.
 """
 from phintys.gpu.kernels.scalar_source import body_of, loaded, slot_dtypes, stored, to_store, with_functions
 

@@ -1,4 +1,4 @@
-"""Factorizations of matrices and what follows from them at the device: a block of threads for each matrix of a stack.
+"""Factorizations of matrices and what follows from them on the device: a block of threads for each matrix of a stack.
 
 Cholesky factors, LU factors with pivots, solutions of triangular and other systems, inverses, determinants. Factors are
 those that LAPACK makes, in the same memory order (see ``ops/factorizations``). What the processor refuses while it

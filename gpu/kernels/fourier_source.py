@@ -1,4 +1,4 @@
-"""Fourier transforms at the device: a block of threads for each line, by the algorithm of Stockham.
+"""Fourier transforms on the device: a block of threads for each line, by the algorithm of Stockham.
 
 A line of n elements is transformed in one step for each factor of n; a step with the factor r reads r elements for each
 that it writes, so a length with a large prime factor takes as many steps for each element. Factors of 4 are split off

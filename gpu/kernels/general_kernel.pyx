@@ -1,11 +1,11 @@
 """Twins that are prepared by the processor's kernel: it checks shapes and allocates the results, and reads no element
-that is at the device. What is launched is described by ``general_source.py``.
+that is on the device. What is launched is described by ``general_source.py``.
 
 The operands of a launch are all the same: how many items there are, then each operand that the description names.
 
 A matrix that the processor's kernel refuses while it computes is noted in the same way, with the reason.
 
-Positions at the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
+Positions on the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
 many as there are; the launch notes the first that is out of bounds, and ``run`` reads this back and fails.
 """
 from libc.stdlib cimport calloc, free
@@ -284,4 +284,4 @@ cdef class GpuGeneralKernel(DeviceKernel):
             if step.kind == KIND_BLOCKS:
                 return self.start(step.which, items, GROUP_OF_ITEM, arguments)
             return self.start(step.which, blocks_for(items), THREADS_OF_BLOCK, arguments)
-        return set_failure(error, b"moving elements at the device") if error else 0
+        return set_failure(error, b"moving elements on the device") if error else 0

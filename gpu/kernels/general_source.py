@@ -1,10 +1,10 @@
 """Sources of kernels whose operands any thread may read: a few lines for each family, the rest is written here.
 
 A description (``Description``) names the operands and gives the bodies of kernels; ``source_of`` writes the CUDA. Each
-operand at the device is a ``View`` by its name in a body: its address, shape and strides in bytes. ``load_x(offset)``
+operand on the device is a ``View`` by its name in a body: its address, shape and strides in bytes. ``load_x(offset)``
 and ``store_x(offset, value)`` are macros that read and write elements of operand ``x``, as type ``T_x``;
 ``at(x, i, j)`` is the offset of an element, and ``offset_of(x, number, skipped)`` that of an element by its number in C
-order of the dimensions that the mask ``skipped`` leaves. A number at the host is a ``double`` by its name, and a vector
+order of the dimensions that the mask ``skipped`` leaves. A number on the host is a ``double`` by its name, and a vector
 of integers there is a struct with the array ``at``.
 
 A kernel of THREADS runs its body for each item ``i``, in one thread. One of BLOCKS has a block of ``GROUP`` threads for
@@ -28,7 +28,7 @@ Launch.__doc__ = """One step of a kernel's run.
 
 THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
 ``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
-at the host with a dimension, which may be negative, that the mask then leaves out.
+on the host with a dimension, which may be negative, that the mask then leaves out.
 """
 Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure",
                          defaults=("", {}, (), None, False, None))
@@ -45,7 +45,7 @@ launches : sequence of Launch
 functions : str
     Text before the kernels.
 vectors : dict
-    Name of a vector of integers at the host → how many it has.
+    Name of a vector of integers on the host → how many it has.
 checked : sequence of str
     Operands with positions.
 scratch : (str, int) or None

@@ -1,6 +1,6 @@
-"""Advanced indexing at the device: reading elements at positions, and setting or adding to them.
+"""Advanced indexing on the device: reading elements at positions, and setting or adding to them.
 
-Positions are at the device and are checked there. Adding to elements of 32 and 64 bits uses atomic operations, whose
+Positions are on the device and are checked there. Adding to elements of 32 and 64 bits uses atomic operations, whose
 order is open, unless ``config.deterministic`` is "more". Otherwise, and where elements are set, each element has one of
 ``OWNERS`` owners: threads that read all positions in order, and write what is theirs. So of values that are set at one
 position the last one stays, as at the processor.
@@ -232,7 +232,7 @@ def rows(arguments, named, operands):
 @describe(PermuteRowsKernel)
 def permuted(arguments, named, operands):
     if not operands[2][2]:
-        raise NoSource("a direction at the device")
+        raise NoSource("a direction on the device")
     body = """\
     const int last = (int)(sizeof(out.shape) / 8) - 1;
     long long rest = i, source = 0, of_order = 0, target = 0;

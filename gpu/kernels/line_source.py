@@ -1,4 +1,4 @@
-"""Work along lines at the device: cumulative sums, differences, recurrences, polynomials, searches, convolution.
+"""Work along lines on the device: cumulative sums, differences, recurrences, polynomials, searches, convolution.
 
 Sums along a line are made by a block of threads in two passes: each adds up a stretch, then knows what is before it.
 """

@@ -1,7 +1,7 @@
-"""Kernels that move elements at the device without arithmetic: reshape, alloc, join.
+"""Kernels that move elements on the device without arithmetic: reshape, alloc, join.
 
 They take the arguments of the processor's kernels of the same names without "Gpu", and check what those check. Lengths,
-shapes and axes are at the host.
+shapes and axes are on the host.
 """
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -17,7 +17,7 @@ from phintys.vm.limits cimport MAX_RANK
 
 
 cdef inline int moved(int error) noexcept nogil:
-    return set_failure(error, b"moving elements at the device") if error else 0
+    return set_failure(error, b"moving elements on the device") if error else 0
 
 
 cdef class GpuReshapeKernel(Kernel):

@@ -1,4 +1,4 @@
-"""Setting a part of an array at the device, or adding to it: ``x[1:, i] = y``.
+"""Setting a part of an array on the device, or adding to it: ``x[1:, i] = y``.
 
 The part is found by the processor's kernel of views, which reads indices and shapes only. Elements are set by copying,
 and added to by an elementwise kernel that writes over what it reads. A basic index names no element twice, so the order

@@ -1,7 +1,7 @@
-"""Products of matrices and vectors at the device.
+"""Products of matrices and vectors on the device.
 
 cuBLAS multiplies matrices of floats where it is installed (``config.gpu.cublas``), if it can take the operands' strides
-and the factors are at the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the
+and the factors are on the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the
 processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
 """
 from libc.string cimport memset
@@ -271,17 +271,17 @@ cdef inline void put_scaling(Arguments* arguments, const Product* product) noexc
 
 
 cdef inline void put_optional(Arguments* arguments, const Cell* cell) noexcept nogil:
-    """The address of a factor that is at the device, else NULL."""
+    """The address of a factor that is on the device, else NULL."""
     put_integer(arguments, <npy_intp>cell.data if cell != NULL and cell.flags & CELL_DEVICE else 0)
 
 
 cdef inline void put_factor(Arguments* arguments, const Cell* cell, const char* one, int itemsize) noexcept nogil:
-    """The value of a factor that is at the host, else 1."""
+    """The value of a factor that is on the host, else 1."""
     put(arguments, cell.data if cell != NULL and not cell.flags & CELL_DEVICE else one, itemsize)
 
 
 cdef inline void put_result(Arguments* arguments, const Product* product, const char* one, int itemsize) noexcept nogil:
-    """What the kernels of all products take last: the struct, the result, and factors at the host."""
+    """What the kernels of all products take last: the struct, the result, and factors on the host."""
     put_scaling(arguments, product)
     put_address(arguments, product.out)
     put_factor(arguments, product.alpha, one, itemsize)

@@ -2,7 +2,7 @@
 
 ``tiles`` computes a product of matrices: a block of 256 threads makes 64 x 64 results, each thread 4 x 4 of them, from
 tiles of both operands in shared memory. ``rows`` and ``columns`` multiply a matrix by a vector: a block for each
-result, or a thread. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses at the device.
+result, or a thread. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses on the device.
 """
 from phintys.gpu.kernels.scalar_source import COMPLEX, NoSource, computed, stored
 

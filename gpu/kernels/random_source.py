@@ -1,4 +1,4 @@
-"""Random numbers at the device.
+"""Random numbers on the device.
 
 MRG31k3p has a thread for each stream, with the bits of the processor (see ``ops/random/mrg_loops.h``). Uniform numbers
 of NumPy's generators have those of ``ops/random/bit_generators.h``: a thread finds its words by itself. Multinomial

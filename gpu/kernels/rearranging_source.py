@@ -1,4 +1,4 @@
-"""Moving elements to other places at the device: repetitions, diagonals, triangles; and products of stacks of matrices.
+"""Moving elements to other places on the device: repetitions, diagonals, triangles; and products of stacks of matrices.
 
 A thread for each element of the result finds where it comes from.
 """

@@ -1,4 +1,4 @@
-"""Reductions at the device: the launches of what ``reduction_source.py`` writes.
+"""Reductions on the device: the launches of what ``reduction_source.py`` writes.
 
 It takes the arguments of the processor's ``ReductionKernel``. Sums of float32 are accumulated in float32, in pairs;
 other dtypes as the processor does.
@@ -28,18 +28,18 @@ cdef struct Walk:                       # through results, and through the eleme
     int which                           # ROWS or COLUMNS
     int joined[2]                       # how many dimensions are kept, and reduced, after joining
     npy_intp lengths[2][MAX_RANK]       # of these, the innermost first
-    npy_intp strides[2][MOST_WORDS]     # of each operand at the device, ``rank`` apart
+    npy_intp strides[2][MOST_WORDS]     # of each operand on the device, ``rank`` apart
 
 
 cdef class GpuReductionKernel(DeviceKernel):
-    """Reduce a value that is computed from operands at the device.
+    """Reduce a value that is computed from operands on the device.
 
     Parameters
     ----------
     inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims, identity
         See ``ReductionKernel``.
     values : sequence of bool
-        The inputs at the host: they have one element, and are passed by value.
+        The inputs on the host: they have one element, and are passed by value.
     is_mean : bool
         Divide by the number of elements.
     """

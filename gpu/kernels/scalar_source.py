@@ -2,7 +2,7 @@
 
 Elementwise kernels and fused reductions of the processor are described by steps (loop, operand slots, dtypes). The same
 steps become lines of C here, one variable for each slot, so a device computes just what the processor does, in the same
-dtypes. A loop that has no row in ``EXPRESSIONS`` has no text: the op then runs at the host.
+dtypes. A loop that has no row in ``EXPRESSIONS`` has no text: the op then runs on the host.
 """
 import numpy
 

@@ -1,4 +1,4 @@
-"""Softmax and cross-entropies with labels at the device.
+"""Softmax and cross-entropies with labels on the device.
 
 They take the arguments of the processor's kernels of the same names without "Gpu", and the dtypes of operands where
 those do not say them. The processor's kernels check labels before they compute; here the device notes the first row

@@ -1,4 +1,4 @@
-"""Sorting at the device: a block of threads sorts each line by merging, in memory of the device.
+"""Sorting on the device: a block of threads sorts each line by merging, in memory of the device.
 
 An element finds its place in the merged run by counting the elements of the other run that come before it. Equal
 elements keep their order, and NaN is larger than all numbers, as in NumPy. Positions of equal elements differ from

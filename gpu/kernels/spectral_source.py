@@ -1,4 +1,4 @@
-"""Orthogonal factors, eigenvalues of symmetric matrices, singular values and least squares at the device.
+"""Orthogonal factors, eigenvalues of symmetric matrices, singular values and least squares on the device.
 
 A block of threads has a matrix of a stack, and computes in double precision in scratch memory. QR is Householder's, as
 LAPACK does it, with its signs. Eigenvalues and singular values come from one-sided rotations of Jacobi: in each of the

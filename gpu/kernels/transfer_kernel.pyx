@@ -1,4 +1,4 @@
-"""Transfers between host and device, and kernels that only move elements at the device.
+"""Transfers between host and device, and kernels that only move elements on the device.
 
 To the device: an array without gaps is copied from where it is, another one is packed first. To the host: the elements
 in C order; this waits for all work that they depend on. Where only the caller reads them, the copy is begun, and waited
@@ -23,7 +23,7 @@ cnp.import_array()
 
 
 cdef class ToDeviceKernel(Kernel):
-    """``(x at the host, out at the device)``."""
+    """``(x on the host, out on the device)``."""
 
     def __cinit__(self):
         self.examined, self.binding, self.may_fail = (), UNBOUND, True
@@ -48,7 +48,7 @@ cdef class ToDeviceKernel(Kernel):
 
 
 cdef class ToHostKernel(Kernel):
-    """``(x at the device, out at the host)``."""
+    """``(x on the device, out on the host)``."""
     cdef bint late                                  # an ArrivalKernel follows
 
     def __cinit__(self):
@@ -82,7 +82,7 @@ cdef class ToHostKernel(Kernel):
 
 
 cdef class LateToHostKernel(ToHostKernel):
-    """``(x at the device, out at the host)``: out is there after an ArrivalKernel."""
+    """``(x on the device, out on the host)``: out is there after an ArrivalKernel."""
 
     def __cinit__(self):
         self.late = True
@@ -103,7 +103,7 @@ cdef class ArrivalKernel(Kernel):
 
 
 cdef class ConstantKernel(Kernel):
-    """``(out at the device)``: the elements of an array, which are copied there by the first call.
+    """``(out on the device)``: the elements of an array, which are copied there by the first call.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ cdef class ConstantKernel(Kernel):
         cdef Buffer* buffer = device_memory.acquire(size if size else 1)
         cdef int error
         if buffer == NULL:
-            raise MemoryError(f"no memory at the device for a constant of shape {(<object>self.value).shape}")
+            raise MemoryError(f"no memory on the device for a constant of shape {(<object>self.value).shape}")
         error = upload(buffer, <const char*>cnp.PyArray_DATA(self.value), size)
         if error:
             buffer_release(buffer)
@@ -186,7 +186,7 @@ cdef class GpuContiguousKernel(Kernel):
             share(context, operands[1], operands[0], operands[0].data)
             return 0
         error = copy_elements(operands[1], operands[0])
-        return set_failure(error, b"copying at the device") if error else 0
+        return set_failure(error, b"copying on the device") if error else 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         return BOUND_VIEW if cell_is_contiguous(operands[0]) else BOUND

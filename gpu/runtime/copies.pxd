@@ -1,4 +1,4 @@
-"""Copies of elements at the device; see ``copies.pyx``."""
+"""Copies of elements on the device; see ``copies.pyx``."""
 from phintys.vm.abi cimport Cell
 
 # To be called by `prepare`; then `copy_elements` may be called by `run`. It returns 0, or the driver's error.

@@ -1,4 +1,4 @@
-"""Copies of elements at the device, for any strides.
+"""Copies of elements on the device, for any strides.
 
 What has no gaps is copied by the driver; all else by a kernel, one thread for each element. Dimensions are joined
 first, and at most ``MOST_DIMENSIONS`` may be left.
@@ -111,7 +111,7 @@ cdef int strided(Cell* target, Cell* source) except -1 nogil:
 
 
 cdef int driver_failed(int error) except -1:
-    set_failure(error, b"copying elements at the device")
+    set_failure(error, b"copying elements on the device")
     return raise_pending()
 
 
@@ -123,7 +123,7 @@ driver.strided_copy = strided
 
 
 def contiguous(value):
-    """A copy in C order of an array at the device.
+    """A copy in C order of an array on the device.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The device in use: found, opened, and left when the process ends.
 
 A process uses one device, in its primary context, which it shares with other libraries. ``open_device`` opens it; a
-function that has values at the device needs it open. Without a driver or a device, opening raises ``DeviceError`` and
+function that has values on the device needs it open. Without a driver or a device, opening raises ``DeviceError`` and
 everything else works as it did.
 """
 import atexit
@@ -153,7 +153,7 @@ def opened_for(what):
     Parameters
     ----------
     what : str
-        Begins the warning: what was at a GPU when it was pickled.
+        Begins the warning: what was on a GPU when it was pickled.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def opened_for(what):
     try:
         open_device(number_of(config.device) or 0)
     except DeviceError as error:
-        warnings.warn(f"{what} was at a GPU when it was pickled, and is at the host now: {error}", stacklevel=3)
+        warnings.warn(f"{what} was on a GPU when it was pickled, and is on the host now: {error}", stacklevel=3)
         return False
     return True
 

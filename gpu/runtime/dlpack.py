@@ -109,7 +109,7 @@ class ForeignMemory:
 
 
 def is_foreign(value):
-    """Whether a value is at a device, and only DLPack says where."""
+    """Whether a value is on a device, and only DLPack says where."""
     if hasattr(value, "__cuda_array_interface__") or isinstance(value, numpy.ndarray):
         return False
     device = getattr(value, "__dlpack_device__", None)
@@ -117,7 +117,7 @@ def is_foreign(value):
 
 
 def imported(value):
-    """The memory of a value at a device, for the default stream.
+    """The memory of a value on a device, for the default stream.
 
     Returns
     -------

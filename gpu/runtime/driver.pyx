@@ -197,7 +197,7 @@ cdef long live_buffers = 0, requests = 0, misses = 0
 
 # ---- the driver ------------------------------------------------------------------------------------------------------
 def connect(size_t context, value_maker):
-    """Use a context: from here on, programs may have values at the device.
+    """Use a context: from here on, programs may have values on the device.
 
     Parameters
     ----------
@@ -585,7 +585,7 @@ cdef object value_of(Cell* cell):
     cdef DeviceBuffer holder = DeviceBuffer.__new__(DeviceBuffer)
     cdef int axis
     if cell.buffer == NULL:
-        raise RuntimeError("memory at the device that nothing keeps")
+        raise RuntimeError("memory on the device that nothing keeps")
     check(submit(), "work of the device that was collected")
     if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
         return <object>cell.buffer.owner
@@ -631,11 +631,11 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     cdef Buffer* buffer
     cdef int error
     if cnp.PyArray_TYPE(packed) != cell.typenum or cnp.PyArray_NDIM(packed) != cell.ndim:
-        raise TypeError(f"a cell at the device cannot hold an array of dtype {value.dtype} and rank {value.ndim}")
+        raise TypeError(f"a cell on the device cannot hold an array of dtype {value.dtype} and rank {value.ndim}")
     buffer = NULL if pool.allocation_fails() else acquire(size if size else 1)
     if buffer == NULL:
         check(0 if usable else NOT_READY, "using the device")
-        raise MemoryError(f"no memory at the device for an array of shape {(<object>value).shape} and dtype "
+        raise MemoryError(f"no memory on the device for an array of shape {(<object>value).shape} and dtype "
                           f"{value.dtype}")
     error = upload(buffer, <const char*>cnp.PyArray_DATA(packed), size)
     if error:
@@ -645,7 +645,7 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
 
 
 cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
-    """Let a cell hold the memory of an array at the device."""
+    """Let a cell hold the memory of an array on the device."""
     cdef Buffer* buffer
     cdef size_t address, size
     cdef void* context_of_value = NULL
@@ -656,7 +656,7 @@ cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
         check(enter_device(), "using the device")
         check(driver.wait_for_stream(<void*><size_t>stream), "waiting for the stream of an array")
     if dtype.num != cell.typenum or len(shape) != cell.ndim:
-        raise TypeError(f"a cell at the device cannot hold an array of dtype {dtype} and rank {len(shape)}")
+        raise TypeError(f"a cell on the device cannot hold an array of dtype {dtype} and rank {len(shape)}")
     address, size = interface["data"][0], dtype.itemsize
     strides = interface.get("strides")
     if strides is None:
@@ -711,5 +711,5 @@ cdef int copy_cell(Cell* target, Cell* source) except -1 nogil:
         error = submit()                            # its owner may give up the memory
     if error:
         with gil:
-            check(error, "copying at the device")
+            check(error, "copying on the device")
     return 0

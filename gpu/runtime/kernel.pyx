@@ -7,8 +7,8 @@ A kernel is a ``DeviceKernel``: CUDA source text, the names of the kernels in it
 * ``run`` packs the arguments of a launch in a struct on the stack, and calls ``start``. It takes no Python object, no
   GIL and no lock. A launch is not waited for.
 
-Operands of which the values are read in ``prepare`` are at the host (``examined``, as ever); operands of one element
-may be at the host, too, and are passed by value, where the family says so (see ``twins.py``). A launch can fail, so all
+Operands of which the values are read in ``prepare`` are on the host (``examined``, as ever); operands of one element
+may be on the host, too, and are passed by value, where the family says so (see ``twins.py``). A launch can fail, so all
 these kernels ``may_fail``: they run before COMMIT, and no update is visible if one fails.
 """
 from libc.stdlib cimport calloc, free

@@ -1,4 +1,4 @@
-"""Values at the device as Python sees them: pycuda's GPUArray, over memory that phintys allocates.
+"""Values on the device as Python sees them: pycuda's GPUArray, over memory that phintys allocates.
 
 They have DLPack's methods, too. Work is done in a stream that the default stream waits for, which both protocols say.
 """
@@ -49,14 +49,14 @@ class GPUArray(gpuarray.GPUArray):
             If a copy or another device is asked for.
         """
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
-            raise BufferError("an array at the device is exported by DLPack without a copy, and where it is")
+            raise BufferError("an array on the device is exported by DLPack without a copy, and where it is")
         if stream not in (None, -1, dlpack.DEFAULT_STREAM):
             cuda.Context.synchronize()              # the reader's stream waits for nothing else
         return dlpack.exported(self, self.__dlpack_device__()[1])
 
 
 def value_at(address, shape, strides, dtype, buffer):
-    """The value of a cell at the device, over the cell's memory.
+    """The value of a cell on the device, over the cell's memory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-/* The device's work, in order: launches, copies and fills at the device, and calls of libraries, are collected, and
+/* The device's work, in order: launches, copies and fills on the device, and calls of libraries, are collected, and
  * submitted together. A list that comes a second time is captured as a graph of CUDA; from then on one call of the
  * driver submits all of it. So a program whose shapes and addresses repeat, and the steps of its loops, are replayed.
  *

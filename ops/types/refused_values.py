@@ -44,8 +44,8 @@ def advice(item):
     if isinstance(item, Variable):
         return ", which has no value yet: build the graph with it, or pass what its eval() returns"
     if hasattr(item, "__cuda_array_interface__"):
-        return (", which is at a GPU: declare the argument there, phintys.gpu.GpuArrayType(dtype, broadcastable)(), "
-                "or pass a copy at the host")
+        return (", which is on a GPU: declare the argument there, phintys.gpu.GpuArrayType(dtype, broadcastable)(), "
+                "or pass a copy on the host")
     if hasattr(item, "__next__") or isinstance(item, (set, frozenset, dict)):
         return ": make a list of it first, with list()"
     if hasattr(item, "__float__"):

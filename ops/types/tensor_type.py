@@ -377,7 +377,7 @@ class TensorType(Type):
         """
         if not isinstance(other, Variable):
             other = self.Constant(self, other)
-        elif hasattr(other, "_as_TensorVariable") and not other.type.is_number:     # a variable at a device
+        elif hasattr(other, "_as_TensorVariable") and not other.type.is_number:     # a variable on a device
             other = other._as_TensorVariable()
         if other.type == self:
             return other

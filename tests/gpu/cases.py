@@ -1,6 +1,6 @@
 """The case table of the device: expressions that run there, a few for each kernel that has a twin.
 
-A case is a name, a function of tensors, and the operands' values. `test_cases.py` computes each at the host and at the
+A case is a name, a function of tensors, and the operands' values. `test_cases.py` computes each on the host and on the
 device. Float32 unless a case is about another dtype; operands that are not in C order show that strides are followed.
 """
 import numpy

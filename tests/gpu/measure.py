@@ -83,7 +83,7 @@ class Runs:
 
 # ---- the figures -----------------------------------------------------------------------------------------------------
 def bandwidth(runs, phintys, T):
-    """Elementwise work at 1e8 float32, against copies at the device."""
+    """Elementwise work at 1e8 float32, against copies on the device."""
     import pycuda.driver as cuda
     size = 1000 if runs.small else 10 ** 8
     x = phintys.shared(numpy.ones(size, FLOAT), target="cuda")

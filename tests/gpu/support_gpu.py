@@ -8,7 +8,7 @@ from phintys.graph.config import config
 
 @contextmanager
 def at_device():
-    """Shared variables of float32 are made at the device."""
+    """Shared variables of float32 are made on the device."""
     config.device = "cuda"
     try:
         yield
@@ -17,7 +17,7 @@ def at_device():
 
 
 def on_both(build):
-    """What ``build()`` returns at the host, and at the device."""
+    """What ``build()`` returns on the host, and on the device."""
     at_host = build()
     with at_device():
         return at_host, build()

@@ -1,4 +1,4 @@
-"""Each case of the table gives the same at the device as at the host, and does run there; and NVRTC compiles the
+"""Each case of the table gives the same on the device as on the host, and does run there; and NVRTC compiles the
 kernels that it needs for a real device."""
 import hashlib
 import os
@@ -29,7 +29,7 @@ def compiled(expression, values, target):
 
 
 def at_host(function):
-    """The nodes that read the elements of arrays at the host although something is at the device."""
+    """The nodes that read the elements of arrays on the host although something is on the device."""
     return [node for node in function.maker.fgraph.toposort()
             if not isinstance(node.op, (DeviceOp, GpuFromHost, HostFromGpu, GpuConstantValue, Shape_i))
             and any([getattr(variable.type, "ndim", 0) for variable in node.inputs])]
@@ -87,7 +87,7 @@ def check(case):
 
 PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled", "batched")])]
 
-# Integers and complex numbers, nothing to add up, a factor that is at the device, and items in the other direction.
+# Integers and complex numbers, nothing to add up, a factor that is on the device, and items in the other direction.
 OWN_PRODUCTS = ("batched backwards", "batched of integers", "dot of integers", "dot of nothing", "scaled",
                 "dot of complex numbers", "dot of complex128")
 

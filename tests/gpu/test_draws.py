@@ -1,4 +1,4 @@
-"""Uniform numbers of NumPy's generators at the device: NumPy's bits, in numbers and states."""
+"""Uniform numbers of NumPy's generators on the device: NumPy's bits, in numbers and states."""
 import numpy
 import pytest
 from support_gpu import at_device
@@ -17,7 +17,7 @@ def seeded(kind, seed=5):
 
 
 def drawing(kind, shape, dtype, start=None):
-    """A function that draws where an array at the device is waited for, its generator, and whether it draws there."""
+    """A function that draws where an array on the device is waited for, its generator, and whether it draws there."""
     with at_device():
         there = phintys.shared(numpy.ones(shape, dtype), target="cuda")
         generator = phintys.random.Generator(seeded(kind) if start is None else start)
@@ -54,7 +54,7 @@ def test_counters_that_overflow(device):
 
 
 def test_what_draws_at_the_host(device):
-    """Generators whose words cannot be counted; samples that nothing at the device reads."""
+    """Generators whose words cannot be counted; samples that nothing on the device reads."""
     for kind in ("SFC64", "MT19937"):
         f, there = drawing(kind, (3, 5), "float32")
         assert not there

@@ -84,7 +84,7 @@ def test_arguments_and_values(there):
     x = phintys.gpu.GpuArrayType("float32", (False,))("x")
     f = phintys.function([x], phintys.gpu.host_from_gpu(x) * 2)
     assert f(Foreign(internal(numpy.arange(3, dtype="float32")))).tolist() == [0, 2, 4]
-    with pytest.raises(TypeError, match="cannot store an array at the device of dtype float64"):
+    with pytest.raises(TypeError, match="cannot store an array on the device of dtype float64"):
         f(Foreign(internal(numpy.arange(3.0))))
     v = phintys.shared(numpy.zeros(3, "float32"))
     v.set_value(Foreign(internal(numpy.arange(3, dtype="float32"))))
@@ -109,7 +109,7 @@ def test_the_interface_names_the_default_stream(there):
 
 
 class Elsewhere:
-    """What looks like an array at the device, over memory of the host."""
+    """What looks like an array on the device, over memory of the host."""
 
     def __init__(self, value):
         self.value, self.shape = value, value.shape

@@ -1,4 +1,4 @@
-"""Calls that fail at the device: what is raised, and that nothing is lost."""
+"""Calls that fail on the device: what is raised, and that nothing is lost."""
 import numpy
 import pytest
 from support_gpu import at_device
@@ -65,11 +65,11 @@ def test_no_memory(stand_in):
     outer = phintys.function([], (T.outer(large.flatten(), large.flatten())).sum(), updates=[(v, v + 1)])
     before = v.get_value()
     stand_in.stand_in_set_memory(phintys.gpu.memory_report()["live_bytes"] + (1 << 20))
-    with pytest.raises(MemoryError, match="no memory at the device for an array of shape"):
+    with pytest.raises(MemoryError, match="no memory on the device for an array of shape"):
         outer()
-    with pytest.raises(MemoryError, match="no memory at the device [^']*$"):
+    with pytest.raises(MemoryError, match="no memory on the device [^']*$"):
         phintys.shared(numpy.ones(1 << 20, "float32"))
-    with pytest.raises(MemoryError, match="no memory at the device"):
+    with pytest.raises(MemoryError, match="no memory on the device"):
         large.set_value(numpy.ones((3000, 300), "float32"))
     assert numpy.array_equal(v.get_value(), before) and large.get_value().shape == (300, 300)
     f()

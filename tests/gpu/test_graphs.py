@@ -207,7 +207,7 @@ def test_loops_are_replayed(there):
 
 @memory_is_kept
 def test_profiles_wait_for_each_instruction(lazy, device):
-    """So an instruction has the time that its work takes at the device."""
+    """So an instruction has the time that its work takes on the device."""
     v = phintys.shared(numpy.ones((30, 30), "float32"))
     done = []
     for profile in (False, True):
@@ -243,13 +243,13 @@ def test_profiles_have_the_time_at_the_device(there):
     assert sum(times.values()) == pytest.approx(1e-3 * launches) and min(times.values()) >= 4e-3
     text = io.StringIO()
     function.profile.summary(text)
-    assert "<at the GPU, per call>" in text.getvalue() and "1.00e-03s" in text.getvalue()
+    assert "<on the GPU, per call>" in text.getvalue() and "1.00e-03s" in text.getvalue()
     assert "at device" in function.explain()
     x = T.fvector()
     host = phintys.function([x], x + 1, profile=True)
     host([1])
     host.profile.summary(text := io.StringIO())
-    assert not host.profile.apply_device_time and "at the GPU" not in text.getvalue() + host.explain()
+    assert not host.profile.apply_device_time and "on the GPU" not in text.getvalue() + host.explain()
 
 
 def test_errors_of_measured_programs(there):

@@ -82,7 +82,7 @@ def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
     w = shared(4, 4)
     w.name = "w"
     power = T.slinalg.expm(w)
-    with pytest.warns(UserWarning, match="has no kernel for the device: it runs at the host, and w is transferred"):
+    with pytest.warns(UserWarning, match="has no kernel for the device: it runs on the host, and w is transferred"):
         with phintys.change_flags({"gpu.warn_host_ops": "warn"}):
             f = phintys.function([], power * 2, updates=[(w, power + 1)])
     with phintys.change_flags({"gpu.warn_host_ops": "raise"}):
@@ -96,14 +96,14 @@ def test_an_op_without_a_kernel_for_the_device_runs_at_the_host(there):
 def test_what_the_host_computes_for_the_device_is_named(there):
     x, w = T.fmatrix("x"), shared(4, 4)
     with phintys.change_flags({"gpu.warn_host_ops": "raise"}):
-        with pytest.raises(Exception, match="runs at the host, and its result is transferred to the device"):
+        with pytest.raises(Exception, match="runs on the host, and its result is transferred to the device"):
             phintys.function([x], T.dot(T.slinalg.expm(x), w))
         phintys.function([x], T.dot(T.exp(x), w))
 
 
 def test_a_length_at_the_host_is_not_computed_from_a_transferred_array(there):
     w = shared(4, 6)
-    rows = T.arange(w.T.shape[0], dtype="float32")              # which stays at the host, and reads the length of w
+    rows = T.arange(w.T.shape[0], dtype="float32")              # which stays on the host, and reads the length of w
     f = phintys.function([], T.dot(w, T.exp(w.T * rows.dimshuffle(0, "x"))))
     assert transfers(f)[1] == 1, f.explain()                    # the result
     value = w.get_value()

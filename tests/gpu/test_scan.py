@@ -1,4 +1,4 @@
-"""Loops whose values are at the device: the numbers of the host, and no transfer in a step."""
+"""Loops whose values are on the device: the numbers of the host, and no transfer in a step."""
 import numpy
 import pytest
 from support_gpu import assert_close, at_device, on_both

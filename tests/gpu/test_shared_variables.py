@@ -1,4 +1,4 @@
-"""Shared variables at the device: types, values, borrowing, pickles; the promises of the chapter on aliasing."""
+"""Shared variables on the device: types, values, borrowing, pickles; the promises of the chapter on aliasing."""
 import pickle
 import textwrap
 import threading
@@ -82,7 +82,7 @@ def test_arrays_of_the_device_are_lent_or_copied(there):
     value.fill(2)
     assert lent.get_value(borrow=True) is value
     assert lent.get_value().get().tolist() == [2, 2, 2]
-    assert copied.get_value().get().tolist() == [1, 1, 1]       # it was made at the device, so it gives such values
+    assert copied.get_value().get().tolist() == [1, 1, 1]       # it was made on the device, so it gives such values
     phintys.function([], updates=[(lent, lent * 3)])()
     assert lent.get_value().get().tolist() == [6, 6, 6]
     assert value.get().tolist() == [2, 2, 2]
@@ -183,13 +183,13 @@ def test_a_pickle_opens_without_a_device(there, tmp_path):
             warnings.simplefilter("always")
             with open({str(tmp_path / "w.pickle")!r}, "rb") as file:
                 w = pickle.load(file)
-        print("is at the host now" in str(caught[0].message), w.type, w.get_value().tolist(), (w * 2).eval().tolist())
+        print("is on the host now" in str(caught[0].message), w.type, w.get_value().tolist(), (w * 2).eval().tolist())
     """, with_device=False)
     assert printed == "True TensorType(float32, vector) [4.0, 4.0, 4.0] [8.0, 8.0, 8.0]\n"
 
 
 def test_a_pickle_of_functions_opens_without_a_device(there, tmp_path):
-    """With transfers, constants and loops that the user's graph has at the device, and an argument there."""
+    """With transfers, constants and loops that the user's graph has on the device, and an argument there."""
     w, state = phintys.shared(ones(3, 2), name="w"), phintys.shared(ones(2), name="state")
     x, given = T.fmatrix("x"), phintys.gpu.GpuArrayType("float32", (False,))("given")
     rows, _ = phintys.scan(lambda row, last: T.tanh(T.dot(row, w)) + last, sequences=[x], outputs_info=[state])
@@ -212,7 +212,7 @@ def test_a_pickle_of_functions_opens_without_a_device(there, tmp_path):
             print([value.round(3).tolist() for value in values])
     """
     told = """
-        print(["is at the host now" in str(warning.message) for warning in caught])
+        print(["is on the host now" in str(warning.message) for warning in caught])
         print(sorted([str(variable.type) for variable in train.get_shared() + loop.get_shared()]))
     """
     there_too = run(script)
@@ -231,7 +231,7 @@ def test_places_and_values_that_do_not_fit(there):
             phintys.shared(value, target=target)
     x = T.fmatrix("x")
     array = phintys.shared(ones(2, 2)).get_value(return_internal_type=True)
-    with pytest.raises(TypeError, match="which is at a GPU: declare the argument there, phintys.gpu.GpuArrayType"):
+    with pytest.raises(TypeError, match="which is on a GPU: declare the argument there, phintys.gpu.GpuArrayType"):
         phintys.function([x], x * 2)(array)
 
 

@@ -1,4 +1,4 @@
-"""Whole programs train at the device with the numbers that they have at the host."""
+"""Whole programs train on the device with the numbers that they have on the host."""
 import numpy
 import pytest
 from support_gpu import assert_close, on_both

@@ -65,7 +65,7 @@ def test_a_donor_of_another_place_is_refused():
 
 def test_kernels_of_the_host_have_no_operands_elsewhere():
     program = chain()
-    with pytest.raises(ProgramError, match="is at the device, where ProductKernel does not work"):
+    with pytest.raises(ProgramError, match="is on the device, where ProductKernel does not work"):
         verify(moved(program, 0))
 
 
@@ -143,4 +143,4 @@ def test_there_is_no_container_elsewhere_without_a_device():
             print(error)
     """)
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "the value is at a device, and no device is in use: see phintys.gpu.use\n"
+    assert done.stdout == "the value is on a device, and no device is in use: see phintys.gpu.use\n"

@@ -80,7 +80,7 @@ cdef enum Access:
     READ, HELD, MUTABLE             # see ``program.ACCESS``
 
 cdef enum:
-    AT_DEVICE = -1                  # the rank of arguments at a device, which no array of the host has
+    AT_DEVICE = -1                  # the rank of arguments on a device, which no array of the host has
 
 cdef struct Argument:
     Target target                   # the dtype and rank, and how values convert
@@ -439,7 +439,7 @@ cdef class Callable:
         return 0
 
     cdef int _take_to_device(self, Frame frame, int index, value) except -1:
-        """Let an argument's cell hold a value at the device; an array of the host is copied there."""
+        """Let an argument's cell hold a value on the device; an array of the host is copied there."""
         cdef Cell* cell = &frame.cells[index]
         cdef npy_intp before[2 * MAX_RANK]
         cdef int number

@@ -60,7 +60,7 @@ cdef bint is_held_by_another(Container asking, cnp.ndarray array) noexcept:
 
 
 cdef bint is_held_at_device(Container asking, Cell* wanted) noexcept:
-    """Whether another container has the memory of a cell at the device."""
+    """Whether another container has the memory of a cell on the device."""
     cdef void* holder = first_holder
     cdef Cell* cell
     while holder != NULL:
@@ -160,7 +160,7 @@ cdef class Container:
         return owner if borrow else owner.copy()
 
     cdef object _device_value(self, bint borrow):
-        """The value of a container at the device: over its memory, or over that of a copy."""
+        """The value of a container on the device: over its memory, or over that of a copy."""
         cdef Cell fresh
         cdef npy_intp dimensions[2 * MAX_RANK]
         if self.cell.data == NULL:
@@ -182,7 +182,7 @@ cdef class Container:
         return 0
 
     cdef int _replace_at_device(self, value, bint borrow, Cell* fresh) except -1:
-        """The same for memory at the device. A value of the same shape is copied into memory that only the container
+        """The same for memory on the device. A value of the same shape is copied into memory that only the container
         refers to. What was lent is held as it is; an array of the host is copied in any case."""
         cdef npy_intp dimensions[2 * MAX_RANK]
         cdef Cell lent

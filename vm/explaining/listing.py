@@ -92,7 +92,7 @@ def _loop_lines(program, instructions):
 
 
 def _device_lines(program, instructions):
-    """What runs at a device, and what is transferred there or from there."""
+    """What runs on a device, and what is transferred there or from there."""
     lines = []
     for instruction in instructions:
         if instruction.name not in ("KERNEL", "RUN"):

@@ -50,7 +50,7 @@ cdef object result_of(Cell* cell):
 
 
 cdef object device_result(Machine* machine, Cell* cell):
-    """A result at the device: over memory that only the cell refers to, or that both sides borrow; else over a copy.
+    """A result on the device: over memory that only the cell refers to, or that both sides borrow; else over a copy.
     The caller has the memory then: the next call takes other."""
     cdef Cell fresh
     cdef npy_intp dimensions[2 * MAX_RANK]
