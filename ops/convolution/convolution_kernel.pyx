@@ -3,7 +3,8 @@
 ``ConvolutionKernel`` checks shapes, names what contradicts each other, and divides the work among workers: whole images
 if there are enough, else blocks of the filters of one image. ``convolution_loops.h`` says how the sums are computed.
 Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters,
-whatever the number of images; the gradient by filters has as many images at once as stay in the cache.
+whatever the number of images; the gradient by filters has as many images at once as stay in the cache. Filters of 3 x 3
+elements take 16 numbers instead of 9 where results are computed by Winograd's method (``run_squares``).
 
 Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
 steps to each plane of results in place, once it is computed. Results of images may be pooled (``PooledResults``): only
@@ -61,6 +62,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         int direct
         npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
         npy_intp channels, places, places_at_once, sets, results, columns, units
+        npy_intp squares, squares_at_once
         const char* source
         const char* filters
         const char* top
@@ -78,6 +80,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         Task packing, planes, images, blocks, tops, tall, top_packing, products, unshared
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
+        Task square_packing, squares, finishing
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
@@ -542,6 +545,8 @@ cdef class ConvolutionKernel(Kernel):
             self.run_tall_sums(context, &work, count)
         elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
+        elif work.squares:
+            self.run_squares(context, &work, count)
         elif work.results:
             self.run_narrow(context, &work, count)
         else:
@@ -623,6 +628,18 @@ cdef class ConvolutionKernel(Kernel):
                     parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
                 parallel(context, self.tasks.blocks, work, work.blocks,
                          max(grain(share, work.blocks), blocks_of_worker(work, context.workers)))
+
+    cdef void run_squares(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The result, or the gradient by images, by Winograd's method."""
+        cdef npy_intp group, items = work.what.groups * work.blocks, share = count // work.what.groups
+        cdef npy_intp planes = work.what.images * work.what.groups * work.outs
+        parallel(context, self.tasks.square_packing, work, items, grain(count // (8 * work.what.images) + 1, items))
+        items = (work.squares + work.squares_at_once - 1) // work.squares_at_once
+        for group in range(work.what.groups):
+            work.group = group
+            parallel(context, self.tasks.squares, work, items, grain(share, items))
+        if work.finish != NULL:
+            parallel(context, self.tasks.finishing, work, planes, grain(count // 8 + 1, planes))
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""

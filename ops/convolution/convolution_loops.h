@@ -18,6 +18,9 @@
  * Results of images may be pooled: a strip of rows of the results of a block of filters, which stays in the cache, then
  * the rows of windows that it has. Of the results themselves no more is kept.
  *
+ * With many channels and filters of 3 x 3 elements, Winograd's method takes fewer products, for squares of 2 x 2
+ * results; convolution_squares.template.h says how.
+ *
  * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
  * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
  */
@@ -89,6 +92,7 @@ typedef struct {
     phintys_convolution_task unshared;
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
     phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
+    phintys_convolution_task square_packing, squares, finishing;        /* results by squares */
 } phintys_convolution_tasks;
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
@@ -160,6 +164,9 @@ typedef struct {
     int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
     npy_intp results, columns;          /* few results in all, of filters of `columns` elements: tops, sums; or 0 */
+    npy_intp squares, square[AXES], before[AXES];   /* of 2 x 2 results: how many, rows and columns of them, where the
+                                           first patch begins; or 0; see convolution_squares.template.h */
+    npy_intp squares_at_once, blocks_at_once;
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
     char* ones;                         /* of `apart`: the weights of sums that are added */
     npy_intp* offsets;
@@ -606,6 +613,67 @@ static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int 
     work->tops = taken(memory, used, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
 }
 
+/* Filters of 3 x 3 elements that move by one are multiplied by Winograd's method, with squares of 2 x 2 results, where
+ * this is quicker. It saves 20 products for each square, plane and filter; transforms take as long as so many products
+ * of float32: of the filters, for each plane and filter, and of patches and results, for each square and plane or
+ * filter, which take longer in short rows. Filters that are transformed are read from memory or the last cache for each
+ * stretch of squares, so they may not be too large: 512 channels and filters, 8 images of 7 x 7 in float64 with AVX2
+ * took 63 ms instead of 52.
+ */
+enum { SAVED_PRODUCTS = 20, OF_FILTERS = 700, OF_PATCHES = 440, OF_SHORT_PATCHES = 740, SHORT_ROW = 16 };
+enum { MOST_SQUARE_FILTERS = 1 << 24 };     /* bytes */
+static int has_squares(const phintys_work* work) {
+    const phintys_convolution* what = &work->what;
+    if (what->role == BY_FILTERS || work->pooled != NULL) return 0;
+    if (what->window[Z] * what->image[Z] * what->result[Z] != 1) return 0;
+    for (int a = Y; a < AXES; a++)
+        if (what->window[a] != 3 || what->stride[a] != 1 || what->dilation[a] != 1) return 0;
+    const npy_intp* lengths = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp squares = what->images * ((lengths[Y] + 1) / 2) * ((lengths[X] + 1) / 2);
+    const npy_intp filters = work->planes * work->outs, longer = what->itemsize / (npy_intp)sizeof(float);
+    const npy_intp of_squares = (lengths[X] < SHORT_ROW ? OF_SHORT_PATCHES : OF_PATCHES) * (work->planes + work->outs);
+    return SAVED_PRODUCTS * longer * squares * filters > OF_FILTERS * filters + of_squares * squares
+        && what->groups * filters * 16 * what->itemsize <= MOST_SQUARE_FILTERS;
+}
+
+/* A patch has 4 x 4 elements, and as many numbers. Loops run over multiples of ROUNDED squares. Between numbers there
+ * are as many elements as loops write beyond a stretch, so that the distance is no power of two either. The weights of
+ * some planes are transformed together. Transformed patches of one number are in the first cache, so that all filters
+ * find them there; those of all numbers, and the sums of some filters, are in the second. */
+enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLANES = 8 };
+enum { SQUARE_BYTES = 24576, SQUARE_SUMS = 1 << 17 };
+
+/* Elements of a row of patches that is laid out, even or odd ones. */
+static inline npy_intp square_row(const phintys_work* work) {
+    return smaller(work->squares_at_once, work->square[X]) + 2 * ROUNDED;
+}
+
+/* Tables and copies for squares. */
+static void furnish_squares(phintys_work* work, char** memory, size_t* used, int workers) {
+    const phintys_convolution* what = &work->what;
+    const phintys_convolution_set* set = what->set;
+    const npy_intp *lengths = what->role == BY_IMAGES ? what->image : what->result, lanes = set->lanes;
+    const npy_intp most = set->sizes[0].filters, tile = set->sizes[0].widths[0].vectors * lanes;
+    const npy_intp packed = what->groups * work->padded_outs * work->planes * NUMBERS;
+    work->squares = what->images;
+    for (int a = Y; a < AXES; a++) {
+        work->square[a] = (lengths[a] + 1) / 2;
+        work->before[a] = what->role == BY_IMAGES ? what->pad[a] - 2 : -what->pad[a];
+        work->squares *= work->square[a];
+    }
+    const npy_intp share = ((work->squares + workers - 1) / workers + lanes - 1) / lanes * lanes;
+    const npy_intp fitting = SQUARE_BYTES / (work->planes * what->itemsize) / tile * tile;
+    work->squares_at_once = smaller(share, larger(tile, fitting));
+    work->blocks_at_once = larger(1, smaller(work->blocks, SQUARE_SUMS / (NUMBERS * most * work->squares_at_once
+                                                                          * what->itemsize)));
+    const npy_intp rows = work->squares_at_once / work->square[X] + 3;          /* in how many these are, and one */
+    const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 4 * (work->squares_at_once + ROUNDED));
+    const npy_intp numbers = (work->planes + work->blocks_at_once * most) * work->squares_at_once + 2 * BETWEEN;
+    work->packed = taken(memory, used, packed * what->itemsize);
+    work->room = whole_lines((NUMBERS * numbers + lines) * what->itemsize);
+    work->rooms = taken(memory, used, workers * work->room);
+}
+
 /* Fewest filters for which planes are laid out as follows. */
 enum { COLUMN_FILTERS = 16 };
 
@@ -745,12 +813,14 @@ static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
     plan_planes(work);
     plan_blocks(work);
     work->sets = sets_of_images(work);
-    if (what->images == 1 || work->sets == 0) part_columns(work);
+    work->squares = has_squares(work);
+    if (!work->squares && (what->images == 1 || work->sets == 0)) part_columns(work);
     work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->rows = taken(&memory, &used, work->window * sizeof(npy_intp));
     work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
     if (what->role == BY_FILTERS) furnish_gradient(work, &memory, &used, workers);
+    else if (work->squares) furnish_squares(work, &memory, &used, workers);
     else if (is_narrow(work)) furnish_narrow(work, &memory, &used, workers);
     else furnish_tiles(work, &memory, &used, workers);
     return used;

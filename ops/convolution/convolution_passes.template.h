@@ -1023,6 +1023,7 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
 }
 
 #include "convolution_narrow.template.h"
+#include "convolution_squares.template.h"
 
 static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
@@ -1033,4 +1034,5 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .unshared = TYPED(run_unshared),
     .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),
+    .square_packing = TYPED(run_square_packing), .squares = TYPED(run_squares), .finishing = TYPED(run_finishing),
 };

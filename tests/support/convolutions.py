@@ -65,6 +65,14 @@ def unshared(images, filters, **parameters):
     return case(images, (filters[0], *result.shape[2:], *filters[1:]), unshared=True, **parameters)
 
 
+# Convolutions by Winograd's method.
+SQUARES = [
+    case((3, 64, 17, 19), (66, 64, 3, 3), border_mode="half"),
+    case((1, 72, 30, 16), (64, 72, 3, 3), border_mode="full", filter_flip=False),
+    case((40, 96, 5, 7), (96, 96, 3, 3)), case((60, 64, 1, 1), (70, 64, 3, 3), border_mode="full"),
+    case((2, 128, 18, 21), (128, 64, 3, 3), num_groups=2, border_mode=(2, 0)),
+    case((2, 64, 33, 20), (65, 64, 3, 3), border_mode=((0, 2), (3, 1))),
+]
 BORDERS = ["valid", "half", "full", 1, (2, 0), ((0, 2), (1, 0)), (1, (0, 3))]
 CASES = [case((2, 3, 7, 8), (4, 3, 3, 2), border_mode=border, subsample=steps, filter_dilation=dilation)
          for border, steps, dilation in itertools.product(BORDERS, [(1, 1), (2, 3)], [(1, 1), (2, 1)])] + [
@@ -95,6 +103,8 @@ CASES = [case((2, 3, 7, 8), (4, 3, 3, 2), border_mode=border, subsample=steps, f
     # rows of results, or planes, that are whole vectors: of several images and of one, in groups
     case((3, 4, 6, 18), (8, 2, 3, 3), num_groups=2), case((1, 4, 34, 18), (6, 2, 3, 3), num_groups=2),
     case((3, 4, 8, 8), (6, 2, 1, 1), num_groups=2), case((2, 3, 7, 16), (5, 3, 3, 3), border_mode="half"),
+    # enough channels for squares of results: whole and cut ones, stretches that end within rows and images
+    *SQUARES,
     # nothing
     case((0, 3, 7, 8), (4, 3, 3, 2)), case((2, 0, 7, 8), (4, 0, 3, 2)), case((2, 3, 7, 8), (0, 3, 3, 2)),
     # volumes

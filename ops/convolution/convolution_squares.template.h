@@ -1,0 +1,261 @@
+/* Results and gradients by images of filters of 3 x 3 elements, by Winograd's method, for one type T.
+ *
+ * A square of 2 x 2 results sees a patch of 4 x 4 elements of each plane. Its four sums need 36 products; those of
+ * Winograd's method, 16: a patch and a filter are each transformed into 16 numbers, which are multiplied one by one and
+ * summed over planes; 16 sums become the four results. The transforms are additions, and halves:
+ *
+ *     patch     B' d B     B' = [1 0 -1 0, 0 1 1 0, 0 -1 1 0, 0 1 0 -1]
+ *     filter    G g G'     G  = [1 0 0, 1/2 1/2 1/2, 1/2 -1/2 1/2, 0 0 1]
+ *     results   A' m A     A' = [1 1 1 0, 0 1 -1 -1]
+ *
+ * (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional
+ * Neural Networks, 2016.) The sums over planes of each of the 16 numbers are those of a filter of one element, so tiles
+ * compute them. Squares of all images are numbered in the order of their rows. A stretch of them is worked on at once,
+ * so that its transformed patches stay in the cache; a stretch may begin and end anywhere in a row.
+ *
+ * Rounding errors are about twice as large as those of direct sums, of the magnitude of the largest elements nearby; a
+ * NaN or an infinity makes all results of the squares that see it NaN.
+ */
+/* A part of a stretch, in one row of squares of an image. */
+typedef struct {
+    npy_intp image, row, first, count;  /* the row of squares, and columns [first, first + count) of it */
+} TYPED(squares);
+
+/* The even and the odd elements of a line. */
+PHINTYS_CLONES static void TYPED(part_line)(const T* restrict line, npy_intp count, T* restrict even, T* restrict odd) {
+    for (npy_intp x = 0; x < count; x++) {
+        even[x] = line[2 * x];
+        odd[x] = line[2 * x + 1];
+    }
+}
+
+/* Transformed patches of `count` squares. Their rows are given as even elements and, `row` further on, odd ones. */
+PHINTYS_CLONES static void TYPED(transform_patches)(const T* restrict rows, npy_intp row, npy_intp count,
+                                                    T* restrict to, npy_intp step) {
+    for (int i = 0; i < PATCH; i++, to += PATCH * step) {
+        const int first = i == 0 ? 0 : i == 2 ? 2 : 1, second = i == 2 ? 1 : i == 3 ? 3 : 2;
+        const T sign = i == 1 ? 1 : -1;
+        const T *even_a = rows + first * 2 * row, *even_b = rows + second * 2 * row;
+        const T *odd_a = even_a + row, *odd_b = even_b + row;
+        for (npy_intp x = 0; x < count; x++) {
+            const T a = even_a[x] + sign * even_b[x], b = odd_a[x] + sign * odd_b[x];
+            const T c = even_a[x + 1] + sign * even_b[x + 1], d = odd_a[x + 1] + sign * odd_b[x + 1];
+            to[x] = a - c;
+            to[x + step] = b + c;
+            to[x + 2 * step] = c - b;
+            to[x + 3 * step] = b - d;
+        }
+    }
+}
+
+/* The two rows of results of `count` squares from their 16 sums. */
+PHINTYS_CLONES static void TYPED(transform_sums)(const T* restrict from, npy_intp step, npy_intp count, T bias,
+                                                 T* restrict upper, T* restrict lower) {
+    for (npy_intp x = 0; x < count; x++) {
+        T left[PATCH], right[PATCH];
+        for (int i = 0; i < PATCH; i++) {
+            const T* sums = from + i * PATCH * step + x;
+            const T inner = sums[step] + sums[2 * step], difference = sums[step] - sums[2 * step];
+            left[i] = sums[0] + inner;
+            right[i] = difference - sums[3 * step];
+        }
+        upper[2 * x] = left[0] + left[1] + left[2] + bias;
+        upper[2 * x + 1] = right[0] + right[1] + right[2] + bias;
+        lower[2 * x] = left[1] - left[2] - left[3] + bias;
+        lower[2 * x + 1] = right[1] - right[2] - right[3] + bias;
+    }
+}
+
+/* Transformed weights of `size` filters for one plane, from their nine taps. */
+PHINTYS_CLONES static void TYPED(transform_weights)(const T* restrict taps, npy_intp size, T* restrict to,
+                                                    npy_intp step) {
+    for (npy_intp f = 0; f < size; f++) {
+        T half[PATCH][3];
+        for (int j = 0; j < 3; j++) {
+            const T first = taps[j * size + f], second = taps[(3 + j) * size + f], third = taps[(6 + j) * size + f];
+            half[0][j] = first;
+            half[1][j] = (first + second + third) * (T)0.5;
+            half[2][j] = (first - second + third) * (T)0.5;
+            half[3][j] = third;
+        }
+        for (int i = 0; i < PATCH; i++) {
+            T* row = to + i * PATCH * step + f;
+            row[0] = half[i][0];
+            row[step] = (half[i][0] + half[i][1] + half[i][2]) * (T)0.5;
+            row[2 * step] = (half[i][0] - half[i][1] + half[i][2]) * (T)0.5;
+            row[3 * step] = half[i][2];
+        }
+    }
+}
+
+/* Pack blocks [start, stop) of filters of all groups: for each number and plane the weights of all its filters. */
+static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const phintys_convolution* what = &work->what;
+    const phintys_convolution_set* set = what->set;
+    const npy_intp window = work->window, planes = work->planes;
+    const int by_images = what->role == BY_IMAGES, backwards = by_images == !what->flip;
+    const npy_intp of_out = by_images ? window : what->channels * window;
+    const npy_intp of_plane = by_images ? what->channels * window : window;
+    T taps[9 * MOST_FILTERS], numbers[NUMBERS * PACKED_PLANES * MOST_FILTERS];
+    for (npy_intp item = start; item < stop; item++) {
+        const npy_intp group = item / work->blocks, first = item % work->blocks * set->sizes[0].filters;
+        const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
+        const npy_intp size = set->sizes[size_for(set, left)].filters;
+        const T* from = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
+        T* to = (T*)work->packed + (group * work->padded_outs + first) * planes * NUMBERS;
+        memset(taps, 0, sizeof(taps));
+        for (npy_intp plane = 0; plane < planes; plane += PACKED_PLANES) {
+            const npy_intp count = smaller(PACKED_PLANES, planes - plane), step = PACKED_PLANES * size;
+            for (npy_intp p = 0; p < count; p++) {
+                set->transpose(from + (plane + p) * of_plane, of_out, left, window,
+                               taps + (backwards ? (window - 1) * size : 0), backwards ? -size : size);
+                TYPED(transform_weights)(taps, size, numbers + p * size, step);
+            }
+            for (int k = 0; k < NUMBERS; k++)
+                TYPED(copy_short)(to + (k * planes + plane) * size, numbers + k * step, count * size);
+        }
+    }
+}
+
+/* The part of a stretch that begins with square `number`, of which `left` are left. */
+static inline TYPED(squares) TYPED(squares_from)(const phintys_work* work, npy_intp number, npy_intp left) {
+    const npy_intp rows = work->square[Y], columns = work->square[X], first = number % columns;
+    const TYPED(squares) part = {number / columns / rows, number / columns % rows, first,
+                                 smaller(left, columns - first)};
+    return part;
+}
+
+static inline npy_intp TYPED(rounded)(npy_intp count) { return (count + ROUNDED - 1) / ROUNDED * ROUNDED; }
+
+/* Lay out `rows` rows of a plane from row `y` on, and of each 2 * half elements from element `x` on: the even ones and,
+ * `row` further on, the odd ones. There are zeros where the plane has no elements. */
+static void TYPED(lay_out_patches)(const phintys_work* work, const T* source, npy_intp y, npy_intp rows, npy_intp x,
+                                   npy_intp half, T* line, T* to, npy_intp row) {
+    const npy_intp length = work->axis[X].source;
+    const npy_intp first = smaller(2 * half, larger(0, -x)), last = larger(first, smaller(2 * half, length - x));
+    half = TYPED(rounded)(half);
+    memset(line, 0, first * sizeof(T));
+    memset(line + last, 0, (2 * half - last) * sizeof(T));
+    for (const npy_intp stop = y + rows; y < stop; y++, to += 2 * row) {
+        if (y < 0 || y >= work->axis[Y].source) {
+            memset(to, 0, half * sizeof(T));
+            memset(to + row, 0, half * sizeof(T));
+            continue;
+        }
+        TYPED(copy_short)(line + first, source + y * length + x + first, last - first);
+        TYPED(part_line)(line, half, to, to + row);
+    }
+}
+
+/* Transform what `count` squares of one image from `first` on see of a plane. Loops write beyond the end of a part,
+ * where the next part, the next plane, or nothing is. */
+static void TYPED(transform_plane)(const phintys_work* work, const T* source, npy_intp first, npy_intp count, T* line,
+                                   T* patches, npy_intp step) {
+    const npy_intp columns = work->square[X], row = square_row(work);
+    const TYPED(squares) start = TYPED(squares_from)(work, first, count);
+    const npy_intp rows = (start.first + count + columns - 1) / columns;
+    const npy_intp from = rows > 1 ? 0 : start.first, half = (rows > 1 ? columns : count) + 1;
+    T* laid_out = line + 2 * row;
+    TYPED(lay_out_patches)(work, source, 2 * start.row + work->before[Y], 2 * rows + 2, 2 * from + work->before[X],
+                           half, line, laid_out, row);
+    for (npy_intp at = 0; at < count;) {
+        const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
+        TYPED(transform_patches)(laid_out + (part.row - start.row) * 4 * row + part.first - from, row,
+                                 TYPED(rounded)(part.count), patches + at, step);
+        at += part.count;
+    }
+}
+
+/* Transform what `count` squares from `first` on see of each plane. */
+static void TYPED(transform_stretch)(const phintys_work* work, npy_intp first, npy_intp count, T* line, T* patches) {
+    const npy_intp step = work->planes * work->squares_at_once + BETWEEN, in_image = work->square[Y] * work->square[X];
+    for (npy_intp p = 0; p < work->planes; p++, patches += work->squares_at_once)
+        for (npy_intp at = 0, part; at < count; at += part) {
+            const npy_intp image = (first + at) / in_image;
+            const T* source = TYPED(source_of)(work, image, work->group) + p * work->source_plane;
+            part = smaller(count - at, (image + 1) * in_image - first - at);
+            TYPED(transform_plane)(work, source, first + at, part, line, patches + at, step);
+        }
+}
+
+/* Limit results. */
+PHINTYS_CLONES static void TYPED(limit)(T* results, npy_intp count, T low, T high) {
+    for (npy_intp x = 0; x < count; x++) {
+        const T value = low > results[x] ? low : results[x];            /* NaN stays */
+        results[x] = high < value ? high : value;
+    }
+}
+
+/* Write the results of `count` squares from `first` on, of filters [filter, filter + filters) of the group. */
+static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_intp count, npy_intp filter,
+                                 npy_intp filters, const T* sums, npy_intp step, T* upper) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp* lengths = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp rounded = TYPED(rounded)(count);
+    T* lower = upper + 2 * rounded;
+    for (npy_intp f = 0; f < filters; f++, sums += work->squares_at_once) {
+        const npy_intp number = work->group * work->outs + filter + f;
+        const T bias = work->bias == NULL ? 0 : ((const T*)work->bias)[number];
+        TYPED(transform_sums)(sums, step, rounded, bias, upper, lower);
+        if (work->limited) TYPED(limit)(upper, 4 * rounded, (T)work->low, (T)work->high);
+        for (npy_intp at = 0; at < count;) {
+            const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
+            const npy_intp length = smaller(2 * part.count, lengths[X] - 2 * part.first);
+            T* out = (T*)work->out + (part.image * what->groups * work->outs + number) * work->out_plane
+                + 2 * part.row * lengths[X] + 2 * part.first;
+            TYPED(copy_short)(out, upper + 2 * at, length);
+            if (2 * part.row + 1 < lengths[Y]) TYPED(copy_short)(out + lengths[X], lower + 2 * at, length);
+            at += part.count;
+        }
+    }
+}
+
+/* The 16 sums of `count` squares for blocks [first, last) of filters; there are `step` elements from number to number.
+ */
+static void TYPED(multiply_stretch)(const phintys_work* work, npy_intp first, npy_intp last, npy_intp count,
+                                    const T* patches, T* sums, npy_intp step) {
+    static const npy_intp offset = 0;
+    const phintys_convolution_set* set = work->what.set;
+    const npy_intp most = set->sizes[0].filters, planes = work->planes, at_once = work->squares_at_once;
+    const T* packed = (const T*)work->packed + work->group * work->padded_outs * planes * NUMBERS;
+    for (int k = 0; k < NUMBERS; k++, patches += planes * at_once + BETWEEN, sums += step)
+        for (npy_intp block = first; block < last; block++) {
+            const npy_intp left = smaller(work->outs - block * most, most);
+            TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
+            tiles.sum = (phintys_sum){.planes = planes, .plane = at_once, .taps = 1, .offsets = &offset};
+            tiles.weights = packed + block * most * planes * NUMBERS + k * planes * set->sizes[tiles.size].filters;
+            tiles.out_filter = at_once;
+            TYPED(add_row)(&tiles, patches, sums + (block - first) * most * at_once, count);
+            TYPED(flush)(&tiles);
+        }
+}
+
+/* Stretches [start, stop) of the squares of all images, in the present group. */
+static void TYPED(run_squares)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp at_once = work->squares_at_once, most = work->what.set->sizes[0].filters;
+    const npy_intp step = work->blocks_at_once * most * at_once + BETWEEN;
+    T* patches = (T*)(work->rooms + worker * work->room);
+    T* sums = patches + NUMBERS * (work->planes * at_once + BETWEEN);
+    T* line = sums + NUMBERS * step;
+    for (npy_intp item = start; item < stop; item++) {
+        const npy_intp first = item * at_once, count = smaller(at_once, work->squares - first);
+        TYPED(transform_stretch)(work, first, count, line, patches);
+        for (npy_intp block = 0; block < work->blocks; block += work->blocks_at_once) {
+            const npy_intp last = smaller(work->blocks, block + work->blocks_at_once);
+            TYPED(multiply_stretch)(work, block, last, count, patches, sums, step);
+            TYPED(write_stretch)(work, first, count, block * most, smaller(work->outs, last * most) - block * most,
+                                 sums, step, line);
+        }
+    }
+}
+
+/* Finish planes [start, stop) of results. */
+static void TYPED(run_finishing)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp filters = work->what.groups * work->outs;
+    for (npy_intp plane = start; plane < stop; plane++)
+        work->finish(work->finisher, (char*)((T*)work->out + plane * work->out_plane), plane % filters,
+                     work->out_plane);
+}
