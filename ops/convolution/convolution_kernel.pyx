@@ -74,10 +74,10 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         void* finisher
         phintys_pooled* pooled
         npy_intp image, images, group, at, parts
-        int by_images
+        int by_images, lays_out
         char* sums
     ctypedef struct phintys_convolution_tasks:
-        Task packing, planes, images, blocks, tops, tall, top_packing, products, unshared
+        Task packing, planes, images, blocks, tops, tall, top_packing, products, all_products, unshared
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
         Task square_packing, squares, finishing
@@ -679,6 +679,11 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp share = count // (work.what.images * work.what.groups * MEETINGS), items, group
         for group in range(work.what.groups):
             work.group, work.image = group, 0
+            if work.lays_out:
+                items = (work.blocks + context.workers - 1) // context.workers
+                parallel(context, self.tasks.all_products, work, work.blocks,
+                         max(items, grain(count // work.what.groups, work.blocks)))
+                continue
             while work.image < work.what.images:
                 work.images = min(work.images_at_once, work.what.images - work.image)
                 items = work.images * ((work.planes + 7) // 8)

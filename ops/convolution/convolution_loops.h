@@ -88,7 +88,7 @@ typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start,
 typedef struct {
     phintys_convolution_task packing, planes, images, blocks;           /* sums over planes and taps */
     phintys_convolution_task tops, parts_of_images, parts_of_lines, parts_sum;  /* by filters, with few channels */
-    phintys_convolution_task tall, top_packing, products;               /* by filters, with many channels */
+    phintys_convolution_task tall, top_packing, products, all_products; /* by filters, with many channels */
     phintys_convolution_task unshared;
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
     phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
@@ -168,6 +168,8 @@ typedef struct {
                                            first patch begins; or 0; see convolution_squares.template.h */
     npy_intp squares_at_once, blocks_at_once;
     char *tall, *tops, *sums;           /* planes and gradients with channels as neighbours, and results likewise */
+    size_t tall_bytes;                  /* of one worker, if each lays out planes (`lays_out`) */
+    int lays_out;
     char* ones;                         /* of `apart`: the weights of sums that are added */
     npy_intp* offsets;
     npy_intp* numbers;
@@ -496,12 +498,24 @@ static void plan_places(phintys_work* work) {
         work->images_at_once = larger(1, smaller(work->what.images, working_set() / (of_place * work->places)));
 }
 
+/* Whether each worker lays out all planes for its filters, without waiting for others: if they would meet after few
+ * multiplications, and it uses what it lays out often. Two workers, 32 images of 16 channels of 32 x 32, 3 x 3: 0.88 ms
+ * instead of 1.16; 64 channels of 64 x 64, 1 x 1: 8.4 ms instead of 17.0. */
+enum { USES_OF_TALL = 32, TO_NEXT_MEETING = 10000000 };
+static int lays_out_alone(const phintys_work* work, int workers) {
+    const npy_intp places = work->images_at_once * work->places_at_once;
+    return work->outs * work->window >= USES_OF_TALL * workers * (work->what.images > 1 ? 1 : 2)
+        && places * work->outs * work->window * work->planes < TO_NEXT_MEETING;
+}
+
 /* The same: tables and copies in memory. */
 static void furnish_places(phintys_work* work, char** memory, size_t* used, int workers) {
     const npy_intp itemsize = work->what.itemsize;
     plan_places(work);
     work->place = taken(memory, used, work->places * sizeof(npy_intp));
-    work->tall = taken(memory, used, work->images_at_once * work->plane * work->channels * itemsize);
+    work->lays_out = workers == 1 || lays_out_alone(work, workers);
+    work->tall_bytes = whole_lines(work->images_at_once * work->plane * work->channels * itemsize);
+    work->tall = taken(memory, used, (work->lays_out ? workers : 1) * work->tall_bytes);
     work->tops = taken(memory, used, work->images_at_once * work->places * work->padded_outs * itemsize);
     work->sums = taken(memory, used, work->outs * work->window * work->channels * itemsize);
     work->room = whole_lines((MOST_FILTERS * work->plane + MOST_LANES) * itemsize);

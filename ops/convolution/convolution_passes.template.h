@@ -759,7 +759,7 @@ static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, n
         const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
         const npy_intp plane = ((work->image + image) * work->what.groups + work->group) * work->outs + first;
-        T* to = (T*)work->tops + (first * work->images + image * size) * work->places;
+        T* to = (T*)work->tops + (first * work->images_at_once + image * size) * work->places;
         if (left < size) memset(to, 0, work->places * size * sizeof(T));
         set->transpose((const T*)work->top + plane * work->places, work->places, left, work->places, to, size);
     }
@@ -790,7 +790,7 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         tiles.sum.plane = work->plane * work->channels;
         tiles.sum.taps = smaller(work->places_at_once, work->places - place);
         tiles.sum.offsets = work->place + place;
-        tiles.weights = (const T*)work->tops + first * work->images * work->places
+        tiles.weights = (const T*)work->tops + first * work->images_at_once * work->places
             + place * set->sizes[tiles.size].filters;
         tiles.out_filter = work->window * work->channels;
         T* out = (T*)work->sums + (from_first && to_last ? start * set->sizes[0].filters : first) * tiles.out_filter;
@@ -801,6 +801,21 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         }
         TYPED(flush)(&tiles);
         if (to_last) TYPED(write_filters)(work, out, first, left);
+    }
+}
+
+/* All of that for blocks [start, stop), by one worker. */
+static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    phintys_work work = *(const phintys_work*)argument;
+    const npy_intp items = (work.planes + MOST_FILTERS - 1) / MOST_FILTERS;
+    work.tall += worker * work.tall_bytes;
+    for (work.image = 0; work.image < work.what.images; work.image += work.images) {
+        work.images = smaller(work.images_at_once, work.what.images - work.image);
+        TYPED(run_tall)(&work, worker, 0, work.images * items);
+        for (npy_intp image = 0; image < work.images; image++)
+            TYPED(run_top_packing)(&work, worker, image * work.blocks + start, image * work.blocks + stop);
+        for (work.at = 0; work.at < work.places; work.at += work.places_at_once)
+            TYPED(run_products)(&work, worker, start, stop);
     }
 }
 
@@ -1030,7 +1045,7 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .blocks = TYPED(run_blocks), .tops = TYPED(run_tops),
     .parts_of_images = TYPED(run_parts_of_images), .parts_of_lines = TYPED(run_parts_of_lines),
     .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
-    .top_packing = TYPED(run_top_packing), .products = TYPED(run_products),
+    .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .all_products = TYPED(run_all_products),
     .unshared = TYPED(run_unshared),
     .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),

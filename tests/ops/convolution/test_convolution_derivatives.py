@@ -115,6 +115,30 @@ def test_gradients_keep_dtypes_and_patterns():
     np.testing.assert_array_equal(by_w[0, 0], [[8, 8], [8, 8]])
 
 
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("shapes", [((20, 64, 8, 8), (64, 64, 3, 3)), ((33, 16, 8, 8), (24, 16, 3, 3)),
+                                    ((1, 64, 64, 64), (70, 64, 1, 1)), ((40, 16, 16, 16), (36, 16, 3, 3))], ids=str)
+def test_results_of_several_workers(shapes, cpu):
+    """Sets of images side by side, chunks of large planes, and gradients by filters whose workers do not wait for each
+    other: all workers together write what one of them writes."""
+    x, w, g = [T.tensor4(dtype="float64") for _ in range(3)]
+    images, filters = shapes
+    random = np.random.default_rng(0)
+    top = (images[0], filters[0], images[2], images[3])
+    arrays = [random.normal(size=shape) for shape in (images, filters, top)]
+    results = []
+    for workers in (1, 2, 3):
+        with change_flags(workers=workers, cpu=cpu):
+            y = T.nnet.conv2d(x, w, border_mode="half")
+            results.append(phintys.function([x, w, g], [y, T.Lop(y, x, g), T.Lop(y, w, g)])(*arrays))
+    for result in results[1:]:
+        for got, expected in zip(result, results[0], strict=True):
+            np.testing.assert_array_equal(got, expected)
+    inner = (results[0][0] * arrays[2]).sum()
+    np.testing.assert_allclose((results[0][1] * arrays[0]).sum(), inner, rtol=1e-9)
+    np.testing.assert_allclose((results[0][2] * arrays[1]).sum(), inner, rtol=1e-9)
+
+
 @pytest.mark.parametrize("shapes", [((7, 2, 40, 40), (3, 1, 5, 5), 2), ((1, 1, 150, 90), (5, 1, 7, 7), 1),
                                     ((2, 1, 60, 70, 11), (4, 1, 5, 5, 5), 1), ((3, 3, 60, 60), (20, 3, 3, 3), 1)],
                          ids=str)
