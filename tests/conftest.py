@@ -5,6 +5,7 @@ change values from other threads or while arguments convert, or store shared var
 """
 import gc
 import os
+import sys
 
 import pytest
 
@@ -15,11 +16,28 @@ CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test
 EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
 
 
-def pytest_collection_finish():
-    """Let the garbage collector pass over tests and modules: some tests collect garbage hundreds of times, which would
-    take a third of a second each."""
+MODULES = 100                 # so many new ones are a library: PyMC, PyTorch or JAX
+frozen_modules = 0
+
+
+def freeze():
+    """Let the garbage collector pass over all objects that there are now."""
+    global frozen_modules
     gc.collect()
     gc.freeze()
+    frozen_modules = len(sys.modules)
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over tests and modules: some tests collect garbage hundreds of times, which would
+    take a third of a second each, and a second once PyMC or PyTorch are imported."""
+    freeze()
+
+
+def pytest_runtest_setup():
+    """The same for a library that the test before has imported."""
+    if len(sys.modules) > frozen_modules + MODULES:
+        freeze()
 
 
 @pytest.fixture(scope="session")
