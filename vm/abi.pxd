@@ -142,7 +142,7 @@ cdef char* scratch(Context* context, size_t size) except NULL nogil
 # ---- memory of a device ----------------------------------------------------------------------------------------------
 # What the VM asks of the runtime of devices (``phintys.gpu``), which sets it; without one, all of it raises.
 # ``acquire`` returns a buffer ON_DEVICE with one reference, or NULL if there is no memory. ``copy`` copies elements to
-# a cell that has memory for them in C order; either may be at the host. The other three need the GIL: the value of a
+# a cell that has memory for them in C order; either may be on the host. The other three need the GIL: the value of a
 # cell for Python, over the same memory; a cell that holds a value's memory, or that of a copy if the value is at the
 # host; and a cell whose elements become those of a value of the same shape.
 cdef struct DeviceMemory:

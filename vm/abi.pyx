@@ -193,7 +193,7 @@ cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) excep
     dimensions = tuple([shape[axis] for axis in range(cell.ndim)])
     if negative:
         raise ValueError(f"negative dimensions are not allowed: shape {dimensions}")
-    where = " at the device" if cell.flags & CELL_DEVICE else ""
+    where = " on the device" if cell.flags & CELL_DEVICE else ""
     raise MemoryError(f"no memory{where} for an array of shape {dimensions} with {cell.itemsize} bytes an element")
 
 
@@ -356,7 +356,7 @@ cdef int renew(Context* context, Cell* cell) except -1 nogil:
 
 
 cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
-    """Memory for a cell at the device. What it had in an earlier call is as good as new: work is done in order."""
+    """Memory for a cell on the device. What it had in an earlier call is as good as new: work is done in order."""
     cdef Buffer* buffer = cell.buffer
     if cell.size <= INLINE_BYTES:                   # who looks at the size must not take the cell's own memory
         cell.size = INLINE_BYTES + 1
@@ -586,7 +586,7 @@ cdef Buffer* acquire_nothing(size_t size) noexcept nogil:
 
 
 cdef int no_device() except -1 with gil:
-    raise RuntimeError("the value is at a device, and no device is in use: see phintys.gpu.use")
+    raise RuntimeError("the value is on a device, and no device is in use: see phintys.gpu.use")
 
 
 cdef int copy_nothing(Cell* target, Cell* source) except -1 nogil:
@@ -756,7 +756,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     ----------
     kernel : Kernel
     inputs : sequence of numpy.ndarray
-        Aligned arrays in native byte order, of the types the kernel was built for; or arrays at the device.
+        Aligned arrays in native byte order, of the types the kernel was built for; or arrays on the device.
     output_layouts : sequence of (type number, rank) or (type number, rank, place)
         As `Type.layout`.
     workers : int
