@@ -277,7 +277,7 @@ class _Check:
             return
         for cell in (*instruction.reads(), *instruction.writes()):
             if self.cells[cell].place != HOST:
-                self.fail(f"C{cell} ({self.title(cell)}) is at the {place_name(self.cells[cell].place)}, where "
+                self.fail(f"C{cell} ({self.title(cell)}) is on the {place_name(self.cells[cell].place)}, where "
                           f"{type(self.program.kernels[instruction.a]).__name__} does not work")
 
     def check_TOGETHER(self, instruction):
@@ -388,7 +388,7 @@ class _Check:
         if self.cells[b].ndim or self.cells[b].typenum < 0:
             self.fail(f"its condition C{b} is not a number")
         if self.cells[b].place != HOST:
-            self.fail(f"its condition C{b} is at the {place_name(self.cells[b].place)}")
+            self.fail(f"its condition C{b} is on the {place_name(self.cells[b].place)}")
         if not self.position < a <= self.range[1]:
             self.fail(f"jumps to {a}, which is not a later instruction of this part")
         self.branches.append(Branch(self.position, a, self.state.mark()))
