@@ -38,19 +38,18 @@ if mode == "JAX":
     jax.config.update("jax_enable_x64", True)
 def spent():
     return sum(os.times()[:4])
-cpu = 0.0
+model = pymc_models.MODELS[name]()
+model.logp_dlogp_function(ravel_inputs=True, mode=pytensor.compile.mode.Mode("py", None))   # PyMC's own caches
+"""
+CALLED = PREPARED + """
+point = DictToArrayBijection.map(model.initial_point()).data
+point = point + 0.3 * np.random.default_rng(1).normal(size=point.shape)
 def compiling(*arguments, **options):
     global graph_cpu
     gc.collect()                        # what PyMC's work has left; else a part of what follows pays for it, by chance
     graph_cpu = spent() - cpu
     return compile_graph(*arguments, **options)
-model = pymc_models.MODELS[name]()
-model.logp_dlogp_function(ravel_inputs=True, mode=pytensor.compile.mode.Mode("py", None))   # PyMC's own caches
 compile_graph, pytensor.function = pytensor.function, compiling
-"""
-CALLED = PREPARED + """
-point = DictToArrayBijection.map(model.initial_point()).data
-point = point + 0.3 * np.random.default_rng(1).normal(size=point.shape)
 gc.collect()
 gc.freeze()                             # of PyMC's modules; collecting what follows then takes little
 start, cpu = time.perf_counter(), spent()
