@@ -21,8 +21,8 @@ cdef extern from *:
     """
     #include "random/bit_generators.h"
     enum {PHINTYS_DRAW_WORDS = PHINTYS_OWN + 11};
-    /* What the kernels read: the state, and for PCG64 behind it factor and offset of as many steps as there are
-     * threads. */
+    /* What the kernels read: the state. For PCG64, the factor and the offset of as many steps as there are threads
+     * follow it. */
     static void phintys_words_of_draw(const uint64_t* state, uint64_t threads, uint64_t* words) {
         const int length = phintys_state_words[state[PHINTYS_KIND]];
         memcpy(words, state, length * sizeof *words);

@@ -187,6 +187,11 @@ typedef struct {
     npy_intp at, until;                 /* the first line or place that is worked on, and the end of the lines */
 } phintys_work;
 
+/* The lengths of results: of images for their gradient. */
+static inline const npy_intp* lengths_of_results(const phintys_convolution* what) {
+    return what->role == BY_IMAGES ? what->image : what->result;
+}
+
 static inline npy_intp floor_divided(npy_intp a, npy_intp b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 static inline npy_intp ceil_divided(npy_intp a, npy_intp b) { return -floor_divided(-a, b); }
 static inline npy_intp smaller(npy_intp a, npy_intp b) { return a < b ? a : b; }
@@ -366,7 +371,7 @@ static void plan_writing(phintys_work* work, phintys_pass* pass) {
 
 static void plan_pass(phintys_work* work, phintys_pass* pass, npy_intp number, npy_intp* cursor) {
     const phintys_axis* axis = work->axis;
-    const npy_intp* lengths = work->what.role == BY_IMAGES ? work->what.image : work->what.result;
+    const npy_intp* lengths = lengths_of_results(&work->what);
     npy_intp class[AXES], start[AXES], base[AXES];
     for (int a = X; a >= Z; a--) {
         class[a] = number % axis[a].classes;
@@ -532,7 +537,7 @@ static void furnish_places(phintys_work* work, char** memory, size_t* used, int 
 static npy_intp sets_of_images(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
     const npy_intp lanes = what->set->lanes, length = work->axis[X].length;
-    const npy_intp* count = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp* count = lengths_of_results(what);
     const npy_intp by_rows = count[Z] * count[Y] * ((count[X] + lanes - 1) / lanes);
     const npy_intp flat = count[Z] * (((count[Y] - 1) * length + count[X] + lanes - 1) / lanes);
     if (work->passes > 1 || work->planes * work->plane * lanes * what->itemsize > MOST_SIDE_BY_SIDE) return 0;
@@ -627,6 +632,12 @@ static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int 
     work->tops = taken(memory, used, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
 }
 
+/* A patch has 4 x 4 elements, and as many numbers. Loops run over multiples of ROUNDED squares. Between numbers there
+ * are as many elements as loops write beyond a stretch, so that the distance is no power of two either. The weights of
+ * some planes are transformed together. Transformed patches of one number are in the first cache, so that all filters
+ * find them there; those of all numbers, and the sums of some filters, are in the second. */
+enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLANES = 8 };
+
 /* Filters of 3 x 3 elements that move by one are multiplied by Winograd's method, with squares of 2 x 2 results, where
  * this is quicker. It saves 20 products for each square, plane and filter; transforms take as long as so many products
  * of float32: of the filters, for each plane and filter, and of patches and results, for each square and plane or
@@ -642,19 +653,14 @@ static int has_squares(const phintys_work* work) {
     if (what->window[Z] * what->image[Z] * what->result[Z] != 1) return 0;
     for (int a = Y; a < AXES; a++)
         if (what->window[a] != 3 || what->stride[a] != 1 || what->dilation[a] != 1) return 0;
-    const npy_intp* lengths = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp* lengths = lengths_of_results(what);
     const npy_intp squares = what->images * ((lengths[Y] + 1) / 2) * ((lengths[X] + 1) / 2);
     const npy_intp filters = work->planes * work->outs, longer = what->itemsize / (npy_intp)sizeof(float);
     const npy_intp of_squares = (lengths[X] < SHORT_ROW ? OF_SHORT_PATCHES : OF_PATCHES) * (work->planes + work->outs);
     return SAVED_PRODUCTS * longer * squares * filters > OF_FILTERS * filters + of_squares * squares
-        && what->groups * filters * 16 * what->itemsize <= MOST_SQUARE_FILTERS;
+        && what->groups * filters * NUMBERS * what->itemsize <= MOST_SQUARE_FILTERS;
 }
 
-/* A patch has 4 x 4 elements, and as many numbers. Loops run over multiples of ROUNDED squares. Between numbers there
- * are as many elements as loops write beyond a stretch, so that the distance is no power of two either. The weights of
- * some planes are transformed together. Transformed patches of one number are in the first cache, so that all filters
- * find them there; those of all numbers, and the sums of some filters, are in the second. */
-enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLANES = 8 };
 enum { SQUARE_BYTES = 24576, SQUARE_SUMS = 1 << 17 };
 
 /* Elements of a row of patches that is laid out, even or odd ones. */
@@ -666,7 +672,7 @@ static inline npy_intp square_row(const phintys_work* work) {
 static void furnish_squares(phintys_work* work, char** memory, size_t* used, int workers) {
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
-    const npy_intp *lengths = what->role == BY_IMAGES ? what->image : what->result, lanes = set->lanes;
+    const npy_intp *lengths = lengths_of_results(what), lanes = set->lanes;
     const npy_intp most = set->sizes[0].filters, tile = set->sizes[0].widths[0].vectors * lanes;
     const npy_intp packed = what->groups * work->padded_outs * work->planes * NUMBERS;
     work->squares = what->images;

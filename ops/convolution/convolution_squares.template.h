@@ -191,7 +191,7 @@ PHINTYS_CLONES static void TYPED(limit)(T* results, npy_intp count, T low, T hig
 static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_intp count, npy_intp filter,
                                  npy_intp filters, const T* sums, npy_intp step, T* upper) {
     const phintys_convolution* what = &work->what;
-    const npy_intp* lengths = what->role == BY_IMAGES ? what->image : what->result;
+    const npy_intp* lengths = lengths_of_results(what);
     const npy_intp rounded = TYPED(rounded)(count);
     T* lower = upper + 2 * rounded;
     for (npy_intp f = 0; f < filters; f++, sums += work->squares_at_once) {
