@@ -78,6 +78,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         char* sums
     ctypedef struct phintys_convolution_tasks:
         Task packing, planes, images, blocks, tops, tall, top_packing, products, all_products, unshared
+        Task parts_of_products
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
         Task square_packing, squares, finishing
@@ -660,7 +661,7 @@ cdef class ConvolutionKernel(Kernel):
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
-        cdef npy_intp group, share = count // work.what.groups, filters = work.what.filters * work.what.groups
+        cdef npy_intp group, share = count // work.what.groups
         if work.parts > 1:
             memset(work.sums, 0, work.parts * gradient_bytes(work))
         for group in range(work.what.groups):
@@ -672,13 +673,18 @@ cdef class ConvolutionKernel(Kernel):
             parallel(context, self.tasks.tops, work, work.what.filters, grain(share // 8 + 1, work.what.filters))
             parallel(context, self.tasks.parts_of_lines, work, work.parts, grain(share, work.parts))
         if work.parts > 1:
-            parallel(context, self.tasks.parts_sum, work, filters, grain(work.parts * filters, filters))
+            self.add_parts(context, work)
 
     cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
-        """The gradient by filters with many channels: as many images, or places, at once as stay in the cache."""
+        """The gradient by filters with many channels: as many images, or places, at once as stay in the cache. Workers
+        share images if sums are small, else filters."""
         cdef npy_intp share = count // (work.what.images * work.what.groups * MEETINGS), items, group
         for group in range(work.what.groups):
             work.group, work.image = group, 0
+            if work.parts > 1:
+                parallel(context, self.tasks.parts_of_products, work, work.parts,
+                         grain(count // work.what.groups, work.parts))
+                continue
             if work.lays_out:
                 items = (work.blocks + context.workers - 1) // context.workers
                 parallel(context, self.tasks.all_products, work, work.blocks,
@@ -695,3 +701,9 @@ cdef class ConvolutionKernel(Kernel):
                     parallel(context, self.tasks.products, work, work.blocks, grain(share * work.images, work.blocks))
                     work.at += work.places_at_once
                 work.image += work.images
+        if work.parts > 1:
+            self.add_parts(context, work)
+
+    cdef inline void add_parts(self, Context* context, phintys_work* work) noexcept nogil:
+        cdef npy_intp filters = work.what.filters * work.what.groups
+        parallel(context, self.tasks.parts_sum, work, filters, grain(work.parts * filters, filters))

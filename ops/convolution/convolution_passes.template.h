@@ -793,7 +793,8 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         tiles.weights = (const T*)work->tops + first * work->images_at_once * work->places
             + place * set->sizes[tiles.size].filters;
         tiles.out_filter = work->window * work->channels;
-        T* out = (T*)work->sums + (from_first && to_last ? start * set->sizes[0].filters : first) * tiles.out_filter;
+        const npy_intp reused = from_first && to_last ? start * set->sizes[0].filters : first;
+        T* out = (T*)work->tall_sums + reused * tiles.out_filter;
         for (npy_intp k = 0; k < work->window; k++) {
             const T* in = (const T*)work->tall + work->offsets[k] * work->channels;
             for (npy_intp c = 0; c < work->channels; c += set->lanes)
@@ -816,6 +817,31 @@ static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, 
             TYPED(run_top_packing)(&work, worker, image * work.blocks + start, image * work.blocks + stop);
         for (work.at = 0; work.at < work.places; work.at += work.places_at_once)
             TYPED(run_products)(&work, worker, start, stop);
+    }
+}
+
+/* A part's own sums, and the worker's room for planes. */
+static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int worker) {
+    phintys_work part = *work;
+    if (work->parts > 1) part.out = work->sums + number * gradient_bytes(work);
+    part.rooms += worker * work->room;
+    return part;
+}
+
+/* Parts [start, stop) of the images, in the present group: each is a gradient of its own, by one worker. */
+static void TYPED(run_parts_of_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp images = work->what.images, groups = work->what.groups;
+    for (npy_intp number = start; number < stop; number++) {
+        phintys_work part = TYPED(part)(work, number, worker);
+        const npy_intp first = number * images / work->parts;
+        part.what.images = (number + 1) * images / work->parts - first;
+        part.source += first * groups * work->planes * work->source_plane * sizeof(T);
+        part.top += first * groups * work->outs * work->places * sizeof(T);
+        part.tall += worker * work->tall_bytes;
+        part.tops += worker * work->top_bytes;
+        part.tall_sums += worker * work->tall_sum_bytes;
+        TYPED(run_all_products)(&part, 0, 0, work->blocks);
     }
 }
 
@@ -932,14 +958,6 @@ static void TYPED(add_lines)(const phintys_work* work) {
     }
 }
 
-/* A part's own sums, and the worker's room for planes. */
-static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int worker) {
-    phintys_work part = *work;
-    if (work->parts > 1) part.out = work->sums + number * gradient_bytes(work);
-    part.rooms += worker * work->room;
-    return part;
-}
-
 /* Parts [start, stop) of the units of images, in the present group. */
 static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
@@ -1046,6 +1064,7 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .parts_of_images = TYPED(run_parts_of_images), .parts_of_lines = TYPED(run_parts_of_lines),
     .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
     .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .all_products = TYPED(run_all_products),
+    .parts_of_products = TYPED(run_parts_of_products),
     .unshared = TYPED(run_unshared),
     .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),

@@ -140,8 +140,8 @@ def test_results_of_several_workers(shapes, cpu):
 
 
 @pytest.mark.parametrize("shapes", [((7, 2, 40, 40), (3, 1, 5, 5), 2), ((1, 1, 150, 90), (5, 1, 7, 7), 1),
-                                    ((2, 1, 60, 70, 11), (4, 1, 5, 5, 5), 1), ((3, 3, 60, 60), (20, 3, 3, 3), 1)],
-                         ids=str)
+                                    ((2, 1, 60, 70, 11), (4, 1, 5, 5, 5), 1), ((3, 3, 60, 60), (20, 3, 3, 3), 1),
+                                    ((13, 32, 14, 14), (20, 16, 1, 1), 2)], ids=str)
 def test_workers_share_the_gradient_by_few_filters(shapes):
     """Each has a part of the images, or of the lines if there are fewer images than workers."""
     images, filters, groups = shapes
