@@ -42,6 +42,7 @@
 
 enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 4, MOST_LANES = 16 };
 enum { DOTS_OF_THREE = 4, DOTS_OF_ONE, DOT_SIZES };      /* the numbers of dots for three taps, and for one */
+enum { FILTERS_OF_ROW = 2, PLANES_OF_ROW = 4 };          /* of sums that are not tiles; see any_row */
 enum { Z, Y, X, AXES };
 
 /* ---- what the inner loops are given ------------------------------------------------------------------------------ */
@@ -49,7 +50,7 @@ typedef struct {
     npy_intp planes, plane;             /* how many, and elements from one to the next */
     npy_intp taps;                      /* in each plane */
     const npy_intp* offsets;            /* of the taps */
-    npy_intp skipped;                   /* weights of each plane that are not used */
+    npy_intp skipped;                   /* weights of each plane that are not used; of a row, weights of each plane */
     int add;                            /* to what is there already */
     const void* bias;                   /* of each filter, which is added last; or NULL */
     int limited;                        /* whether results are then limited to [low, high]; NaN stays */
@@ -69,11 +70,12 @@ typedef void (*phintys_dots)(const phintys_places*, const void* top, const void*
                              void* result);
 typedef void (*phintys_transpose)(const void* from, npy_intp from_row, npy_intp rows, npy_intp columns, void* to,
                                   npy_intp to_row);
-typedef void (*phintys_scale)(const phintys_sum*, const void* in, void* out, npy_intp length, const void* weight);
+typedef void (*phintys_row)(const phintys_sum*, const void* in, void* out, npy_intp out_filter, npy_intp length,
+                            const void* weights);
 typedef struct {
     int lanes;
     phintys_transpose transpose;
-    phintys_scale scale;
+    phintys_row rows[FILTERS_OF_ROW][PLANES_OF_ROW];    /* of filters of one element, by their numbers less one */
     struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
     struct { int filters, taps; phintys_dots dots; } dots[DOT_SIZES];
 } phintys_convolution_set;
@@ -301,6 +303,13 @@ enum { ROOM_ELEMENTS = 2048 };          /* of a row of room: results of several 
  * 440, 64 channels, 32 images of 64 x 64: 18.6 ms, with one chunk at a time 20.8. */
 enum { LARGE_PLANES = 1 << 20, CHUNK_BYTES = 1 << 18, NEAR_CHUNK_BYTES = 24 << 10, NEAR_CHUNKS = 8 };
 
+/* Whether results are sums of few products, and they follow each other as the elements of planes do. */
+static inline int has_short_sums(const phintys_work* work) {
+    const phintys_pass* pass = work->pass;
+    return work->planes <= PLANES_OF_ROW && work->window == 1 && work->direct && pass->by_rows
+        && pass->count[Y] == 1 && pass->count[Z] == 1 && pass->count[X] == work->out_plane;
+}
+
 /* How many places are in such a chunk; 0: nothing is copied. Chunks are in room for whole planes: with what follows the
  * last one they may not be longer. */
 static npy_intp places_in_chunk(const phintys_work* work) {
@@ -308,7 +317,7 @@ static npy_intp places_in_chunk(const phintys_work* work) {
     if (!work->direct || work->window != 1 || work->passes != 1 || work->blocks < 2) return 0;
     if (!work->pass->by_rows || work->pass->count[Y] * work->pass->count[Z] != 1) return 0;
     const int near = has_small_tiles(work->what.set), vectors = near ? 3 : 6;
-    if (work->plane * of_place < (near ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
+    if (work->plane * of_place < (near && !has_short_sums(work) ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
     const npy_intp fitting = (near ? NEAR_CHUNK_BYTES : CHUNK_BYTES) / of_place / (vectors * lanes) * vectors;
     const npy_intp places = larger(vectors, fitting) * lanes;
     return places + lanes <= work->plane ? places : 0;
@@ -335,13 +344,6 @@ static inline npy_intp pieces_of_planes(const phintys_work* work, const phintys_
     if (pass->count[X] % work->what.set->lanes) return 1;       /* vectors overlap, and would be added twice */
     if (work->out_plane < RESULTS_OF_TAP * pass->taps) return 1;
     return (work->planes * work->what.itemsize + PIECE_BYTES / 2) / PIECE_BYTES;
-}
-
-/* Whether each result is one product, and they follow each other as the elements of the plane do. */
-static inline int only_scales(const phintys_work* work) {
-    const phintys_pass* pass = work->pass;
-    return work->planes == 1 && work->window == 1 && work->direct && pass->by_rows
-        && pass->count[Y] == 1 && pass->count[Z] == 1 && pass->count[X] == work->out_plane;
 }
 
 /* How many rows of results are computed at once where they go through room. */

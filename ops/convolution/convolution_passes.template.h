@@ -356,17 +356,20 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
         }
 }
 
-/* The results of one block of filters of one element for one plane: filter after filter, as they are in memory. One
- * image of 64 x 64, 16 filters with AVX2: 5.3 us instead of 14.7. */
-static void TYPED(scale_block)(const phintys_work* work, npy_intp group, npy_intp block,
-                               const TYPED(stretch)* stretch) {
+/* The results of one block of filters of one element for few planes: filter after filter, or two at a time, as they are
+ * in memory. With AVX2, one image of 64 x 64, 16 filters: 5.3 us instead of 14.7, two at a time 6.2; 32 images of 3
+ * planes of 16 x 16, 32 filters: 24 us instead of 73 (with AVX-512 21 instead of 34). */
+static void TYPED(short_sums)(const phintys_work* work, npy_intp group, npy_intp block,
+                              const TYPED(stretch)* stretch) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
-    const T* weights = (const T*)work->packed + group * work->padded_outs + first;
-    phintys_sum sum = {.planes = 1};
-    for (npy_intp f = 0; f < left; f++) {
+    const T* weights = (const T*)work->packed + (group * work->padded_outs + first) * work->planes;
+    phintys_sum sum = {.plane = stretch->plane, .skipped = set->sizes[size_for(set, left)].filters};
+    for (npy_intp f = 0, count; f < left; f += count) {
+        count = work->planes == 1 ? 1 : smaller(FILTERS_OF_ROW, left - f);
         TYPED(follow_sums)(work, group * work->outs + first + f, &sum);
-        set->scale(&sum, stretch->planes, stretch->out + f * stretch->out_plane, work->pass->count[X], weights + f);
+        set->rows[count - 1][work->planes - 1](&sum, stretch->planes, stretch->out + f * stretch->out_plane,
+                                               stretch->out_plane, work->pass->count[X], weights + f);
     }
 }
 
@@ -374,8 +377,8 @@ static void TYPED(scale_block)(const phintys_work* work, npy_intp group, npy_int
 static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
                              const TYPED(stretch)* stretch, T* room) {
     const npy_intp planes = work->planes, pieces = larger(1, pieces_of_planes(work, pass));
-    if (only_scales(work)) {
-        TYPED(scale_block)(work, group, block, stretch);
+    if (has_short_sums(work)) {
+        TYPED(short_sums)(work, group, block, stretch);
         return;
     }
     for (npy_intp piece = 0; piece < pieces; piece++)

@@ -78,21 +78,61 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
             for (int v = 0; v < vectors; v++) STORE(out[v] + f * out_filter, sums[f][v]);
 }
 
-/* `length` results of a filter of one element and one plane, a vector or more: one product each. */
-FOR_SET static void IN_SET(scale)(const phintys_sum* sum, const void* plane, void* results, npy_intp length,
-                                  const void* weight) {
-    const VECTOR w = SPREAD(*(const T*)weight), zero = {0};
-    const VECTOR bias = SPREAD(sum->bias == NULL ? (T)0 : *(const T*)sum->bias);
-    const VECTOR low = SPREAD((T)sum->low), high = SPREAD((T)sum->high);
-    const T* in = plane;
-    T* out = results;
-    for (npy_intp x = 0; x < length; x += LANES) {
-        if (x + LANES > length) x = length - LANES;
-        VECTOR product = FUSED(w, LOAD(in + x), zero) + bias;
-        if (sum->limited) product = SMALLER(high, LARGER(low, product));
-        STORE(out + x, product);
+/* What rows of results of few planes are computed with. */
+typedef struct {
+    VECTOR weights[FILTERS_OF_ROW][PLANES_OF_ROW], bias[FILTERS_OF_ROW], low, high;
+} IN_SET(row);
+
+/* A vector of results of each filter; planes and results are where it begins. */
+FOR_SET PHINTYS_INLINE void IN_SET(row_vector)(const int filters, const int planes, const int limited,
+                                               const IN_SET(row)* row, const T* in, npy_intp plane, T* out,
+                                               npy_intp out_filter) {
+    VECTOR values[PLANES_OF_ROW];
+#pragma GCC unroll 8
+    for (int p = 0; p < planes; p++) values[p] = LOAD(in + p * plane);
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++) {
+        VECTOR result = {0};
+#pragma GCC unroll 8
+        for (int p = 0; p < planes; p++) result = FUSED(row->weights[f][p], values[p], result);
+        result += row->bias[f];
+        if (limited) result = SMALLER(row->high, LARGER(row->low, result));
+        STORE(out + f * out_filter, result);
     }
 }
+
+FOR_SET PHINTYS_INLINE void IN_SET(row_vectors)(const int filters, const int planes, const int limited,
+                                                const IN_SET(row) row, const T* in, npy_intp plane, T* out,
+                                                npy_intp out_filter, npy_intp length) {
+    npy_intp x = 0;
+    for (; x + LANES <= length; x += LANES)
+        IN_SET(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
+    if (x == length) return;
+    x = length - LANES;
+    IN_SET(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
+}
+
+/* `length` results, a vector or more, of each of some filters of one element for few planes. */
+FOR_SET PHINTYS_INLINE void IN_SET(any_row)(const int filters, const int planes, const phintys_sum* sum, const T* in,
+                                            T* out, npy_intp out_filter, npy_intp length, const T* weights) {
+    IN_SET(row) row = {.low = SPREAD((T)sum->low), .high = SPREAD((T)sum->high)};
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++) {
+        row.bias[f] = SPREAD(sum->bias == NULL ? (T)0 : ((const T*)sum->bias)[f]);
+#pragma GCC unroll 8
+        for (int p = 0; p < planes; p++) row.weights[f][p] = SPREAD(weights[p * sum->skipped + f]);
+    }
+    if (sum->limited) IN_SET(row_vectors)(filters, planes, 1, row, in, sum->plane, out, out_filter, length);
+    else IN_SET(row_vectors)(filters, planes, 0, row, in, sum->plane, out, out_filter, length);
+}
+
+#define ROW(FILTERS, PLANES) \
+    FOR_SET static void IN_SET(row_##FILTERS##_##PLANES)(const phintys_sum* sum, const void* in, void* out, \
+            npy_intp out_filter, npy_intp length, const void* weights) { \
+        IN_SET(any_row)(FILTERS, PLANES, sum, in, out, out_filter, length, weights); \
+    }
+ROW(1, 1) ROW(1, 2) ROW(1, 3) ROW(1, 4) ROW(2, 2) ROW(2, 3) ROW(2, 4)
+#undef ROW
 
 /* Sums over places of products of `filters` planes of gradients with the places that `taps` taps see: one element of
  * the gradient of filters for each pair. */
@@ -146,7 +186,8 @@ DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
-    .scale = IN_SET(scale),
+    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
+             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
               {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
@@ -161,7 +202,8 @@ DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
-    .scale = IN_SET(scale),
+    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
+             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},

@@ -187,6 +187,28 @@ def test_filters_of_one_element_and_large_planes(length, workers):
 
 
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("channels", range(1, 6))
+def test_filters_of_one_element_and_few_planes(channels, dtype, cpu):
+    """Two filters at a time, over rows that are whole vectors and others, in two groups, and what follows."""
+    x, w, b = T.tensor4(dtype=dtype), T.tensor4(dtype=dtype), T.vector(dtype=dtype)
+    random = np.random.default_rng(0)
+    y = T.nnet.conv2d(x, w, num_groups=2)
+    follow = [y, T.nnet.relu(y), T.clip(y + b.dimshuffle("x", 0, "x", "x"), -0.5, 0.5)]
+    with change_flags(cpu=cpu):
+        f = phintys.function([x, w, b], follow)
+        for filters, shape in [(1, (4, 4)), (2, (3, 7)), (7, (8, 16)), (9, (5, 7))]:
+            images = random.normal(size=(2, 2 * channels, *shape)).astype(dtype)
+            weights = random.normal(size=(2 * filters, channels, 1, 1)).astype(dtype)
+            bias = random.normal(size=2 * filters).astype(dtype)
+            expected = np.einsum("ngchw,gfc->ngfhw", images.reshape(2, 2, channels, *shape),
+                                 weights.reshape(2, filters, channels)).reshape(2, -1, *shape)
+            results = expected, np.maximum(expected, 0), np.clip(expected + bias[:, None, None], -0.5, 0.5)
+            for got, wanted in zip(f(images, weights, bias), results, strict=True):
+                np.testing.assert_allclose(got, wanted, atol=1e-5 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
 @pytest.mark.parametrize("channels, length", [(4096, 8), (2700, 10), (500, 4), (130, 9)])
 def test_filters_of_one_element_and_many_small_planes(channels, length, cpu):
     """A chunk of planes with what follows it would be longer than the planes."""
