@@ -102,6 +102,11 @@ PHINTYS_INLINE npy_intp phintys_pool_at_once(const phintys_pool_table* table) {
     return table->direct >= POOL_PAIRS_OF_TWOS ? 2 : 1;
 }
 
+/* The rows of an image that are walked down together. */
+PHINTYS_INLINE npy_intp phintys_pool_stripe(const phintys_pool_table* table, int itemsize) {
+    return phintys_most(POOL_STRIPE_BYTES / (table->line * itemsize) / 2 * 2, 8);
+}
+
 PHINTYS_INLINE npy_intp phintys_pool_slots(const phintys_pooling* p, int axis) {
     return (p->window[axis] + p->step[axis] - 1) / p->step[axis];
 }
@@ -368,6 +373,7 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define HIGH_IN_LANES _mm512_unpackhi_ps
 #define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
 #define PLACED_OR_ZERO(VALUES, INDEX) _mm512_permutex2var_ps(VALUES, INDEX, _mm512_setzero_ps())
+#define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #define PAIRED
 #include "pool_walks.template.h"
@@ -396,6 +402,7 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_setzero_ps()))
+#define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #include "pool_walks.template.h"
 #include "pool_tables.template.h"
@@ -435,7 +442,8 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_ps(PLACED(VALUES, INDEX), _mm256_setzero_ps(), _mm256_castsi256_ps(INDEX))
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE))
+#define IF_EQUAL(A, B, VALUE) _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE)
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, IF_EQUAL(A, B, VALUE))
 #include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #define T double
@@ -462,7 +470,8 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
 #define PLACED_OR_ZERO(VALUES, INDEX) \
     _mm256_blendv_pd(PLACED(VALUES, INDEX), _mm256_setzero_pd(), _mm256_castsi256_pd(INDEX))
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE))
+#define IF_EQUAL(A, B, VALUE) _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE)
+#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, IF_EQUAL(A, B, VALUE))
 #include "pool_walks.template.h"
 #include "pool_tables.template.h"
 #undef SET

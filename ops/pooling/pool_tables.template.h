@@ -318,4 +318,5 @@ FOR_SET static void IN_SET(table_gradient)(const phintys_pooling* p, const phint
 #undef STORE_FIRST
 #undef PLACED
 #undef PLACED_OR_ZERO
+#undef IF_EQUAL
 #undef ADD_WHERE_EQUAL

@@ -201,9 +201,10 @@ def whole_windows():
         for window, step in ((2, 1), (3, 1), (2, 2), (3, 2)):
             yield from (((3, rows, length), (window, window), True, (step, step), None) for rows, length in
                         ((window, lanes), (window + 1, lanes), (9, 2 * lanes), (8, 2 * lanes + 6), (6, 2 * lanes + 1)))
-            # One image, two, and more than one stripe of rows.
+            # One image, two, more than are walked down together, and more than one stripe of rows.
             yield (1, 5, lanes), (window, window), True, (step, step), None
             yield (2, 4, lanes), (window, window), True, (step, step), None
+            yield (90, 5, lanes), (window, window), True, (step, step), None
             yield (2, 75, 24 * lanes), (window, window), True, (step, step), None
 
 
