@@ -170,6 +170,7 @@ typedef struct {
     npy_intp squares, square[AXES], before[AXES];   /* of 2 x 2 results: how many, rows and columns of them, where the
                                            first patch begins; or 0; see convolution_squares.template.h */
     npy_intp squares_at_once, blocks_at_once;
+    npy_intp piece;                     /* so many places are laid out at a time, from `at` on; 0: all of an image */
     char *tall, *tops, *tall_sums;      /* planes and gradients with channels as neighbours, and results likewise */
     size_t tall_bytes, top_bytes, tall_sum_bytes;   /* of one worker */
     int lays_out;                       /* each worker lays out planes */
@@ -532,6 +533,21 @@ static npy_intp parts_of_tall(const phintys_work* work) {
     return smaller(smaller(work->what.images, LEAST_PARTS), 2 * (1 + multiplications / OF_TWO_PARTS));
 }
 
+/* Whether planes and gradients are laid out piece by piece, as each is used: by filters of one element, where no worker
+ * waits for others. One image of 256 channels of 64 x 64, 256 filters: 5.34 ms instead of 5.77, with AVX2 5.87 instead
+ * of 6.35; of 32 images of 64 channels, 64 filters, 14.2 instead of 13.4. */
+static int has_pieces(const phintys_work* work) {
+    return work->lays_out && work->what.images == 1 && work->direct && work->window == 1
+        && work->plane == work->places && work->places_at_once < work->places;
+}
+
+/* Places of an image that are laid out at once, of `all`, where there is room for them; and which these are now. */
+static inline npy_intp laid_out(const phintys_work* work, npy_intp all) { return work->piece ? work->piece : all; }
+static inline npy_intp first_laid_out(const phintys_work* work) { return work->piece ? work->at : 0; }
+static inline npy_intp now_laid_out(const phintys_work* work, npy_intp all) {
+    return smaller(laid_out(work, all), all - first_laid_out(work));
+}
+
 /* The same: tables and copies in memory. */
 static void furnish_places(phintys_work* work, char** memory, size_t* used, int workers) {
     const npy_intp itemsize = work->what.itemsize;
@@ -540,8 +556,10 @@ static void furnish_places(phintys_work* work, char** memory, size_t* used, int 
     const int alone = work->parts > 1 ? workers : 1;    /* how many workers have gradients and sums of their own */
     work->place = taken(memory, used, work->places * sizeof(npy_intp));
     work->lays_out = workers == 1 || lays_out_alone(work, workers);
-    work->tall_bytes = whole_lines(work->images_at_once * work->plane * work->channels * itemsize);
-    work->top_bytes = whole_lines(work->images_at_once * work->places * work->padded_outs * itemsize);
+    work->piece = has_pieces(work) ? work->places_at_once : 0;
+    const npy_intp places = laid_out(work, work->places);
+    work->tall_bytes = whole_lines(work->images_at_once * laid_out(work, work->plane) * work->channels * itemsize);
+    work->top_bytes = whole_lines(work->images_at_once * places * work->padded_outs * itemsize);
     work->tall_sum_bytes = whole_lines(work->outs * work->window * work->channels * itemsize);
     work->tall = taken(memory, used, (work->lays_out ? workers : alone) * work->tall_bytes);
     work->tops = taken(memory, used, alone * work->top_bytes);

@@ -734,11 +734,12 @@ static void TYPED(run_planes)(void* argument, int worker, npy_intp start, npy_in
 static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp items = (work->planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
+    const npy_intp places = now_laid_out(work, work->plane);
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / items, first = number % items * MOST_FILTERS;
         const npy_intp count = smaller(MOST_FILTERS, work->planes - first);
         const npy_intp plane = ((work->image + image) * groups + work->group) * work->planes + first;
-        const T* source = (const T*)work->source + plane * work->source_plane;
+        const T* source = (const T*)work->source + plane * work->source_plane + first_laid_out(work);
         T* to = (T*)work->tall + image * work->plane * work->channels;
         if (!work->direct) {
             T* room = (T*)(work->rooms + worker * work->room);
@@ -746,9 +747,9 @@ static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp
                 TYPED(lay_out_plane)(work, source + p * work->source_plane, room + p * work->plane);
             source = room;
         }
-        work->what.set->transpose(source, work->plane, count, work->plane, to + first, work->channels);
+        work->what.set->transpose(source, work->plane, count, places, to + first, work->channels);
         if (first + count == work->planes && work->planes < work->channels)
-            for (npy_intp k = 0; k < work->plane; k++)
+            for (npy_intp k = 0; k < places; k++)
                 memset(to + k * work->channels + work->planes, 0, (work->channels - work->planes) * sizeof(T));
     }
 }
@@ -757,14 +758,16 @@ static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp
 static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
+    const npy_intp places = now_laid_out(work, work->places), of_image = laid_out(work, work->places);
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / work->blocks, first = number % work->blocks * set->sizes[0].filters;
         const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
         const npy_intp plane = ((work->image + image) * work->what.groups + work->group) * work->outs + first;
-        T* to = (T*)work->tops + (first * work->images_at_once + image * size) * work->places;
-        if (left < size) memset(to, 0, work->places * size * sizeof(T));
-        set->transpose((const T*)work->top + plane * work->places, work->places, left, work->places, to, size);
+        const T* top = (const T*)work->top + plane * work->places + first_laid_out(work);
+        T* to = (T*)work->tops + (first * work->images_at_once + image * size) * of_image;
+        if (left < size) memset(to, 0, places * size * sizeof(T));
+        set->transpose(top, work->places, left, places, to, size);
     }
 }
 
@@ -792,9 +795,9 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         tiles.sum.planes = work->images;
         tiles.sum.plane = work->plane * work->channels;
         tiles.sum.taps = smaller(work->places_at_once, work->places - place);
-        tiles.sum.offsets = work->place + place;
-        tiles.weights = (const T*)work->tops + first * work->images_at_once * work->places
-            + place * set->sizes[tiles.size].filters;
+        tiles.sum.offsets = work->place + place - first_laid_out(work);
+        tiles.weights = (const T*)work->tops + first * work->images_at_once * laid_out(work, work->places)
+            + (place - first_laid_out(work)) * set->sizes[tiles.size].filters;
         tiles.out_filter = work->window * work->channels;
         const npy_intp reused = from_first && to_last ? start * set->sizes[0].filters : first;
         T* out = (T*)work->tall_sums + reused * tiles.out_filter;
@@ -808,18 +811,24 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
     }
 }
 
+/* Lay out planes, and gradients of blocks [start, stop), for one worker. */
+static void TYPED(lay_out_tall)(phintys_work* work, npy_intp start, npy_intp stop) {
+    TYPED(run_tall)(work, 0, 0, work->images * ((work->planes + MOST_FILTERS - 1) / MOST_FILTERS));
+    for (npy_intp image = 0; image < work->images; image++)
+        TYPED(run_top_packing)(work, 0, image * work->blocks + start, image * work->blocks + stop);
+}
+
 /* All of that for blocks [start, stop), by one worker. */
 static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     phintys_work work = *(const phintys_work*)argument;
-    const npy_intp items = (work.planes + MOST_FILTERS - 1) / MOST_FILTERS;
     work.tall += worker * work.tall_bytes;
+    work.rooms += worker * work.room;
     for (work.image = 0; work.image < work.what.images; work.image += work.images) {
         work.images = smaller(work.images_at_once, work.what.images - work.image);
-        TYPED(run_tall)(&work, worker, 0, work.images * items);
-        for (npy_intp image = 0; image < work.images; image++)
-            TYPED(run_top_packing)(&work, worker, image * work.blocks + start, image * work.blocks + stop);
-        for (work.at = 0; work.at < work.places; work.at += work.places_at_once)
-            TYPED(run_products)(&work, worker, start, stop);
+        for (work.at = 0; work.at < work.places; work.at += work.places_at_once) {
+            if (work.piece || work.at == 0) TYPED(lay_out_tall)(&work, start, stop);
+            TYPED(run_products)(&work, 0, start, stop);
+        }
     }
 }
 
