@@ -877,7 +877,12 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
     for (npy_intp number = start; number < stop && !work->top_in_place; number++) {
         const npy_intp image = work->image + number / filters, filter = number % filters;
         const T* from = (const T*)work->top + TYPED(tops_before)(work, image) + filter * size;
-        T* to = TYPED(top_room)(work) + number * work->lines * work->top_line;
+        const npy_intp place = work->joined ? filter * work->images_at_once + number / filters : number;
+        T* to = TYPED(top_room)(work) + place * work->lines * work->top_line;
+        if (work->lines * work->top_line == size) {
+            memcpy(to, from, size * sizeof(T));
+            continue;
+        }
         for (npy_intp line = 0; line < work->lines; line++, to += work->top_line) {
             npy_intp end = 0;
             for (npy_intp row = 0; row < per_line; row++, from += count[X]) {
@@ -963,6 +968,12 @@ static void TYPED(add_lines)(const phintys_work* work) {
     places.top_line = work->top_line;
     places.top_plane = work->lines * work->top_line;
     places.top_image = work->what.filters * places.top_plane * (work->top_in_place ? work->what.groups : 1);
+    if (work->joined) {
+        places.images = 1;
+        places.last = work->images * work->lines * work->top_line / work->what.set->lanes;
+        places.top_line = work->what.set->lanes;
+        places.top_plane *= work->images_at_once;
+    }
     for (npy_intp filter = 0; filter < filters;) {
         const int size = TYPED(dots_for_taps)(work->what.set, filters - filter, work->what.channels * work->window);
         TYPED(add_dots)(work, &places, size, filter);

@@ -134,6 +134,20 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_row)(const int filters, const int planes,
 ROW(1, 1) ROW(1, 2) ROW(1, 3) ROW(1, 4) ROW(2, 2) ROW(2, 3) ROW(2, 4)
 #undef ROW
 
+/* Add the products of a vector of places. */
+FOR_SET PHINTYS_INLINE void IN_SET(add_dots)(const int filters, const int taps, const T* top, npy_intp top_plane,
+                                             const T* const* at, npy_intp offset, VECTOR sums[][MOST_VECTORS]) {
+    VECTOR values[MOST_VECTORS];
+#pragma GCC unroll 8
+    for (int t = 0; t < taps; t++) values[t] = LOAD(at[t] + offset);
+#pragma GCC unroll 8
+    for (int f = 0; f < filters; f++) {
+        const VECTOR g = LOAD(top + f * top_plane);
+#pragma GCC unroll 8
+        for (int t = 0; t < taps; t++) sums[f][t] = FUSED(g, values[t], sums[f][t]);
+    }
+}
+
 /* Sums over places of products of `filters` planes of gradients with the places that `taps` taps see: one element of
  * the gradient of filters for each pair. */
 FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, const phintys_places* places,
@@ -144,23 +158,20 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
     for (int f = 0; f < filters; f++)
 #pragma GCC unroll 8
         for (int t = 0; t < taps; t++) sums[f][t] = SPREAD((T)0);
-    for (npy_intp n = 0; n < places->images; n++) {
-        for (npy_intp line = places->first; line < places->last; line++) {
-            const T* y = top + n * places->top_image + line * places->top_line;
-            const T* x = image + n * places->image + places->lines[line];
+    for (npy_intp n = 0; n < places->images; n++, image += places->image) {
+        const T* y = top + n * places->top_image + places->first * places->top_line;
+        if (places->top_line == LANES) {        /* without a loop, whose end a processor would not foresee */
 #pragma GCC unroll 8
-            for (int t = 0; t < taps; t++) at[t] = x + offsets[t];
-            for (npy_intp v = 0; v < places->top_line; v += LANES) {
-                VECTOR values[MOST_VECTORS];
+            for (int t = 0; t < taps; t++) at[t] = image + offsets[t];
+            for (npy_intp line = places->first; line < places->last; line++, y += LANES)
+                IN_SET(add_dots)(filters, taps, y, places->top_plane, at, places->lines[line], sums);
+            continue;
+        }
+        for (npy_intp line = places->first; line < places->last; line++, y += places->top_line) {
 #pragma GCC unroll 8
-                for (int t = 0; t < taps; t++) values[t] = LOAD(at[t] + v);
-#pragma GCC unroll 8
-                for (int f = 0; f < filters; f++) {
-                    const VECTOR g = LOAD(y + f * places->top_plane + v);
-#pragma GCC unroll 8
-                    for (int t = 0; t < taps; t++) sums[f][t] = FUSED(g, values[t], sums[f][t]);
-                }
-            }
+            for (int t = 0; t < taps; t++) at[t] = image + places->lines[line] + offsets[t];
+            for (npy_intp v = 0; v < places->top_line; v += LANES)
+                IN_SET(add_dots)(filters, taps, y + v, places->top_plane, at, v, sums);
         }
     }
 #pragma GCC unroll 8

@@ -117,10 +117,11 @@ def test_gradients_keep_dtypes_and_patterns():
 
 @pytest.mark.parametrize("cpu", ["native", "avx2", "baseline"])
 @pytest.mark.parametrize("shapes", [((20, 64, 8, 8), (64, 64, 3, 3)), ((33, 16, 8, 8), (24, 16, 3, 3)),
-                                    ((1, 64, 64, 64), (70, 64, 1, 1)), ((40, 16, 16, 16), (36, 16, 3, 3))], ids=str)
+                                    ((1, 64, 64, 64), (70, 64, 1, 1)), ((40, 16, 16, 16), (36, 16, 3, 3)),
+                                    ((30, 3, 8, 16), (14, 3, 5, 5))], ids=str)
 def test_results_of_several_workers(shapes, cpu):
     """Sets of images side by side, chunks of large planes, and gradients by filters whose workers do not wait for each
-    other: all workers together write what one of them writes."""
+    other, or with joined lines: all workers together write what one of them writes."""
     x, w, g = [T.tensor4(dtype="float64") for _ in range(3)]
     images, filters = shapes
     random = np.random.default_rng(0)
@@ -234,6 +235,10 @@ def test_gradients_of_many_small_images_are_sums_over_them(dtype, cpu):
                 ((33, 3, 8, 8), (10, 3, 5, 5), {}), ((16, 1, 6, 7), (4, 1, 3, 2), {"border_mode": "half"}),
                 ((20, 4, 9, 9), (6, 2, 3, 3), {"num_groups": 2, "subsample": (2, 2), "filter_flip": False}),
                 ((40, 2, 9, 10), (5, 2, 3, 3), {"filter_dilation": (2, 3), "border_mode": (2, 1)}),
+                # joined lines of one vector, of two and of those that are filled up
+                ((33, 3, 8, 8), (10, 3, 5, 5), {"border_mode": "half"}),
+                ((37, 6, 9, 16), (10, 3, 5, 5), {"border_mode": "half", "num_groups": 2}),
+                ((9, 2, 7, 19), (5, 2, 5, 5), {"border_mode": "half", "filter_flip": False}),
                 ((17, 1, 5, 5), (3, 1, 5, 5), {"border_mode": "full"}), ((18, 2, 4, 5), (9, 2, 1, 1), {}),
                 # planes that are read where they are
                 ((2, 17, 48, 48), (7, 17, 1, 1), {}), ((3, 10, 32, 32), (6, 5, 1, 1), {"num_groups": 2}),
