@@ -8,7 +8,7 @@ elements take 16 numbers instead of 9 where results are computed by Winograd's m
 
 Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
 steps to each plane of results in place, once it is computed. Results of images may be pooled (``PooledResults``): only
-a strip of rows of the results is kept then.
+a strip of rows of the results is kept then, or the squares of Winograd's method that are worked on.
 """
 cimport numpy as cnp
 from libc.stdint cimport uintptr_t
@@ -56,6 +56,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         phintys_pooling what
         phintys_pool_task task
         int first
+        npy_intp plane
     ctypedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length) noexcept
     ctypedef struct phintys_work:
         phintys_convolution what
@@ -230,6 +231,7 @@ cdef class PooledResults:
         pooled[0] = self.pooled
         pooled.what.shape = shape
         count_windows(&pooled.what, self.ignore_border, 0)
+        pooled.plane = pooled.what.count[0] * pooled.what.count[1]
 
 
 cdef class ConvolutionKernel(Kernel):

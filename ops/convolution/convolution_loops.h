@@ -19,7 +19,7 @@
  * the rows of windows that it has. Of the results themselves no more is kept.
  *
  * With many channels and filters of 3 x 3 elements, Winograd's method takes fewer products, for squares of 2 x 2
- * results; convolution_squares.template.h says how.
+ * results, which may be pooled; convolution_squares.template.h says how.
  *
  * Volumes have three dimensions (depth, rows, columns); images have a depth of 1. The inner loops are in
  * convolution_tiles.template.h, what surrounds them in convolution_passes.template.h.
@@ -617,7 +617,6 @@ static void plan_strips(phintys_work* work) {
     const phintys_convolution* what = &work->what;
     const npy_intp rows = what->result[Y], length = what->result[X], *count = pooled->what.count;
     const npy_intp window = pooled->what.window[0], step = pooled->what.step[0];
-    pooled->plane = count[0] * count[1];
     pooled->windows = larger(count[0], 1);
     pooled->strip = work->out_plane;
     if (writes_rows(what->set->lanes, rows, length, work->axis[X].length)) {
@@ -689,6 +688,21 @@ static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int 
  * find them there; those of all numbers, and the sums of some filters, are in the second. */
 enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLANES = 8 };
 
+/* Whether the windows that results are pooled by are these squares, as far as they are whole, and nothing but a bias
+ * and limits comes before pooling. */
+static int pools_squares(const phintys_work* work) {
+    const phintys_pooling* windows = &work->pooled->what;
+    for (int axis = 0; axis < 2; axis++)
+        if (windows->window[axis] != 2 || windows->step[axis] != 2 || windows->pad[axis] != 0
+                || windows->count[axis] != work->what.result[Y + axis] / 2) return 0;
+    return work->pooled->first;
+}
+
+/* Elements of a plane of the output. */
+static inline npy_intp written_plane(const phintys_work* work) {
+    return work->pooled == NULL ? work->out_plane : work->pooled->plane;
+}
+
 /* Filters of 3 x 3 elements that move by one are multiplied by Winograd's method, with squares of 2 x 2 results, where
  * this is quicker. It saves 20 products for each square, plane and filter; transforms take as long as so many products
  * of float32: of the filters, for each plane and filter, and of patches and results, for each square and plane or
@@ -700,7 +714,7 @@ enum { SAVED_PRODUCTS = 20, OF_FILTERS = 700, OF_PATCHES = 440, OF_SHORT_PATCHES
 enum { MOST_SQUARE_FILTERS = 1 << 24 };     /* bytes */
 static int has_squares(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    if (what->role == BY_FILTERS || work->pooled != NULL) return 0;
+    if (what->role == BY_FILTERS || (work->pooled != NULL && !pools_squares(work))) return 0;
     if (what->window[Z] * what->image[Z] * what->result[Z] != 1) return 0;
     for (int a = Y; a < AXES; a++)
         if (what->window[a] != 3 || what->stride[a] != 1 || what->dilation[a] != 1) return 0;
@@ -738,7 +752,7 @@ static void furnish_squares(phintys_work* work, char** memory, size_t* used, int
     work->blocks_at_once = larger(1, smaller(work->blocks, SQUARE_SUMS / (NUMBERS * most * work->squares_at_once
                                                                           * what->itemsize)));
     const npy_intp rows = work->squares_at_once / work->square[X] + 3;          /* in how many these are, and one */
-    const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 4 * (work->squares_at_once + ROUNDED));
+    const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 5 * (work->squares_at_once + ROUNDED));
     const npy_intp numbers = (work->planes + work->blocks_at_once * most) * work->squares_at_once + 2 * BETWEEN;
     work->packed = taken(memory, used, packed * what->itemsize);
     work->room = whole_lines((NUMBERS * numbers + lines) * what->itemsize);

@@ -10,8 +10,9 @@
  *
  * (S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast Algorithms for Convolutional
  * Neural Networks, 2016.) The sums over planes of each of the 16 numbers are those of a filter of one element, so tiles
- * compute them. Squares of all images are numbered in the order of their rows. A stretch of them is worked on at once,
- * so that its transformed patches stay in the cache; a stretch may begin and end anywhere in a row.
+ * compute them. Where results are pooled by windows of 2 x 2 that follow each other, a square is a window, and only the
+ * pooled result is written. Squares of all images are numbered in the order of their rows. A stretch of them is worked
+ * on at once, so that its transformed patches stay in the cache; a stretch may begin and end anywhere in a row.
  *
  * Rounding errors are about twice as large as those of direct sums, of the magnitude of the largest elements nearby; a
  * NaN or an infinity makes all results of the squares that see it NaN.
@@ -187,25 +188,58 @@ PHINTYS_CLONES static void TYPED(limit)(T* results, npy_intp count, T low, T hig
     }
 }
 
+PHINTYS_INLINE T TYPED(larger_of)(T a, T b) {
+    const T more = a > b ? a : b;                               /* b if one is NaN */
+    return a != a ? a : more;
+}
+
+/* Pool squares, which are windows, on a processor that has no loop for them. */
+static void TYPED(pool_each)(const T* restrict upper, const T* restrict lower, npy_intp count, int sums, T divisor,
+                             T* restrict to) {
+    for (npy_intp x = 0; x < count && !sums; x++)
+        to[x] = TYPED(larger_of)(TYPED(larger_of)(upper[2 * x], lower[2 * x]),
+                                 TYPED(larger_of)(upper[2 * x + 1], lower[2 * x + 1]));
+    for (npy_intp x = 0; x < count && sums; x++)
+        to[x] = (upper[2 * x] + lower[2 * x] + (upper[2 * x + 1] + lower[2 * x + 1])) / divisor;
+}
+
+static void TYPED(pool_squares)(const phintys_pooling* what, const T* upper, const T* lower, npy_intp count, T* to) {
+    const int sums = what->mode != PHINTYS_POOL_MAX, divisor = sums && what->mode != PHINTYS_POOL_SUM ? 4 : 1;
+    if (what->squares != NULL) what->squares(upper, lower - upper, 1, count, to, sums, divisor);
+    else TYPED(pool_each)(upper, lower, count, sums, (T)divisor, to);
+}
+
+/* Write the two rows of results of a part of a stretch to a plane; of pooled results, those of whole squares. */
+static void TYPED(write_part)(const phintys_work* work, TYPED(squares) part, const T* upper, const T* lower, T* plane) {
+    const npy_intp* lengths = lengths_of_results(&work->what);
+    const npy_intp length = smaller(2 * part.count, lengths[X] - 2 * part.first);
+    T* out = plane + 2 * part.row * lengths[X] + 2 * part.first;
+    TYPED(copy_short)(out, upper, length);
+    if (2 * part.row + 1 < lengths[Y]) TYPED(copy_short)(out + lengths[X], lower, length);
+}
+
+static void TYPED(write_pooled)(const phintys_pooling* what, TYPED(squares) part, const T* pooled, T* plane) {
+    const npy_intp length = smaller(part.count, what->count[1] - part.first);
+    if (part.row < what->count[0]) TYPED(copy_short)(plane + part.row * what->count[1] + part.first, pooled, length);
+}
+
 /* Write the results of `count` squares from `first` on, of filters [filter, filter + filters) of the group. */
 static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_intp count, npy_intp filter,
                                  npy_intp filters, const T* sums, npy_intp step, T* upper) {
-    const phintys_convolution* what = &work->what;
-    const npy_intp* lengths = lengths_of_results(what);
-    const npy_intp rounded = TYPED(rounded)(count);
-    T* lower = upper + 2 * rounded;
+    const phintys_pooled* pooled = work->pooled;
+    const npy_intp rounded = TYPED(rounded)(count), of_image = work->what.groups * work->outs;
+    T *lower = upper + 2 * rounded, *joined = lower + 2 * rounded;
     for (npy_intp f = 0; f < filters; f++, sums += work->squares_at_once) {
         const npy_intp number = work->group * work->outs + filter + f;
         const T bias = work->bias == NULL ? 0 : ((const T*)work->bias)[number];
         TYPED(transform_sums)(sums, step, rounded, bias, upper, lower);
         if (work->limited) TYPED(limit)(upper, 4 * rounded, (T)work->low, (T)work->high);
+        if (pooled != NULL) TYPED(pool_squares)(&pooled->what, upper, lower, rounded, joined);
         for (npy_intp at = 0; at < count;) {
             const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
-            const npy_intp length = smaller(2 * part.count, lengths[X] - 2 * part.first);
-            T* out = (T*)work->out + (part.image * what->groups * work->outs + number) * work->out_plane
-                + 2 * part.row * lengths[X] + 2 * part.first;
-            TYPED(copy_short)(out, upper + 2 * at, length);
-            if (2 * part.row + 1 < lengths[Y]) TYPED(copy_short)(out + lengths[X], lower + 2 * at, length);
+            T* plane = (T*)work->out + (part.image * of_image + number) * written_plane(work);
+            if (pooled != NULL) TYPED(write_pooled)(&pooled->what, part, joined + at, plane);
+            else TYPED(write_part)(work, part, upper + 2 * at, lower + 2 * at, plane);
             at += part.count;
         }
     }
@@ -254,8 +288,7 @@ static void TYPED(run_squares)(void* argument, int worker, npy_intp start, npy_i
 /* Finish planes [start, stop) of results. */
 static void TYPED(run_finishing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp filters = work->what.groups * work->outs;
+    const npy_intp filters = work->what.groups * work->outs, length = written_plane(work);
     for (npy_intp plane = start; plane < stop; plane++)
-        work->finish(work->finisher, (char*)((T*)work->out + plane * work->out_plane), plane % filters,
-                     work->out_plane);
+        work->finish(work->finisher, (char*)((T*)work->out + plane * length), plane % filters, length);
 }
