@@ -24,6 +24,7 @@ import sysconfig
 import time
 from pathlib import Path
 
+import Cython
 import numpy
 from Cython.Build import cythonize
 from setuptools import Command, Extension, setup
@@ -217,14 +218,25 @@ class BuildWithoutLeftovers(build_py):
         super().run()
 
 
-def remove_outdated_translation(extension):
-    """Delete the C code of a module if a file of Cython that it depends on is newer.
+def translation(extension):
+    """The file with the C code of a module."""
+    return Path(extension.sources[0]).with_suffix(".c")
 
-    Cython compares the times, too, but does not see what a module depends on by ``from package cimport module``.
+
+def remove_outdated_translation(extension):
+    """Delete the C code of a module if a file of Cython that it depends on is newer, or another Cython wrote it.
+
+    Cython compares times, too, but does not see what a module depends on by ``from package cimport module``; and it
+    translates everything again if its own files are newer, as in each new environment.
     """
-    code = ROOT / Path(extension.sources[0]).with_suffix(".c")
+    code = ROOT / translation(extension)
+    if not code.exists():
+        return
     files = [ROOT / name for name in [*extension.sources, *extension.depends] if Path(name).suffix in TRANSLATED]
-    if code.exists() and any(file.stat().st_mtime > code.stat().st_mtime for file in files):
+    with open(code) as lines:
+        version = next(lines, "")
+    if (f"Cython {Cython.__version__} " not in version
+            or any(file.stat().st_mtime > code.stat().st_mtime for file in files)):
         code.unlink()
 
 
@@ -232,15 +244,18 @@ class TranslateAndBuild(build_ext):
     """Runs Cython when modules are built: a source distribution and metadata need no C code."""
 
     def run(self):
-        for extension in self.extensions:
-            remove_outdated_translation(extension)
         translated = {extension.name: extension for extension in self.translate()}
         for extension in self.extensions:
-            extension.sources = translated[extension.name].sources
+            extension.sources = (translated[extension.name].sources if extension.name in translated
+                                 else [str(translation(extension))])
         super().run()
 
     def translate(self):
-        return translate(self.extensions)
+        """Translate what has no C code, or none of today; return the modules that this concerns."""
+        for extension in self.extensions:
+            remove_outdated_translation(extension)
+        missing = [extension for extension in self.extensions if not (ROOT / translation(extension)).exists()]
+        return translate(missing) if missing else []
 
 
 def translate(extensions, **options):
