@@ -57,7 +57,7 @@ cdef enum CellFlag:
     CELL_CONSTANT = 64         # belongs to the program
     CELL_ANY_LAYOUT = 128      # of a kernel that writes by strides: it takes a caller's memory in any layout
     CELL_NUMBER = 256          # of rank 0, and Python sees a NumPy number instead of an array
-    CELL_PASSED = 512          # the memory is a loaded value's, and its container's: both still refer to it
+    CELL_PASSED = 512          # the memory was a loaded value's; its container still refers to it
     CELL_FITS = 1024           # an output of a bound kernel, with the shape and strides of its donor
 
 cdef struct Cell:

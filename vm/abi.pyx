@@ -229,9 +229,8 @@ cdef inline bint is_in_place_of(const Buffer* buffer, const Cell* cell) noexcept
 cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     """Let the cell take its donor's memory, if it fits, is at the cell's place, and no other cell refers to it.
 
-    A temporary loses its buffer to the cell, and takes the cell's old one for its next value. A loaded shared value
-    keeps it while the container still holds the same buffer, as the cell does once it has been written; then cells pass
-    it on along a chain, and three refer to it.
+    A temporary loses its buffer to the cell, and takes the cell's old one for its next value. So does a loaded shared
+    value, whose buffer the container still holds, too; then cells pass it on along a chain, and two refer to it.
     """
     cdef Cell* donor = cell.donor
     cdef Cell* home = donor.donor                   # the container's cell
@@ -243,7 +242,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cdef bint stored = not passed and home != NULL and home.buffer == buffer
     donor.flags &= ~(CELL_LENT | CELL_PASSED)
     cell.flags &= ~CELL_PASSED
-    if donor.data == NULL or buffer_references(buffer) != (3 if passed else 2 if stored or lent else 1):
+    if donor.data == NULL or buffer_references(buffer) != (2 if passed or stored or lent else 1):
         return False
     if not is_in_place_of(buffer, cell):
         return False
@@ -263,12 +262,7 @@ cdef bint adopt(Context* context, Cell* cell) noexcept nogil:
     cell.data = donor.data
     if passed or stored:
         cell.flags |= CELL_PASSED
-    if not stored:
-        donor.buffer = old
-        return True
-    buffer_retain(buffer)
-    if old != NULL:
-        release_here(context, old)
+    donor.buffer = old
     return True
 
 

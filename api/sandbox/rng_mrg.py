@@ -243,7 +243,7 @@ class MRG_RandomStreams:
         if target is not None:
             state = shared(states, target=target)
         else:
-            state = MrgState(None, TensorType("int32", (False, False)), states, False, borrow=True)
+            state = MrgState(None, TensorType("int32", (False, False)), states, False)
         state.tag.is_rng = True
         return state
 

@@ -80,7 +80,7 @@ class RandomStreams(RandomStreamsBase):
             The sample.
         """
         fresh = numpy.random.RandomState(int(self.gen_seedgen.randint(2 ** 30)))
-        state = RandomVectorSharedVariable(None, STATE_TYPE, words_of_random_state(fresh), False, borrow=True)
+        state = RandomVectorSharedVariable(None, STATE_TYPE, words_of_random_state(fresh), False)
         state.tag.is_rng = True
         new_state, sample = op(state, *args, **kwargs)
         sample.rng, sample.update = state, (state, new_state)

@@ -197,25 +197,42 @@ static double phintys_mt19937_double(void* state) {
     return phintys_mt19937_fraction(first, phintys_mt19937_half(state));
 }
 
-/* The normal numbers of numpy.random.RandomState, by the polar method of Marsaglia. They come in pairs; the second one
- * is kept in the words of the half, which MT19937 does not need. */
-static double phintys_paired_normal(uint64_t* state) {
-    double x, y, square, factor, second;
-    if (state[PHINTYS_HAS_HALF]) {
-        memcpy(&second, &state[PHINTYS_HALF], sizeof second);
-        state[PHINTYS_HAS_HALF] = state[PHINTYS_HALF] = 0;
-        return second;
-    }
-    do {
-        x = 2 * phintys_mt19937_double(state) - 1;
-        y = 2 * phintys_mt19937_double(state) - 1;
-        square = x * x + y * y;
-    } while (square >= 1 || square == 0);
-    factor = sqrt(-2 * log(square) / square);
-    second = factor * x;
-    memcpy(&state[PHINTYS_HALF], &second, sizeof second);
+/* The two normal numbers of a point, by the polar method of Marsaglia; returns 0 if it is not in the circle. */
+static inline int phintys_normals_of_point(double x, double y, double* pair) {
+    const double square = x * x + y * y;
+    if (square >= 1 || square == 0) return 0;
+    const double factor = sqrt(-2 * log(square) / square);
+    pair[0] = factor * y;
+    pair[1] = factor * x;
+    return 1;
+}
+
+/* Those of the next point. */
+static inline int phintys_next_normals(uint64_t* state, double* pair) {
+    const double x = 2 * phintys_mt19937_double(state) - 1;
+    return phintys_normals_of_point(x, 2 * phintys_mt19937_double(state) - 1, pair);
+}
+
+/* The normal numbers of numpy.random.RandomState. They come in pairs; the second one is kept in the words of the half,
+ * which MT19937 does not need. */
+static inline double phintys_first_of_pair(uint64_t* state, const double* pair) {
+    memcpy(&state[PHINTYS_HALF], pair + 1, sizeof *pair);
     state[PHINTYS_HAS_HALF] = 1;
-    return factor * y;
+    return pair[0];
+}
+
+static inline double phintys_second_of_pair(uint64_t* state) {
+    double second;
+    memcpy(&second, &state[PHINTYS_HALF], sizeof second);
+    state[PHINTYS_HAS_HALF] = state[PHINTYS_HALF] = 0;
+    return second;
+}
+
+static double phintys_paired_normal(uint64_t* state) {
+    double pair[2];
+    if (state[PHINTYS_HAS_HALF]) return phintys_second_of_pair(state);
+    while (!phintys_next_normals(state, pair));
+    return phintys_first_of_pair(state, pair);
 }
 
 /* ---- what NumPy's distributions need of each --------------------------------------------------------------------- */
@@ -243,19 +260,21 @@ PHINTYS_FROM_64_BITS(pcg64dxsm)
 PHINTYS_FROM_64_BITS(sfc64)
 PHINTYS_FROM_64_BITS(philox)
 
+/* Whether some key of MT19937 after the first one, of which only one bit is used, is not zero. */
+static inline int phintys_mt19937_is_valid(const uint32_t* key) {
+    int place = 1;
+    while (place < 624 && key[place] == 0) place++;
+    return place < 624;
+}
+
 /* Change what no seed makes, and what would repeat one number for ever: a distribution that rejects it would not end.
  * Increments of PCG64 are odd, and some key of MT19937 is not zero. */
 static inline void phintys_make_valid(uint64_t* state) {
     uint64_t* own = state + PHINTYS_OWN;
     if (state[PHINTYS_KIND] == PHINTYS_PCG64 || state[PHINTYS_KIND] == PHINTYS_PCG64DXSM)
         own[3] |= 1;
-    if (state[PHINTYS_KIND] == PHINTYS_MT19937) {
-        uint32_t* key = (uint32_t*)(own + 1);
-        int place = 1;
-        while (place < 624 && key[place] == 0) place++;
-        if (place == 624)
-            key[0] |= 0x80000000u;
-    }
+    if (state[PHINTYS_KIND] == PHINTYS_MT19937 && !phintys_mt19937_is_valid((uint32_t*)(own + 1)))
+        *(uint32_t*)(own + 1) |= 0x80000000u;
 }
 
 /* Copy a state. At this length memcpy takes an instruction for strings, which is slow to begin. */

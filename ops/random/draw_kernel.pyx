@@ -21,9 +21,9 @@ from phintys.ops.native.distributions cimport (
     random_standard_normal_fill_f, random_standard_t, random_standard_uniform_fill, random_standard_uniform_fill_f,
     random_vonmises, random_wald, random_weibull, random_zipf)
 from phintys.ops.native.integers cimport shape_of
-from phintys.ops.random.places cimport MOST, Places, begin_walk, fits, next_element
-from phintys.ops.random.sizes cimport read_size, store_count, store_real
-from phintys.ops.random.state_cells cimport check_state, generator_of_copy
+from phintys.ops.random.samples cimport (
+    MOST, Places, begin_walk, fits, next_element, read_size, store_count, store_real)
+from phintys.ops.random.state_cells cimport check_state, copy_state, generator_of_copy, phintys_make_valid
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch,
     set_contiguous_strides)
@@ -44,8 +44,14 @@ cdef extern from "random/bit_generators.h" nogil:
 cdef extern from "random/draw_loops.h" nogil:
     enum:
         PHINTYS_KEYS
-    void phintys_paired_normals(uint64_t* state, const uint32_t* key, npy_intp count, double mean, double deviation,
-                                double* out)
+        PHINTYS_CHANGE
+    uint64_t phintys_paired_normals(uint64_t* state, const uint32_t* key, npy_intp count, double mean, double deviation,
+                                    double* out)
+    bint phintys_few_numbers(const uint64_t* state, uint64_t* change, bint normal, npy_intp count, double first,
+                             double second, double* out)
+    void phintys_numbers_of_copy(uint64_t* copy, uint64_t* change, bint normal, npy_intp count, double first,
+                                 double second, double* out)
+    void phintys_change_state(uint64_t* state, uint64_t half, uint64_t counts)
     void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
     void phintys_mt19937_uniform_of_words(npy_intp count, double low, double width, double* numbers)
@@ -452,3 +458,4 @@ cdef inline double value_at(const char* data, int typenum) noexcept nogil:
 
 
 include "drawn_elementwise.pxi"
+include "few_numbers.pxi"

@@ -12,7 +12,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.ops.random.sizes cimport read_size
+from phintys.ops.random.samples cimport read_size
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_MRG, LONG_NORMAL, PIECE_MRG, PIECE_NORMAL

@@ -12,8 +12,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_bounded_uint64_fill, random_multinomial)
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.random.places cimport Places, begin_walk, fits, next_element
-from phintys.ops.random.sizes cimport read_size, store_count
+from phintys.ops.random.samples cimport Places, begin_walk, fits, next_element, read_size, store_count
 from phintys.ops.random.state_cells cimport check_state, generator_of_copy
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
 from phintys.vm.limits cimport MAX_RANK

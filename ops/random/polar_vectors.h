@@ -119,18 +119,24 @@ PHINTYS_WIDE static inline __m512d phintys_sure_logarithms(__m512d x, uint32_t* 
     return result;
 }
 
-/* The logarithms of the C library of those of eight numbers that are in a mask. */
-PHINTYS_WIDE static inline __m512d phintys_logarithms(__m512d x, uint32_t wanted) {
+/* Logarithms with those of the C library where a mask says so. It is seldom called, and apart from its caller, which
+ * then needs no aligned stack. */
+PHINTYS_WIDE __attribute__((noinline, cold))
+static __m512d phintys_with_sure_logarithms(__m512d found, __m512d x, uint32_t unsure) {
     double numbers[8] __attribute__((aligned(64)));
-    uint32_t unsure;
-    __m512d found = phintys_sure_logarithms(x, &unsure);
-    unsure &= wanted;
-    if (!unsure) return found;
     _mm512_store_pd(numbers, x);
     for (; unsure; unsure &= unsure - 1)
         found = _mm512_mask_mov_pd(found, (__mmask8)(unsure & -unsure),
                                    _mm512_set1_pd(log(numbers[__builtin_ctz(unsure)])));
     return found;
+}
+
+/* The logarithms of the C library of those of eight numbers that are in a mask. */
+PHINTYS_WIDE static inline __m512d phintys_logarithms(__m512d x, uint32_t wanted) {
+    uint32_t unsure;
+    const __m512d found = phintys_sure_logarithms(x, &unsure);
+    unsure &= wanted;
+    return __builtin_expect(unsure != 0, 0) ? phintys_with_sure_logarithms(found, x, unsure) : found;
 }
 
 /* What the coordinates of points in the circle are multiplied by to become normal numbers. */
@@ -139,17 +145,31 @@ PHINTYS_WIDE static inline __m512d phintys_polar_factors(__m512d square, uint32_
     return _mm512_sqrt_pd(_mm512_div_pd(_mm512_mul_pd(_mm512_set1_pd(-2), logarithm), square));
 }
 
+/* Store the first numbers of a vector, an even number of them. A store by a mask would do it, but a load of what that
+ * has stored waits until it is in the cache (8 ns on Zen 4), and few numbers are copied into a result at once. */
+PHINTYS_WIDE static inline void phintys_store_first(__m512d vector, int count, double* out) {
+    if (count >= 8) {
+        _mm512_storeu_pd(out, vector);
+        return;
+    }
+    __m256d half = _mm512_castpd512_pd256(vector);
+    if (count & 4) {
+        _mm256_storeu_pd(out, half);
+        half = _mm512_extractf64x4_pd(vector, 1), out += 4;
+    }
+    if (count & 2) _mm_storeu_pd(out, _mm256_castpd256_pd128(half));
+}
+
 /* Store two normal numbers of each of `count` points, y times the factor and x times the factor. */
 PHINTYS_WIDE static inline void phintys_store_pairs(__m512d y, __m512d x, int count, double mean, double deviation,
                                                     double* out) {
     const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
-    const uint32_t numbers = (1u << 2 * count) - 1;
     const __m512d scale = _mm512_set1_pd(deviation), shift = _mm512_set1_pd(mean);
     y = _mm512_add_pd(shift, _mm512_mul_pd(scale, y));
     x = _mm512_add_pd(shift, _mm512_mul_pd(scale, x));
-    _mm512_mask_storeu_pd(out, (__mmask8)numbers, _mm512_permutex2var_pd(y, first, x));
-    _mm512_mask_storeu_pd(out + 8, (__mmask8)(numbers >> 8), _mm512_permutex2var_pd(y, second, x));
+    phintys_store_first(_mm512_permutex2var_pd(y, first, x), 2 * count, out);
+    if (count > 4) phintys_store_first(_mm512_permutex2var_pd(y, second, x), 2 * count - 8, out + 8);
 }
 
 /* Two normal numbers of each point. */

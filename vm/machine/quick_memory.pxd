@@ -24,12 +24,17 @@ cdef inline void note_fit(Cell* cell) noexcept nogil:
 
 
 cdef inline bint adopt_quickly(Cell* cell) noexcept nogil:
-    """Let a cell of a bound kernel take its donor's memory: the pool's, to which no other cell or array refers."""
+    """Let a cell of a bound kernel take its donor's memory: the pool's, to which no other cell or array refers, except
+    the container that a donor was loaded from."""
     cdef Cell* donor = cell.donor
     cdef Buffer* buffer = donor.buffer
-    if (not cell.flags & CELL_FITS or (cell.flags | donor.flags) & (CELL_LENT | CELL_PASSED) or donor.data == NULL
-            or buffer.size_class < 0 or buffer_references(buffer) != 1):
+    cdef bint stored = donor.donor != NULL and donor.donor.buffer == buffer
+    if (not cell.flags & CELL_FITS or (cell.flags | donor.flags) & CELL_LENT or donor.flags & CELL_PASSED
+            or donor.data == NULL or buffer.size_class < 0 or buffer_references(buffer) != 1 + stored):
         return False
+    cell.flags &= ~CELL_PASSED
+    if stored:
+        cell.flags |= CELL_PASSED
     donor.buffer = cell.buffer
     cell.buffer = buffer
     cell.data = donor.data
