@@ -8,7 +8,7 @@ elements take 16 numbers instead of 9 where results are computed by Winograd's m
 
 Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
 steps to each plane of results in place, once it is computed. Results of images may be pooled (``PooledResults``): only
-a strip of rows of the results is kept then, or the squares of Winograd's method that are worked on.
+a strip of rows of the results is kept then; by Winograd's method nothing, or the results of some images.
 """
 cimport numpy as cnp
 from libc.stdint cimport uintptr_t
@@ -57,6 +57,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         phintys_pool_task task
         int first
         npy_intp plane
+        char* results
     ctypedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length) noexcept
     ctypedef struct phintys_work:
         phintys_convolution what
@@ -64,6 +65,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
         npy_intp channels, places, places_at_once, sets, results, columns, units
         npy_intp squares, squares_at_once
+        npy_intp square[3]
         const char* source
         const char* filters
         const char* top
@@ -82,7 +84,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         Task parts_of_products
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
-        Task square_packing, squares, finishing
+        Task square_packing, squares, finishing, square_pooling
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
@@ -634,15 +636,23 @@ cdef class ConvolutionKernel(Kernel):
 
     cdef void run_squares(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, by Winograd's method."""
-        cdef npy_intp group, items = work.what.groups * work.blocks, share = count // work.what.groups
-        cdef npy_intp planes = work.what.images * work.what.groups * work.outs
+        cdef npy_intp filters = work.what.groups * work.outs, group, items = work.what.groups * work.blocks
+        cdef npy_intp share = count // (work.what.groups * work.what.images)
+        cdef bint kept = work.pooled != NULL and work.pooled.results != NULL
         parallel(context, self.tasks.square_packing, work, items, grain(count // (8 * work.what.images) + 1, items))
-        items = (work.squares + work.squares_at_once - 1) // work.squares_at_once
-        for group in range(work.what.groups):
-            work.group = group
-            parallel(context, self.tasks.squares, work, items, grain(share, items))
-        if work.finish != NULL:
-            parallel(context, self.tasks.finishing, work, planes, grain(count // 8 + 1, planes))
+        while work.image < work.what.images:
+            work.images = min(work.images_at_once, work.what.images - work.image)
+            items = (work.images * work.square[1] * work.square[2] + work.squares_at_once - 1) // work.squares_at_once
+            for group in range(work.what.groups):
+                work.group = group
+                parallel(context, self.tasks.squares, work, items, grain(share * work.images, items))
+            if kept:
+                items = work.images * filters
+                parallel(context, self.tasks.square_pooling, work, items, grain(share * work.images // 8 + 1, items))
+            work.image += work.images
+        if work.finish != NULL and not kept:
+            items = work.what.images * filters
+            parallel(context, self.tasks.finishing, work, items, grain(count // 8 + 1, items))
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""

@@ -94,7 +94,7 @@ typedef struct {
     phintys_convolution_task unshared;
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
     phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
-    phintys_convolution_task square_packing, squares, finishing;        /* results by squares */
+    phintys_convolution_task square_packing, squares, finishing, square_pooling;    /* results by squares */
 } phintys_convolution_tasks;
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
@@ -141,6 +141,8 @@ typedef struct {
     npy_intp windows;                   /* rows of windows that are computed at once */
     npy_intp strip;                     /* results of each filter that this takes */
     size_t at, room_at;                 /* where in a worker's room strips are, and what the task needs */
+    char *results, *rooms;              /* of squares that are no windows: planes of some images, and what the task
+                                           needs for each worker; or NULL */
 } phintys_pooled;
 
 typedef struct {
@@ -688,8 +690,8 @@ static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int 
  * find them there; those of all numbers, and the sums of some filters, are in the second. */
 enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLANES = 8 };
 
-/* Whether the windows that results are pooled by are these squares, as far as they are whole, and nothing but a bias
- * and limits comes before pooling. */
+/* Whether the windows that results are pooled by are squares of results, as far as they are whole, and nothing but a
+ * bias and limits comes before pooling. */
 static int pools_squares(const phintys_work* work) {
     const phintys_pooling* windows = &work->pooled->what;
     for (int axis = 0; axis < 2; axis++)
@@ -698,9 +700,14 @@ static int pools_squares(const phintys_work* work) {
     return work->pooled->first;
 }
 
-/* Elements of a plane of the output. */
+/* Whether squares are written as they are, and pooled after those of some images. */
+static inline int keeps_results(const phintys_work* work) {
+    return work->pooled != NULL && work->pooled->results != NULL;
+}
+
+/* Elements of a plane that squares are written to. */
 static inline npy_intp written_plane(const phintys_work* work) {
-    return work->pooled == NULL ? work->out_plane : work->pooled->plane;
+    return work->pooled == NULL || keeps_results(work) ? work->out_plane : work->pooled->plane;
 }
 
 /* Filters of 3 x 3 elements that move by one are multiplied by Winograd's method, with squares of 2 x 2 results, where
@@ -714,7 +721,7 @@ enum { SAVED_PRODUCTS = 20, OF_FILTERS = 700, OF_PATCHES = 440, OF_SHORT_PATCHES
 enum { MOST_SQUARE_FILTERS = 1 << 24 };     /* bytes */
 static int has_squares(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    if (what->role == BY_FILTERS || (work->pooled != NULL && !pools_squares(work))) return 0;
+    if (what->role == BY_FILTERS) return 0;
     if (what->window[Z] * what->image[Z] * what->result[Z] != 1) return 0;
     for (int a = Y; a < AXES; a++)
         if (what->window[a] != 3 || what->stride[a] != 1 || what->dilation[a] != 1) return 0;
@@ -733,6 +740,23 @@ static inline npy_intp square_row(const phintys_work* work) {
     return smaller(work->squares_at_once, work->square[X]) + 2 * ROUNDED;
 }
 
+/* Bytes of results that are pooled together, if squares are no windows. */
+enum { KEPT_BYTES = 1 << 19 };
+
+/* Room for the results of some images, if these are kept until they are pooled. */
+static void furnish_results(phintys_work* work, char** memory, size_t* used, int workers) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp of_image = what->groups * work->outs * work->out_plane * what->itemsize;
+    work->images_at_once = what->images;
+    if (work->pooled == NULL) return;
+    work->pooled->results = work->pooled->rooms = NULL;
+    if (pools_squares(work)) return;
+    work->images_at_once = larger(1, smaller(what->images, KEPT_BYTES / of_image));
+    work->pooled->what.room = whole_lines(work->pooled->what.room);
+    work->pooled->results = taken(memory, used, work->images_at_once * of_image);
+    work->pooled->rooms = taken(memory, used, workers * work->pooled->what.room);
+}
+
 /* Tables and copies for squares. */
 static void furnish_squares(phintys_work* work, char** memory, size_t* used, int workers) {
     const phintys_convolution* what = &work->what;
@@ -746,7 +770,9 @@ static void furnish_squares(phintys_work* work, char** memory, size_t* used, int
         work->before[a] = what->role == BY_IMAGES ? what->pad[a] - 2 : -what->pad[a];
         work->squares *= work->square[a];
     }
-    const npy_intp share = ((work->squares + workers - 1) / workers + lanes - 1) / lanes * lanes;
+    furnish_results(work, memory, used, workers);
+    const npy_intp together = work->images_at_once * work->square[Y] * work->square[X];
+    const npy_intp share = ((together + workers - 1) / workers + lanes - 1) / lanes * lanes;
     const npy_intp fitting = SQUARE_BYTES / (work->planes * what->itemsize) / tile * tile;
     work->squares_at_once = smaller(share, larger(tile, fitting));
     work->blocks_at_once = larger(1, smaller(work->blocks, SQUARE_SUMS / (NUMBERS * most * work->squares_at_once

@@ -1092,4 +1092,5 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .rows = TYPED(run_rows), .narrow = TYPED(run_narrow), .narrow_tops = TYPED(run_narrow_tops),
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),
     .square_packing = TYPED(run_square_packing), .squares = TYPED(run_squares), .finishing = TYPED(run_finishing),
+    .square_pooling = TYPED(run_square_pooling),
 };

@@ -227,18 +227,19 @@ static void TYPED(write_pooled)(const phintys_pooling* what, TYPED(squares) part
 static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_intp count, npy_intp filter,
                                  npy_intp filters, const T* sums, npy_intp step, T* upper) {
     const phintys_pooled* pooled = work->pooled;
+    const int kept = keeps_results(work);
     const npy_intp rounded = TYPED(rounded)(count), of_image = work->what.groups * work->outs;
-    T *lower = upper + 2 * rounded, *joined = lower + 2 * rounded;
+    T *lower = upper + 2 * rounded, *joined = lower + 2 * rounded, *out = (T*)(kept ? pooled->results : work->out);
     for (npy_intp f = 0; f < filters; f++, sums += work->squares_at_once) {
         const npy_intp number = work->group * work->outs + filter + f;
         const T bias = work->bias == NULL ? 0 : ((const T*)work->bias)[number];
         TYPED(transform_sums)(sums, step, rounded, bias, upper, lower);
         if (work->limited) TYPED(limit)(upper, 4 * rounded, (T)work->low, (T)work->high);
-        if (pooled != NULL) TYPED(pool_squares)(&pooled->what, upper, lower, rounded, joined);
+        if (pooled != NULL && !kept) TYPED(pool_squares)(&pooled->what, upper, lower, rounded, joined);
         for (npy_intp at = 0; at < count;) {
             const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
-            T* plane = (T*)work->out + (part.image * of_image + number) * written_plane(work);
-            if (pooled != NULL) TYPED(write_pooled)(&pooled->what, part, joined + at, plane);
+            T* plane = out + ((part.image - kept * work->image) * of_image + number) * written_plane(work);
+            if (pooled != NULL && !kept) TYPED(write_pooled)(&pooled->what, part, joined + at, plane);
             else TYPED(write_part)(work, part, upper + 2 * at, lower + 2 * at, plane);
             at += part.count;
         }
@@ -265,16 +266,17 @@ static void TYPED(multiply_stretch)(const phintys_work* work, npy_intp first, np
         }
 }
 
-/* Stretches [start, stop) of the squares of all images, in the present group. */
+/* Stretches [start, stop) of the squares of the present images, in the present group. */
 static void TYPED(run_squares)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp at_once = work->squares_at_once, most = work->what.set->sizes[0].filters;
-    const npy_intp step = work->blocks_at_once * most * at_once + BETWEEN;
+    const npy_intp step = work->blocks_at_once * most * at_once + BETWEEN, in_image = work->square[Y] * work->square[X];
+    const npy_intp end = (work->image + work->images) * in_image;
     T* patches = (T*)(work->rooms + worker * work->room);
     T* sums = patches + NUMBERS * (work->planes * at_once + BETWEEN);
     T* line = sums + NUMBERS * step;
     for (npy_intp item = start; item < stop; item++) {
-        const npy_intp first = item * at_once, count = smaller(at_once, work->squares - first);
+        const npy_intp first = work->image * in_image + item * at_once, count = smaller(at_once, end - first);
         TYPED(transform_stretch)(work, first, count, line, patches);
         for (npy_intp block = 0; block < work->blocks; block += work->blocks_at_once) {
             const npy_intp last = smaller(work->blocks, block + work->blocks_at_once);
@@ -291,4 +293,26 @@ static void TYPED(run_finishing)(void* argument, int worker, npy_intp start, npy
     const npy_intp filters = work->what.groups * work->outs, length = written_plane(work);
     for (npy_intp plane = start; plane < stop; plane++)
         work->finish(work->finisher, (char*)((T*)work->out + plane * length), plane % filters, length);
+}
+
+/* Pool planes [start, stop) of the results that are kept, of the present images. */
+static void TYPED(run_square_pooling)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const phintys_pooled* pooled = work->pooled;
+    const npy_intp filters = work->what.groups * work->outs, *lengths = work->what.result;
+    const npy_intp shape[] = {1, lengths[Y], lengths[X]}, rows = pooled->what.count[0];
+    const npy_intp strides[] = {work->out_plane * sizeof(T), lengths[X] * sizeof(T), sizeof(T)};
+    phintys_pooling what = pooled->what;
+    what.shape = shape;
+    what.images[0].strides = strides;
+    for (npy_intp plane = start; plane < stop; plane++) {
+        T* results = (T*)pooled->results + plane * work->out_plane;
+        T* out = (T*)work->out + (work->image * filters + plane) * pooled->plane;
+        what.images[0].data = (char*)results, what.images[1].data = (char*)out;
+        if (work->finish != NULL && !pooled->first)
+            work->finish(work->finisher, (char*)results, plane % filters, work->out_plane);
+        pooled->task(&what, 0, rows, pooled->rooms + worker * pooled->what.room);
+        if (work->finish != NULL && pooled->first)
+            work->finish(work->finisher, (char*)out, plane % filters, pooled->plane);
+    }
 }
