@@ -4,7 +4,8 @@
 if there are enough, else blocks of the filters of one image. ``convolution_loops.h`` says how the sums are computed.
 Arguments with gaps are copied first. Scratch memory is the planes of one image for each worker and the filters,
 whatever the number of images; the gradient by filters has as many images at once as stay in the cache. Filters of 3 x 3
-elements take 16 numbers instead of 9 where results are computed by Winograd's method (``run_squares``).
+elements take 16 numbers instead of 9 where results are computed by Winograd's method (``run_squares``). So does the
+gradient by them (``run_square_sums``), which has as many rows of squares at once as stay in the cache.
 
 Elementwise steps may follow a convolution (``Following``): a bias and limits are applied to sums in registers, other
 steps to each plane of results in place, once it is computed. Results of images may be pooled (``PooledResults``): only
@@ -64,7 +65,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         int direct
         npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
         npy_intp channels, places, places_at_once, sets, results, columns, units
-        npy_intp squares, squares_at_once
+        npy_intp squares, squares_at_once, rows_at_once, square_rows
         npy_intp square[3]
         const char* source
         const char* filters
@@ -84,7 +85,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         Task parts_of_products
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
-        Task square_packing, squares, finishing, square_pooling
+        Task square_packing, squares, finishing, square_pooling, square_patches, square_tops, square_products
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
@@ -531,7 +532,7 @@ cdef class ConvolutionKernel(Kernel):
         work.finish, work.bias, work.limited = NULL, NULL, False
         self.set_pooled(&work, &pooled)
         count = multiplications_of(&work.what)
-        if count == 0 or self.unshared or self.role == BY_FILTERS:
+        if count == 0 or self.unshared:
             memset(out.data, 0, cell_size(out) * self.itemsize)
         if self.following is not None:
             finisher.data = <char**>alloca((self.others + 1) * sizeof(char*))
@@ -546,7 +547,11 @@ cdef class ConvolutionKernel(Kernel):
             return 0
         plan_convolution(&work, memory, context.workers)
         work.image, work.images, work.group = 0, 1, 0
-        if self.role == BY_FILTERS and work.channels:
+        if self.role == BY_FILTERS and (work.parts > 1 or work.channels == 0):       # sums are added to it
+            memset(out.data, 0, cell_size(out) * self.itemsize)
+        if self.role == BY_FILTERS and work.squares:
+            self.run_square_sums(context, &work, count)
+        elif self.role == BY_FILTERS and work.channels:
             self.run_tall_sums(context, &work, count)
         elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
@@ -653,6 +658,19 @@ cdef class ConvolutionKernel(Kernel):
         if work.finish != NULL and not kept:
             items = work.what.images * filters
             parallel(context, self.tasks.finishing, work, items, grain(count // 8 + 1, items))
+
+    cdef void run_square_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """The gradient by filters by Winograd's method: of as many rows of squares at once as stay in the cache."""
+        cdef npy_intp group, rows, share
+        for group in range(work.what.groups):
+            work.group, work.at = group, 0
+            while work.at < work.square_rows:
+                rows = min(work.rows_at_once, work.square_rows - work.at)
+                share = count // (work.what.groups * work.square_rows) * rows
+                parallel(context, self.tasks.square_patches, work, rows, grain(share // 8 + 1, rows))
+                parallel(context, self.tasks.square_tops, work, work.blocks, grain(share // 8 + 1, work.blocks))
+                parallel(context, self.tasks.square_products, work, work.blocks, grain(share, work.blocks))
+                work.at += rows
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""

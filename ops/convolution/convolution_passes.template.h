@@ -1114,6 +1114,7 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
 
 #include "convolution_narrow.template.h"
 #include "convolution_squares.template.h"
+#include "convolution_square_sums.template.h"
 
 static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
@@ -1127,4 +1128,6 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .spreading = TYPED(run_spreading), .collecting = TYPED(run_collecting),
     .square_packing = TYPED(run_square_packing), .squares = TYPED(run_squares), .finishing = TYPED(run_finishing),
     .square_pooling = TYPED(run_square_pooling),
+    .square_patches = TYPED(run_square_patches), .square_tops = TYPED(run_square_tops),
+    .square_products = TYPED(run_square_products),
 };

@@ -180,6 +180,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
         for (int t = 0; t < taps; t++) result[f * taps + t] = TOTAL(sums[f][t]);
 }
 
+#include "convolution_square_vectors.template.h"
+
 #define TILE(FILTERS, VECTORS) \
     FOR_SET static void IN_SET(tile_##FILTERS##_##VECTORS)(const phintys_sum* sum, const void* const* in, \
             void* const* out, npy_intp out_filter, int wanted, const void* weights) { \
@@ -197,6 +199,9 @@ DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
+    .patches = IN_SET(patches),
+    .square_tops = IN_SET(square_tops),
+    .square_filter = IN_SET(square_filter),
     .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
              {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
@@ -213,6 +218,9 @@ DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
     .lanes = LANES,
     .transpose = TRANSPOSE,
+    .patches = IN_SET(patches),
+    .square_tops = IN_SET(square_tops),
+    .square_filter = IN_SET(square_filter),
     .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
              {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
