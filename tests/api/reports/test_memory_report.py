@@ -179,7 +179,8 @@ def test_the_table_and_the_picture_name_the_lines_of_values_that_are_computed_si
     a, b = T.dmatrices("a", "b")
     first = T.dot(a, a)
     second = T.dot(b, b)
-    report = phintys.function([a, b], T.dot(first, second), name="f").memory_report([(200, 200)] * 2)
+    with phintys.change_flags(workers=2):
+        report = phintys.function([a, b], T.dot(first, second), name="f").memory_report([(200, 200)] * 2)
     line = test_the_table_and_the_picture_name_the_lines_of_values_that_are_computed_side_by_side \
         .__code__.co_firstlineno + 2
     assert len({piece.first for piece in report.pieces if piece.use == "temporary"}) == 1
