@@ -86,6 +86,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         Task parts_of_images, parts_of_lines, parts_sum
         Task rows, narrow, narrow_tops, spreading, collecting
         Task square_packing, squares, finishing, square_pooling, square_patches, square_tops, square_products
+        Task parts_of_squares
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     size_t plan_convolution(phintys_work* work, char* memory, int workers)
@@ -660,17 +661,23 @@ cdef class ConvolutionKernel(Kernel):
             parallel(context, self.tasks.finishing, work, items, grain(count // 8 + 1, items))
 
     cdef void run_square_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
-        """The gradient by filters by Winograd's method: of as many rows of squares at once as stay in the cache."""
-        cdef npy_intp group, rows, share
+        """The gradient by filters by Winograd's method: of as many rows of squares at once as stay in the cache.
+        Workers share images if sums are small, else each of the steps."""
+        cdef npy_intp group, rows, share = count // work.what.groups, of_rows
         for group in range(work.what.groups):
             work.group, work.at = group, 0
+            if work.parts > 1:
+                parallel(context, self.tasks.parts_of_squares, work, work.parts, grain(share, work.parts))
+                continue
             while work.at < work.square_rows:
                 rows = min(work.rows_at_once, work.square_rows - work.at)
-                share = count // (work.what.groups * work.square_rows) * rows
-                parallel(context, self.tasks.square_patches, work, rows, grain(share // 8 + 1, rows))
-                parallel(context, self.tasks.square_tops, work, work.blocks, grain(share // 8 + 1, work.blocks))
-                parallel(context, self.tasks.square_products, work, work.blocks, grain(share, work.blocks))
+                of_rows = share // work.square_rows * rows
+                parallel(context, self.tasks.square_patches, work, rows, grain(of_rows // 8 + 1, rows))
+                parallel(context, self.tasks.square_tops, work, work.blocks, grain(of_rows // 8 + 1, work.blocks))
+                parallel(context, self.tasks.square_products, work, work.blocks, grain(of_rows, work.blocks))
                 work.at += rows
+        if work.parts > 1:
+            self.add_parts(context, work)
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""

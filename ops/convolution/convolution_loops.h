@@ -103,7 +103,7 @@ typedef struct {
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
     phintys_convolution_task narrow_tops, spreading, collecting;        /* the same by images */
     phintys_convolution_task square_packing, squares, finishing, square_pooling;    /* results by squares */
-    phintys_convolution_task square_patches, square_tops, square_products;      /* by filters, by squares */
+    phintys_convolution_task square_patches, square_tops, square_products, parts_of_squares;    /* by filters */
 } phintys_convolution_tasks;
 
 /* ---- what is computed -------------------------------------------------------------------------------------------- */
@@ -842,19 +842,24 @@ static void furnish_square_sums(phintys_work* work, char** memory, size_t* used,
     const npy_intp lanes = what->set->lanes, most = what->set->sizes[0].filters, itemsize = what->itemsize;
     work->channels = (work->planes + lanes - 1) / lanes * lanes;
     plan_squares(work);
+    work->parts = parts_of_tall(work);
     work->square_rows = what->images * work->square[Y];
-    work->rows_at_once = larger(1, smaller(work->square_rows, squares_in_cache(work) / work->square[X]));
+    const npy_intp of_part = (what->images + work->parts - 1) / work->parts * work->square[Y];
+    work->rows_at_once = larger(1, smaller(of_part, squares_in_cache(work) / work->square[X]));
     work->squares_at_once = work->rows_at_once * work->square[X];
-    const npy_intp of_block = NUMBERS * (most * work->channels + BETWEEN);
+    const npy_intp of_block = NUMBERS * (most * work->channels + BETWEEN), alone = work->parts > 1 ? workers : 1;
     work->blocks_at_once = larger(1, SQUARE_FILTERS / (of_block * itemsize));
     const npy_intp patches = PATCH * (2 * work->square[X] + 2) * work->channels;
     const npy_intp others = larger(4 * work->square[X] * most, work->window * work->channels);
-    work->tall = taken(memory, used, NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize);
-    work->tops = taken(memory, used, NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize);
-    work->tall_sums = taken(memory, used, work->blocks * of_block * itemsize);
+    work->tall_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize);
+    work->top_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize);
+    work->tall_sum_bytes = whole_lines(work->blocks * of_block * itemsize);
+    work->tall = taken(memory, used, alone * work->tall_bytes);
+    work->tops = taken(memory, used, alone * work->top_bytes);
+    work->tall_sums = taken(memory, used, alone * work->tall_sum_bytes);
+    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
     work->room = whole_lines(larger(patches, others) * itemsize);
     work->rooms = taken(memory, used, workers * work->room);
-    work->parts = 1;
 }
 
 /* Fewest filters for which planes are laid out as follows. */

@@ -874,19 +874,24 @@ static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int w
     return part;
 }
 
-/* Parts [start, stop) of the images, in the present group: each is a gradient of its own, by one worker. */
+/* One of the parts of the images, in the present group: a gradient of its own, by one worker. */
+static phintys_work TYPED(part_of_products)(const phintys_work* work, npy_intp number, int worker) {
+    phintys_work part = TYPED(part)(work, number, worker);
+    const npy_intp images = work->what.images, groups = work->what.groups, first = number * images / work->parts;
+    part.what.images = (number + 1) * images / work->parts - first;
+    part.source += first * groups * work->planes * work->source_plane * sizeof(T);
+    part.top += first * groups * work->outs * work->out_plane * sizeof(T);
+    part.tall += worker * work->tall_bytes;
+    part.tops += worker * work->top_bytes;
+    part.tall_sums += worker * work->tall_sum_bytes;
+    return part;
+}
+
+/* Parts [start, stop) of the images. */
 static void TYPED(run_parts_of_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp images = work->what.images, groups = work->what.groups;
     for (npy_intp number = start; number < stop; number++) {
-        phintys_work part = TYPED(part)(work, number, worker);
-        const npy_intp first = number * images / work->parts;
-        part.what.images = (number + 1) * images / work->parts - first;
-        part.source += first * groups * work->planes * work->source_plane * sizeof(T);
-        part.top += first * groups * work->outs * work->places * sizeof(T);
-        part.tall += worker * work->tall_bytes;
-        part.tops += worker * work->top_bytes;
-        part.tall_sums += worker * work->tall_sum_bytes;
+        phintys_work part = TYPED(part_of_products)(work, number, worker);
         TYPED(run_all_products)(&part, 0, 0, work->blocks);
     }
 }
@@ -1129,5 +1134,5 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .square_packing = TYPED(run_square_packing), .squares = TYPED(run_squares), .finishing = TYPED(run_finishing),
     .square_pooling = TYPED(run_square_pooling),
     .square_patches = TYPED(run_square_patches), .square_tops = TYPED(run_square_tops),
-    .square_products = TYPED(run_square_products),
+    .square_products = TYPED(run_square_products), .parts_of_squares = TYPED(run_parts_of_squares),
 };

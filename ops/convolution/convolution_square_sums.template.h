@@ -154,3 +154,18 @@ static void TYPED(run_square_products)(void* argument, int worker, npy_intp star
             TYPED(write_square_filters)(work, block, sums + (block - first) * of_block, step, room);
     }
 }
+
+/* Parts [start, stop) of the images: of each all of that, by one worker. */
+static void TYPED(run_parts_of_squares)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    for (npy_intp number = start; number < stop; number++) {
+        phintys_work part = TYPED(part_of_products)(work, number, worker);
+        part.square_rows = part.what.images * work->square[Y];
+        for (part.at = 0; part.at < part.square_rows; part.at += part.rows_at_once) {
+            const npy_intp rows = smaller(part.rows_at_once, part.square_rows - part.at);
+            TYPED(run_square_patches)(&part, 0, 0, rows);
+            TYPED(run_square_tops)(&part, 0, 0, work->blocks);
+            TYPED(run_square_products)(&part, 0, 0, work->blocks);
+        }
+    }
+}
