@@ -18,7 +18,7 @@ from phintys.ops.random.draw import DISTRIBUTIONS, Draw
 from phintys.ops.random.generator_call import METHODS, GeneratorCall
 from phintys.ops.random.generator_order import GeneratorOrder
 from phintys.ops.random.generator_states import KINDS, bit_generator_of, kind_of, words_of
-from phintys.ops.random.sampling import rank_of, size_vector
+from phintys.ops.random.sample_size import rank_of, size_vector
 from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType

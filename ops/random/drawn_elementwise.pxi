@@ -5,7 +5,10 @@ so the sample is never stored. This requires that results and all other inputs a
 Else the whole sample is drawn into scratch memory, and the elementwise kernel runs as usual.
 """
 
-include "drawn_operands.pxi"
+cdef enum:
+    DRAWN = 512                     # numbers in a block: two lanes
+    MOST_PLACES = 64                # operands, constants and registers of the steps
+    DRAWN_REGISTERS = 24576         # bytes
 
 cdef struct DrawnWork:
     PyObject* kernel                # a DrawnElementwiseKernel; its C methods need no GIL
@@ -90,9 +93,51 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         return self.elementwise.program.program.inputs - 1
 
     cdef void gather(self, Cell** operands, Cell* sample, npy_intp* lengths, Cell** cells) noexcept nogil:
-        cdef Cell** others = operands + 2 + self.count
-        gather(self.elementwise, self.place, self.typenum, others, others + self.others() + 1, sample,
-               lengths, cells)
+        """The operands of the elementwise kernel. ``lengths`` has room for the shape and strides of the sample."""
+        cdef Program* program = &self.elementwise.program.program
+        cdef int index, first = 2 + self.count
+        memset(sample, 0, sizeof(Cell))
+        sample.ndim, sample.typenum, sample.itemsize = self.elementwise.program.rank, self.typenum, 8
+        if self.typenum == cnp.NPY_FLOAT32:
+            sample.itemsize = 4
+        sample.shape, sample.strides = lengths, lengths + MAX_RANK
+        for index in range(program.inputs):
+            cells[index] = sample
+            if index != self.place:
+                cells[index] = operands[first]
+                first += 1
+        for index in range(program.results):
+            cells[program.inputs + index] = operands[first + 1 + index]
+
+    cdef bint is_flat(self, Cell** cells, npy_intp* block) noexcept nogil:
+        """Whether blocks of the sample meet blocks of all other operands; sets their length."""
+        cdef Program* program = &self.elementwise.program.program
+        cdef npy_intp count = cell_size(cells[self.place])
+        cdef int index
+        if program.place_count > MOST_PLACES:
+            return False
+        block[0] = DRAWN
+        if program.registers * program.register_size * DRAWN > DRAWN_REGISTERS:
+            block[0] = (DRAWN_REGISTERS // (program.registers * program.register_size)) & ~<npy_intp>15
+        for index in range(program.inputs + program.results):
+            if index != self.place and not cell_is_contiguous(cells[index]):
+                return False
+            if cell_size(cells[index]) != count and (cell_size(cells[index]) != 1 or index >= program.inputs):
+                return False
+        return block[0] >= 32
+
+    cdef int check_operands(self, Cell** cells) except -1 nogil:
+        """Raise if an input has neither the lengths of the sample nor, where its type says so, the length 1."""
+        cdef Program* program = &self.elementwise.program.program
+        cdef const Cell* sample = cells[self.place]
+        cdef int index, axis
+        for index in range(program.inputs):
+            for axis in range(sample.ndim):
+                if cells[index].shape[axis] != sample.shape[axis] and not program.broadcastable[index] >> axis & 1:
+                    with gil:
+                        raise ValueError(f"Input dimension mis-match. (an operand of shape {shape_of(cells[index])}, "
+                                         f"a sample of shape {shape_of(sample)})")
+        return 0
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell sample
@@ -103,11 +148,11 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         self.gather(operands, &sample, lengths, cells)
         self.check(operands, sample.ndim, lengths)
         set_contiguous_strides(&sample)
-        check_operands(self.elementwise, self.place, cells)
+        self.check_operands(cells)
         allocate(context, operands[2 + self.count + self.others()], operands[0].shape)
         self.elementwise.prepare(context, cells)
         count = cell_size(&sample)
-        if not is_flat(self.elementwise, self.place, cells, &block):
+        if not self.is_flat(cells, &block):
             scratch(context, count * sample.itemsize)
         if count < LONG_DRAW:
             return 0
@@ -130,7 +175,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         memcpy(lengths, cells[program.inputs].shape, sample.ndim * sizeof(npy_intp))
         set_contiguous_strides(&sample)
         count = cell_size(&sample)
-        if not is_flat(self.elementwise, self.place, cells, &work.block):
+        if not self.is_flat(cells, &work.block):
             sample.data = context.scratch
             self.draw_standard(context, &bits, &sample)
             self.elementwise.run(context, cells)

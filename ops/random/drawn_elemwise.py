@@ -1,53 +1,33 @@
 """DrawnElemwise: samples and the elementwise operations on them in one pass, so that dropout stores no random numbers.
 
-The optimizer creates it after gradients have been taken, so it has no gradient. The numbers are those of `Draw`, or of
-`mrg_uniform`, bit by bit; without the optimizer, separate nodes give the same results.
+The optimizer creates it after gradients have been taken, so it has no gradient. The numbers are those of `Draw`, bit by
+bit; without the optimizer, separate nodes give the same results.
 """
 import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.elementwise.elementwise import inside_value
-from phintys.ops.random.draw import DISTRIBUTIONS, Draw
+from phintys.ops.random.draw import DISTRIBUTIONS
 from phintys.ops.random.draw_kernel import DrawnElementwiseKernel
-from phintys.ops.random.generator_states import KINDS
-from phintys.ops.random.mrg import MrgUniformOfMany, mrg_uniform
-from phintys.ops.random.mrg_kernel import MrgElementwiseKernel
+from phintys.ops.random.generator_states import KINDS, WORDS
+from phintys.ops.random.sample_size import sample_shape
 from phintys.ops.types.tensor_type import TensorType
 
-BY_BLOCKS = frozenset(["random", "normal", "exponential"])      # distributions that can be drawn block by block
-
-
-def _kernel_of_draw(draw, count, place, elementwise):
-    names = DISTRIBUTIONS[draw.name].parameters[:count]
-    return DrawnElementwiseKernel(draw.name, KINDS.index(draw.kind), names, place, numpy.dtype(draw.dtype).num,
-                                  elementwise)
-
-
-def _kernel_of_mrg(draw, count, place, elementwise):
-    return MrgElementwiseKernel(draw.only_used, place, numpy.dtype(draw.dtype).num, elementwise)
-
-
-# Type of an op that draws → what makes the kernel.
-KERNELS = {Draw: _kernel_of_draw, mrg_uniform: _kernel_of_mrg, MrgUniformOfMany: _kernel_of_mrg}
-
-
-def is_drawn_by_blocks(op):
-    """Whether the samples of an op can be drawn block by block."""
-    return type(op) in KERNELS and (type(op) is not Draw or op.name in BY_BLOCKS)
+DRAWN = frozenset(["random", "normal", "exponential"])          # distributions that can be drawn block by block
 
 
 class DrawnElemwise(Op):
     """The results of a scalar op applied to samples and other inputs.
 
-    The inputs are those of the draw, then those of the Elemwise without the sample; the outputs are the new state, or
-    rows of it, and the results.
+    The inputs are those of the Draw, then those of the Elemwise without the sample; the outputs are the new state and
+    the results.
 
     Parameters
     ----------
-    draw : Draw or mrg_uniform
+    draw : Draw
     count : int
-        How many parameters the draw has.
+        How many parameters the Draw has.
     scalar_op : ScalarOp
     place : int
         Which input of the scalar op is the sample.
@@ -58,11 +38,11 @@ class DrawnElemwise(Op):
     """
 
     __props__ = ("draw", "count", "scalar_op", "place", "broadcastable", "inplace")
+    can_overwrite = {0: (0,)}
 
     def __init__(self, draw, count, scalar_op, place, broadcastable, inplace=False):
         self.draw, self.count, self.scalar_op, self.place = draw, int(count), scalar_op, int(place)
         self.broadcastable, self.inplace = tuple(broadcastable), bool(inplace)
-        self.can_overwrite = draw.can_overwrite
         if inplace:
             self.destroy_map = {0: [0]}
 
@@ -84,7 +64,9 @@ class DrawnElemwise(Op):
         elementwise = self._elementwise(others)
         values.insert(self.place, None)
         place = sum([value is None for value in values[:self.place]])
-        return KERNELS[type(self.draw)](self.draw, self.count, place, elementwise.op._kernel(elementwise, values))
+        return DrawnElementwiseKernel(
+            self.draw.name, KINDS.index(self.draw.kind), DISTRIBUTIONS[self.draw.name].parameters[:self.count], place,
+            numpy.dtype(self.draw.dtype).num, elementwise.op._kernel(elementwise, values))
 
     def make_kernel(self, node):
         return self._kernel(node, [None] * (len(node.inputs) - 2 - self.count))
@@ -97,8 +79,8 @@ class DrawnElemwise(Op):
         emitter.kernel(self._kernel(node, values), node, [*node.inputs[:first], *read])
 
     def infer_shape(self, node, input_shapes):
-        state, shape = self.draw.infer_shape(node, input_shapes)
-        return [state, *[shape] * (len(node.outputs) - 1)]
+        shape = sample_shape(node.inputs[1], node.outputs[1].type.ndim)
+        return [(WORDS[self.draw.kind],), *[shape] * (len(node.outputs) - 1)]
 
     def do_constant_folding(self, node):
         return False

@@ -11,7 +11,7 @@ from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.elementwise.elementwise_functions import minimum
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.random.mrg_kernel import MrgUniformKernel, substreams
-from phintys.ops.random.sampling import rank_of, sample_shape, sample_type, size_vector
+from phintys.ops.random.sample_size import rank_of, sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
@@ -118,7 +118,6 @@ class mrg_uniform_base(Op):
 
     __props__ = ("output_type", "inplace")
     can_overwrite = {0: (0,)}
-    only_used = False                           # the new state has only rows of streams from which samples are drawn
 
     def __init__(self, output_type, inplace=False):
         if output_type.dtype not in SAMPLED:
@@ -126,11 +125,6 @@ class mrg_uniform_base(Op):
         self.output_type, self.inplace = output_type, bool(inplace)
         if inplace:
             self.destroy_map = {0: [0]}
-
-    @property
-    def dtype(self):
-        """The dtype of the samples."""
-        return self.output_type.dtype
 
     def __str__(self):
         return f"{type(self).__name__}{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
@@ -182,7 +176,7 @@ class mrg_uniform(mrg_uniform_base):
         return cls(TensorType(dtype, (False,) * ndim))(rstate, size, return_list=True)
 
     def make_kernel(self, node):
-        return MrgUniformKernel(self.only_used)
+        return MrgUniformKernel(False)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0], sample_shape(node.inputs[1], node.outputs[1].type.ndim)]
@@ -197,12 +191,14 @@ class MrgUniformOfMany(mrg_uniform):
     """
 
     can_overwrite = {}
-    only_used = True
 
     @classmethod
     def new(cls, rstate, ndim, dtype, size):
         rows, samples = super().new(rstate, ndim, dtype, size)
         return [set_subtensor(rstate[:rows.shape[0]], rows), samples]
+
+    def make_kernel(self, node):
+        return MrgUniformKernel(True)
 
     def infer_shape(self, node, input_shapes):
         (streams, columns), shape = input_shapes[0], sample_shape(node.inputs[1], node.outputs[1].type.ndim)

@@ -212,29 +212,6 @@ static inline void phintys_mrg_states_of(const uint32_t* lanes, int32_t* advance
             advanced[6 * lane + part] = (int32_t)lanes[part * PHINTYS_MRG_LANES + lane];
 }
 
-/* The numbers of a block of streams, in groups of PHINTYS_MRG_LANES, of which the last one is filled up; and back. */
-static void phintys_mrg_load_block(const int32_t* state, ptrdiff_t streams, uint32_t* lanes) {
-    int32_t group[6 * PHINTYS_MRG_LANES] __attribute__((aligned(64)));
-    for (; streams >= PHINTYS_MRG_LANES; streams -= PHINTYS_MRG_LANES) {
-        phintys_mrg_lanes_of(state, lanes);
-        state += 6 * PHINTYS_MRG_LANES, lanes += 6 * PHINTYS_MRG_LANES;
-    }
-    if (streams == 0) return;
-    memset(group, 0, sizeof group);
-    memcpy(group, state, (size_t)streams * 6 * sizeof *state);
-    phintys_mrg_lanes_of(group, lanes);
-}
-static void phintys_mrg_store_block(const uint32_t* lanes, ptrdiff_t streams, int32_t* advanced) {
-    int32_t group[6 * PHINTYS_MRG_LANES] __attribute__((aligned(64)));
-    for (; streams >= PHINTYS_MRG_LANES; streams -= PHINTYS_MRG_LANES) {
-        phintys_mrg_states_of(lanes, advanced);
-        advanced += 6 * PHINTYS_MRG_LANES, lanes += 6 * PHINTYS_MRG_LANES;
-    }
-    if (streams == 0) return;
-    phintys_mrg_states_of(lanes, group);
-    memcpy(advanced, group, (size_t)streams * 6 * sizeof *advanced);
-}
-
 /* The integer as a number between 0 and 1. The smallest of the dtype is not 0. */
 static inline float phintys_mrg_float(int32_t z) { return (float)z * 4.6566126e-10f; }
 static inline double phintys_mrg_double(int32_t z) { return (double)z * 4.656612873077392578125e-10; }

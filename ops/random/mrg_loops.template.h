@@ -44,12 +44,3 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
         for (int part = 0; part < 6; part++) advanced[6 * start + part] = (int32_t)x[part];
     }
 }
-
-/* The next samples of `count` streams, whose numbers phintys_mrg_load_block has arranged. */
-static void NAME(phintys_mrg_block_row)(uint32_t* lanes, ptrdiff_t count, T* out) {
-    ptrdiff_t first = 0;
-    for (; first + PHINTYS_MRG_LANES <= count; first += PHINTYS_MRG_LANES)
-        NAME(phintys_mrg_rows)(lanes + 6 * first, 1, 0, out + first);
-    for (ptrdiff_t lane = first; lane < count; lane++)
-        out[lane] = SAMPLE(phintys_mrg_next(lanes + 6 * first + lane - first, PHINTYS_MRG_LANES));
-}

@@ -5,12 +5,13 @@ It runs after elementwise fusion, so the reader is a whole group: dropout draws,
 from phintys.graph.lazy_regions import known_regions
 from phintys.graph.trace import joined
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.random.drawn_elemwise import DrawnElemwise, is_drawn_by_blocks
+from phintys.ops.random.draw import Draw
+from phintys.ops.random.drawn_elemwise import DRAWN, DrawnElemwise
 
 
 def fuse_draws(fgraph):
     """Fuse draws with their readers in place; return how many."""
-    draws = [node for node in fgraph.toposort() if is_drawn_by_blocks(node.op)]
+    draws = [node for node in fgraph.toposort() if type(node.op) is Draw and node.op.name in DRAWN]
     if not draws:
         return 0
     regions = known_regions(fgraph)
@@ -21,10 +22,10 @@ def fuse_draws(fgraph):
 def _fuse(fgraph, node, region):
     """Fuse a draw with its reader, if it has only one.
 
-    What is made of the new state must be results or updates, because the reader might need anything else."""
+    Other nodes must not read the new state, because the reader might need their results."""
     state, sample = node.outputs
     clients = fgraph.clients[sample]
-    if len(clients) != 1 or not all([_is_last(fgraph, user) for user, _ in fgraph.clients[state]]):
+    if len(clients) != 1 or any([reader != "output" for reader, _ in fgraph.clients[state]]):
         return 0
     reader, place = clients[0]
     if reader == "output":
@@ -42,10 +43,3 @@ def _fuse(fgraph, node, region):
         new.name = old.name
         fgraph.replace(old, new, reason="draw_fusion")
     return 1
-
-
-def _is_last(fgraph, user):
-    """Whether a reader is an output of the graph, or a node whose outputs are nothing else, as one is that writes rows
-    into a state."""
-    return user == "output" or all([reader == "output" for variable in user.outputs
-                                    for reader, _ in fgraph.clients[variable]])

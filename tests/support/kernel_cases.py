@@ -79,8 +79,6 @@ MADE = {
     "MaxPoolGradKernel": ("float64", 1, "max", True),
     "MaxSelectedKernel": ("float64", 2),
     "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
-    "MrgElementwiseKernel": (False, 0, 12, ElementwiseKernel(
-        [("float64", (False,))] * 2, [], [(np.multiply, [0, 1], ["float64"] * 3)], [2])),
     "MrgNormalKernel": (),
     "MrgUniformKernel": (),
     "MultinomialDrawKernel": (4, True, True),
@@ -249,8 +247,6 @@ CASES = [
     case("VectorConvolutionKernel", V, W, outputs=VECTOR),
     case("MrgUniformKernel", np.full((3, 6), 12345, "int32"), number([2, 3]),
          outputs=((2, "int32"), (2, "float64"))),
-    case("MrgElementwiseKernel", np.full((3, 6), 12345, "int32"), number([4]), W,
-         outputs=((2, "int32"), (1, "float64"))),
     case("MrgNormalKernel", np.full((3, 6), 12345, "int32"), number([5]), outputs=((2, "int32"), (1, "float64"))),
     case("MrgNormalKernel", np.full((9, 6), 12345, "int32"), number([2, 3]), outputs=((2, "int32"), (2, "float32"))),
     case("StateRowsKernel", np.full((3, 6), 12345, "int32"), np.full((2, 6), 7, "int32"), outputs=((2, "int32"),)),

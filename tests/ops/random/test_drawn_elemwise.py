@@ -5,11 +5,9 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.ops.random import mrg_kernel
 from phintys.ops.random.draw import Draw
 from phintys.ops.random.drawn_elemwise import DrawnElemwise
 from phintys.random import default_rng
-from phintys.sandbox.rng_mrg import MRG_RandomStreams
 
 
 def fused(function):
@@ -159,96 +157,3 @@ def test_inputs_are_not_overwritten():
     numbers, other = function()
     numpy.testing.assert_array_equal(numbers, 2 * numpy.random.default_rng(3).random(5000))
     assert (other == 3).all() and (x.get_value() == 1).all()
-
-
-# ---- MRG31k3p --------------------------------------------------------------------------------------------------------
-UNFUSED = phintys.compile.mode.get_mode("FAST_RUN").excluding("draw_fusion")
-MRG_EXPRESSIONS = {
-    "dropout": lambda s, x, size: x * s.binomial(size=size, p=0.4) * 2.5,
-    "binomial": lambda s, x, size: s.binomial(size=size, p=0.4),
-    "dropout, float32": lambda s, x, size: x * T.cast(s.uniform(size=size, dtype="float32") < 0.4, "float64"),
-    "dropout, float16": lambda s, x, size: x * T.cast(s.uniform(size=size, dtype="float16") < 0.4, "float64"),
-    "between": lambda s, x, size: x + s.uniform(size=size, low=-1.0, high=2.0),
-    "many registers": lambda s, x, size: T.exp(x * s.uniform(size=size)) * T.log(x + 3) / T.sqrt(x + T.tanh(x) + 4),
-    "columns": lambda s, x, size: x[:, ::-1] * s.uniform(size=size),
-    "a row": lambda s, x, size: x[0] * s.uniform(size=size),
-}
-
-
-@pytest.mark.parametrize("workers", [1, 3], indirect=True)
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("name", MRG_EXPRESSIONS)
-def test_numbers_of_mrg(name, known, workers):
-    """With fewer and more streams than samples, and with a last group and a last row that are not full."""
-    for columns in (0, 1, 3, 30, 100, 5001, 30_000, 73):
-        if known and columns < 2:                       # a length of 1 is broadcast
-            continue
-        x = T.matrix()
-        size = (7, columns) if known else x.shape
-        function, plain = [phintys.function([x], MRG_EXPRESSIONS[name](MRG_RandomStreams(3), x, size), mode=mode,
-                                            on_unused_input="ignore") for mode in (None, UNFUSED)]
-        assert fused(function) == 1 and fused(plain) == 0
-        value = numpy.random.default_rng(0).uniform(size=(7, columns + 1))[:, :columns]
-        for given in (numpy.ascontiguousarray(value), value, numpy.asfortranarray(value)):
-            numpy.testing.assert_array_equal(function(given), plain(given))
-            states = [made.get_shared()[0].get_value() for made in (function, plain)]
-            numpy.testing.assert_array_equal(*states)
-
-
-@pytest.mark.parametrize("streams", [1, 63, 64, 65, 511, 512, 513, 2000])
-def test_any_number_of_streams(streams):
-    x = T.vector()
-    for size in (2, 64, 500, 513, 1999, 4096):
-        function, plain = [phintys.function([x], x * MRG_RandomStreams(3).uniform((size,), nstreams=streams), mode=mode)
-                           for mode in (None, "FAST_COMPILE")]
-        assert fused(function) == 1
-        for _ in range(2):
-            numpy.testing.assert_array_equal(function(numpy.ones(size)), plain(numpy.ones(size)))
-            states = [made.get_shared()[0].get_value() for made in (function, plain)]
-            numpy.testing.assert_array_equal(*states)
-
-
-def test_mrg_without_vectors_in_debug_mode_and_in_a_loop():
-    x, ones = T.vector(), numpy.ones(700)
-    made = [phintys.function([x], x * MRG_RandomStreams(3).binomial(size=x.shape, p=0.5), mode=mode)
-            for mode in (None, "DebugMode")]
-    try:
-        mrg_kernel.use_vectors(False)
-        without = [made[0](ones) for _ in range(3)]
-    finally:
-        mrg_kernel.use_vectors(True)
-    numpy.testing.assert_array_equal(without, [made[1](ones) for _ in range(3)])
-    stream = MRG_RandomStreams(3)
-    values, updates = phintys.scan(lambda total: total + stream.binomial(size=(700,), p=0.5),
-                                   outputs_info=T.zeros((700,)), n_steps=3)
-    function = phintys.function([], values, updates=updates)
-    plain = phintys.function([x], x * MRG_RandomStreams(3).binomial(size=(700,), p=0.5), mode="FAST_COMPILE")
-    numpy.testing.assert_array_equal(function(), numpy.cumsum([plain(ones) for _ in range(3)], axis=0))
-
-
-def test_errors_of_mrg_change_no_state():
-    x, size = T.matrix(), T.lvector()
-    sample = MRG_RandomStreams(3).uniform(size, ndim=2)
-    function = phintys.function([x, size], x * sample)
-    assert fused(function) == 1
-    state = function.get_shared()[0]
-    before = state.get_value()
-    for arguments, message in (((numpy.ones((2, 3)), [3, 2]),
-                                r"mis-match. \(an operand of shape \(2, 3\), a sample of shape \(3, 2\)\)"),
-                               ((numpy.ones((2, 3)), [2]), "size must have length 2"),
-                               ((numpy.ones((2, 3)), [2, -3]), "is negative: -3")):
-        with pytest.raises(ValueError, match=message):
-            function(*arguments)
-    numpy.testing.assert_array_equal(state.get_value(), before)
-
-
-def test_a_state_of_mrg_that_others_need():
-    """What is made of the new state could be what the reader of the sample needs."""
-    x, stream = T.vector(), MRG_RandomStreams(3)
-    sample = stream.uniform((70,))
-    new_state = sample.update[1]
-    function = phintys.function([x], x * sample + new_state[0, 0])
-    assert fused(function) == 0
-    again = MRG_RandomStreams(3).uniform((70,))
-    plain = phintys.function([x], x * again + again.update[1][0, 0], mode="FAST_COMPILE")
-    numpy.testing.assert_array_equal(function(numpy.ones(70)), plain(numpy.ones(70)))
