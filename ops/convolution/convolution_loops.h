@@ -72,6 +72,7 @@ typedef void (*phintys_dots)(const phintys_places*, const void* top, const void*
 typedef void (*phintys_patches)(const void* const* lines, npy_intp channels, npy_intp elements, npy_intp squares,
                                 void* to, npy_intp step);
 typedef void (*phintys_square_tops)(const void* upper, const void* lower, npy_intp squares, void* to, npy_intp step);
+typedef void (*phintys_square_weights)(const void* taps, void* to, npy_intp step);
 typedef void (*phintys_square_filter)(const void* sums, npy_intp step, npy_intp channels, void* to);
 typedef void (*phintys_transpose)(const void* from, npy_intp from_row, npy_intp rows, npy_intp columns, void* to,
                                   npy_intp to_row);
@@ -82,6 +83,7 @@ typedef struct {
     phintys_transpose transpose;
     phintys_patches patches;
     phintys_square_tops square_tops;
+    phintys_square_weights square_weights;
     phintys_square_filter square_filter;
     phintys_row rows[FILTERS_OF_ROW][PLANES_OF_ROW];    /* of filters of one element, by their numbers less one */
     struct { int filters; struct { int vectors; phintys_tile tile; } widths[TILE_WIDTHS]; } sizes[TILE_SIZES];
@@ -740,7 +742,7 @@ static int filters_move_by_one(const phintys_convolution* what) {
  * short rows. Filters that are transformed are read from memory or the last cache for each stretch of squares, so they
  * may not be too large: 512 channels and filters, 8 images of 7 x 7 in float64 with AVX2 took 63 ms instead of 52.
  */
-enum { SAVED_PRODUCTS = 20, OF_FILTERS = 700, OF_PATCHES = 440, OF_SHORT_PATCHES = 740, SHORT_ROW = 16 };
+enum { SAVED_PRODUCTS = 20, OF_FILTERS = 400, OF_PATCHES = 440, OF_SHORT_PATCHES = 740, SHORT_ROW = 16 };
 enum { MOST_SQUARE_FILTERS = 1 << 24 };     /* bytes */
 static int has_squares(const phintys_work* work) {
     const phintys_convolution* what = &work->what;

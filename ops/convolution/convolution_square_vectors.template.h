@@ -1,5 +1,5 @@
-/* What transforms numbers for squares, of the gradient by filters, for one type T and one instruction set; part of
- * convolution_tiles.template.h. */
+/* What transforms numbers for squares, of filters and for the gradient by them, for one type T and one instruction set;
+ * part of convolution_tiles.template.h. */
 /* Transformed patches of a row of squares, whose four lines have channels as neighbours: of each square `elements` of
  * them, whole vectors, one after the other. */
 FOR_SET static void IN_SET(patches)(const void* const* lines, npy_intp channels, npy_intp elements, npy_intp squares,
@@ -44,6 +44,28 @@ FOR_SET static void IN_SET(square_tops)(const void* upper, const void* lower, np
             *(TOPS*)(row + 2 * step) = left[i] - right[i];
             *(TOPS*)(row + 3 * step) = -right[i];
         }
+    }
+}
+
+/* Four numbers of a column or row of filters, from three elements. */
+FOR_SET PHINTYS_INLINE void IN_SET(four)(TOPS a, TOPS b, TOPS c, TOPS* to, int step) {
+    to[0] = a;
+    to[step] = (a + b + c) * (T)0.5;
+    to[2 * step] = (a - b + c) * (T)0.5;
+    to[3 * step] = c;
+}
+
+/* The 16 numbers of a block of filters for one plane, from their nine elements. */
+FOR_SET static void IN_SET(square_weights)(const void* taps, void* to, npy_intp step) {
+    const TOPS* from = taps;
+    TOPS columns[3 * PATCH], row[PATCH];
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; j++) IN_SET(four)(from[j], from[3 + j], from[6 + j], columns + j, 3);
+#pragma GCC unroll 4
+    for (int i = 0; i < PATCH; i++) {
+        IN_SET(four)(columns[3 * i], columns[3 * i + 1], columns[3 * i + 2], row, 1);
+#pragma GCC unroll 4
+        for (int j = 0; j < PATCH; j++) *(TOPS*)((T*)to + (PATCH * i + j) * step) = row[j];
     }
 }
 #undef TOPS

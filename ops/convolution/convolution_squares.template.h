@@ -67,28 +67,6 @@ PHINTYS_CLONES static void TYPED(transform_sums)(const T* restrict from, npy_int
     }
 }
 
-/* Transformed weights of `size` filters for one plane, from their nine taps. */
-PHINTYS_CLONES static void TYPED(transform_weights)(const T* restrict taps, npy_intp size, T* restrict to,
-                                                    npy_intp step) {
-    for (npy_intp f = 0; f < size; f++) {
-        T half[PATCH][3];
-        for (int j = 0; j < 3; j++) {
-            const T first = taps[j * size + f], second = taps[(3 + j) * size + f], third = taps[(6 + j) * size + f];
-            half[0][j] = first;
-            half[1][j] = (first + second + third) * (T)0.5;
-            half[2][j] = (first - second + third) * (T)0.5;
-            half[3][j] = third;
-        }
-        for (int i = 0; i < PATCH; i++) {
-            T* row = to + i * PATCH * step + f;
-            row[0] = half[i][0];
-            row[step] = (half[i][0] + half[i][1] + half[i][2]) * (T)0.5;
-            row[2 * step] = (half[i][0] - half[i][1] + half[i][2]) * (T)0.5;
-            row[3 * step] = half[i][2];
-        }
-    }
-}
-
 /* Pack blocks [start, stop) of filters of all groups: for each number and plane the weights of all its filters. */
 static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
@@ -98,23 +76,25 @@ static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start
     const int by_images = what->role == BY_IMAGES, backwards = by_images == !what->flip;
     const npy_intp of_out = by_images ? window : what->channels * window;
     const npy_intp of_plane = by_images ? what->channels * window : window;
+    const npy_intp most = set->sizes[0].filters, step = PACKED_PLANES * most;
     T taps[9 * MOST_FILTERS], numbers[NUMBERS * PACKED_PLANES * MOST_FILTERS];
     for (npy_intp item = start; item < stop; item++) {
-        const npy_intp group = item / work->blocks, first = item % work->blocks * set->sizes[0].filters;
-        const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
-        const npy_intp size = set->sizes[size_for(set, left)].filters;
+        const npy_intp group = item / work->blocks, first = item % work->blocks * most;
+        const npy_intp left = smaller(work->outs - first, most), size = set->sizes[size_for(set, left)].filters;
         const T* from = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
         T* to = (T*)work->packed + (group * work->padded_outs + first) * planes * NUMBERS;
         memset(taps, 0, sizeof(taps));
         for (npy_intp plane = 0; plane < planes; plane += PACKED_PLANES) {
-            const npy_intp count = smaller(PACKED_PLANES, planes - plane), step = PACKED_PLANES * size;
+            const npy_intp count = smaller(PACKED_PLANES, planes - plane);
             for (npy_intp p = 0; p < count; p++) {
                 set->transpose(from + (plane + p) * of_plane, of_out, left, window,
-                               taps + (backwards ? (window - 1) * size : 0), backwards ? -size : size);
-                TYPED(transform_weights)(taps, size, numbers + p * size, step);
+                               taps + (backwards ? (window - 1) * most : 0), backwards ? -most : most);
+                set->square_weights(taps, numbers + p * most, step);
             }
             for (int k = 0; k < NUMBERS; k++)
-                TYPED(copy_short)(to + (k * planes + plane) * size, numbers + k * step, count * size);
+                for (npy_intp p = 0; p < count; p += size == most ? count : 1)
+                    TYPED(copy_short)(to + (k * planes + plane + p) * size, numbers + k * step + p * most,
+                                      size == most ? count * size : size);
         }
     }
 }
