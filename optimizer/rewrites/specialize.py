@@ -3,10 +3,11 @@ import math
 
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import absolute, inv, mul, neg, sqr, true_div, x
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact
+from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact, key
 from phintys.optimizer.passes.shapes import feature_of
 
 
@@ -47,11 +48,31 @@ def fill_to_alloc(fgraph, node):
     return patternbroadcast(Alloc()(value, *feature_of(fgraph).shape(model)), node.outputs[0].type.broadcastable)
 
 
+def _condition(variable):
+    """The condition that a variable is as an integer, or the variable."""
+    if key(variable) in TO_INTEGERS and variable.owner.inputs[0].type.dtype == "bool":
+        return variable.owner.inputs[0]
+    return variable
+
+
+def product_with_condition(fgraph, node):
+    """``x * cast(c, int) -> x * c`` for a condition, where the result has the same dtype: dropout by a ``binomial`` of
+    integers, of which each would be converted twice."""
+    out, factors = node.outputs[0], list(map(_condition, node.inputs))
+    if not is_inexact(out) or factors == node.inputs:
+        return None
+    product = apply_op("mul", *factors)
+    return product if product.type == out.type else None
+
+
+TO_INTEGERS = frozenset([f"convert_to_{dtype}" for dtype in integer_dtypes])
+
 REWRITES = [
     rule("local_mul_to_sqr", mul(x, x), sqr(x), same_dtype),
     rule("local_sqr_of_abs", sqr(absolute(x)), sqr(x), same_real_dtype),
     rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
+    Rewrite("local_mul_condition", ("mul",), product_with_condition, beside=TO_INTEGERS),
     Rewrite("local_fill_to_alloc", ("second",), fill_to_alloc, (FAST_RUN,)),
 ]

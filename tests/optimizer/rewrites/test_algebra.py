@@ -2,7 +2,7 @@
 import numpy
 import pytest
 from algebra import BINARY, UNARY, difference, search, with_constants
-from optimized_graphs import operations, optimized, variable
+from optimized_graphs import FAST_COMPILE, UNFUSED, evaluate, operations, optimized, random_value, variable
 
 import phintys
 from phintys import tensor
@@ -76,3 +76,23 @@ def test_no_comparison_with_infinity_beside_another():
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found(name):
     assert difference(*FOUND[name]) is None
+
+
+@pytest.mark.parametrize("kinds, converted, kept", [
+    ("dd", "int64", 0), ("dfd", "int8", 0), ("ff", "int8", 0), ("ff", "int64", 1), ("ll", "int64", 1),
+    ("zd", "uint8", 0)])
+def test_products_with_conditions_as_integers(kinds, converted, kept):
+    """A condition is not converted to an integer first, unless the product would have another dtype."""
+    factors = [variable(kind + "1") for kind in kinds]
+    condition = factors[-1] < 0.5
+    product = tensor.mul(*factors, tensor.cast(condition, converted))
+    fgraph = optimized(factors, [product], UNFUSED)
+    assert operations(fgraph).count("convert_to_" + converted) == kept
+    assert fgraph.outputs[0].type == product.type
+    values = [random_value(factor, seed) for seed, factor in enumerate(factors)]
+    if kinds[0] in "dfz":
+        values[0][:3] = numpy.inf, -numpy.inf, numpy.nan
+    got, = evaluate(fgraph, values)
+    wanted, = evaluate(optimized(factors, [product], FAST_COMPILE), values)
+    numpy.testing.assert_array_equal(got, wanted)
+    assert got.dtype == wanted.dtype
