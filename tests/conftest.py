@@ -17,15 +17,17 @@ EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
 
 
 MODULES = 100                 # so many new ones are a library: PyMC, PyTorch or JAX
-frozen_modules = 0
+TESTS = 500                   # after so many, there are objects that nobody will collect
+frozen_modules = tests_since = 0
+last_file = None
 
 
 def freeze():
     """Let the garbage collector pass over all objects that there are now."""
-    global frozen_modules
+    global frozen_modules, tests_since
     gc.collect()
     gc.freeze()
-    frozen_modules = len(sys.modules)
+    frozen_modules, tests_since = len(sys.modules), 0
 
 
 def pytest_collection_finish():
@@ -34,9 +36,13 @@ def pytest_collection_finish():
     freeze()
 
 
-def pytest_runtest_setup():
-    """The same for a library that the test before has imported."""
-    if len(sys.modules) > frozen_modules + MODULES:
+def pytest_runtest_setup(item):
+    """The same for a library that the test before has imported, and before a file of tests for what hundreds of tests
+    have left."""
+    global tests_since, last_file
+    tests_since += 1
+    begins_file, last_file = item.path != last_file, item.path
+    if len(sys.modules) > frozen_modules + MODULES or (begins_file and tests_since > TESTS):
         freeze()
 
 
