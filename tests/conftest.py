@@ -17,7 +17,7 @@ EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
 
 
 MODULES = 100                 # so many new ones are a library: PyMC, PyTorch or JAX
-TESTS = 500                   # after so many, there are objects that nobody will collect
+TESTS = 500                   # how many tests may run before their objects are frozen, too
 frozen_modules = tests_since = 0
 last_file = None
 

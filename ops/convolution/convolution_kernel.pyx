@@ -664,11 +664,11 @@ cdef class ConvolutionKernel(Kernel):
         """The gradient by filters by Winograd's method: of as many rows of squares at once as stay in the cache.
         Workers share images if sums are small, else each of the steps."""
         cdef npy_intp group, rows, share = count // work.what.groups, of_rows
+        if work.parts > 1:
+            self.run_parts(context, work, self.tasks.parts_of_squares, share)
+            return
         for group in range(work.what.groups):
             work.group, work.at = group, 0
-            if work.parts > 1:
-                parallel(context, self.tasks.parts_of_squares, work, work.parts, grain(share, work.parts))
-                continue
             while work.at < work.square_rows:
                 rows = min(work.rows_at_once, work.square_rows - work.at)
                 of_rows = share // work.square_rows * rows
@@ -676,8 +676,6 @@ cdef class ConvolutionKernel(Kernel):
                 parallel(context, self.tasks.square_tops, work, work.blocks, grain(of_rows // 8 + 1, work.blocks))
                 parallel(context, self.tasks.square_products, work, work.blocks, grain(of_rows, work.blocks))
                 work.at += rows
-        if work.parts > 1:
-            self.add_parts(context, work)
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""
@@ -716,12 +714,11 @@ cdef class ConvolutionKernel(Kernel):
         """The gradient by filters with many channels: as many images, or places, at once as stay in the cache. Workers
         share images if sums are small, else filters."""
         cdef npy_intp share = count // (work.what.images * work.what.groups * MEETINGS), items, group
+        if work.parts > 1:
+            self.run_parts(context, work, self.tasks.parts_of_products, count // work.what.groups)
+            return
         for group in range(work.what.groups):
             work.group, work.image = group, 0
-            if work.parts > 1:
-                parallel(context, self.tasks.parts_of_products, work, work.parts,
-                         grain(count // work.what.groups, work.parts))
-                continue
             if work.lays_out:
                 items = (work.blocks + context.workers - 1) // context.workers
                 parallel(context, self.tasks.all_products, work, work.blocks,
@@ -738,8 +735,14 @@ cdef class ConvolutionKernel(Kernel):
                     parallel(context, self.tasks.products, work, work.blocks, grain(share * work.images, work.blocks))
                     work.at += work.places_at_once
                 work.image += work.images
-        if work.parts > 1:
-            self.add_parts(context, work)
+
+    cdef void run_parts(self, Context* context, phintys_work* work, Task task, npy_intp share) noexcept nogil:
+        """The gradient by filters with many channels, where workers share images: a group takes ``share``."""
+        cdef npy_intp group
+        for group in range(work.what.groups):
+            work.group, work.image = group, 0
+            parallel(context, task, work, work.parts, grain(share, work.parts))
+        self.add_parts(context, work)
 
     cdef inline void add_parts(self, Context* context, phintys_work* work) noexcept nogil:
         cdef npy_intp filters = work.what.filters * work.what.groups

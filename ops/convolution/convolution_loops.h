@@ -586,12 +586,21 @@ static inline npy_intp now_laid_out(const phintys_work* work, npy_intp all) {
     return smaller(laid_out(work, all), all - first_laid_out(work));
 }
 
+/* Take the memory whose sizes have been planned: each worker has gradients and sums of its own if there are parts. */
+static void take_tall(phintys_work* work, char** memory, size_t* used, int workers) {
+    const int alone = work->parts > 1 ? workers : 1;
+    work->tall = taken(memory, used, (work->lays_out ? workers : alone) * work->tall_bytes);
+    work->tops = taken(memory, used, alone * work->top_bytes);
+    work->tall_sums = taken(memory, used, alone * work->tall_sum_bytes);
+    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
+    work->rooms = taken(memory, used, workers * work->room);
+}
+
 /* The same: tables and copies in memory. */
 static void furnish_places(phintys_work* work, char** memory, size_t* used, int workers) {
     const npy_intp itemsize = work->what.itemsize;
     plan_places(work);
     work->parts = parts_of_tall(work);
-    const int alone = work->parts > 1 ? workers : 1;    /* how many workers have gradients and sums of their own */
     work->place = taken(memory, used, work->places * sizeof(npy_intp));
     work->lays_out = workers == 1 || lays_out_alone(work, workers);
     work->piece = has_pieces(work) ? work->places_at_once : 0;
@@ -600,12 +609,8 @@ static void furnish_places(phintys_work* work, char** memory, size_t* used, int 
     work->tall_bytes = whole_lines(work->images_at_once * work->tall_image * itemsize);
     work->top_bytes = whole_lines(work->images_at_once * places * work->padded_outs * itemsize);
     work->tall_sum_bytes = whole_lines(work->outs * work->window * work->channels * itemsize);
-    work->tall = taken(memory, used, (work->lays_out ? workers : alone) * work->tall_bytes);
-    work->tops = taken(memory, used, alone * work->top_bytes);
-    work->tall_sums = taken(memory, used, alone * work->tall_sum_bytes);
-    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
     work->room = whole_lines((MOST_FILTERS * work->plane + MOST_LANES) * itemsize);
-    work->rooms = taken(memory, used, workers * work->room);
+    take_tall(work, memory, used, workers);
     if (*memory == NULL) return;
     const npy_intp* count = work->what.result;
     for (npy_intp place = 0; place < work->places; place++) {
@@ -853,19 +858,16 @@ static void furnish_square_sums(phintys_work* work, char** memory, size_t* used,
     const npy_intp of_part = (what->images + work->parts - 1) / work->parts * work->square[Y];
     work->rows_at_once = larger(1, smaller(of_part, squares_in_cache(work) / work->square[X]));
     work->squares_at_once = work->rows_at_once * work->square[X];
-    const npy_intp of_block = NUMBERS * (most * work->channels + BETWEEN), alone = work->parts > 1 ? workers : 1;
+    const npy_intp of_block = NUMBERS * (most * work->channels + BETWEEN);
     work->blocks_at_once = larger(1, SQUARE_FILTERS / (of_block * itemsize));
     const npy_intp patches = PATCH * (2 * work->square[X] + 2) * work->channels;
     const npy_intp others = larger(4 * work->square[X] * most, work->window * work->channels);
     work->tall_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize);
     work->top_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize);
     work->tall_sum_bytes = whole_lines(work->blocks * of_block * itemsize);
-    work->tall = taken(memory, used, alone * work->tall_bytes);
-    work->tops = taken(memory, used, alone * work->top_bytes);
-    work->tall_sums = taken(memory, used, alone * work->tall_sum_bytes);
-    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
     work->room = whole_lines(larger(patches, others) * itemsize);
-    work->rooms = taken(memory, used, workers * work->room);
+    work->lays_out = 0;
+    take_tall(work, memory, used, workers);
 }
 
 /* Fewest filters for which planes are laid out as follows. */

@@ -192,19 +192,17 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
             const void* image, const npy_intp* offsets, void* result) { \
         IN_SET(any_dots)(FILTERS, TAPS, places, top, image, offsets, result); \
     }
+#define LOOPS_OF_ANY_REGISTERS \
+    .lanes = LANES, .transpose = TRANSPOSE, .patches = IN_SET(patches), .square_tops = IN_SET(square_tops), \
+    .square_weights = IN_SET(square_weights), .square_filter = IN_SET(square_filter), \
+    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)}, \
+             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}}
 #if REGISTERS == 32
 TILE(8, 3) TILE(8, 2) TILE(8, 1) TILE(6, 4) TILE(6, 2) TILE(6, 1) TILE(4, 6) TILE(4, 3) TILE(4, 1)
 TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
 DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
-    .lanes = LANES,
-    .transpose = TRANSPOSE,
-    .patches = IN_SET(patches),
-    .square_tops = IN_SET(square_tops),
-    .square_weights = IN_SET(square_weights),
-    .square_filter = IN_SET(square_filter),
-    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
-             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
+    LOOPS_OF_ANY_REGISTERS,
     .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
               {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
               {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
@@ -217,14 +215,7 @@ static const phintys_convolution_set IN_SET(convolution) = {
 TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
 DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
 static const phintys_convolution_set IN_SET(convolution) = {
-    .lanes = LANES,
-    .transpose = TRANSPOSE,
-    .patches = IN_SET(patches),
-    .square_tops = IN_SET(square_tops),
-    .square_weights = IN_SET(square_weights),
-    .square_filter = IN_SET(square_filter),
-    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)},
-             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}},
+    LOOPS_OF_ANY_REGISTERS,
     .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
               {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
               {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},
@@ -232,6 +223,7 @@ static const phintys_convolution_set IN_SET(convolution) = {
              [DOTS_OF_THREE] = {4, 3, IN_SET(dots_4_3)}, [DOTS_OF_ONE] = {8, 1, IN_SET(dots_8_1)}},
 };
 #endif
+#undef LOOPS_OF_ANY_REGISTERS
 #undef TILE
 #undef DOTS
 #undef SPREAD
