@@ -33,13 +33,14 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
+.PHONY: help demo test test-long test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo      train the logistic regression of the 2010 paper on real data'
 	@echo 'make test      run the tests'
+	@echo 'make test-long  run the long random tests, which `make test` leaves out'
 	@echo 'make check     lint, and run the quick half of the tests: a verdict in two minutes'
 	@echo 'make lint      look for mistakes in the Python files (ruff)'
 	@echo 'make types     let pyright read the programs of tests/types, beside mypy'
@@ -58,6 +59,9 @@ demo: $(VENV)/examples.stamp
 
 test: $(VENV)/test.stamp
 	$(TEST) $(ARGS)
+
+test-long: $(VENV)/test.stamp
+	$(TEST) -m long $(ARGS)
 
 check: lint $(VENV)/test.stamp
 	$(TEST) $(QUICK) $(ARGS)

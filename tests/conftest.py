@@ -8,6 +8,7 @@ import os
 import sys
 
 import pytest
+from hypothesis import settings
 
 CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",
                "test_einsum", "test_elementwise_table", "test_indexing_advanced", "test_indexing_functions",
@@ -15,6 +16,9 @@ CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test
                "test_shape_ops", "test_softmax", "test_sorting", "test_subtensor"}
 EVERYWHERE = bool(os.environ.get("PHINTYS_SAVED_PROGRAMS"))
 
+# A random case that fails prints the line that repeats it.
+settings.register_profile("suite", print_blob=True, deadline=None)
+settings.load_profile("suite")
 
 MODULES = 100                 # so many new ones are a library: PyMC, PyTorch or JAX
 TESTS = 500                   # how many tests may run before their objects are frozen, too

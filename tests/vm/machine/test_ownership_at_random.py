@@ -378,8 +378,19 @@ def run_session(draw):
 @RANDOM
 @given(st.data())
 def test_sessions(data):
+    check_session(data.draw)
+
+
+@pytest.mark.long
+@settings(RANDOM, max_examples=3000)
+@given(st.data())
+def test_many_sessions(data):
+    check_session(data.draw)
+
+
+def check_session(draw):
     live = pool_statistics()["live_buffers"]
-    run_session(data.draw)
+    run_session(draw)
     del RETAINED[:]
     if pool_statistics()["live_buffers"] != live:
         gc.collect()
