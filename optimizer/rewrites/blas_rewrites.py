@@ -230,7 +230,7 @@ def _accumulator(others, out, readers):
 def _row_to_start_from(fgraph, others, out):
     """Return the ``(leaf, scales)`` of a row that is added to all rows of products; None if elementwise operations read
     the sum, as they add it in the same pass."""
-    rows = [pair for pair in others if pair[0].type.broadcastable == (True, False)]
+    rows = [pair for pair in others if pair[0].type == out.type.clone(broadcastable=(True, False))]
     if not rows or out.type.broadcastable != (False, False) \
             or any([reader != "output" and type(reader.op) is Elemwise for reader, _ in fgraph.clients[out]]):
         return None
@@ -249,11 +249,12 @@ def _total(scales, dtype):
 
 
 def into(target, alpha, product, beta):
-    """Return ``alpha * product + beta * target`` as one op."""
+    """Return ``alpha * product + beta * target`` as one op. Only Gemm and Gemv scale the target, and spread a row."""
     x, y = product.owner.inputs
     ranks = x.type.ndim, y.type.ndim
     if ranks == (2, 2):
-        if x.type.broadcastable[1] and y.type.broadcastable[0] and constant_value(beta) == 1:
+        is_outer = x.type.broadcastable[1] and y.type.broadcastable[0]
+        if is_outer and constant_value(beta) == 1 and target.type == product.type:
             return blas.ger(target, alpha, x.dimshuffle(0), y.dimshuffle(1))
         return blas.gemm(target, alpha, x, y, beta)
     if ranks == (2, 1):
@@ -273,8 +274,9 @@ def _with_rest(target, others, out):
 
 
 def _rescaled(leaf, scale, out):
+    """Return a remaining term. It is cast before it is negated: unsigned integers would wrap around."""
     if not scale.variables and scale.number in (1, -1):
-        return leaf if scale.number == 1 else apply_op("neg", leaf)
+        return leaf if scale.number == 1 else apply_op("neg", _cast(leaf, out.type.dtype))
     return apply_op("mul", scale.build(out.type.dtype), leaf)
 
 
