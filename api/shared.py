@@ -152,7 +152,7 @@ class SharedVariable(Variable):
             If the value does not fit the type; the old value stays. Text is also a ``ValueError``.
         """
         container = self.container
-        value = filtered(self.type, _aligned(new_value), container.strict, container.allow_downcast,
+        value = filtered(self.type, new_value, container.strict, container.allow_downcast,
                          lambda: f"the shared variable {self}{made_at(self)}")
         container.set(value, borrow=borrow)
 
@@ -437,11 +437,6 @@ def generic_constructor(value, name=None, strict=False, allow_downcast=None):
     return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
 
 
-def _aligned(value):
-    """Return an aligned array, copied if needed."""
-    return numpy.array(value) if isinstance(value, numpy.ndarray) and not value.flags.aligned else value
-
-
 def _refuse_target(target):
     if target != "cpu":
         raise TypeError(f"shared variables live on the CPU; target={target!r} is not available")
@@ -463,7 +458,7 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
     if broadcastable is None:
         broadcastable = (False,) * value.ndim
     type_ = TensorType(value.dtype, broadcastable)
-    return TensorSharedVariable(name, type_, numpy.asarray(_aligned(value)), strict, allow_downcast, borrow=borrow)
+    return TensorSharedVariable(name, type_, numpy.asarray(value), strict, allow_downcast, borrow=borrow)
 
 
 @shared_constructor

@@ -34,6 +34,7 @@ RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True,
 # The less precise of two dtypes → (rtol, atol) of approximate comparisons.
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 DEFAULT_TOLERANCE = (1e-5, 1e-8)
+VALID = "value is valid"
 
 # Type number → name, including C types without a separate dtype here (longlong); NumPy takes 3 us to make a name.
 DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
@@ -178,7 +179,7 @@ class TensorType(Type):
         value : array_like
             Any numeric value: an array, memmap or other subclass, a NumPy or Python number, or nested lists.
         strict : bool
-            Whether to accept only arrays of exactly this dtype.
+            Whether to accept only arrays of this dtype, in any layout and byte order.
         allow_downcast : bool or None
             True permits all conversions. False and None permit only conversions without loss (determined by dtype for
             arrays, by value for numbers and lists); in addition, None permits the conversion of Python floats to
@@ -199,6 +200,8 @@ class TensorType(Type):
         else:
             array = self._convert(value, strict, allow_downcast)
         self._check_dimensions(array)
+        if not array.flags.aligned:
+            array = array.copy(order="K")           # as NumPy does; such arrays are parts of packed records or messages
         if self.filter_checks_isfinite and not numpy.isfinite(array).all():
             raise ValueError(f"{self}: non-finite elements not allowed: {shortened(value)}")
         return array
@@ -218,7 +221,7 @@ class TensorType(Type):
         if isinstance(value, numpy.ndarray):
             if _is_masked(value):
                 raise TypeError(f"{self} cannot take a masked array: its mask would be lost. Fill it first.")
-            if value.dtype == self.numpy_dtype:
+            if numpy.can_cast(value.dtype, self.numpy_dtype, "equiv"):
                 return self._plain(value)
         if strict:
             self._refuse_strictly(value)
@@ -231,7 +234,9 @@ class TensorType(Type):
         return self._convert_exactly(value)
 
     def _plain(self, value):
-        """Convert an array of an equivalent dtype to a base-class array of the canonical dtype (int64 for longlong)."""
+        """Convert an array of this dtype, perhaps of another name (longlong is int64) or in another byte order."""
+        if not value.dtype.isnative:
+            value = value.astype(self.numpy_dtype)
         if type(value) is not numpy.ndarray:
             value = value.view(numpy.ndarray)
         return value if value.dtype.num == self.numpy_dtype.num else value.view(self.numpy_dtype)
@@ -290,9 +295,6 @@ class TensorType(Type):
         if array.ndim != self.ndim:
             raise TypeError(f"Wrong number of dimensions: expected {self.ndim}, got {array.ndim} "
                             f"with shape {array.shape}.")
-        if not array.flags.aligned:
-            raise TypeError(f"The numpy.ndarray object is not aligned: shape {array.shape}, strides {array.strides}, "
-                            f"dtype {array.dtype}. Pass a copy of it.")
         if True in self.broadcastable:
             for length, flag in zip(array.shape, self.broadcastable):
                 if flag and length != 1:
@@ -301,11 +303,7 @@ class TensorType(Type):
 
     def is_valid_value(self, value):
         """Whether ``value`` is an array of this type without any conversion."""
-        try:
-            self.filter(value, strict=True)
-        except (TypeError, ValueError):
-            return False
-        return True
+        return self.value_validity_msg(value) == VALID
 
     @staticmethod
     def get_shape_info(value):
@@ -330,7 +328,9 @@ class TensorType(Type):
             self.filter(value, strict=True)
         except (TypeError, ValueError) as error:
             return str(error)
-        return "value is valid"
+        if value.flags.aligned and value.dtype.isnative:
+            return VALID
+        return f"the array is {'in another byte order' if value.flags.aligned else 'not aligned'}"
 
     @staticmethod
     def may_share_memory(a, b):

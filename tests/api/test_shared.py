@@ -111,16 +111,6 @@ def test_a_refused_value_names_whose_it_was_to_be():
     numpy.testing.assert_array_equal(f(), [2.0])
 
 
-@pytest.mark.parametrize("borrow", [False, True])
-def test_misaligned_values_are_copied(borrow):
-    value = numpy.frombuffer(bytearray(17), "u1")[1:].view("float64")
-    value[:] = [1.0, 2.0]
-    s, t = shared(value, borrow=borrow), shared(numpy.zeros(2))
-    t.set_value(value, borrow=borrow)
-    value[:] = 0.0
-    assert isinstance(s, TensorSharedVariable) and s.get_value().tolist() == t.get_value().tolist() == [1.0, 2.0]
-
-
 def test_allow_downcast():
     s = shared(numpy.zeros(2, "float32"), allow_downcast=True)
     s.set_value(numpy.array([0.1, 0.2]))

@@ -408,7 +408,7 @@ cdef class Callable:
         try:
             if not isinstance(value, cnp.ndarray):
                 raise ValueError("trust_input is set, so expected an ndarray")
-            value = value.view(cnp.ndarray)             # of subclasses, such as numpy.memmap
+            value = readable(value)
             if not fits(&self.arguments[index], value):
                 raise ValueError("trust_input is set, so the array must have exactly the declared type")
         except ValueError as error:
@@ -615,13 +615,17 @@ cdef inline bint fits(Argument* argument, value):
     return True
 
 
+cdef object readable(cnp.ndarray array):
+    """The array as kernels read one: not of a subclass such as numpy.memmap, aligned, in native byte order."""
+    if not cnp.PyArray_ISBEHAVED_RO(array):
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if type(array) is cnp.ndarray else array.view(cnp.ndarray)
+
+
 cdef object filtered_array(Argument* argument, type_, value):
     """What a type's ``filter`` returned, as an array that can be looked at."""
     if isinstance(value, cnp.ndarray):
-        if type(value) is not cnp.ndarray:
-            value = value.view(cnp.ndarray)
-        if not cnp.PyArray_ISBEHAVED_RO(value):
-            value = value.astype(type_.numpy_dtype)
+        value = readable(value)
         if fits(argument, value):
             return value
     raise TypeError(f"{type(type_).__name__}.filter returned no array of the type {type_}, but a "
