@@ -21,8 +21,12 @@ def called(fn, rows, states, others):
     ValueError
         If it returns something that a step cannot compute.
     """
-    arguments = [*rows, *states, *others]
     _check_arguments(fn, rows, states, others)
+    return result_of(fn, [*rows, *states, *others])
+
+
+def result_of(fn, arguments):
+    """What a function that can be called with these arguments returns, as `called` returns it."""
     returned = fn(*arguments)
     try:
         return separated(returned)

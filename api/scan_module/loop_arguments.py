@@ -11,7 +11,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.graph.debug_values import get_test_value
-from phintys.graph.errors import NotScalarConstantError
+from phintys.graph.errors import NotScalarConstantError, with_details
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
@@ -217,21 +217,23 @@ def read_steps(n_steps):
     ValueError
         If it is not an integer scalar.
     """
-    if n_steps is None or _is_no_number(n_steps):
+    if n_steps is None or is_no_number(n_steps):
         return None
-    if isinstance(n_steps, (float, numpy.floating)):
-        n_steps = int(n_steps)
-    steps = as_tensor_variable(n_steps)
+    try:
+        steps = as_tensor_variable(n_steps)
+    except TypeError as error:
+        raise with_details(error, f"n_steps must be an integer scalar, got {n_steps!r}") from None
     if steps.type.dtype not in integer_dtypes:
-        raise ValueError(f" n_steps must be an int. dtype provided is {steps.type.dtype}")
+        raise ValueError(f"n_steps must be an int. dtype provided is {steps.type.dtype}: {n_steps}")
     if steps.type.ndim:
         raise ValueError(f"n_steps must be a scalar, got {steps.type.ndim} dimensions: {steps}")
     return cast_op("int64")(steps) if steps.type.dtype != "int64" else steps
 
 
-def _is_no_number(value):
+def is_no_number(value):
+    """Whether a value is known to be NaN or infinite."""
     known = known_number(value)
-    return known is not None and not numpy.isfinite(known)
+    return isinstance(known, (float, numpy.floating)) and not numpy.isfinite(known)
 
 
 def known_number(value):

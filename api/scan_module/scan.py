@@ -127,7 +127,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     found, updates, condition = called(fn, slices, taps, others)
     if not outputs and not outputs_info:
         outputs = read_outputs([None] * len(found))
-    _check_count(fn, found, outputs)
+    check_count(fn, found, len(outputs))
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
     steps, rows = _steps_and_rows(steps, rows, condition)
     states = _SharedStates(found, updates, condition, others)
@@ -160,7 +160,7 @@ def _single_step(fn, scanned, outputs, others, return_list):
     taps = [output.initial[tap - min(output.taps)] for output in outputs for tap in output.taps]
     found, updates, condition = called(fn, slices, taps, others)
     if outputs:
-        _check_count(fn, found, outputs)
+        check_count(fn, found, len(outputs))
     if condition is not None:
         _logger.warning("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is "
                         "ignored", condition)
@@ -175,11 +175,12 @@ def _presented(results, return_list):
 
 
 # ---- outputs -------------------------------------------------------------------------------------------------------
-def _check_count(fn, found, outputs):
-    if len(found) != len(outputs):
+def check_count(fn, found, count):
+    """Refuse another number of outputs than ``outputs_info`` describes."""
+    if len(found) != count:
         raise ValueError("Please provide None as outputs_info for any output that does not feed back into scan (i.e. "
                          f"it behaves like a map): {described(fn)}, returned {len(found)} outputs, and outputs_info "
-                         f"describes {len(outputs)}")
+                         f"describes {count}")
 
 
 def _fitting_row(output, row, position, name):

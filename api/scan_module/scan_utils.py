@@ -15,7 +15,7 @@ from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.scan_module.body_results import separated, until
-from phintys.scan_module.loop_arguments import read_steps
+from phintys.scan_module.loop_arguments import is_no_number
 from phintys.scan_module.map_variables import map_variables
 
 __all__ = ["clone", "equal_computations", "expand_empty", "forced_replace", "get_updates_and_outputs",
@@ -88,7 +88,7 @@ def isNaN_or_Inf_or_None(x):
     """
     if x is None or isinstance(x, str):
         return True
-    return read_steps(x) is None if isinstance(x, (Variable, float, int, numpy.number)) else False
+    return is_no_number(x) if isinstance(x, (Variable, float, int, numpy.number)) else False
 
 
 def expand_empty(tensor_var, size):

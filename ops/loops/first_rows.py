@@ -2,7 +2,7 @@
 
 A slice with too few rows would be silently shorter. ``FirstRows`` has as many rows as the loop has steps. So all
 sequences of a loop have this length, and rewrites may move work from the steps to all rows. ``EnoughRows`` has at least
-as many rows as the taps of a sequence need.
+as many rows as the taps of a sequence need. With a rule, ``FirstRows`` permits no other number of rows.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -19,15 +19,24 @@ class FirstRows(Op):
 
     Inputs are the tensor and how many rows, an int64 scalar.
 
+    Parameters
+    ----------
+    rule : str, optional
+        Why the tensor must not have more rows either; for messages.
+
     Raises
     ------
     ValueError
-        When it runs, if the tensor has fewer rows.
+        When it runs, if the tensor has fewer rows, or more and there is a rule.
     """
 
-    __props__ = ()
+    __props__ = ("rule",)
     view_map = {0: [0]}
     first_examined = 1
+    rule = None                         # of ops that were pickled before there were rules
+
+    def __init__(self, rule=None):
+        self.rule = rule
 
     def make_node(self, x, count):
         x, count = as_tensor_variable(x), as_tensor_variable(count)
@@ -35,7 +44,7 @@ class FirstRows(Op):
         return Apply(self, [x, count], [kind.make_variable(x.name)])
 
     def make_kernel(self, node):
-        return FirstRowsKernel(-1, _name_of(node))
+        return FirstRowsKernel(-1, _name_of(node), self.rule)
 
     def infer_shape(self, node, input_shapes):
         return [(node.inputs[1], *input_shapes[0][1:])]

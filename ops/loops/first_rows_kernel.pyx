@@ -14,21 +14,25 @@ cdef class FirstRowsKernel(Kernel):
         How many rows x must have, all of which are in the view; -1: as many as ``count`` says, which are.
     name : str
         Of the sequence, for messages.
+    rule : str, optional
+        Why x must not have more rows than ``count`` says.
     """
     cdef npy_intp least
-    cdef object name
+    cdef object name, rule
+    cdef bint is_exact
 
-    def __init__(self, npy_intp least, name):
+    def __init__(self, npy_intp least, name, rule=None):
         self.examined, self.binding = () if least >= 0 else (1,), BOUND_VIEW
         self.least = least
-        self.name = name
+        self.name, self.rule = name, rule
+        self.is_exact = rule is not None
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* x = operands[0]
         cdef Cell* view = operands[1] if self.least >= 0 else operands[2]
         cdef npy_intp least = self.least if self.least >= 0 else integer_at(operands[1], 0)
         cdef int axis
-        if x.shape[0] < least:
+        if x.shape[0] < least or self.is_exact and x.shape[0] != least:
             self.refuse(x, least)
         for axis in range(x.ndim):
             view.shape[axis] = x.shape[axis]
@@ -47,5 +51,8 @@ cdef class FirstRowsKernel(Kernel):
             if self.least >= 0:
                 raise ValueError(f"The taps of sequence{self.name} reach over {least + 1} rows, but it has only "
                                  f"{x.shape[0]}; its shape is {shape}")
+            if self.is_exact:
+                raise ValueError(f"Sequence{self.name} has {x.shape[0]} rows, expected {least}: {self.rule}; its shape "
+                                 f"is {shape}")
             raise ValueError(f"Sequence{self.name} is shorter than the required number of steps: it has {x.shape[0]} "
                              f"rows for {least} steps; its shape is {shape}")

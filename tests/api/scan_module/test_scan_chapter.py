@@ -158,39 +158,3 @@ def test_order_of_arguments():
                  outputs_info=[dict(initial=before, taps=[-3, -5]), dict(initial=None, taps=None), after],
                  non_sequences=[T.scalar("a1"), T.scalar("a2")])
     assert seen == ["s1[t-3]", "s1[t+2]", "s1[t-1]", "s2[t]", "s3[t+3]", "o1[t-3]", "o1[t-5]", "o3[t-1]", "a1", "a2"]
-
-
-def test_checkpoints_compute_what_scan_computes():
-    a, k = T.vector("A"), T.iscalar("k")
-    whole, _ = phintys.scan(lambda prior, a: prior * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k)
-    saving, _ = phintys.scan_checkpoints(lambda prior, a: prior * a, outputs_info=T.ones_like(a), non_sequences=a,
-                                         n_steps=k, save_every_N=4)
-    f = phintys.function([a, k], [whole[-1], saving[-1], T.grad(whole[-1].sum(), a), T.grad(saving[-1].sum(), a)])
-    for steps in (4, 10, 12, 1):
-        value, same, gradient, other = f(numpy.linspace(.5, 1.2, 5), steps)
-        numpy.testing.assert_allclose(value, same)
-        numpy.testing.assert_allclose(gradient, other)
-    assert phintys.function([a, k], saving)(numpy.ones(5), 10).shape == (3, 5)
-
-
-@pytest.mark.parametrize("rows, padding", [(12, True), (13, True), (3, True), (12, False)])
-def test_checkpoints_with_sequences(rows, padding):
-    u, w = T.matrix("u"), T.scalar("w")
-
-    def step(row, state, w):
-        return T.tanh(state * w + row)
-
-    start = T.zeros((3,))
-    whole, _ = phintys.scan(step, u, start, w)
-    saving, _ = phintys.scan_checkpoints(step, [u], start, [w], save_every_N=4, padding=padding)
-    f = phintys.function([u, w], [whole[-1], saving[-1], *T.grad(whole[-1].sum(), [u, w]),
-                                  *T.grad(saving[-1].sum(), [u, w])])
-    values = f(numpy.random.RandomState(3).uniform(size=(rows, 3)), .7)
-    numpy.testing.assert_allclose(values[0], values[1])
-    numpy.testing.assert_allclose(values[2], values[4])
-    numpy.testing.assert_allclose(values[3], values[5])
-
-
-def test_checkpoints_refuse_taps():
-    with pytest.raises(RuntimeError, match="doesn't work with taps"):
-        phintys.scan_checkpoints(lambda x: x, outputs_info=[dict(initial=T.vector(), taps=[-2])], n_steps=3)

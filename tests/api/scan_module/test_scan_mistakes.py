@@ -116,3 +116,14 @@ def test_while_the_loop_runs(mistake, mode):
         function(value)
     assert any(["the loop" in line for line in lines_in(str(caught.value))])
     assert total.get_value() == 1
+
+
+@pytest.mark.parametrize("steps, error", [
+    (2.5, ValueError), (2.0, ValueError), (numpy.float64(3), ValueError), (numpy.array(1.5), ValueError),
+    (T.dscalar(), ValueError), (numpy.array([3]), ValueError), (numpy.True_, ValueError), (1j, ValueError),
+    ("5", TypeError), (b"5", TypeError), ({}, TypeError), (True, TypeError)])
+def test_a_number_of_steps_is_an_integer(steps, error):
+    """Theano raises too, some of these when the function is compiled."""
+    for loop in (phintys.scan, phintys.scan_checkpoints):
+        with pytest.raises(error, match="n_steps must be"):
+            loop(lambda state: state * 2, outputs_info=numpy.float64(1), n_steps=steps)
