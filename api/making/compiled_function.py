@@ -419,6 +419,12 @@ class Function(Callable):
         recipe = Recipe(self)
         return remake, (type(self.maker), recipe.arguments, recipe.input_storage, {"trust_input": self.trust_input})
 
+    def __dask_tokenize__(self):
+        """Return what identifies the function's results for Dask, also in another process."""
+        from phintys.interop.dask_token import token_of
+
+        return token_of(Recipe(self), self.trust_input)
+
     def __repr__(self):
         return f"<phintys function {self.name!r}>"
 
