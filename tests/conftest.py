@@ -7,8 +7,12 @@ import gc
 import os
 import sys
 
-import pytest
-from hypothesis import settings
+import run_folder
+
+run_folder.enter()                      # before anything is imported that looks for the user's home
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",
                "test_einsum", "test_elementwise_table", "test_indexing_advanced", "test_indexing_functions",

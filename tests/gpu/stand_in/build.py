@@ -3,7 +3,7 @@
 ``ready`` makes two folders, from the sources beside this file and from downloads of the package index: one with
 ``libcuda.so.1`` (``driver.cpp``), a small cuBLAS, and ``bin/nvcc`` with the headers that it needs; and one for
 ``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all of it for
-pycuda. Both are kept in the user's cache, or in the folder that ``PHINTYS_STAND_IN`` names.
+pycuda. Both are kept in the tree's folder ``build``, or in the folder that ``PHINTYS_STAND_IN`` names.
 ``python tests/gpu/stand_in/build.py`` prints their names.
 
 CUDA's headers come from the toolkit whose nvcc is found, else from the wheel ``nvidia-cuda-runtime``.
@@ -69,8 +69,7 @@ def cache_folder(name, files, *more):
     digest = hashlib.sha256(repr((more, sysconfig.get_config_var("EXT_SUFFIX"), sys.prefix)).encode())
     for file in files:
         digest.update((HERE / file).read_bytes())
-    base = os.environ.get("PHINTYS_STAND_IN") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache",
-                                                      "phintys")
+    base = os.environ.get("PHINTYS_STAND_IN") or HERE.parents[2] / "build" / "stand_in"
     return Path(base, f"{name}-{digest.hexdigest()[:16]}")
 
 
