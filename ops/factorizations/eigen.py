@@ -52,7 +52,8 @@ def by_triangle(gradient, lower):
 
 class Eig(TwiceReversed):
     """Eigenvalues and right eigenvectors of each square matrix, of its dtype. If those of a real matrix are complex,
-    their imaginary parts are lost, with a ComplexWarning, as in Theano; use a complex matrix to keep them.
+    their imaginary parts are lost, with a ComplexWarning, as in Theano; use a complex matrix to keep them. NumPy 2.5
+    and later always return complex numbers.
 
     Raises
     ------

@@ -314,7 +314,7 @@ def cholesky(a, upper=False):
 
 
 def eigvals(a):
-    """The eigenvalues of square matrices, of their dtype; see `eig`.
+    """The eigenvalues of square matrices, of their dtype, also where NumPy's are complex; see `eig`.
 
     Examples
     --------

@@ -11,7 +11,7 @@ Importing this module registers a linker and a mode with PyTensor::
 from importlib import import_module as _import_module
 
 from phintys.graph import hooks as _hooks
-from phintys.interop.pytensor.versions import check_versions
+from phintys.interop.pytensor_versions import check_versions
 
 check_versions()
 

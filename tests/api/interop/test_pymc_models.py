@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 
+pytest.importorskip("pytensor_reference")
 pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
 
 import pytensor_reference as reference

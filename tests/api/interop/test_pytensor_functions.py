@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
-pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
+pytest.importorskip("pytensor_reference")
 
 import pytensor_reference as reference
 from pytensor.compile.function.types import Function, FunctionMaker
@@ -22,8 +22,8 @@ from pytensor.graph.type import Type
 from pytensor_reference import pytensor
 
 import phintys
+from phintys.interop import pytensor_versions as checked_versions
 from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback, linker
-from phintys.interop.pytensor import versions as checked_versions
 from phintys.interop.pytensor.quick_function import QuickFunction, garbage_kept
 
 pt = pytensor.tensor
@@ -382,11 +382,12 @@ def test_checks_raise_pytensors_exception():
 
 
 def test_versions_of_pytensor(monkeypatch):
-    monkeypatch.setattr(pytensor, "__version__", "2.18.0")
-    with pytest.raises(ImportError, match=r"2\.38.*2\.18\.0"):
-        checked_versions.check_versions()
-    monkeypatch.setattr(pytensor, "__version__", "9.0")
-    with pytest.warns(UserWarning, match=r"2\.38.*9\.0"):
+    for refused in ("2.18.0", "3.3.8"):
+        monkeypatch.setattr(pytensor, "__version__", refused)
+        with pytest.raises(ImportError, match=rf"supports PyTensor 2\.38 .*{refused}.*pip install phintys\[pytensor\]"):
+            checked_versions.check_versions()
+    monkeypatch.setattr(pytensor, "__version__", "2.99")
+    with pytest.warns(UserWarning, match=r"2\.38.*2\.99"):
         checked_versions.check_versions()
     monkeypatch.undo()
     with warnings.catch_warnings():

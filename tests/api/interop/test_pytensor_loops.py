@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pytensor", reason="PyTensor is not installed: pip install phintys[pytensor]")
+pytest.importorskip("pytensor_reference")
 
 import pytensor_reference as reference
 from pytensor.compile.mode import Mode

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 
-pytensor = pytest.importorskip("pytensor")
+pytensor = pytest.importorskip("pytensor_reference").pytensor
 
 import pytensor.tensor as pt  # noqa: E402
 import scipy.sparse  # noqa: E402

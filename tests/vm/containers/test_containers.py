@@ -237,6 +237,7 @@ def test_borrowed_values_survive_the_container():
     numpy.testing.assert_array_equal(value, numpy.arange(1000.0))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array has been deprecated:DeprecationWarning")
 def test_the_users_own_array_comes_back():
     mine = numpy.arange(12.0).reshape(3, 4)
     container = Container(MATRIX, numpy.zeros((1, 1)))

@@ -1,4 +1,4 @@
-"""The versions of PyTensor that the translation was tested with."""
+"""The versions of PyTensor that the translation supports; none is imported with a wrong one."""
 import re
 import warnings
 
@@ -11,7 +11,7 @@ def check_versions():
     Raises
     ------
     ImportError
-        If PyTensor is not installed, or older than the oldest version tested.
+        If PyTensor is not installed, older than the oldest version tested, or newer by a major version.
     """
     try:
         import pytensor
@@ -19,12 +19,13 @@ def check_versions():
         raise ImportError("phintys.interop.pytensor needs PyTensor, which is not installed: "
                           "pip install phintys[pytensor]") from error
     found = version_of(pytensor.__version__)
-    if found < OLDEST:
-        raise ImportError(f"phintys.interop.pytensor needs PyTensor {text_of(OLDEST)} or newer, and was tested up to "
-                          f"{text_of(NEWEST)}; version {pytensor.__version__} is installed")
+    supported = text_of(OLDEST) if OLDEST == NEWEST else f"{text_of(OLDEST)} to {text_of(NEWEST)}"
+    if found < OLDEST or found[0] > NEWEST[0]:
+        raise ImportError(f"phintys.interop.pytensor supports PyTensor {supported} (which PyMC 5 uses), not version "
+                          f"{pytensor.__version__}, which is installed: pip install phintys[pytensor]")
     if found > NEWEST:
-        warnings.warn(f"phintys.interop.pytensor was tested with PyTensor {text_of(OLDEST)} to {text_of(NEWEST)}; "
-                      f"version {pytensor.__version__} is installed, and its ops may have changed",
+        warnings.warn(f"phintys.interop.pytensor was tested with PyTensor {supported}; version "
+                      f"{pytensor.__version__} is installed, and its ops may have changed",
                       stacklevel=3)
 
 
