@@ -3,6 +3,7 @@
 
 Only this file follows views of cells, except for the verifier, which follows them independently to check the others.
 """
+PASSING = frozenset(["ALIAS", "MOVE"])          # instructions by which a lazy branch passes on a value without a copy
 
 
 def is_view(variable):
@@ -40,42 +41,46 @@ def declared_pairs(declared, node, inputs, cells):
 
 
 def roots_of(program):
-    """Map each cell that is a view to the cell that owns its memory.
+    """Map each cell that is a view on every path to the cell that owns its memory.
+
+    What a lazy branch passes on may be in the memory of either arm's value, so it counts as its own root. This is for
+    reports, and for decisions that reference counts check at run time; others need ``memories_of``.
 
     Returns
     -------
     dict
     """
-    roots = {}
-    for instruction in program.symbolic():
-        for view, source in instruction.views:
-            roots[view] = roots.get(source, source)
-    return roots
+    sources = {view: source for instruction in program.symbolic() for view, source in instruction.views}
+    return {cell: _last(sources, cell) for cell in sources}
 
 
 def memories_of(code):
-    """Map each cell to a representative of all cells that it may share memory with, through views or branches.
+    """Map cells that may share memory with others, through views or branches, to one that represents them all.
 
     Parameters
     ----------
-    code : sequence of SymbolicInstruction
+    code : iterable of SymbolicInstruction
 
     Returns
     -------
     dict
+        Without the representatives themselves. Two cells may share memory if their representatives are the same.
     """
-    parents = {}
-
-    def memory(cell):
-        parents.setdefault(cell, cell)
-        while parents[cell] != cell:
-            parents[cell] = parents[parents[cell]]
-            cell = parents[cell]
-        return cell
-
+    joined = {}
     for instruction in code:
-        if instruction.name in ("ALIAS", "MOVE"):
-            parents[memory(instruction.a)] = memory(instruction.b)
-        for view, source in instruction.views:
-            parents[memory(view)] = memory(source)
-    return {cell: memory(cell) for cell in parents}
+        passed_on = [(instruction.a, instruction.b)] if instruction.name in PASSING else ()
+        for view, source in (*instruction.views, *passed_on):
+            view, source = _last(joined, view), _last(joined, source)
+            if view != source:
+                joined[view] = source
+    return {cell: _last(joined, cell) for cell in joined}
+
+
+def _last(following, cell):
+    """Follow a chain of cells to its end, and halve it for the next time."""
+    while cell in following:
+        after = following[cell]
+        if after in following:
+            following[cell] = following[after]
+        cell = after
+    return cell

@@ -36,6 +36,8 @@ class Plain:
     def chosen(condition, first, second):
         return first if condition else second
 
+    both_chosen = chosen
+
     @staticmethod
     def sum_of_steps(x, weight, count):
         """A loop inside the loop: the sum of its rows, and its last row."""
@@ -58,6 +60,8 @@ class Symbolic:
     @staticmethod
     def chosen(condition, first, second):
         return ifelse(condition, first, second)
+
+    both_chosen = chosen
 
     @staticmethod
     def sum_of_steps(x, weight, count):
@@ -92,6 +96,7 @@ KINDS = {
                                                                             0.5 * total),
     "first state": None,                            # the first state, in which one element or row is overwritten
     "view": None,                                   # what the step reads last, with its elements or rows reversed
+    "older row": None,                              # what the step reads first or last, as a lazy branch says
 }
 
 
@@ -127,6 +132,8 @@ class RandomLoop:
                 rows.append(module.written(0.9 * first, module.tanh(total[0])))
             elif kind == "view":
                 rows.append(moving[-1][::-1])
+            elif kind == "older row":
+                rows.append(module.chosen(counter % 3 > 0, moving[-1], moving[0]))
             else:
                 rows.append(KINDS[kind](module, total, weight, counter, self.inner_steps))
         return rows, (rows[-1].sum() if self.row_shape else rows[-1]) > 1.1
@@ -216,7 +223,7 @@ def random_loop(seed):
     loop.kinds = ["plain"] * n_rows
     if seed % 2:
         names = [name for name in KINDS if loop.row_shape and (state_taps or name != "first state")
-                 or KINDS[name] is not None]
+                 or name == "older row" or KINDS[name] is not None]
         loop.kinds = [names[rng.randint(len(names))] for _ in range(n_rows)]
         loop.inner_steps = int(rng.randint(1, 4))
         loop.counts, loop.updates, loop.symbolic_steps = [bool(flag) for flag in rng.randint(2, size=3)]

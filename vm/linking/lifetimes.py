@@ -6,10 +6,10 @@ donor's memory belongs to the donor's holder. A holder lives from the instructio
 one that touches it or any cell that belongs to it. All kernels of a TOGETHER group count as one moment.
 """
 from phintys.vm.places import HOST
-from phintys.vm.views import roots_of
+from phintys.vm.views import PASSING, roots_of
 
 # Instructions whose cells need memory that can be passed on, or that others may keep.
-HANDED_OVER = frozenset(["RESULT", "CALL", "OWN", "STORE", "PREPARE", "RUN", "ALIAS", "MOVE"])
+HANDED_OVER = frozenset(["RESULT", "CALL", "OWN", "STORE", "PREPARE", "RUN"]) | PASSING
 
 
 class Lifetimes:
@@ -28,7 +28,7 @@ class Lifetimes:
 
     def __init__(self, program):
         self.program = program
-        self.roots = roots_of(program)
+        self.roots = roots_of(program)                # what branches pass on is apart
         self.touched, self.apart = {}, set()
         self.order = []                             # roots, in the order in which they are first written
         in_block = False                            # blocks come after HALT, and may run at any time before it

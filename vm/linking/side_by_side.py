@@ -86,7 +86,7 @@ def effects_of(code, cells):
         reads, writes = set(instruction.reads()), set(instruction.writes())
         overwritten = [cells[cell].donor for cell in writes if cells[cell].donor is not None]
         overwritten += [source for _, source in instruction.overwritten]
-        reads.update([memory[cell] for cell in reads if cell in memory])
-        writes.update(overwritten, [memory[cell] for cell in overwritten if cell in memory])
+        reads.update([memory.get(cell, cell) for cell in reads])
+        writes.update(overwritten, [memory.get(cell, cell) for cell in overwritten])
         happening.append((reads, writes))
     return happening

@@ -48,7 +48,7 @@ from phintys.graph.loop_errors import (
     NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, where_of_steps, wrong_initial_rows)
 from phintys.graph.progress import Progress, is_on_terminal, patience_when_not_asked
 from phintys.vm.explaining.runtime_error import explained
-from phintys.vm.views import roots_of
+from phintys.vm.views import memories_of
 
 include "opcodes.pxi"
 
@@ -98,7 +98,7 @@ cdef class Steps:
     cdef Cell** results             # of the body
     cdef Rows* rows                 # of states, then of stacked values
     cdef Tap* taps
-    cdef Cell* spares               # for carried results that are arguments themselves
+    cdef Cell* spares               # for carried results in the memory of arguments
     cdef npy_intp* dimensions       # of the spares
     cdef npy_intp step, n_steps
     cdef double turn                # when the last turn began
@@ -175,11 +175,11 @@ cdef class LoopKernel(Kernel):
     cdef Code code
     cdef list idle                  # frames
     cdef readonly Blocks blocks             # what computes rows ahead, or None
-    cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes
+    cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes, n_arguments
     cdef int first_tap              # the argument for the first tap
     cdef bint is_while
     cdef bint at_device             # some values of the body are
-    cdef bint* copied               # which carried results are the cells of arguments
+    cdef bint* copied               # which carried results may be in the memory of arguments
     cdef bint* looking              # which states' results are views of earlier rows
     cdef int* order                 # in which rows are written: those of tight states last
     cdef int* depths                # of states: rows before the first step
@@ -199,7 +199,8 @@ cdef class LoopKernel(Kernel):
         self.n_taps = sum([len(own) for own in taps])
         self.blocks = None if ahead is None else Blocks(ahead)
         self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
-        self.n_wholes = program.n_arguments - self.first_tap - self.n_taps - n_carried
+        self.n_arguments = program.n_arguments
+        self.n_wholes = self.n_arguments - self.first_tap - self.n_taps - n_carried
         self.taps, self.kept, self.patterns = taps, kept, patterns
         self._note_states()
         self.may_be_short = (scalar_body is not None and ahead is None and not is_while and n_carried == 0
@@ -235,20 +236,22 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _find_views(self) except -1:
-        """Which results are views of the body's arguments, and in which order rows are written."""
+        """Which results may be in the memory of the body's arguments, and in which order rows are written."""
         cdef int index, n_rows = self.n_states + self.n_stacked
         self.copied = <bint*>calloc(self.n_carried + 1, sizeof(bint))
         self.looking = <bint*>calloc(self.n_states + 1, sizeof(bint))
         self.order = <int*>calloc(n_rows + 1, sizeof(int))
         if self.copied == NULL or self.looking == NULL or self.order == NULL:
             raise MemoryError()
-        roots = roots_of(self.program)
-        cells = [roots.get(cell, cell) for cell in self.program.pool[self.code.first_result:
-                                                                     self.code.first_result + n_rows + self.n_carried]]
+        memories = memories_of(self.program.symbolic())
+        of_arguments = [memories.get(cell, cell) for cell in range(self.n_arguments)]
+        of_taps = set(of_arguments[self.first_tap:self.first_tap + self.n_taps])
+        of_results = [memories.get(cell, cell) for cell in self.program.pool[
+            self.code.first_result:self.code.first_result + n_rows + self.n_carried]]
         for index in range(self.n_carried):
-            self.copied[index] = cells[n_rows + index] < self.program.n_arguments
+            self.copied[index] = of_results[n_rows + index] in of_arguments
         for index in range(self.n_states):
-            self.looking[index] = self.first_tap <= cells[index] < self.first_tap + self.n_taps
+            self.looking[index] = of_results[index] in of_taps
         tight = [index for index in range(self.n_states) if self.kept[index] == 0 and not self.looking[index]]
         for index, number in enumerate([number for number in range(n_rows) if number not in tight] + tight):
             self.order[index] = number
@@ -555,9 +558,11 @@ cdef class LoopKernel(Kernel):
         if steps.step == 0:
             for index in range(self.n_states, self.n_states + self.n_stacked):
                 self._begin_stacked(context, steps, index, steps.results[index].shape)
-        for index in range(self.n_carried):             # what is a view of an argument, before that changes
+        for index in range(self.n_carried):             # what is in the memory of an argument, before that changes
             if self.copied[index]:
-                self._spare(steps, index, steps.results[self.n_states + self.n_stacked + index])
+                result = steps.results[self.n_states + self.n_stacked + index]
+                if result < steps.arguments + self.n_arguments or not has_memory_alone(result):
+                    self._spare(steps, index, result)
         for number in range(self.n_states + self.n_stacked):
             index = self.order[number]
             rows, result = &steps.rows[index], steps.results[index]
@@ -609,8 +614,9 @@ cdef class LoopKernel(Kernel):
         cdef int index, first = self.n_states + self.n_stacked
         cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
         for index in range(self.n_carried):
-            if self.copied[index]:
+            if steps.spares[index].data != NULL:
                 hand_over(steps.frame, argument + index, &steps.spares[index])
+                steps.spares[index].data = NULL
             else:
                 hand_over(steps.frame, argument + index, steps.results[first + index])
         return 0
@@ -1015,6 +1021,13 @@ cdef int copy_in_place(char* write, Cell* source) except -1:
 cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
     """Whether an address is that of the cell's own memory."""
     return data == cell.buffer.data if cell.buffer != NULL else data == <const char*>cell.value
+
+
+cdef inline bint has_memory_alone(const Cell* cell) noexcept:
+    """Whether no other cell can have the cell's memory."""
+    if cell.buffer == NULL:
+        return cell.data == <const char*>cell.value
+    return buffer_references(cell.buffer) == 1
 
 
 cdef inline npy_intp cell_bytes(const Cell* cell) noexcept:
