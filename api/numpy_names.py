@@ -1,7 +1,8 @@
-"""NumPy's functions on symbolic tensors: the only table for NumPy's protocol and the names of ``tensor``.
+"""NumPy's functions on symbolic tensors: the table for NumPy's protocol and the names of ``tensor``.
 
 ``numpy.flip(x)`` works on a variable, and ``phintys.tensor.flip(x)`` is the same function. ``numpy_protocol.py`` uses
-the table for the former, ``tensor/__init__.py`` for the latter.
+the table for the former, ``tensor/__init__.py`` for the latter. Where Theano has another function of that name,
+``numpy_namesakes.py`` has NumPy's.
 """
 
 # NumPy's function → (function in phintys.tensor, NumPy's names of the arguments it takes: positional ones, then after a
@@ -17,16 +18,16 @@ FUNCTIONS = {
     "max": ("max", "a | axis keepdims"),
     "amin": ("min", "a | axis keepdims"),
     "amax": ("max", "a | axis keepdims"),
-    "ptp": ("ptp", "a | axis"),
+    "ptp": ("ptp", "a | axis keepdims"),
     "all": ("all", "a | axis keepdims"),
     "any": ("any", "a | axis keepdims"),
     "argmin": ("argmin", "a | axis keepdims"),
     "argmax": ("argmax", "a | axis keepdims"),
     "cumsum": ("cumsum", "a | axis"),
     "cumprod": ("cumprod", "a | axis"),
-    "diff": ("diff", "a | n axis"),
+    "diff": ("diff", "a | n axis prepend append"),
     "count_nonzero": ("count_nonzero", "a | axis keepdims"),
-    "average": ("average", "a | axis weights"),
+    "average": ("average", "a | axis weights returned keepdims"),
     "trace": ("trace", "a | offset axis1 axis2"),
     # elementwise
     "clip": ("clip", "a a_min a_max"),
@@ -127,8 +128,8 @@ FUNCTIONS = {
     "trapezoid": ("trapezoid", "y | x dx axis"),
     "convolve": ("convolve", "a v | mode"),
     "correlate": ("correlate", "a v | mode"),
-    "cov": ("cov", "m | y rowvar bias ddof fweights aweights"),
-    "corrcoef": ("corrcoef", "x | y rowvar"),
+    "cov": ("cov", "m | y rowvar bias ddof fweights aweights dtype"),
+    "corrcoef": ("corrcoef", "x | y rowvar dtype"),
     "sinc": ("sinc", "x"),
     "i0": ("i0", "x"),
     # Fourier transforms; Theano's rfft and irfft are others (numpy_protocol.py)

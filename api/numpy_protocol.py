@@ -5,73 +5,13 @@ which passes it to this file. A row of ``numpy_names.FUNCTIONS`` names the equiv
 and the arguments it takes; unsupported arguments (``out``, ``where``) and functions without a row raise an error.
 Common ufuncs are handled in ``ops/operators.py`` instead.
 """
-from importlib import import_module
 from operator import attrgetter
 
 from phintys import numpy_names
 from phintys.numpy_names import UFUNCS
-from phintys.ops.products.products import kron_of_any_ranks
+from phintys.numpy_namesakes import NAMESAKES, tensor
 
-FUNCTIONS = dict(numpy_names.FUNCTIONS)
-
-
-def own(name, arguments):
-    """Decorate a function for a row of ``FUNCTIONS`` whose namesake in the tensor namespace takes other arguments."""
-    def enter(function):
-        FUNCTIONS[name] = function, arguments
-        return function
-    return enter
-
-
-def tensor():
-    """Return the tensor namespace."""
-    return import_module("phintys.tensor")
-
-
-@own("where", "condition | x y")
-def where(condition, x=None, y=None):
-    if x is None and y is None:
-        return tensor().nonzero(condition)
-    if x is None or y is None:
-        raise TypeError("numpy.where takes both x and y, or none of them")
-    return tensor().switch(condition, x, y)
-
-
-@own("concatenate", "arrays | axis")
-def concatenate(arrays, axis=0):
-    if axis is None:
-        arrays, axis = [tensor().flatten(tensor().as_tensor_variable(part)) for part in arrays], 0
-    return tensor().concatenate(arrays, axis=axis)
-
-
-@own("split", "ary indices_or_sections | axis")
-def split(ary, indices_or_sections, axis=0):
-    if isinstance(indices_or_sections, int):
-        length = ary.shape[axis] // indices_or_sections
-        return tensor().split(ary, [length] * indices_or_sections, indices_or_sections, axis=axis)
-    before = (slice(None),) * (axis % ary.ndim)
-    edges = [None, *indices_or_sections, None]
-    return [ary[before + (slice(first, last),)] for first, last in zip(edges, edges[1:])]
-
-
-@own("gradient", "*f | axis edge_order")
-def gradient(f, *varargs, **options):
-    return tensor().gradient(f, *varargs, **options)
-
-
-@own("kron", "a b")
-def kron(a, b):
-    return kron_of_any_ranks(a, b)
-
-
-@own("fft.rfft", "a | n axis norm")
-def rfft(a, n=None, axis=-1, norm=None):
-    return tensor().fft.complex_rfft(a, n, axis, norm)
-
-
-@own("fft.irfft", "a | n axis norm")
-def irfft(a, n=None, axis=-1, norm=None):
-    return tensor().fft.complex_irfft(a, n, axis, norm)
+FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -136,7 +76,7 @@ def call_ufunc(ufunc, method, inputs, options, known):
     """
     name = ufunc.__name__
     if method == "reduce" and name in REDUCTIONS:
-        options = {option: value for option, value in options.items() if value is not None}
+        options = {option: value for option, value in options.items() if value is not None or option == "axis"}
         given = {"axis": 0, **options}
         if len(inputs) > 1:
             given["axis"] = inputs[1]

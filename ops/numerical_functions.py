@@ -12,7 +12,7 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes, upcast
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, float_dtypes, upcast
 
 MOST_TERMS = 64                     # of a polynomial that is written out
 
@@ -96,6 +96,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
     Raises
     ------
+    TypeError
+        For complex positions.
     ValueError
         If the points are not vectors.
 
@@ -105,6 +107,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     1.0
     """
     x, xp, fp = _float(x), _float(xp), _float(fp)
+    if x.type.dtype in complex_dtypes or xp.type.dtype in complex_dtypes:
+        raise TypeError(f"interp: complex positions have no order, got {x.type} and {xp.type}")
     if xp.type.ndim != 1 or fp.type.ndim != 1:
         raise ValueError(f"interp: Data points must be 1-D sequences, got {xp.type} and {fp.type}")
     if period is not None:
@@ -248,12 +252,11 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     >>> T.trapezoid([1.0, 2.0, 3.0]).eval().item()
     4.0
     """
-    y = as_tensor_variable(y)
-    y = as_dtype(y, upcast(y.type.dtype, "float64")) if y.type.dtype in discrete_dtypes else y
+    y = _float(y)
     axis = _axis("trapezoid", axis, y.type.ndim)
     width = as_tensor_variable(dx)
     if x is not None:
-        x = as_tensor_variable(x)
+        x = _float(x)
         along = 0 if x.type.ndim == 1 else axis
         width = _part(x, along, 1, None) - _part(x, along, None, -1)
         if x.type.ndim == 1:

@@ -4,17 +4,19 @@ Each has the results of NumPy's function for the parameters that it implements. 
 NumPy's own functions dispatch to them when they are called with symbolic arguments (``api/numpy_protocol.py``).
 """
 from phintys.ops.elementwise import elementwise_functions as elementwise
+from phintys.ops.elementwise.scalar_op import upgrade_to_float_no_complex
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.products.products import dot, tensordot
 from phintys.ops.rearranging.rearranging import atleast_1d, atleast_2d
-from phintys.ops.reduction.reduction import max as largest
-from phintys.ops.reduction.reduction import mean
+from phintys.ops.reduction.careduce import MaxOrLowest
+from phintys.ops.reduction.reduction import mean, reduce_by
 from phintys.ops.reduction.reduction import min as smallest
 from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
-from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
 
 # ---- joining and reversing -------------------------------------------------------------------------------------------
@@ -153,25 +155,27 @@ def positive(x):
 
 
 def fabs(x):
-    """Elementwise absolute value of real numbers.
+    """Elementwise absolute value of real numbers, as floats: integers are converted as other functions convert them.
 
     Examples
     --------
     >>> T.fabs([1, -2]).eval()
-    array([1, 2])
+    array([1., 2.])
     """
-    return elementwise.abs_(x)
+    x = as_tensor_variable(x)
+    return elementwise.abs_(elementwise.cast(x, upgrade_to_float_no_complex(x.type.dtype)))
 
 
 def float_power(x, y):
-    """``x ** y`` computed in float64.
+    """``x ** y`` computed in float64, or complex128.
 
     Examples
     --------
     >>> T.float_power([1, 2], -1).eval()
     array([1. , 0.5])
     """
-    return elementwise.cast(x, "float64") ** y
+    x, y = [as_tensor_variable(part) for part in (x, y)]
+    return elementwise.cast(x, upcast(x.type.dtype, y.type.dtype, "float64")) ** y
 
 
 # ---- products and sums -----------------------------------------------------------------------------------------------
@@ -212,10 +216,11 @@ def count_nonzero(a, axis=None, keepdims=False):
     return sum_over(elementwise.neq(a, 0), axis=axis, keepdims=keepdims)
 
 
-def average(a, axis=None, weights=None):
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
     """The mean over the given dimensions or all, weighted by ``weights``.
 
-    The weights have the shape of ``a`` or, for a single axis, may be a vector of that axis's length.
+    The weights have the shape of ``a`` or, for a single axis, may be a vector of that axis's length. With ``returned``
+    the result is a pair, and the second part is the sum of the weights, or the number of elements.
 
     Examples
     --------
@@ -224,13 +229,19 @@ def average(a, axis=None, weights=None):
     """
     a = as_tensor_variable(a)
     if weights is None:
-        return mean(a, axis=axis)
+        found = mean(a, axis=axis, keepdims=keepdims)
+        whole = sum_over(elementwise.ones_like(a, found.type.dtype), axis=axis, keepdims=keepdims)
+        return (found, whole) if returned else found
     weights = as_tensor_variable(weights)
     if weights.type.ndim == 1 and a.type.ndim > 1 and isinstance(axis, int):
         pattern = [0 if number == axis % a.type.ndim else "x" for number in range(a.type.ndim)]
         weights = dimshuffle(weights, *pattern)
-    whole = weights + elementwise.zeros_like(a)
-    return sum_over(a * weights, axis=axis) / sum_over(whole, axis=axis)
+    # Weights of small integers multiply as floats.
+    dtype = upcast(a.type.dtype, weights.type.dtype, *["float64"] * (a.type.dtype in discrete_dtypes))
+    weights = elementwise.cast(weights, dtype)
+    whole = sum_over(elementwise.second(a, weights), axis=axis, keepdims=keepdims)
+    found = sum_over(a * weights, axis=axis, keepdims=keepdims) / whole
+    return (found, whole) if returned else found
 
 
 def size(a, axis=None):
@@ -281,6 +292,10 @@ def norm(x, ord=None, axis=None, keepdims=False):
     array(5.)
     """
     x = as_tensor_variable(x)
+    if x.type.dtype in discrete_dtypes:
+        x = elementwise.cast(x, "float64")
+    if x.type.dtype == "float16":                          # the squares of 256 and more have no float16
+        return elementwise.cast(norm(elementwise.cast(x, "float32"), ord, axis, keepdims), "float16")
     if axis is None and ord is None:
         return _vector_norm(x, 2, tuple(range(x.type.ndim)), keepdims)
     axes = tuple(range(x.type.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -295,7 +310,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def _vector_norm(x, ord, axes, keepdims):
     absolute = abs(x)
     if ord in (float("inf"), float("-inf")):
-        return (largest if ord > 0 else smallest)(absolute, axis=axes, keepdims=keepdims)
+        return (_largest if ord > 0 else smallest)(absolute, axis=axes, keepdims=keepdims)
     if ord == 0:
         return sum_over(elementwise.cast(elementwise.neq(x, 0), absolute.type.dtype), axis=axes, keepdims=keepdims)
     if ord == 1:
@@ -304,7 +319,14 @@ def _vector_norm(x, ord, axes, keepdims):
         return elementwise.sqrt(sum_over(absolute ** 2, axis=axes, keepdims=keepdims))
     if isinstance(ord, str):
         raise ValueError(f"numpy.linalg.norm: invalid norm order {ord!r} for vectors")
-    return sum_over(absolute ** ord, axis=axes, keepdims=keepdims) ** (1.0 / ord)
+    dtype = absolute.type.dtype
+    return sum_over(absolute ** constant(ord, dtype=dtype), axis=axes, keepdims=keepdims) ** constant(
+        1.0 / ord, dtype=dtype)
+
+
+def _largest(x, axis, keepdims=False):
+    """The largest of numbers that are not negative; 0 if there are none."""
+    return elementwise.maximum(reduce_by(MaxOrLowest, x, axis, keepdims), constant(0, dtype=x.type.dtype))
 
 
 def _matrix_norm(x, ord, axes, keepdims):
@@ -316,7 +338,7 @@ def _matrix_norm(x, ord, axes, keepdims):
     if ord not in sums:
         raise TypeError(f"numpy.linalg.norm of a symbolic matrix: ord={ord!r} is not supported; use None, 'fro', 1, "
                         "-1, inf, -inf, 2, -2 or 'nuc'")
-    choose = largest if ord > 0 else smallest
+    choose = _largest if ord > 0 else smallest
     found = choose(sum_over(abs(x), axis=sums[ord], keepdims=True), axis=axes, keepdims=True)
     return found if keepdims else dimshuffle(found, *[axis for axis in range(x.type.ndim) if axis not in axes])
 
@@ -325,7 +347,7 @@ def _norm_by_singular_values(x, ord, axes, keepdims):
     from phintys.ops.factorizations.orthogonal import svd
     others = [axis for axis in range(x.type.ndim) if axis not in axes]
     values = svd(dimshuffle(x, *others, *axes), compute_uv=False)
-    reduce = {2: largest, -2: smallest, "nuc": sum_over}[ord]
+    reduce = {2: _largest, -2: smallest, "nuc": sum_over}[ord]
     found = reduce(values, axis=values.type.ndim - 1)
     if not keepdims:
         return found

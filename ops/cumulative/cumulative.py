@@ -5,11 +5,13 @@ The result has the input's dtype, as in Theano (NumPy promotes small integers).
 The gradient of a cumulative product has no division, so it and all further derivatives are correct if elements are
 zero. It is a linear recurrence, a loop that a later room makes (``ops/loops/linear_recurrence.py``).
 """
+import numpy
+
 from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
-from phintys.ops.creation.allocation import zeros
+from phintys.ops.creation.allocation import alloc, zeros
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated
@@ -264,7 +266,7 @@ def _next_to_zeros(x, axis, behind):
     return join(axis, zero, x) if behind else join(axis, x, zero)
 
 
-def diff(x, n=1, axis=-1):
+def diff(x, n=1, axis=-1, prepend=None, append=None):
     """The differences of adjacent elements along an axis: ``x[1:] - x[:-1]``, taken ``n`` times.
 
     Parameters
@@ -272,12 +274,15 @@ def diff(x, n=1, axis=-1):
     x : tensor-like
     n : int
     axis : int
+    prepend, append : tensor-like, optional
+        Elements to join to ``x`` along the axis before the differences are taken: a number, or a tensor of the other
+        lengths of ``x``.
 
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x``, and shorter by ``n`` along the axis, down to 0. For booleans it tells whether adjacent
-        elements differ.
+        Of the dtype of ``x`` (of all parts, if others are joined to it), and shorter by ``n`` along the axis, down to 0.
+        For booleans it tells whether adjacent elements differ.
 
     Raises
     ------
@@ -289,4 +294,17 @@ def diff(x, n=1, axis=-1):
     >>> T.diff(T.as_tensor([1, 4, 9])).eval()
     array([3, 5])
     """
+    if n and not (prepend is None and append is None):
+        x = as_tensor_variable(x)
+        whole = [x if part is x else _beside(x, part, axis) for part in (prepend, x, append) if part is not None]
+        x = join(axis % x.type.ndim, *whole)
     return DiffOp(n=n, axis=axis)(x)
+
+
+def _beside(x, part, axis):
+    """A part to join to ``x``; a number becomes a slice of length 1, in the dtype that NumPy gives it."""
+    part = as_tensor_variable(numpy.asarray(part) if isinstance(part, (bool, int, float, complex)) else part)
+    if part.type.ndim:
+        return part
+    lengths = [1 if number == axis % x.type.ndim else shape_i(x, number) for number in range(x.type.ndim)]
+    return alloc(part, *lengths)

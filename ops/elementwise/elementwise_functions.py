@@ -294,6 +294,8 @@ def isclose(a, b, rtol=1.e-5, atol=1.e-8, equal_nan=False):
     array([ True, False])
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if b.type.dtype in discrete_dtypes:             # as floats: differences and magnitudes of integers overflow
+        b = cast(b, "float64")
     finite = invert(or_(or_(isnan(a), isinf(a)), or_(isnan(b), isinf(b))))
     near = le(abs(a - b), atol + rtol * abs(b))
     close = or_(and_(finite, near), and_(and_(isinf(a), isinf(b)), eq(a, b)))

@@ -2,7 +2,7 @@
 import numpy
 
 from phintys.ops.creation.allocation import zeros
-from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.elementwise.scalar import as_dtype, eq
 from phintys.ops.factorizations.cholesky import cholesky as lower_factor
 from phintys.ops.factorizations.eigen import Eigvalsh, eig
 from phintys.ops.factorizations.inverse import lu_factor, matrix_inverse
@@ -15,6 +15,7 @@ from phintys.ops.factorizations.stacks import (
     product,
     transposed,
 )
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.linalg.triangle import tril, triu
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
@@ -64,6 +65,8 @@ def matrix_power(M, n):
         If ``n`` is not an integer.
     ValueError
         If ``M`` has fewer than two dimensions.
+    numpy.linalg.LinAlgError
+        For matrices that are not square, at run time if their lengths are not known before.
 
     Examples
     --------
@@ -76,8 +79,9 @@ def matrix_power(M, n):
         raise ValueError(f"matrix_power needs a matrix, or a stack of matrices, got {M} of type {M.type}")
     if not isinstance(n, (int, numpy.integer)):
         raise TypeError(f"matrix_power: exponent must be an integer, got {n!r}")
-    if n == 0:
-        return M.zeros_like() + identity_for(M)
+    if n in (0, 1):                                  # no product refuses other matrices
+        checked = _if_square("matrix_power", M, M)
+        return checked if n else _if_square("matrix_power", M, checked.zeros_like() + identity_for(checked))
     base, n = (matrix_inverse(M), -n) if n < 0 else (M, n)
     result = None
     while n:                                         # by the binary digits of n
@@ -87,6 +91,18 @@ def matrix_power(M, n):
         if n:
             base = product(base, base)
     return result
+
+
+def _if_square(name, x, value):
+    """``value``, for matrices that are square."""
+    rows, columns = x.type.shape[-2:]
+    message = f"{name}: Last 2 dimensions of the array must be square"
+    if None not in (rows, columns):
+        if rows != columns:
+            raise numpy.linalg.LinAlgError(f"{message}, {x} has the type {x.type}")
+        return value
+    lengths = [shape_i(x, x.type.ndim - 2), shape_i(x, x.type.ndim - 1)]
+    return Check(message, "LinAlgError")(value, eq(*lengths))
 
 
 def tensorinv(a, ind=2):

@@ -6,7 +6,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
-from phintys.ops.identity.assertion_kernel import AssertKernel
+from phintys.ops.identity.assertion_kernel import ERRORS, AssertKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 
@@ -28,6 +28,7 @@ class Assert(Op):
     """
 
     __props__ = ("msg",)
+    error = "AssertionError"
     view_map = {0: [0]}
 
     def __init__(self, msg="phintys Assert failed!"):
@@ -45,12 +46,12 @@ class Assert(Op):
         value, *conditions = node.inputs
         if value.type.layout is None or any([condition.type.dtype not in discrete_dtypes for condition in conditions]):
             return None
-        return AssertKernel(len(conditions), self.msg)
+        return AssertKernel(len(conditions), self.msg, self.error)
 
     def perform(self, node, inputs, output_storage, params=None):
         value, *conditions = inputs
         if not all(conditions):
-            raise AssertionError(self.msg)
+            raise ERRORS[self.error](self.msg)
         output_storage[0][0] = value
 
     def do_constant_folding(self, node):
@@ -70,3 +71,13 @@ class Assert(Op):
 
 
 assert_op = assert_ = Assert()
+
+
+class Check(Assert):
+    """An `Assert` that raises the error NumPy raises for the same arguments: a key of ``ERRORS``."""
+
+    __props__ = ("msg", "error")
+
+    def __init__(self, msg, error="ValueError"):
+        Assert.__init__(self, msg)
+        self.error = error

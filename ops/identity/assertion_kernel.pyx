@@ -1,9 +1,13 @@
-"""The kernel of Assert: returns a view of a value if conditions are true.
+"""The kernel of Assert and Check: returns a view of a value if conditions are true.
 
 ``prepare`` checks the conditions, because it may raise errors. Conditions are of bool or integer dtype, so that a value
 is true if one of its bytes is not 0; ``perform`` handles other dtypes.
 """
+from numpy.linalg import LinAlgError
+
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
+
+ERRORS = {error.__name__: error for error in (AssertionError, ValueError, LinAlgError)}
 
 
 cdef class AssertKernel(Kernel):
@@ -13,15 +17,16 @@ cdef class AssertKernel(Kernel):
     ----------
     n_conditions : int
     message : str
-        The message of the ``AssertionError``.
+    error : str
+        The name of the error's class, a key of ``ERRORS``.
     """
     cdef int n_conditions
-    cdef object message
+    cdef object message, error
 
-    def __init__(self, int n_conditions, message):
+    def __init__(self, int n_conditions, message, error="AssertionError"):
         self.examined, self.binding = tuple(range(1, 1 + n_conditions)), BOUND_VIEW
         self.n_conditions = n_conditions
-        self.message = message
+        self.message, self.error = message, ERRORS[error]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* value = operands[0]
@@ -30,7 +35,7 @@ cdef class AssertKernel(Kernel):
         for number in range(1, 1 + self.n_conditions):
             if not is_true(operands[number]):
                 with gil:
-                    raise AssertionError(self.message)
+                    raise self.error(self.message)
         for axis in range(value.ndim):
             view.shape[axis] = value.shape[axis]
             view.strides[axis] = value.strides[axis]

@@ -10,7 +10,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.identity.assertion import Assert
+from phintys.ops.identity.assertion import Assert, Check
 from phintys.ops.indexing.subtensor import Subtensor, filled
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import MakeVector
@@ -183,4 +183,4 @@ def _asserted(node, index):
 
 
 _RULES = {Alloc: _first, DimShuffle: _first, Rebroadcast: _first, SpecifyShape: _first, Elemwise: _elementwise,
-          Shape_i: _length, Subtensor: _element, Assert: _asserted}
+          Shape_i: _length, Subtensor: _element, Assert: _asserted, Check: _asserted}

@@ -7,6 +7,7 @@ Python's built-ins in this file only. The ops are in ``careduce.py``, ``mean.py`
 """
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.scalar_op import upgrade_to_float
 from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
 from phintys.ops.reduction.careduce import (
     All,
@@ -14,6 +15,7 @@ from phintys.ops.reduction.careduce import (
     CAReduce,
     CAReduceDtype,
     Max,
+    MaxOrLowest,
     Min,
     Sum,
     axis_tuple,
@@ -25,6 +27,7 @@ from phintys.ops.reduction.mean import Mean
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import complex_dtypes
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
            "Mean", "Min", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
@@ -135,6 +138,8 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The variance of elements over axes: the mean squared distance from the mean, computed in two passes.
 
+    It is real, also of complex numbers.
+
     Parameters
     ----------
     input, axis, keepdims
@@ -149,19 +154,29 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     >>> T.var(T.as_tensor([1.0, 3.0])).eval()
     array(1.)
     """
+    x = as_tensor_variable(input)
+    return _named("var", _variance(x, axis, ddof, keepdims, corrected), x)
+
+
+def _variance(x, axis, ddof, keepdims, corrected):
+    """The variance in a dtype in which squares of x do not overflow early: float32 for float16."""
     if isinstance(ddof, bool):
         raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, keepdims=False, "
                          "corrected=False)")
-    x = as_tensor_variable(input)
+    x = scalar.as_dtype(x, "float32") if x.type.dtype == "float16" else x
     centered = x - mean(x, axis, keepdims=True)
-    result = _spread(scalar.sqr(centered), x, axis, ddof, keepdims)
+    result = _spread(_squared(centered), x, axis, ddof, keepdims)
     if corrected:
-        error = scalar.sqr(sum(centered, axis, keepdims=keepdims))
+        error = _squared(sum(centered, axis, keepdims=keepdims))
         axes = positive_axes(x, axis_tuple(axis))
         count = _count(x, axes, error.type.dtype)
         result = result - error / (count * _count(x, axes, error.type.dtype, less=ddof))
-    result.name = "var"
     return result
+
+
+def _squared(x):
+    """The square of the modulus."""
+    return scalar.sqr(scalar.real(x)) + scalar.sqr(scalar.imag(x)) if x.type.dtype in complex_dtypes else scalar.sqr(x)
 
 
 def _spread(squares, x, axis, ddof, keepdims):
@@ -172,6 +187,13 @@ def _spread(squares, x, axis, ddof, keepdims):
     return scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype, less=ddof))
 
 
+def _named(name, result, x):
+    """A statistic of x, in x's dtype if that is float16."""
+    result = scalar.as_dtype(result, "float16") if x.type.dtype == "float16" else result
+    result.name = name
+    return result
+
+
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation, which is the square root of `var`; the parameters are the same.
 
@@ -180,9 +202,8 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     >>> T.std(T.as_tensor([1.0, 3.0])).eval()
     array(1.)
     """
-    result = scalar.sqrt(var(input, axis, ddof, keepdims, corrected))
-    result.name = "std"
-    return result
+    x = as_tensor_variable(input)
+    return _named("std", scalar.sqrt(_variance(x, axis, ddof, keepdims, corrected)), x)
 
 
 def max(x, axis=None, keepdims=False):
@@ -269,20 +290,23 @@ def any(x, axis=None, keepdims=False):
 def logsumexp(x, axis=None, keepdims=False):
     """``log(sum(exp(x)))`` over axes, without overflow or underflow; the parameters are those of `max`.
 
+    Of no elements it is minus infinity.
+
     Examples
     --------
     >>> T.logsumexp(T.as_tensor([1000.0, 1000.0])).eval()
     array(1000.69314718)
     """
     x = as_tensor_variable(x)
-    largest = disconnected_grad(max(x, axis, keepdims=True))        # its gradients cancel
+    x = scalar.as_dtype(x, upgrade_to_float(x.type.dtype))          # differences of small integers overflow
+    largest = disconnected_grad(reduce_by(MaxOrLowest, x, axis, True))      # its gradients cancel
     largest = scalar.switch(scalar.isinf(largest), 0, largest).astype(largest.type.dtype)
     total = scalar.log(sum(scalar.exp(x - largest), axis, keepdims=True)) + largest
     axes = positive_axes(x, axis_tuple(axis))
     return total if keepdims else dimshuffle(total, [number for number in range(x.type.ndim) if number not in axes])
 
 
-def ptp(a, axis=None):
+def ptp(a, axis=None, keepdims=False):
     """The difference between the largest and the smallest element over axes.
 
     Examples
@@ -290,4 +314,4 @@ def ptp(a, axis=None):
     >>> T.ptp(T.as_tensor([[1, 5], [2, 9]]), axis=1).eval()
     array([4, 7])
     """
-    return max(a, axis) - min(a, axis)
+    return max(a, axis, keepdims) - min(a, axis, keepdims)

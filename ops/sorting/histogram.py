@@ -87,6 +87,8 @@ def histogram_bin_edges(a, bins=10, range=None):
     array([0., 1., 2., 3., 4.])
     """
     a, bins = flatten(as_tensor_variable(a)), as_tensor_variable(bins)
+    if a.type.dtype in complex_dtypes:
+        raise TypeError("histogram: a may not be complex")
     if bins.type.ndim == 1:
         ascends = all_true(bins[1:] >= bins[:-1])
         return Assert("histogram: bins must increase monotonically")(bins, ascends)
@@ -154,8 +156,6 @@ def histogram(a, bins=10, range=None, density=False, weights=None):
     [2, 1]
     """
     a = flatten(as_tensor_variable(a))
-    if a.type.dtype in complex_dtypes:
-        raise TypeError("histogram: a may not be complex")
     edges = histogram_bin_edges(a, bins, range)
     bin_count = shape_i(edges, 0) - 1
     place = searchsorted(edges, a, "right") - 1

@@ -13,7 +13,9 @@ from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.take import take
+from phintys.ops.reduction.reduction import all as all_true
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten, reshape
@@ -21,7 +23,14 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting import along, checked_axis, put_back, with_axis
 from phintys.ops.sorting.sorting_kernel import PartitionKernel
 from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, float_dtypes, integer_dtypes
+from phintys.ops.types.dtypes import (
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    float_dtypes,
+    integer_dtypes,
+    upcast,
+)
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -171,8 +180,10 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 # ---- quantiles -------------------------------------------------------------------------------------------------------
-def _as_float(x):
+def _as_float(name, x):
     x = as_tensor_variable(x)
+    if x.type.dtype in complex_dtypes:
+        raise TypeError(f"{name}: complex numbers have no quantiles, got {x} of type {x.type}")
     return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
 
 
@@ -191,6 +202,12 @@ def _one_axis_last(name, x, axis):
     if len(axes) != 1:
         x = reshape(x, concatenate([x.shape[:len(kept)], [-1]]) if kept else [-1], ndim=len(kept) + 1)
     return x, axes
+
+
+def _length(name, x):
+    """The length of the last axis, which must not be 0."""
+    length = shape_i(x, x.type.ndim - 1)
+    return Check(f"{name}: there are no elements along the axis")(length, elementwise.gt(length, 0))
 
 
 def _restored(found, axes, rank, keepdims, before=0):
@@ -216,6 +233,7 @@ def median(a, axis=None, keepdims=False):
     -------
     TensorVariable
         The mean of both elements in the middle if their number is even; NaN if there is a NaN. Integers give float64.
+        Complex numbers are ordered by their real parts, then by their imaginary parts.
 
     Raises
     ------
@@ -227,14 +245,21 @@ def median(a, axis=None, keepdims=False):
     >>> T.median([3.0, 1.0, 2.0, 7.0]).eval().item()
     2.5
     """
-    rank = as_tensor_variable(a).type.ndim
-    x, axes = _one_axis_last("median", _as_float(a), axis)
-    length = shape_i(x, x.type.ndim - 1)
+    x = as_tensor_variable(a)
+    rank = x.type.ndim
+    x, axes = _one_axis_last("median", x if x.type.dtype in complex_dtypes else _as_float("median", x), axis)
+    length = _length("median", x)
     lower, upper = (length - 1) // 2, length // 2
     ordered = PartitionOp()(x, concatenate([[lower], [upper], [length - 1]]), x.type.ndim - 1)
-    found = (ordered[..., lower] + ordered[..., upper]) / constant(2, dtype=x.type.dtype)
-    last = ordered[..., -1]
+    wide = _interpolated_dtype(x.type.dtype)
+    lower, upper, last = [ordered[..., place] for place in (lower, upper, -1)]
+    found = as_dtype((as_dtype(lower, wide) + as_dtype(upper, wide)) / constant(2, dtype=wide), x.type.dtype)
     return _restored(elementwise.switch(elementwise.isnan(last), last, found), axes, rank, keepdims)
+
+
+def _interpolated_dtype(dtype):
+    """The dtype for sums and differences of elements: those of float16 may be infinite."""
+    return "float32" if dtype == "float16" else dtype
 
 
 # NumPy's methods: the position that a probability q has among n elements, counted from 0.
@@ -277,21 +302,23 @@ def _position(q, length, method):
 def _quantile(name, a, q, axis, keepdims, method):
     if method not in METHODS:
         raise ValueError(f"{name}: {method!r} is not a valid method; use one of {', '.join(METHODS)}")
-    rank = as_tensor_variable(a).type.ndim
-    x, axes = _one_axis_last(name, _as_float(a), axis)
-    q = as_dtype(q, x.type.dtype)
-    last_axis, length = x.type.ndim - 1, shape_i(x, x.type.ndim - 1)
+    x = as_tensor_variable(a)
+    dtype = upcast(_as_float(name, x).type.dtype, q.type.dtype)
+    q = as_dtype(q, "float64" if dtype == "float16" else dtype)             # a float16 position is rounded from 2048 on
+    rank = x.type.ndim
+    x, axes = _one_axis_last(name, x, axis)
+    last_axis, length = x.type.ndim - 1, _length(name, x)
     first, share = _position(flatten(q), length, method)
-    second = elementwise.minimum(first + 1, length - 1)
-    # NaN comes last, and makes every quantile NaN.
-    ordered = PartitionOp()(x, concatenate([first, second, [length - 1]]), last_axis)
-    low, high = take(ordered, first, axis=last_axis), take(ordered, second, axis=last_axis)
-    step = high - low
-    # As NumPy interpolates: from the nearer element, and not between equal ones, which may be infinite.
-    found = elementwise.switch(share < 0.5, low + step * share, high - step * (1 - share))
-    found = elementwise.switch(elementwise.eq(low, high), low, found)
-    last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
-    found = elementwise.switch(elementwise.isnan(last), last, found)
+    if method in ROUNDED:
+        ordered = PartitionOp()(x, concatenate([first, [length - 1]]), last_axis)
+        found = take(ordered, first, axis=last_axis)
+    else:
+        second = elementwise.minimum(first + 1, length - 1)
+        ordered = PartitionOp()(x, concatenate([first, second, [length - 1]]), last_axis)
+        found = _interpolated([take(ordered, places, axis=last_axis) for places in (first, second)], share, dtype)
+    if x.type.dtype in float_dtypes:                                        # NaN comes last, and makes all of them NaN
+        last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
+        found = elementwise.switch(elementwise.isnan(last), last, found)
     found = dimshuffle(found, last_axis, *range(last_axis))                    # probabilities come first
     if q.type.ndim != 1:
         lengths = [found.shape[1:]] if q.type.ndim == 0 else [q.shape, found.shape[1:]]
@@ -299,12 +326,27 @@ def _quantile(name, a, q, axis, keepdims, method):
     return _restored(found, axes, rank, keepdims, q.type.ndim)
 
 
-def _probabilities(name, q, most):
-    q = as_tensor_variable(q)
-    if isinstance(q, Constant) and not ((q.data >= 0) & (q.data <= most)).all():
-        raise ValueError(f"{name}: {'Percentiles' if most == 100 else 'Quantiles'} must be in the range [0, {most}], "
-                         f"got {q.data}")
-    return _as_float(q)
+def _interpolated(ends, share, dtype):
+    """As NumPy interpolates: from the nearer element, and not between equal ones, which may be infinite."""
+    wide = _interpolated_dtype(dtype)
+    (low, high), share = [as_dtype(end, wide) for end in ends], as_dtype(share, wide)
+    step = high - low
+    found = elementwise.switch(share < 0.5, low + step * share, high - step * (1 - share))
+    return as_dtype(elementwise.switch(elementwise.eq(low, high), low, found), dtype)
+
+
+def _probabilities(name, a, q, most):
+    """The probabilities, of which a Python number has the dtype of the elements, as in NumPy."""
+    if isinstance(q, (int, float)):
+        dtype = as_tensor_variable(a).type.dtype
+        q = numpy.asarray(q, dtype if dtype in float_dtypes else "float64")
+    q = _as_float(name, q)
+    message = f"{name}: {'Percentiles' if most == 100 else 'Quantiles'} must be in the range [0, {most}]"
+    if isinstance(q, Constant):
+        if not ((q.data >= 0) & (q.data <= most)).all():
+            raise ValueError(f"{message}, got {q.data}")
+        return q
+    return Check(message)(q, all_true(elementwise.and_(elementwise.ge(q, 0), elementwise.le(q, most))))
 
 
 def quantile(a, q, axis=None, method="linear", keepdims=False):
@@ -314,7 +356,7 @@ def quantile(a, q, axis=None, method="linear", keepdims=False):
     ----------
     a : tensor-like of real numbers
     q : float or tensor-like
-        Probabilities between 0 and 1; symbolic ones are limited to that range.
+        Probabilities between 0 and 1.
     axis : int, tuple of int or None
         None means all dimensions.
     method : str
@@ -326,20 +368,23 @@ def quantile(a, q, axis=None, method="linear", keepdims=False):
     Returns
     -------
     TensorVariable
-        The dimensions of ``q`` come first. NaN where there is a NaN. Integers give float64. There are gradients with
-        respect to ``a`` and, if the method interpolates, ``q``.
+        The dimensions of ``q`` come first. NaN where there is a NaN. Integers give float64 if the method interpolates.
+        There are gradients with respect to ``a`` and, if the method interpolates, ``q``.
 
     Raises
     ------
+    TypeError
+        For complex numbers.
     ValueError
-        For another method, an axis that does not exist, or a constant probability that is out of range.
+        For another method, an axis that does not exist, or a probability that is out of range or NaN, at run time if it
+        is symbolic; at run time, if there are no elements.
 
     Examples
     --------
     >>> T.quantile([3.0, 1.0, 2.0], 0.25).eval().item()
     1.5
     """
-    return _quantile("quantile", a, _probabilities("quantile", q, 1), axis, keepdims, method)
+    return _quantile("quantile", a, _probabilities("quantile", a, q, 1), axis, keepdims, method)
 
 
 def percentile(a, q, axis=None, method="linear", keepdims=False):
@@ -359,7 +404,7 @@ def percentile(a, q, axis=None, method="linear", keepdims=False):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         See ``quantile``.
 
     Examples
@@ -367,8 +412,5 @@ def percentile(a, q, axis=None, method="linear", keepdims=False):
     >>> T.percentile(T.as_tensor([1.0, 2.0, 4.0]), 50).eval()
     array(2.)
     """
-    a = as_tensor_variable(a)
-    if isinstance(q, (int, float)):
-        # 30.0 as a float32 becomes another number when it is divided by 100.
-        q = numpy.asarray(q, a.type.dtype if a.type.dtype in float_dtypes else "float64")
-    return _quantile("percentile", a, _probabilities("percentile", q, 100) / 100, axis, keepdims, method)
+    # 30.0 as a float32 becomes another number when it is divided by 100.
+    return _quantile("percentile", a, _probabilities("percentile", a, q, 100) / 100, axis, keepdims, method)

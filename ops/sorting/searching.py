@@ -54,7 +54,9 @@ class SearchsortedOp(Op):
         self.side = side
 
     def make_node(self, x, v, sorter=None):
-        x, v = as_tensor_variable(x, ndim=1), as_tensor_variable(v)
+        x, v = as_tensor_variable(x), as_tensor_variable(v)
+        if x.type.ndim != 1:
+            raise ValueError(f"searchsorted: the sorted values must be a vector, got {x} of type {x.type}")
         dtype = numpy.promote_types(x.type.dtype, v.type.dtype).name
         inputs = [scalar.as_dtype(x, dtype), scalar.as_dtype(v, dtype)]
         if sorter is not None:

@@ -3,7 +3,8 @@ from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.shape.join import concatenate
-from phintys.ops.shape.reshape import flatten
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape
 from phintys.ops.sorting.searching import Unique, searchsorted
 from phintys.ops.sorting.sorting import sort
 from phintys.ops.types.constant import as_tensor_variable
@@ -18,7 +19,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     ar : tensor-like
     return_index, return_inverse, return_counts : bool
         Whether to return the positions of the first occurrences, the position of each input element in the result, and
-        the numbers of occurrences, as int64 vectors.
+        the numbers of occurrences, as int64 vectors; the second one has the shape of ``ar`` if there is no axis.
     axis : int, optional
         The axis along which to find distinct slices; by default distinct elements are found.
 
@@ -37,7 +38,11 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> T.unique([3, 1, 3]).eval().tolist()
     [1, 3]
     """
-    return Unique(return_index, return_inverse, return_counts, axis)(ar)
+    ar = as_tensor_variable(ar)
+    found = Unique(return_index, return_inverse, return_counts, axis)(ar)
+    if return_inverse and axis is None and ar.type.ndim != 1:
+        found[1 + bool(return_index)] = reshape(found[1 + bool(return_index)], shape(ar), ndim=ar.type.ndim)
+    return found
 
 
 def isin(element, test_elements, assume_unique=False, invert=False):

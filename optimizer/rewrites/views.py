@@ -134,7 +134,7 @@ REWRITES = [
                               "GradScale", "WithInitial"), view_op, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_tensor_scalar_tensor", ("TensorFromScalar",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_scalar_tensor_scalar", ("ScalarFromTensor",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
-    Rewrite("local_remove_useless_assert", ("Assert",), useless_assert, (FAST_RUN,)),
-    Rewrite("local_remove_all_assert", ("Assert",), asserted, ("unsafe",)),
+    Rewrite("local_remove_useless_assert", ("Assert", "Check"), useless_assert, (FAST_RUN,)),
+    Rewrite("local_remove_all_assert", ("Assert", "Check"), asserted, ("unsafe",)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
 ]

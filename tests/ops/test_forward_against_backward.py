@@ -24,6 +24,7 @@ from phintys.ops.convolution.old_interface import ConvOp
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
 from phintys.ops.linalg.polynomial import Horner, PowerSums
@@ -96,6 +97,7 @@ FAMILIES = {
     "Sum": (lambda x: x.sum(axis=0), [M]), "Prod": (lambda x: x.prod(axis=1), [M]),
     "Prod, no zeros": (lambda x: Prod(no_zeros_in_input=True)(x), [M]), "Mean": (reduction.Mean(0), [M]),
     "Assert": (lambda x: T.opt.Assert()(x, T.ge(x.shape[0], 1)), [V]),
+    "Check": (lambda x: Check("none")(x, T.ge(x.shape[0], 1)), [V]),
     "AbstractBatchNormInference": (lambda *inputs: batch_normalization_test(*inputs[:4], inputs[4] ** 2 + 1),
                                    [M, (1, 4), (1, 4), (1, 4), (1, 4)]),
     "AbstractBatchNormTrain": (lambda *inputs: batch_normalization_train(*inputs)[0], [M, (1, 4), (1, 4)]),

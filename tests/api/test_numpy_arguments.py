@@ -1,0 +1,147 @@
+"""NumPy's functions on variables have NumPy's values, dtypes and shapes, for the arguments that NumPy's users give."""
+import numpy
+import numpy_calls
+import pytest
+
+import phintys.tensor as T
+from phintys import function, grad
+
+SMALL = ("bool", "int8", "uint8")
+COMPLEX = ("complex64", "complex128")
+HALF = ("float16",)
+FLOAT = ("float64",)
+# Calls that were wrong, or refused, and dtypes that showed it.
+CALLS = {
+    "cumsum(a, 1)": SMALL, "cumprod(a)": SMALL, "cumsum(a, axis=0, dtype='float64')": ("int8",),
+    "sum(a, axis=0, dtype='int64')": FLOAT, "add.reduce(a, axis=None)": FLOAT,
+    "dot(a, 2)": SMALL, "append(a, 5)": SMALL,
+    "var(a)": COMPLEX, "var(a, axis=0, ddof=1)": COMPLEX + HALF, "std(a, 1, keepdims=True)": COMPLEX,
+    "var(a, dtype='float64')": HALF, "ptp(a, axis=1, keepdims=True)": FLOAT,
+    "average(a, axis=-1, weights=[1.0, 2, 3], keepdims=True)": ("float32", "int8"),
+    "average(a, axis=0, returned=True)": FLOAT, "trace(a, dtype='float64')": ("int8",),
+    "cov(v)": ("float64", "int8"), "cov(v, w)": FLOAT + COMPLEX, "cov(a, v)": ("float32",), "cov(a)": COMPLEX,
+    "cov(v, fweights=[1, 2, 3])": FLOAT, "cov(a, dtype='float32')": FLOAT, "cov(a, ddof=3)": FLOAT, "cov(s)": FLOAT,
+    "corrcoef(v)": FLOAT, "corrcoef(v, w)": FLOAT, "corrcoef(a, v)": FLOAT, "corrcoef(a)": COMPLEX,
+    "clip(a, 0, None)": ("float64", "uint8"), "clip(v, None, w)": FLOAT, "clip(a, min=0)": FLOAT,
+    "clip(a, v, 2)": ("uint8",), "clip(a, 1, 0)": FLOAT, "clip(a, -1, b)": ("uint8",), "clip(a, 0, 1)": ("bool",),
+    "round(v, 1)": ("float64", "float32", "complex128"), "round(a, decimals=-1)": ("float64", "int8"),
+    "diff(v, prepend=0)": ("float64", "uint8"), "diff(a, axis=0, prepend=b, append=b)": FLOAT,
+    "diff(a, append=[[7], [8]])": FLOAT, "ravel(a, order='F')": FLOAT, "reshape(a, (3, 2), order='F')": FLOAT,
+    "copy(a, order='F')": FLOAT, "angle(a, deg=True)": ("complex64",), "concatenate([a, b], dtype='complex64')": HALF,
+    "unique(a, return_inverse=True)": ("int8",), "unique(a, True, True, True)": FLOAT, "sort(a, stable=True)": FLOAT,
+    "median(a)": COMPLEX, "median(a, axis=0, keepdims=True)": COMPLEX, "quantile(a, [0.1, 0.5])": HALF,
+    "percentile(a, 30, method='lower')": SMALL, "quantile(a, 0.4, method='hazen')": HALF,
+    "isclose(a, b, 0.5)": SMALL, "allclose(a, b)": SMALL, "where(a > 0, a, 0)": ("uint8",), "where(a > 0, 1, 0)": FLOAT,
+    "fabs(a)": ("int64",), "sinc(a)": ("int8",), "i0(a)": ("uint8",), "float_power(a, 2)": COMPLEX,
+    "linalg.norm(a)": SMALL, "linalg.norm(a, 3, axis=1)": ("int8", "float32"), "linalg.norm(a, 1)": SMALL,
+    "linalg.norm(a, -1, axis=0)": ("int8",), "trapezoid(a, x=v)": ("float32",),
+}
+
+
+@pytest.mark.parametrize("call, dtype", [(call, dtype) for call, dtypes in CALLS.items() for dtype in dtypes])
+def test_as_numpy(call, dtype):
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        assert numpy_calls.difference(call, dtype, mode) is None
+
+
+REFUSED = {
+    "quantile(a, 0.5)": ("complex128", TypeError, "complex numbers have no quantiles"),
+    "percentile(a, 50)": ("complex64", TypeError, "complex numbers have no quantiles"),
+    "histogram_bin_edges(a)": ("complex128", TypeError, "may not be complex"),
+    "interp(v, [0.0, 1.0], [0.0, 1.0])": ("complex128", TypeError, "complex positions"),
+    "fabs(a)": ("complex128", TypeError, "complex arguments are not supported"),
+    "searchsorted(a, 1.0)": ("float64", ValueError, "must be a vector, got a of type"),
+    "clip(a, 0, min=1)": ("float64", ValueError, "two names"),
+    "cov(a[None])": ("float64", ValueError, "one or two dimensions"),
+    "ravel(a, order='Q')": ("float64", ValueError, "order must be"),
+    "linalg.matrix_power(a, 0)": ("float64", numpy.linalg.LinAlgError, "must be square"),
+    "linalg.matrix_power(a, 1)": ("float64", numpy.linalg.LinAlgError, "must be square"),
+    "median(e)": ("float64", ValueError, "median: there are no elements"),
+    "quantile(e, 0.5)": ("float64", ValueError, "quantile: there are no elements"),
+    "quantile(v, w)": ("float64", ValueError, r"Quantiles must be in the range \[0, 1\]"),
+    "percentile(v, s * numpy.nan)": ("float64", ValueError, r"Percentiles must be in the range \[0, 100\]"),
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(call, mode):
+    dtype, error, message = REFUSED[call]
+    with pytest.raises(error, match=message):
+        numpy_calls.on_variables(call, dtype, mode)
+
+
+def test_static_lengths_are_checked_when_the_graph_is_made():
+    with pytest.raises(numpy.linalg.LinAlgError, match="must be square"):
+        T.linalg.matrix_power(numpy.zeros((2, 3)), 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_the_least_integer_is_not_close_to_zero(dtype):
+    x = T.TensorType(dtype, (False,))("x")
+    least = numpy.iinfo(dtype).min
+    f = function([x], [T.isclose(x, 0), T.allclose(x, 0), T.isclose(0, x), numpy.fabs(x)])
+    assert [numpy.all(part) for part in f(numpy.array([least], dtype))] == [False, False, False, True]
+    assert f(numpy.array([least], dtype))[3] == -float(least)
+
+
+def test_float16_beyond_its_range():
+    """Squares and sums of float16 are computed in float32; only the result must have a float16."""
+    x = T.TensorType("float16", (False,))("x")
+    values = numpy.full(70000, 400, "float16")
+    values[::2] = -400
+    results = [T.std(x), T.var(x), T.mean(x + numpy.float16(400)), numpy.std(x, ddof=1), numpy.linalg.norm(x[:4]),
+               numpy.median(x), numpy.quantile(x * numpy.float16(150), 0.5), numpy.quantile(x, 0.75)]
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        found = function([x], results, mode=mode)(values)
+        assert [part.dtype.name for part in found] == ["float16"] * len(results)
+        assert [float(part) for part in found] == [400, numpy.inf, 400, 400, 800, 0, 0, 400]
+
+
+@pytest.mark.parametrize("ord", [1, 2, numpy.inf, "fro", "nuc"])
+def test_norms_of_nothing(ord):
+    """As NumPy 2.5; older ones refuse some of them."""
+    m, v = T.dmatrix("m"), T.dvector("v")
+    norms = function([m], T.linalg.norm(m, ord))
+    assert norms(numpy.zeros((0, 3))) == norms(numpy.zeros((3, 0))) == 0
+    if not isinstance(ord, str):
+        assert function([v], T.linalg.norm(v, ord))([]) == 0
+
+
+def test_logsumexp_of_nothing_and_of_integers():
+    m, i = T.dmatrix("m"), T.bvector("i")
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        value = T.logsumexp(m, axis=0)
+        f = function([m], [value, grad(value.sum(), m)], mode=mode)
+        assert f(numpy.zeros((0, 2)))[0].tolist() == [-numpy.inf, -numpy.inf]
+        assert f([[0.0], [0.0]])[1].tolist() == [[0.5], [0.5]]
+        assert function([i], T.logsumexp(i), mode=mode)(numpy.array([-128, 127], "int8")) == 127
+
+
+def test_variances_of_complex_numbers_have_gradients():
+    z = T.zvector("z")
+    f = function([z], grad(T.var(z), z))
+    values = numpy.array([1 + 2j, 3 - 1j, 0.5j])
+    numpy.testing.assert_allclose(f(values), 2 / 3 * (values - values.mean()))
+
+
+# What the generator finds and is meant: results that NumPy refuses, or computes in small integers.
+MEANT = ("NumPy raises", "dtype float32, not float16", "dtype float64, not float16")
+OURS = ("shape(", "bincount(", "trapezoid(", "gradient(", "linspace(", "fft.", "percentile(a, 50, axis=0)",
+        "quantile(a, 0.5, axis=0)", "quantile(a, 0.3, 0)", "cov(a, ddof=3)", "cov(e)", "corrcoef(e)")
+NO_NUMBERS = ("not defined", "is ambiguous", "not supported", "may not be complex", "no elements", "is bool",
+              "bool output not supported", "no quantiles")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", numpy_calls.DTYPES)
+def test_every_function_with_common_arguments(dtype):
+    wrong = []
+    for call in numpy_calls.every_call():
+        try:
+            found = numpy_calls.difference(call, dtype)
+        except (TypeError, ValueError) as error:
+            found = None if any(part in str(error) for part in NO_NUMBERS) else f"{type(error).__name__}: {error}"
+        if found and not found.startswith(MEANT) and not call.startswith(OURS):
+            wrong.append(f"{call}: {found}")
+    assert wrong == []

@@ -1,0 +1,166 @@
+"""Calls of NumPy's functions as text, with common arguments, and a comparison of variables with arrays.
+
+In a call, ``a`` and ``b`` are matrices of shape (2, 3), ``v`` and ``w`` vectors of length 3, ``s`` is a number, and
+``e`` has the shape (0, 3). ``difference(call, dtype)`` says how the result on variables differs from that on arrays.
+"""
+import warnings
+
+import numpy
+
+import phintys.tensor as T
+from phintys import function
+
+DTYPES = ("float64", "float32", "float16", "complex128", "complex64", "bool", "int8", "uint8", "int64")
+SHAPES = {"a": (2, 3), "b": (2, 3), "v": (3,), "w": (3,), "s": (), "e": (0, 3)}
+
+
+def operand(name, dtype):
+    """Small numbers; those of int8 and uint8 are large, so that sums and differences of them overflow."""
+    random = numpy.random.RandomState(ord(name))
+    x = random.randint(-3, 4, SHAPES[name]) + random.randint(0, 4, SHAPES[name]) / 4
+    if dtype.startswith("complex"):
+        x = x + 1j * random.randint(-2, 3, SHAPES[name])
+    scales = {"int8": lambda x: x * 30, "uint8": lambda x: abs(x) * 60, "bool": lambda x: x > 0}
+    return numpy.asarray(scales.get(dtype, lambda x: x)(x)).astype(dtype)
+
+
+def flat(found):
+    """The results of a call as a list."""
+    return [part for item in found for part in flat(item)] if isinstance(found, (tuple, list)) else [found]
+
+
+def on_arrays(call, dtype):
+    """NumPy's results."""
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return [numpy.asarray(part) for part in flat(evaluated(call, {name: operand(name, dtype) for name in SHAPES}))]
+
+
+def on_variables(call, dtype, mode):
+    """Our results."""
+    variables = {name: T.TensorType(dtype, (False,) * len(shape))(name) for name, shape in SHAPES.items()}
+    found = [T.as_tensor_variable(part) for part in flat(evaluated(call, variables))]
+    compiled = function([*variables.values()], found, mode=mode, on_unused_input="ignore")
+    return [numpy.asarray(part) for part in compiled(*[operand(name, dtype) for name in SHAPES])]
+
+
+def evaluated(call, values):
+    return eval(f"numpy.{call}", {"numpy": numpy}, values)       # the text is a row of a table of the tests
+
+
+TOLERANCES = {"float16": 4e-3, "float32": 2e-5, "complex64": 2e-5}
+
+
+def difference(call, dtype, mode="FAST_COMPILE"):
+    """What is different: shapes, dtypes, values, an error on one side; None if nothing is."""
+    try:
+        wanted = on_arrays(call, dtype)
+    except Exception as refused:                     # NumPy's reason does not matter, only that there is one
+        try:
+            on_variables(call, dtype, mode)
+        except (TypeError, ValueError, IndexError, numpy.linalg.LinAlgError):
+            return None
+        return f"NumPy raises {type(refused).__name__}: {refused}"
+    for got, want in zip(on_variables(call, dtype, mode), wanted, strict=True):
+        if got.shape != want.shape:
+            return f"shape {got.shape}, not {want.shape}"
+        tolerance = max([TOLERANCES.get(name, 1e-10) for name in (got.dtype.name, want.dtype.name)])
+        if not numpy.allclose(got.astype(complex), want.astype(complex), tolerance, tolerance, equal_nan=True):
+            return f"values {got.tolist()}, not {want.tolist()}"
+        if got.dtype != want.dtype:
+            return f"dtype {got.dtype}, not {want.dtype}"
+    return None
+
+
+# ---- the generator: arguments after the first one --------------------------------------------------------------------
+REDUCED = ["", "axis=0", "axis=-1", "axis=(0, -1)", "keepdims=True", "axis=1, keepdims=True", "1"]
+TRANSFORMED = ["", "5", "axis=0", "norm='ortho'", "n=4, axis=0, norm='forward'"]
+TRANSFORMED_TWICE = ["", "(4, 4)", "axes=(0, 1)", "norm='ortho'", "s=(2, 2), axes=(1, 0)"]
+ARGUMENTS = {
+    "sum prod": [*REDUCED, "axis=()", "dtype='float64', keepdims=True", "axis=0, dtype='int64'"],
+    "mean min max amin amax": REDUCED,
+    "all any": [*REDUCED, "axis=()"],
+    "var std": [*REDUCED, "ddof=1", "axis=0, ddof=1", "ddof=1, keepdims=True", "axis=()", "dtype='float64'"],
+    "ptp": ["", "axis=0", "axis=-1", "0", "axis=1, keepdims=True", "axis=(0, 1)"],
+    "argmin argmax": ["", "axis=0", "axis=-1", "axis=1, keepdims=True", "keepdims=True"],
+    "cumsum cumprod": ["", "axis=0", "axis=-1", "1", "axis=0, dtype='float64'", "dtype='int8'"],
+    "diff": ["", "n=2", "axis=0", "1, 0", "n=0", "prepend=0", "append=[[7], [8]]", "axis=0, prepend=b, append=b",
+             "n=2, prepend=5, axis=0", "axis=-2", "n=9"],
+    "count_nonzero": ["", "axis=0", "axis=-1, keepdims=True", "axis=(0, 1)"],
+    "average": ["", "axis=0", "axis=-1, keepdims=True", "weights=abs(b) + 1", "axis=1, weights=[1, 2, 3]",
+                "axis=-1, weights=[1.0, 2, 3], keepdims=True", "axis=0, returned=True", "axis=(0, 1)",
+                "axis=1, weights=abs(v) + 1, returned=True", "axis=(0, 1), weights=abs(b) + 1"],
+    "trace": ["", "1", "-1", "offset=1, axis1=1, axis2=0", "dtype='float64'"],
+    "clip": ["0, None", "None, 1", "0, 1", "1, 0", "-1, b", "b, None", "a_min=0, a_max=1", "min=0, max=1", "min=0",
+             "max=1", "v, 2", "v, w"],
+    "round around": ["", "1", "-1", "decimals=0", "decimals=1", "2"],
+    "real imag shape size copy fft.fftshift fft.ifftshift sinc i0 nonzero flatnonzero": [""],
+    "angle": ["", "deg=True"],
+    "isclose allclose": ["b", "b, 0.5", "b, rtol=0.1, atol=0.5", "0", "b, equal_nan=True"],
+    "zeros_like ones_like": ["", "dtype='float32'", "'int8'", "dtype=None"],
+    "full_like": ["3", "b", "3, dtype='float32'"],
+    "reshape": ["(3, 2)", "-1", "(-1, 2)", "(3, 2), order='F'", "(3, 2), 'C'", "-1, order='F'", "[3, 2]"],
+    "ravel": ["", "order='F'", "'C'", "order='A'", "order='K'"],
+    "transpose": ["", "(1, 0)", "axes=(0, 1)", "axes=(-1, 0)", "None", "[1, 0]"],
+    "swapaxes": ["0, 1", "0, -1"], "moveaxis": ["0, 1", "-1, 0", "[0, 1], [1, 0]"],
+    "expand_dims": ["0", "-1", "(0, 1)", "axis=2", "(0, -1)"], "squeeze": [""],
+    "broadcast_to": ["(4, 2, 3)", "(2, 3)"], "broadcast_arrays": ["v", "b"],
+    "atleast_1d atleast_2d atleast_3d": ["", "v"],
+    "repeat": ["2", "2, axis=0", "[1, 2], 0", "[1, 2, 0], axis=-1", "repeats=2, axis=1", "[2]"],
+    "tile": ["2", "(2, 2)", "(2, 1, 2)", "reps=3", "()"],
+    "roll": ["1", "1, axis=0", "-2, 1", "(1, 2), axis=(0, 1)", "shift=1, axis=-1", "1, axis=(0, 1)"],
+    "flip": ["", "0", "axis=-1", "axis=(0, 1)"], "append": ["b", "b, axis=0", "b, axis=-1", "5", "[[1, 2, 3]], 0"],
+    "take": ["[0, 2]", "[1, -1], axis=1", "0, axis=0", "[7, -8], mode='wrap'", "[7, -8], axis=0, mode='clip'",
+             "[[0, 1]], axis=-1", "indices=[0]"],
+    "diag tril triu": ["", "1", "k=-1"], "diagonal": ["", "1", "offset=-1, axis1=1, axis2=0", "0, 0, 1"],
+    "sort": ["", "0", "axis=None", "axis=0, kind='stable'", "stable=True", "kind=None"],
+    "argsort": ["kind='stable'", "0, kind='stable'", "axis=None, kind='stable'", "stable=True"],
+    "partition": ["1", "1, 0"], "median": [*REDUCED, "axis=None"],
+    "percentile": ["30", "[10, 50.0]", "50, axis=0", "[0, 100], axis=-1", "25, axis=1, keepdims=True",
+                   "30, method='lower'", "[30], axis=(0, 1)", "q=50"],
+    "quantile": ["0.3", "[0.1, 0.5]", "0.5, axis=0", "0.25, axis=1, keepdims=True", "0.3, method='higher'", "0.3, 0",
+                 "0.4, method='hazen'"],
+    "unique": ["", "return_index=True", "return_inverse=True", "return_counts=True", "axis=0", "True, True, True",
+               "return_inverse=True, axis=1"],
+    "isin": ["v", "[1, 2]", "v, invert=True", "2"], "intersect1d union1d setdiff1d setxor1d": ["b", "v"],
+    "digitize": ["[0, 1, 2]", "[0, 1, 2], right=True", "[2, 1, 0]"],
+    "histogram": ["", "4", "bins=[0, 1, 2]", "3, (0, 2)", "bins=3, density=True"],
+    "histogram_bin_edges": ["", "4", "3, (0, 2)"],
+    "dot inner kron": ["v", "2"], "outer": ["v", "b"], "vdot": ["b"],
+    "tensordot": ["b, axes=[[1], [1]]", "b.T, 1", "b", "b, axes=0", "v, axes=1", "b, ((0, 1), (0, 1))"],
+    "linalg.norm": ["", "1", "2", "numpy.inf", "axis=0", "'nuc'", "'fro'", "0, axis=1", "2, 1", "axis=1, keepdims=True",
+                    "3, axis=1", "-1, axis=0", "-numpy.inf", "-1", "axis=(0, 1)", "2, keepdims=True", "0.5, axis=-1"],
+    "linalg.pinv": [""], "linalg.svd": ["compute_uv=False"], "linalg.qr": ["mode='r'"],
+    "linalg.matrix_power": ["0", "1", "2", "-1"],
+    "trapezoid": ["", "dx=2", "axis=0", "x=v", "[1, 2, 4]"],
+    "cov": ["", "v", "b", "rowvar=False", "bias=True", "ddof=0", "fweights=[1, 2, 3]", "aweights=[1.0, 2, 3]",
+            "b, rowvar=False", "dtype='float32'", "fweights=[1, 2, 3], aweights=[1.0, 2, 3], ddof=0", "ddof=3"],
+    "corrcoef": ["", "b", "v", "rowvar=False", "b, rowvar=False"],
+    "fft.fft fft.ifft fft.hfft fft.ihfft fft.rfft fft.irfft": TRANSFORMED,
+    "fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn": TRANSFORMED_TWICE,
+    "gradient": ["", "2", "axis=0", "axis=(0, 1)", "0.5, [0.0, 1.0, 4.0]", "axis=1, edge_order=2"],
+    "split": ["3, axis=1", "2", "[1], axis=0", "[1, 2], 1"],
+    "where": [">0, a, b", "> 0, a, 0", "> 0, 1, 0"],
+    "add.reduce multiply.reduce maximum.reduce logical_and.reduce": ["", "1", "axis=None", "axis=-1, keepdims=True"],
+    "fabs positive isnan isinf isfinite conjugate absolute negative": [""],
+}
+EVERY_SHAPE = ("cumsum cumprod var std mean sum prod all any median ptp max argmin unique count_nonzero average ravel "
+               "squeeze flip transpose sort nonzero linalg.norm cov corrcoef round copy size").split()
+OTHERS = ["concatenate([a, b])", "concatenate((a, b), axis=-1)", "concatenate([a, b], axis=None)",
+          "concatenate([a, b], dtype='complex128')", "stack([a, b], axis=1)", "vstack([a, v])", "hstack([v, v])",
+          "compress([True, False], a, axis=0)", "choose(a > 0, [a, b])", "einsum('ij,kj->ik', a, b)",
+          "einsum('ij,j', a, v)", "bincount([0, 1, 1], minlength=5, weights=v)", "searchsorted(w, a, side='right')",
+          "isin(2, a)", "linspace(0, v, num=3)", "linspace(v[0], 3, 4, endpoint=False)", "dot(2, a)", "cov(v, w)",
+          "corrcoef(v, w, rowvar=False)", "cov(v, fweights=[1, 2, 3])", "diff(v, prepend=w[:1], append=w)",
+          "average(v, 0, weights=abs(w) + 1, keepdims=True)", "clip(2, v, None)",
+          "interp(v, [-1.0, 1, 2], [3.0, 4, 5])"]
+
+
+def every_call():
+    """All calls of the tables."""
+    for names, arguments in ARGUMENTS.items():
+        for name in names.split():
+            yield from [f"{name}(a{text if text.startswith('>') else f', {text}' if text else ''})"
+                        for text in arguments]
+    yield from [f"{name}({operand})" for name in EVERY_SHAPE for operand in "vse"]
+    yield from OTHERS
