@@ -42,7 +42,7 @@ from phintys.vm.pool cimport MEDIUM_CLASSES, SMALL_CLASSES, Buffer
 from phintys.vm.python_api cimport PyObject
 
 cdef enum:
-    ABI_VERSION = 4            # raised whenever a struct or a signature below changes
+    ABI_VERSION = 5            # raised whenever a struct or a signature below changes
     INLINE_BYTES = 16          # one complex128
     RUNS_ALONE = 2             # `prepare` returns: worth leaving the GIL, and worth a worker: `run` uses one thread
     RESULT_COPY_BYTES = 1024   # results up to here are copied into NumPy's own memory, which has less to set up
@@ -77,6 +77,12 @@ cdef struct Cell:
     size_t size                # of the value, in bytes, as `allocate` found it
     size_t kept_capacity       # in a frame that keeps: of the larger block that the cell had last
 
+cdef struct Interrupts:        # what tells the kernels of a call to end early
+    bint raised                # the handler of a signal has raised: what kernels compute from now on is not used
+    bint (*look)(Interrupts* interrupts) noexcept nogil   # looks at signals, if that is due; returns `raised`
+    unsigned long thread       # that looks at signals: the one that called the function
+    void* machine              # of the call
+
 cdef struct Context:
     Buffer* free[SMALL_CLASSES + 1]   # this frame's own free lists, without a lock
     char* scratch
@@ -89,6 +95,7 @@ cdef struct Context:
     bint keeps                 # larger blocks stay with the frame too, in `kept`: by size class, [0] the large ones
     size_t kept_bytes          # what is there
     Buffer* kept[MEDIUM_CLASSES + 1]
+    Interrupts* interrupts     # of the call; NULL: nothing ends it early
 
 # A piece of a parallel loop: items [start, stop) done by worker number `worker` (0 is the caller).
 ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil
@@ -156,7 +163,13 @@ cdef DeviceMemory device_memory
 
 # ---- loops over workers ------------------------------------------------------------------------------------------
 # Run task over [0, total) in pieces of at least `grain` items, on context.workers threads; returns when all is done.
+# If the call is to end early, the items that no thread has begun are left out; so kernels whose long loops run here
+# need not ask `interrupted` themselves, as long as an item takes at most some milliseconds.
 cdef void parallel(Context* context, Task task, void* argument, npy_intp total, npy_intp grain) noexcept nogil
+# Whether the call is to end early, because a signal's handler has raised an exception. A `run` without the GIL that may
+# take longer than 50 ms asks this between blocks of work, on any thread, at most every 10 us (asking takes 30 ns). If
+# so, it returns at once; what its outputs contain does not matter. Never true after COMMIT, or with the GIL held.
+cdef bint interrupted(Context* context) noexcept nogil
 
 # ---- facts about cells ---------------------------------------------------------------------------------------------
 cdef inline npy_intp cell_size(const Cell* cell) noexcept nogil:

@@ -447,7 +447,12 @@ cdef void drop(Context* context, Cell* cell) noexcept nogil:
 
 
 cdef void parallel(Context* context, Task task, void* argument, npy_intp total, npy_intp grain) noexcept nogil:
-    workers_run(<void*>task, argument, total, grain, context.workers)
+    workers_run(<void*>task, argument, total, grain, context.workers, <void*>interrupted, context)
+
+
+cdef bint interrupted(Context* context) noexcept nogil:
+    cdef Interrupts* interrupts = context.interrupts
+    return interrupts != NULL and (interrupts.raised or interrupts.look(interrupts))
 
 
 # ---- arrays and cells ------------------------------------------------------------------------------------------------

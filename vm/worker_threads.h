@@ -27,6 +27,12 @@ enum {
     PHINTYS_BUSIEST = 40000000          /* and for at most so long after repeated ones */
 };
 enum { PHINTYS_LONG = 160 };            /* times the grain: loops that are shared also where a worker may be late */
+/* Of a thread that works alone: it asks whether the call is to end after pieces of at least 1 ms, if it can. */
+enum { PHINTYS_UNASKED = 1000000 };
+enum { PHINTYS_MOST = 64 };             /* times the grain: the most that a thread claims, about 3 ms */
+
+/* Whether the loop is to end early: the items that no thread has claimed are left out. */
+typedef int (*phintys_stops)(void* context);
 
 typedef struct {
     intptr_t next, stop;                /* next: the first unclaimed item */
@@ -36,7 +42,9 @@ typedef struct {
 typedef struct {
     phintys_task task;
     void* argument;
-    intptr_t piece;
+    phintys_stops stops;
+    void* context;                      /* the argument of `stops` */
+    intptr_t piece, most;               /* the smallest and the largest number of items that a thread claims */
     int threads;
     int wanted;                         /* how many workers may still join */
     unsigned long inside;               /* workers that joined and have not left */
@@ -106,6 +114,7 @@ static intptr_t claim(phintys_share* share, intptr_t piece, intptr_t* start) {
     do {
         if (next >= share->stop) return 0;
         intptr_t pieces = (share->stop - next) / 8 / piece;
+        if (pieces * piece > current_loop.most) pieces = current_loop.most / piece;
         stop = next + (pieces > 1 ? pieces : 1) * piece;
         if (stop > share->stop) stop = share->stop;
     } while (!__atomic_compare_exchange_n(&share->next, &next, stop, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -119,7 +128,8 @@ static void claim_pieces(int worker) {
     intptr_t start, stop;
     for (int k = 0; k < loop->threads; k++) {
         phintys_share* share = &loop->shares[(worker + k) % loop->threads];
-        while ((stop = claim(share, loop->piece, &start)) != 0) loop->task(loop->argument, worker, start, stop);
+        while (!loop->stops(loop->context) && (stop = claim(share, loop->piece, &start)) != 0)
+            loop->task(loop->argument, worker, start, stop);
     }
 }
 
@@ -274,8 +284,32 @@ static int phintys_workers_look(int threads) {
     return 0;
 }
 
-static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads) {
-    phintys_task run = (phintys_task)task;
+/* A loop on the caller's thread. It begins with pieces of about 0.2 ms, or of one item if these may take any time, and
+ * doubles them while they take less than 1 ms. */
+static void run_alone(phintys_task run, void* argument, intptr_t total, intptr_t grain, phintys_stops stops,
+                      void* context) {
+    intptr_t start = 0, piece = grain > 1 ? 4 * grain : 1;
+    int64_t last = 0, now;
+    if (total <= piece) {
+        if (total > 0) run(argument, 0, 0, total);
+        return;
+    }
+    last = nanoseconds();
+    while (total - start > piece) {
+        run(argument, 0, start, start + piece);
+        start += piece;
+        if (stops(context)) return;
+        now = nanoseconds();
+        if (now - last < PHINTYS_UNASKED) piece *= 2;
+        last = now;
+    }
+    run(argument, 0, start, total);
+}
+
+static void phintys_workers_run(void* task, void* argument, intptr_t total, intptr_t grain, int threads, void* asked,
+                                void* context) {
+    const phintys_task run = (phintys_task)task;
+    const phintys_stops stops = (phintys_stops)asked;
     intptr_t piece;
     int64_t posted;
     int soon;
@@ -284,7 +318,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     if (threads > PHINTYS_MAX_WORKERS) threads = PHINTYS_MAX_WORKERS;
     if (grain < 1) grain = 1;
     if (threads < 2 || total < 2 || pthread_mutex_trylock(&crew_busy)) {
-        if (total > 0) run(argument, 0, 0, total);
+        run_alone(run, argument, total, grain, stops, context);
         return;
     }
     posted = nanoseconds();
@@ -292,7 +326,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     piece = grain > 1 && total / grain < PHINTYS_LONG && is_busy(posted) ? 0 : smallest_piece(total, grain, threads);
     if (piece == 0) {
         pthread_mutex_unlock(&crew_busy);
-        run(argument, 0, 0, total);
+        run_alone(run, argument, total, grain, stops, context);
         return;
     }
     soon = total / grain < 2 || posted - current_loop.ended < PHINTYS_LOOK
@@ -302,6 +336,9 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
     divide(total, piece, threads);
     current_loop.task = run;
     current_loop.argument = argument;
+    current_loop.stops = stops;
+    current_loop.context = context;
+    current_loop.most = grain > PTRDIFF_MAX / PHINTYS_MOST ? grain : PHINTYS_MOST * grain;
     post_loop(threads - 1, soon);
     claim_pieces(0);
     await_workers(posted);

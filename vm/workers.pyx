@@ -9,13 +9,15 @@ something else in the middle of a piece, loops of up to about 4 ms run alone for
 from numpy cimport npy_intp
 
 cdef extern from "worker_threads.h" nogil:
-    void phintys_workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads)
+    void phintys_workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads, void* asked,
+                             void* context)
     int phintys_workers_look(int threads)
     int phintys_workers_started()
 
 
-cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads) noexcept nogil:
-    phintys_workers_run(task, argument, total, grain, threads)
+cdef void workers_run(void* task, void* argument, npy_intp total, npy_intp grain, int threads,
+                      void* stops, void* context) noexcept nogil:
+    phintys_workers_run(task, argument, total, grain, threads, stops, context)
 
 
 cdef bint workers_look(int threads) noexcept nogil:

@@ -111,7 +111,7 @@ cdef class ElementwiseKernel(Kernel):
         for index in range(operand_count):
             layout.data[index] = operands[index].data
         lay_out(&layout, operands, self.program.rank)
-        if is_for_workers(program, context.workers, layout.size):
+        if is_long(program, layout.size):
             grain = <npy_intp>(layout.size * (PIECE_NANOSECONDS / nanoseconds(program, layout.size)))
             parallel(context, run_range, &layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
         elif layout.size:
@@ -181,9 +181,13 @@ cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) exc
 allocate_alike = allocate_in_chosen_order
 
 
-cdef inline bint is_for_workers(Program* program, int workers, npy_intp size) noexcept nogil:
+cdef inline bint is_long(Program* program, npy_intp size) noexcept nogil:
     """Whether the work may be worth a second thread: that is so from half a piece on if workers are awake."""
-    return workers > 1 and nanoseconds(program, size) > PIECE_NANOSECONDS / 2
+    return nanoseconds(program, size) > PIECE_NANOSECONDS / 2
+
+
+cdef inline bint is_for_workers(Program* program, int workers, npy_intp size) noexcept nogil:
+    return workers > 1 and is_long(program, size)
 
 
 cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size,

@@ -214,12 +214,8 @@ cdef void pass_piece(void* argument, int worker, npy_intp start, npy_intp stop) 
 
 cdef void run_pass(Context* context, RowPass* work, npy_intp count) noexcept nogil:
     """Compute all ``count`` rows, divided among workers if that is worth it."""
-    if work.rows.columns == 0:
-        return
-    if context.workers > 1:
+    if work.rows.columns:
         parallel(context, pass_piece, work, count, rows_worth_a_worker(work.rows.columns))
-    else:
-        pass_piece(work, 0, 0, count)
 
 
 cdef class SoftmaxKernel(Kernel):

@@ -293,10 +293,7 @@ cdef class PoolingKernel(Kernel):
         for axis in range(p.pooled - 1):
             total *= rows[axis]
         work.pooling, work.task, work.room = p, self.task, context.scratch
-        if context.workers > 1:
-            parallel(context, pool_piece, &work, total, PIECE_POOL // (elements // total + 1) + 1)
-        else:
-            pool_piece(&work, 0, 0, total)
+        parallel(context, pool_piece, &work, total, PIECE_POOL // (elements // total + 1) + 1)
 
 
 cdef class PoolKernel(PoolingKernel):

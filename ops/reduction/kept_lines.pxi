@@ -95,7 +95,7 @@ cdef void accumulate_all(Layout* layout, Context* context, double cost) noexcept
         fill_identity(layout)
     if layout.reduced.size == 0:
         return
-    if context.workers < 2 or nanoseconds < 2 * PIECE_NANOSECONDS:
+    if nanoseconds < 2 * PIECE_NANOSECONDS:
         accumulate_elements(layout, 0, 0, layout.kept.size)
     elif layout.kept.size >= 2 * context.workers:
         grain = <npy_intp>(PIECE_NANOSECONDS * layout.kept.size / nanoseconds) + 1

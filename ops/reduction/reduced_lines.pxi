@@ -165,7 +165,7 @@ cdef void reduce_all(Layout* layout, Context* context, double cost) noexcept nog
         return
     if total <= 2 * PIECE:
         grain = <npy_intp>(PIECE_NANOSECONDS / (cost * total)) + 1
-        if context.workers > 1 and layout.kept.size >= 2 * grain:
+        if layout.kept.size >= 2 * grain:
             parallel(context, reduce_elements, layout, layout.kept.size, grain)
         else:
             reduce_elements(layout, 0, 0, layout.kept.size)

@@ -1,7 +1,7 @@
 """Frames; see ``frame.pyx``."""
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Step
+from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Interrupts, Step
 from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.profile cimport Timing
@@ -53,6 +53,7 @@ cdef struct Machine:                # one running call, in C
     Site* sites                     # by position of the instruction
     npy_intp* layouts               # room for the layouts of one instruction's outputs
     Block* blocks
+    Interrupts interrupts           # how the kernels of the call look at signals
     double looked                   # when signals were looked at, in seconds
     long long watch                 # the last call in which `looked` was set by a program that keeps the GIL
     int patience                    # marked sites until the loop looks at the clock

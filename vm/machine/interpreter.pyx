@@ -2,14 +2,14 @@
 
 The loop has no Python object, no lock and no allocation per instruction of its own. It starts with the GIL held; the
 first kernel whose ``prepare`` says that its work is long makes it leave the GIL, and it takes it back where Python is
-needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms. Programs of many
-short kernels keep the GIL; at the sites that ``Code`` has marked, the loop now and then looks at the clock, and after
-20 ms at signals, and lets other threads in. A commit whose kernels are long leaves the GIL too; its containers are
-marked as changing meanwhile.
+needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at signals every 100 ms, and these do so
+between blocks of their work (``abi.interrupted``). Programs of many short kernels keep the GIL; at the sites that
+``Code`` has marked, the loop now and then looks at the clock, and after 20 ms at signals, and lets other threads in. A
+commit whose kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
 """
 cimport numpy as cnp
 
-from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Kernel, drop, renew
+from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Interrupts, Kernel, drop, renew
 from phintys.vm.containers.claims cimport begin_change, end_change, let_others_in
 from phintys.vm.containers.container cimport Container
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
@@ -29,13 +29,17 @@ include "opcodes.pxi"
 cdef extern from "Python.h" nogil:
     void* PyEval_SaveThread()
     void PyEval_RestoreThread(void*)
+    unsigned long PyThread_get_thread_ident()
     int PyErr_CheckSignals()
+    void PyErr_SetInterrupt()
 
 submit_device_work = NULL
 wait_for_device_work = NULL
 give_up_copies = NULL
+cdef double KERNEL_SECONDS = 0.05   # a kernel that works without the GIL looks at signals this often
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
+cdef long looks_to_interrupt = 0    # of tests: so many looks from kernels later one finds Ctrl-C; 0: none
 cdef enum:
     PATIENCE = 2                    # marked sites from one look at the clock to the next
 
@@ -44,6 +48,12 @@ def take_turns(double seconds=0.02):
     """Set how long a call of short kernels works before it looks at signals and lets other threads in; for tests."""
     global TURN_SECONDS
     TURN_SECONDS = seconds
+
+
+def interrupt_at_look(number):
+    """For tests: kernels look at signals whenever they ask, and find Ctrl-C at this look from now; 0: as usual."""
+    global KERNEL_SECONDS, looks_to_interrupt
+    KERNEL_SECONDS, looks_to_interrupt = (0, number) if number else (0.05, 0)
 
 
 # What raises in Python returns -1 to the loop, which cleans up before the exception is handled.
@@ -82,8 +92,35 @@ cdef int leave_gil(Machine* machine) noexcept nogil:
         if PyErr_CheckSignals() < 0:
             return -1
     machine.looked = now
+    machine.interrupts.thread = PyThread_get_thread_ident()
+    machine.interrupts.look = look_from_kernel
+    machine.interrupts.machine = machine
+    machine.context.interrupts = &machine.interrupts
     machine.released = PyEval_SaveThread()
     return 0
+
+
+cdef bint look_from_kernel(Interrupts* interrupts) noexcept nogil:
+    """``abi.interrupted``: look at signals in the middle of a kernel; an exception stays with the thread."""
+    global looks_to_interrupt
+    cdef Machine* machine = <Machine*>interrupts.machine
+    if (PyThread_get_thread_ident() != interrupts.thread or machine.released == NULL or machine.changing
+            or phintys_seconds() - machine.looked < KERNEL_SECONDS):
+        return False
+    take_gil(machine)
+    if looks_to_interrupt > 0:
+        looks_to_interrupt -= 1
+        if looks_to_interrupt == 0:
+            PyErr_SetInterrupt()
+    interrupts.raised = PyErr_CheckSignals() < 0
+    machine.looked = phintys_seconds()
+    machine.released = PyEval_SaveThread()
+    return interrupts.raised
+
+
+cdef inline int is_interrupted(Machine* machine) noexcept nogil:
+    """After a kernel that may have left the GIL: -1 if the handler of a signal raised while it ran."""
+    return -1 if machine.interrupts.raised else 0
 
 
 cdef int look_around(Machine* machine) noexcept nogil:
@@ -171,7 +208,7 @@ cdef inline int run_bound(Machine* machine, const Instruction* at, const Site* s
             else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
         raise_failure(machine)
         return -1
-    return 0
+    return is_interrupted(machine) if site.worth else 0
 
 
 cdef int execute(Machine* machine) noexcept nogil:
@@ -283,6 +320,7 @@ cdef int execute(Machine* machine) noexcept nogil:
         at += 1
         op = at.op
     take_gil(machine)
+    machine.interrupts.raised = False
     machine.at = at
     if submit_device_work != NULL:
         finish_device_work(machine)                                # it may read what the caller gives up now
@@ -373,6 +411,8 @@ cdef int run_anew(Machine* machine, const Instruction* at, Site* site) noexcept 
     if (<Kernel>machine.kernels[at.a]).run(&machine.context, operands) < 0:
         raise_failure(machine)
         return -1
+    if is_interrupted(machine) < 0:
+        return -1
     bind_if_repeated(machine, at, site)
     return 0
 
@@ -450,7 +490,7 @@ cdef int run_together(Machine* machine, const Instruction** place, Site* site) n
     leave_group(&group)
     if not is_long:
         site.bound = machine.epoch
-    return 0
+    return is_interrupted(machine)
 
 
 cdef void raise_failure(Machine* machine) noexcept with gil:
