@@ -14,6 +14,9 @@ ARGS ?=
 WORKERS ?= auto
 
 RUN := "$(VENV)/bin/python"
+# The folder in the names of targets, where make needs a backslash before a space.
+NOTHING :=
+STAMPS := $(subst $(NOTHING) $(NOTHING),\ ,$(VENV))
 ASV := $(RUN) -m asv --config asv_bench/asv.conf.json
 # -I keeps the source tree out of the import path. The tests use all cores.
 TEST := $(RUN) -I -m pytest -n $(WORKERS)
@@ -54,26 +57,26 @@ help:
 	@echo 'make docs      build the site in build/site, with its notebooks, and check its links'
 	@echo 'make clean     remove everything that can be built again'
 
-demo: $(VENV)/examples.stamp
+demo: $(STAMPS)/examples.stamp
 	$(RUN) examples/logistic_regression.py $(ARGS)
 
-test: $(VENV)/test.stamp
+test: $(STAMPS)/test.stamp
 	$(TEST) $(ARGS)
 
-test-long: $(VENV)/test.stamp
+test-long: $(STAMPS)/test.stamp
 	$(TEST) -m long $(ARGS)
 
-check: lint $(VENV)/test.stamp
+check: lint $(STAMPS)/test.stamp
 	$(TEST) $(QUICK) $(ARGS)
 
-lint: $(VENV)/lint.stamp
+lint: $(STAMPS)/lint.stamp
 	$(RUN) -m ruff check $(ARGS) .
 
 # mypy is a part of the tests. pyright is not: its package fetches the checker from the registry of npm.
-types: $(VENV)/test.stamp $(VENV)/types.stamp
+types: $(STAMPS)/test.stamp $(STAMPS)/types.stamp
 	$(TEST) tests/types $(ARGS)
 
-coverage: $(VENV)/test.stamp $(VENV)/coverage.stamp
+coverage: $(STAMPS)/test.stamp $(STAMPS)/coverage.stamp
 	$(TEST) --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
 	@echo 'Line by line: build/coverage/index.html'
 
@@ -82,20 +85,20 @@ coverage: $(VENV)/test.stamp $(VENV)/coverage.stamp
 develop:
 	@$(MAKE) --no-print-directory VENV="$(EDITABLE)" editable
 
-editable: $(VENV)/editable.stamp
+editable: $(STAMPS)/editable.stamp
 	$(RUN) setup.py -q build_ext --inplace
 	@echo 'phintys is ready: . $(VENV)/bin/activate, then python -I -m pytest tests/graph, for instance'
 
-annotate: $(VENV)/build-requirements.stamp
+annotate: $(STAMPS)/build-requirements.stamp
 	$(RUN) setup.py -q annotate
 
 # Below build/times; nothing that was built before is changed. A cache of the C compiler would hide what it takes.
-build-times: $(VENV)/build-requirements.stamp
+build-times: $(STAMPS)/build-requirements.stamp
 	CCACHE_DISABLE=1 PHINTYS_BUILD_TIMES=1 $(RUN) setup.py -q build_ext
 
 # Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
 # Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends.
-stress: $(VENV)/test.stamp
+stress: $(STAMPS)/test.stamp
 	PHINTYS_FLAGS=stress $(TEST) $(ARGS)
 	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16 PHINTYS_FLAGS=stress \
@@ -103,17 +106,17 @@ stress: $(VENV)/test.stamp
 		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS) --ignore=tests/packaging $(ARGS)
 
 # On the machine's own GPU; `make test` takes the stand-in of tests/gpu where there is none.
-test-gpu: $(VENV)/test.stamp $(VENV)/gpu.stamp
+test-gpu: $(STAMPS)/test.stamp $(STAMPS)/gpu.stamp
 	PHINTYS_TEST_GPU=1 $(TEST) -n 0 tests/gpu $(ARGS)
 	@echo "Figures: $(VENV)/bin/python -I tests/gpu/measure.py"
 
-bench: $(VENV)/bench.stamp
+bench: $(STAMPS)/bench.stamp
 	@$(ASV) machine --yes >/dev/null
 	$(ASV) run --show-stderr $(SHORT) $(ARGS) 'HEAD^!'
 
 # Needs no network: what pages use is in the folder. Warnings are errors. asv's pages of what `make bench` has measured
 # are beside it, in build/site/benchmarks; where there is npm, with the scripts that they use.
-docs: $(VENV)/docs.stamp
+docs: $(STAMPS)/docs.stamp
 	$(RUN) -I -m sphinx --quiet --fail-on-warning --keep-going $(ARGS) docs build/site
 	$(RUN) -I docs/check_site.py build/site
 	@if ls asv_bench/.asv/results/*/*.json >/dev/null 2>&1; then \
@@ -129,40 +132,42 @@ clean:
 	find vm ops gpu '(' -name '*.c' -o -name '*.so' ')' -delete
 	find $(FOLDERS) tests examples asv_bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/created.stamp:
+$(STAMPS)/created.stamp:
 	@sh .ci/prerequisites "$(PYTHON)"
 	"$(PYTHON)" -m venv "$(VENV)"
-	@touch $@
+	@touch "$@"
 
 # Changes only when a source file appears or disappears, which time stamps of the files left cannot show.
-$(VENV)/sources.txt: list-sources $(VENV)/created.stamp
-	@$(LIST_SOURCES) | sort > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(STAMPS)/sources.txt: list-sources $(STAMPS)/created.stamp
+	@$(LIST_SOURCES) | sort > "$@.new"
+	@if cmp -s "$@.new" "$@"; then rm "$@.new"; else mv "$@.new" "$@"; fi
 
 # The build requirements come from pyproject.toml; xargs takes the quotes off.
-$(VENV)/build-requirements.stamp: pyproject.toml $(VENV)/created.stamp
+$(STAMPS)/build-requirements.stamp: pyproject.toml $(STAMPS)/created.stamp
 	@sed -n 's/^requires = \[\(.*\)\]/\1/p' pyproject.toml | tr -d , | xargs $(INSTALL)
-	@touch $@
+	@touch "$@"
 
-# Without build isolation, so that the compiled modules of the last build are still good.
-$(VENV)/package.stamp: $(VENV)/sources.txt $(SOURCES) $(VENV)/build-requirements.stamp
+# Without build isolation, so that the compiled modules of the last build are still good. pip hides what it builds, so
+# that is built before, and setup.py says which module of how many it is at.
+$(STAMPS)/package.stamp: $(STAMPS)/sources.txt $(SOURCES) $(STAMPS)/build-requirements.stamp
 	@echo 'Building phintys; the first time this takes some minutes.'
+	@$(RUN) setup.py -q build
 	$(INSTALL) --no-build-isolation .
-	@touch $@
+	@touch "$@"
 
 # Only which folders are packages and what the metadata says is installed: again when one of them may have changed. pip
 # would compile every module in a folder that it throws away, so it gets one; `editable` builds them all in place.
-$(VENV)/editable.stamp: $(VENV)/sources.txt setup.py pyproject.toml $(VENV)/build-requirements.stamp
+$(STAMPS)/editable.stamp: $(STAMPS)/sources.txt setup.py pyproject.toml $(STAMPS)/build-requirements.stamp
 	@echo 'Building phintys; the first time this takes some minutes.'
 	PHINTYS_ONLY=vm.pool $(INSTALL) --no-build-isolation --editable ".[test,examples]"
-	@touch $@
+	@touch "$@"
 
 # A linter needs no phintys.
-$(VENV)/lint.stamp: pyproject.toml $(VENV)/created.stamp
+$(STAMPS)/lint.stamp: pyproject.toml $(STAMPS)/created.stamp
 	@sed -n 's/^lint = \[\(.*\)\]/\1/p' pyproject.toml | tr -d , | xargs $(INSTALL)
-	@touch $@
+	@touch "$@"
 
 # phintys itself is there: this adds what the extra asks for.
-$(VENV)/%.stamp: $(VENV)/package.stamp
+$(STAMPS)/%.stamp: $(STAMPS)/package.stamp
 	$(INSTALL) "phintys[$*]"
-	@touch $@
+	@touch "$@"

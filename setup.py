@@ -17,6 +17,7 @@ Modules share structs, vtables and opcode numbers, so a change of these requires
 """
 import functools
 import gc
+import itertools
 import multiprocessing
 import os
 import re
@@ -30,6 +31,7 @@ from Cython.Build import cythonize
 from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.modified import newer_group
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
@@ -256,6 +258,19 @@ class TranslateAndBuild(build_ext):
             remove_outdated_translation(extension)
         missing = [extension for extension in self.extensions if not (ROOT / translation(extension)).exists()]
         return translate(missing) if missing else []
+
+    def build_extensions(self):
+        self.outdated = [extension for extension in self.extensions
+                         if self.force or newer_group(extension.sources + extension.depends,
+                                                      self.get_ext_fullpath(extension.name), "newer")]
+        self.begun = itertools.count(1)
+        super().build_extensions()
+
+    def build_extension(self, extension):
+        """Several threads are here at the same time."""
+        if extension in self.outdated:
+            print(f"[{next(self.begun)}/{len(self.outdated)}] Compiling {extension.name}", flush=True)
+        super().build_extension(extension)
 
 
 def translate(extensions, **options):

@@ -96,6 +96,7 @@ def build(sources, modules, package):
                           env=dict(os.environ, PHINTYS_ONLY=names, PHINTYS_DEBUG="1"),     # -O0: a third of the time
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\[1/\d+\] Compiling phintys\.", done.stdout, re.MULTILINE)      # a builder sees how far it is
     for path in modules:
         module, = path.parent.glob(f"{path.stem}.*.so")
         shutil.copy2(module, package / "phintys" / path.parent.relative_to(sources))
