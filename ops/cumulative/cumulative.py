@@ -281,7 +281,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x`` (of all parts, if others are joined to it), and shorter by ``n`` along the axis, down to 0.
+        Of the dtype of ``x`` (of all parts, if some are joined), and shorter by ``n`` along the axis, down to 0.
         For booleans it tells whether adjacent elements differ.
 
     Raises
