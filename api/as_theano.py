@@ -151,7 +151,7 @@ def install_as_theano():
     if loaded is not None:
         where = getattr(loaded, "__file__", None) or "an unknown place"
         raise RuntimeError(f"theano is imported already, from {where}: call install_as_theano() before it")
-    read_theano_options()
+    read_theano_options(given=[("theano_rules", "True", "install_as_theano")])
     sys.meta_path.insert(0, TheanoFinder())
     return import_module("theano")
 

@@ -15,6 +15,7 @@ from phintys.io import In
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
+from phintys.theano_flags import warn_if_unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,6 +102,7 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     >>> advance(), advance(), count.get_value()
     (array(0), array(1), array(2))
     """
+    warn_if_unread()
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("Input variables of a phintys function should be contained in a list, even when there is a "
                         f"single input; got {inputs!r}")

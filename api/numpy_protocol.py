@@ -4,14 +4,40 @@ NumPy passes a call with a symbolic argument to the argument's class (``__array_
 which passes it to this file. A row of ``numpy_names.FUNCTIONS`` names the equivalent function of the tensor namespace
 and the arguments it takes; unsupported arguments (``out``, ``where``) and functions without a row raise an error.
 Common ufuncs are handled in ``ops/operators.py`` instead.
+
+With ``config.theano_rules``, variables are also elements of arrays of objects, as they are to NumPy in Theano's
+programs: ``numpy.prod([rows, 2])``, ``numpy.atleast_1d(x)[0] is x``.
 """
 from operator import attrgetter
 
+import numpy
+
 from phintys import numpy_names
+from phintys.graph.config import config
+from phintys.graph.variable import Variable
 from phintys.numpy_names import UFUNCS
 from phintys.numpy_namesakes import NAMESAKES, tensor
 
 FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
+
+
+# ---- arrays of variables ---------------------------------------------------------------------------------------------
+# Functions that put variables into arrays of objects, with ``config.theano_rules``. In Theano others did the same, or
+# failed; none of these results was of use.
+OF_OBJECTS = frozenset("atleast_1d atleast_2d atleast_3d stack hstack vstack append tile broadcast_to ravel".split())
+
+
+def as_objects(things):
+    """Return arguments of a NumPy function with arrays of rank 0, which contain variables, in place of variables."""
+    if isinstance(things, Variable):
+        holder = numpy.empty((), dtype=object)
+        holder[()] = things
+        return holder
+    return type(things)(map(as_objects, things)) if type(things) in (list, tuple) else things
+
+
+def has_objects(things):
+    return any(isinstance(thing, numpy.ndarray) and thing.dtype == object for thing in things)
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -24,6 +50,8 @@ def call_function(function, arguments, options):
         If the function, or one of the arguments, is not supported.
     """
     name = f"{function.__module__}.{function.__qualname__}".removeprefix("numpy.")
+    if config.theano_rules and name in OF_OBJECTS:
+        return function(*as_objects(arguments), **options)
     if name not in FUNCTIONS:
         raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for a similar function "
                         "in phintys.tensor")
@@ -74,6 +102,8 @@ def call_ufunc(ufunc, method, inputs, options, known):
     ``known`` has the ufuncs that are in the table of scalar ops. ``NotImplemented`` makes NumPy raise the ``TypeError``
     that names the ufunc.
     """
+    if config.theano_rules and has_objects(inputs):
+        return getattr(ufunc, method)(*as_objects(inputs), **options)
     name = ufunc.__name__
     if method == "reduce" and name in REDUCTIONS:
         options = {option: value for option, value in options.items() if value is not None or option == "axis"}

@@ -1,11 +1,11 @@
 """Options written for Theano: the environment variable ``THEANO_FLAGS`` and the files ``.theanorc``.
 
 They are read only when phintys is installed as Theano (`phintys.as_theano`). ``PHINTYS_FLAGS`` takes precedence over
-both.
+both. A program that sets the variable, but is not run as a program of Theano, is told so when it makes its first
+function, because it may call ``install_as_theano`` after it has imported phintys.
 """
 import os
 import warnings
-from configparser import ConfigParser, Error
 from pathlib import Path
 
 from phintys.graph.config import config, split_flags
@@ -13,14 +13,30 @@ from phintys.graph.config import config, split_flags
 # Options whose values name what only Theano had: another value is ignored with a warning, as Theano did without a GPU.
 OPTIONAL_VALUES = ("device",)
 
+_unread = True                  # nobody has asked for the options, and the user has not been told
 
-def read_theano_options(environment=os.environ):
+
+def warn_if_unread(environment=os.environ):
+    """Warn, once in a process, if ``THEANO_FLAGS`` is set and was not read."""
+    global _unread
+    if _unread:
+        _unread = False
+        flags = environment.get("THEANO_FLAGS")
+        if flags:
+            warnings.warn(f"THEANO_FLAGS={flags} is set, but phintys reads its options from PHINTYS_FLAGS only; unset "
+                          "THEANO_FLAGS, or write the options to PHINTYS_FLAGS, or call phintys.install_as_theano() "
+                          "first, which reads them.", stacklevel=3)
+
+
+def read_theano_options(environment=os.environ, given=()):
     """Set the options that Theano would read, first those of the files, then those of the variable.
 
     Parameters
     ----------
     environment : dict of str
         ``THEANO_FLAGS`` (``name=value,name=value``), ``THEANORC`` (paths of files; otherwise ``~/.theanorc``).
+    given : sequence of (str, str, str)
+        Options that come first: name, value, and who gives them.
 
     Raises
     ------
@@ -32,8 +48,10 @@ def read_theano_options(environment=os.environ):
     UserWarning
         Once, with all names that phintys does not know.
     """
+    global _unread
+    _unread = False
     ours = {name for name, _ in split_flags(environment.get("PHINTYS_FLAGS", ""))}
-    found = [(name, value, str(path)) for path in files(environment) for name, value in file_options(path)]
+    found = [*given, *[(name, value, str(path)) for path in files(environment) for name, value in file_options(path)]]
     found += [(name, value, "THEANO_FLAGS") for name, value in split_flags(environment.get("THEANO_FLAGS", ""))]
     ignored = [described(name, value) for name, value, source in found
                if name not in ours and not is_set(name, value, source)]
@@ -70,6 +88,8 @@ def files(environment):
 
 def file_options(path):
     """Return pairs (name, value) of a file; options outside the section ``global`` have the section's name in front."""
+    from configparser import ConfigParser, Error  # which most programs do not need
+
     parser = ConfigParser(interpolation=None)
     parser.optionxform = str
     try:

@@ -15,8 +15,8 @@ Written by `docs/write_configuration.py` from the table in `graph/config.py`; ed
 Options are read from the environment variable `PHINTYS_FLAGS` when phintys is imported
 (`PHINTYS_FLAGS=floatX=float32,allow_gc=False`), set as attributes of `phintys.config`, and set temporarily
 by `phintys.config.change_flags(floatX="float32")`. An unknown name raises `AttributeError`, an impossible value
-`ValueError`. Theano's `THEANO_FLAGS` is not read (unless `phintys.install_as_theano()` is called);
-if it is set, importing phintys warns.
+`ValueError`. Theano's `THEANO_FLAGS` is not read, unless `phintys.install_as_theano()` is called first;
+if it is set, making the first function warns.
 """
 
 

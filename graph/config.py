@@ -11,9 +11,7 @@ whole process.
 """
 import os
 import re
-import sys
 import threading
-import warnings
 from functools import wraps
 
 from phintys.graph.public_names import at_home
@@ -136,6 +134,9 @@ OPTIONS = [
     ("floatX", "float64", floating_dtype, "Dtype of Python floats, of constructors without a dtype, and of int / int."),
     ("cast_policy", "custom", one_of("custom", "numpy+floatX"), "How the dtype of mixed operands is chosen."),
     ("int_division", "int", one_of("int", "raise", "floatX"), "What x / y is for integers: floor, error, floatX."),
+    ("theano_rules", False, boolean, "Follow Theano where phintys follows NumPy: x[:, None] has no dimension that the "
+     "index does not name; NumPy converts variables, and lists of them, to arrays of objects; probabilities need not "
+     "sum to 1. install_as_theano switches it on."),
     ("warn_float64", "ignore", one_of("ignore", "warn", "raise", "pdb"), "What to do when a float64 variable is made."),
     ("mode", "Mode", object_or_name, "Mode of functions without one: Mode, FAST_RUN, FAST_COMPILE, or an object."),
     ("optimizer", "o4", one_of("o4", "o3", "o2", "o1", "unsafe", "fast_run", "fast_compile", "merge", "None"),
@@ -544,18 +545,8 @@ class Config(Section):
         return config_doc()
 
 
-def warn_of_theano_flags(environment):
-    """Warn if options are set in Theano's environment variable, which is not read."""
-    flags = environment.get("THEANO_FLAGS")
-    if flags and "phintys.as_theano" not in sys.orig_argv:
-        warnings.warn(f"THEANO_FLAGS={flags} is set, but phintys reads its options from PHINTYS_FLAGS only; unset "
-                      "THEANO_FLAGS, or write the options to PHINTYS_FLAGS, or call phintys.install_as_theano(), which "
-                      "reads them.", stacklevel=2)
-
-
 config = Config(OPTIONS)
 config.read_flags(os.environ.get("PHINTYS_FLAGS", ""))
-warn_of_theano_flags(os.environ)
 
 
 class change_flags:

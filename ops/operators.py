@@ -172,7 +172,7 @@ class TensorOperators:
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """Called by NumPy's ufuncs on tensor variables; makes a node."""
         function = UFUNCS.get(ufunc.__name__)
-        if function is None or method != "__call__" or options:
+        if function is None or method != "__call__" or options or config.theano_rules:      # of arrays of variables
             return hooks.numpy_protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
         return function(*inputs)
 
@@ -185,7 +185,7 @@ class TensorOperators:
 
         NumPy converts a list of symbolic numbers to such an array, which supports ``numpy.prod([rows, 2])``.
         """
-        if self.type.ndim if dtype is None else numpy.dtype(dtype) != object:
+        if (self.type.ndim and not config.theano_rules) if dtype is None else numpy.dtype(dtype) != object:
             raise TypeError(f"{self} is symbolic and has no value before it is computed, so it cannot become an array; "
                             "use eval() or function()")
         holder = numpy.empty((), dtype=object)

@@ -54,6 +54,16 @@ def pytest_runtest_setup(item):
         freeze()
 
 
+@pytest.fixture
+def theano_removed():
+    """After the test, Theano's name, and its rules, are gone: documents install them in this process."""
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "theano"]:
+        del sys.modules[name]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "TheanoFinder"]
+    sys.modules["phintys"].config.theano_rules = False
+
+
 @pytest.fixture(scope="session")
 def tried_programs():
     """Keys of the programs that were tried in this run of the tests."""

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy
 
+from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.ops.indexing.advanced_index import as_index_array, split_index
 from phintys.ops.indexing.advanced_subtensor import AdvancedBooleanSubtensor, AdvancedSubtensor, advanced_subtensor1
@@ -148,7 +149,7 @@ def _basic(x, entries):
     has_new = None in entries
     if has_new:
         axes = iter(range(x.type.ndim))
-        order = ["x" if entry is None else next(axes) for entry in entries] + list(axes)
+        order = ["x" if entry is None else next(axes) for entry in entries] + _left_over(x, list(axes))
         entries = [WHOLE if entry is None else entry for entry in entries]
         if all([isinstance(entry, slice) and entry == WHOLE for entry in entries]):
             return DimShuffle(x.type.broadcastable, order, of_index=True)(x)
@@ -156,6 +157,17 @@ def _basic(x, entries):
     integers = []
     idx_list = [split_entry(entry, integers) for entry in entries]
     return Subtensor(idx_list, has_new)(x, *integers)
+
+
+def _left_over(x, axes):
+    """The last dimensions, which an index with None does not name. Theano drops them."""
+    if not config.theano_rules:
+        return axes
+    if not all([x.type.broadcastable[axis] for axis in axes]):
+        raise ValueError(f"An index with None names all dimensions but those of length 1, as in Theano: {x} has "
+                         f"{x.type.ndim} dimensions, of which {len(axes)} are missing. Add a colon for each, as in "
+                         "x[:, None, :], or set config.theano_rules = False, to index as NumPy does.")
+    return []
 
 
 def _advanced(x, entries):

@@ -86,14 +86,15 @@ def _change_part(x, y, inplace, sets, tolerate):
     whole, *integers = x.owner.inputs
     idx_list = x.owner.op.idx_list
     if x.owner.op.new_axes and whole.owner is not None and isinstance(whole.owner.op, DimShuffle):
-        idx_list, y = _without_new_axes(whole.owner.op.new_order, idx_list, x, y)
+        idx_list, y = _without_new_axes(whole.owner.op, idx_list, x, y)
         whole, = whole.owner.inputs
     aliased = [(0, 1)] if tolerate else []
     return IncSubtensor(idx_list, inplace, sets, aliased)(whole, y, *integers)
 
 
-def _without_new_axes(order, idx_list, part, y):
-    """An index without the new dimensions in ``order``, and the value for ``part`` without these dimensions."""
+def _without_new_axes(shuffled, idx_list, part, y):
+    """An index without the new dimensions that ``shuffled`` has, and the value for ``part`` without them."""
+    order, rank = shuffled.new_order, len(shuffled.input_broadcastable)
     entries, dropped, axis = [], [], y.type.ndim - part.type.ndim
     for place, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
         if place == "x":
@@ -101,6 +102,7 @@ def _without_new_axes(order, idx_list, part, y):
         else:
             entries.append(entry)
         axis += isinstance(entry, slice)
+    entries += [0] * (rank - len(entries))          # dimensions of length 1 that Theano drops
     kept = [axis for axis in range(y.type.ndim) if axis not in dropped]
     return entries, y if len(kept) == y.type.ndim else dimshuffle(y, kept)
 
@@ -122,8 +124,8 @@ def _change_shuffled(x, y, inplace, sets, tolerate):
     """
     part, order = x.owner.inputs[0], x.owner.op.new_order
     if x.owner.op.of_index:
-        _, y = _without_new_axes(order, [], x, y)
-        return IncSubtensor([WHOLE] * part.type.ndim, inplace, sets, [(0, 1)] if tolerate else [])(part, y)
+        entries, y = _without_new_axes(x.owner.op, [], x, y)
+        return IncSubtensor(entries, inplace, sets, [(0, 1)] if tolerate else [])(part, y)
     lead = x.type.ndim - y.type.ndim
     places = {axis: place - lead for place, axis in enumerate(order) if axis != "x"}
     axes = [places.get(axis, -1) for axis in range(part.type.ndim)]

@@ -1,7 +1,7 @@
 """Samples of multinomial distributions from uniform numbers: MultinomialFromUniform and ChoiceFromUniform.
 
 The rows of a matrix are the probabilities. A row with a negative one, or whose sum is not 1, is an error at run time;
-in Theano it would select the last outcomes more often, or nothing.
+with ``config.theano_rules`` it is used as it is, which selects the last outcomes less or more often, or nothing.
 """
 import warnings
 
@@ -64,7 +64,7 @@ class MultinomialFromUniform(Op):
         return pvals.type.broadcastable
 
     def make_kernel(self, node):
-        return MultinomialKernel(False, True)
+        return MultinomialKernel(False, True, not config.theano_rules)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]
@@ -110,7 +110,7 @@ class ChoiceFromUniform(MultinomialFromUniform):
         return rows, columns and known_integer(n) != 0
 
     def make_kernel(self, node):
-        return MultinomialKernel(True, bool(self.replace))
+        return MultinomialKernel(True, bool(self.replace), not config.theano_rules)
 
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[0][0], tensor_from_scalar(node.inputs[2]))]

@@ -24,6 +24,7 @@ cdef struct Work:
     const Cell* out
     npy_intp samples                # of each row
     bint replace
+    bint checked                    # a row that has no probabilities is an error
     double* room                    # a row of scratch memory for each worker
     double tolerance                # how far the sum of a row may be from 1
     npy_intp wrong                  # a row that has no probabilities, or -1
@@ -89,7 +90,7 @@ cdef bint accumulate(double* values, npy_intp count) noexcept nogil:
 
 cdef inline bint is_wrong(Work* work, const double* sums, npy_intp row, bint grows) noexcept nogil:
     """Whether a row has a negative probability, or a sum that is not 1; it is then noted."""
-    if work.probabilities.shape[1] == 0 or (
+    if not work.checked or work.probabilities.shape[1] == 0 or (
             grows and fabs(sums[work.probabilities.shape[1] - 1] - 1) <= work.tolerance):
         return False
     work.wrong = row
@@ -196,19 +197,21 @@ cdef class MultinomialKernel(Kernel):
         The result has the outcomes, a column for each of the n samples; otherwise counts, a column for each outcome.
     replace : bool
         An outcome may be chosen several times.
+    checked : bool
+        Rows have to be probabilities. Otherwise a number above all sums selects nothing, or the outcome -1.
 
     Raises
     ------
     ValueError
-        Raised by ``run`` if a probability is negative or NaN, or the sum of a row is not 1, as far as rounding allows.
-        Raised by ``prepare`` if there are not n uniform numbers for each row, and if n is negative, or larger than the
-        number of outcomes where these are chosen.
+        Raised by ``run``, if rows are checked, if a probability is negative or NaN, or the sum of a row is not 1, as
+        far as rounding allows. Raised by ``prepare`` if there are not n uniform numbers for each row, and if n is
+        negative, or larger than the number of outcomes where these are chosen.
     """
-    cdef bint chooses, replace
+    cdef bint chooses, replace, checked
 
-    def __init__(self, bint chooses, bint replace):
-        self.chooses, self.replace = chooses, replace
-        self.examined, self.binding, self.may_fail = (2,), BOUND, True
+    def __init__(self, bint chooses, bint replace, bint checked):
+        self.chooses, self.replace, self.checked = chooses, replace, checked
+        self.examined, self.binding, self.may_fail = (2,), BOUND, checked
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* p = operands[0]
@@ -236,6 +239,7 @@ cdef class MultinomialKernel(Kernel):
         cdef Cell* p = operands[0]
         work.probabilities, work.uniform, work.out = p, operands[1], operands[3]
         work.samples, work.replace, work.room = integer_at(operands[2], 0), self.replace, <double*>context.scratch
+        work.checked = self.checked
         work.wrong, work.tolerance = -1, 1e-2 if p.typenum == cnp.NPY_FLOAT16 else 1e-3
         if cell_size(operands[3]):
             parallel(context, chosen_rows if self.chooses else counted_rows, &work, p.shape[0],

@@ -94,6 +94,7 @@ def test_examples_of_interop():
     test_examples(module, None)
 
 
+@pytest.mark.usefixtures("theano_removed")
 @pytest.mark.parametrize("module", MODULES)
 def test_examples(module, nothing_stays_registered):
     runner, wrong, seen = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False), [], set()

@@ -35,6 +35,7 @@ def run_session(text, namespace, document, line):
     assert runner.failures == 0, "".join(report)
 
 
+@pytest.mark.usefixtures("theano_removed")
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_code_runs(document):
     namespace = {"__name__": "document"}

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import phintys
-from phintys.graph.config import OPTIONS, Config, change_flags, config, config_doc, warn_of_theano_flags
+from phintys.graph.config import OPTIONS, Config, change_flags, config, config_doc
 from phintys.pickled import options_of_process
 
 
@@ -144,13 +144,6 @@ def test_config_doc_lists_every_option():
         lines = config_doc().splitlines()
     assert [line.partition(" = ")[0] for line in lines] == [row[0] for row in OPTIONS]
     assert "workers = 5 (default 0): Threads" in config_doc().replace("workers = 0:", "workers = 5 (default 0):")
-
-
-def test_theanos_flags_are_not_ignored_silently():
-    with pytest.warns(UserWarning, match="THEANO_FLAGS=floatX=float32 is set, .* PHINTYS_FLAGS"):
-        warn_of_theano_flags({"THEANO_FLAGS": "floatX=float32"})
-    for environment in ({}, {"THEANO_FLAGS": ""}, {"PHINTYS_FLAGS": "floatX=float32"}):
-        warn_of_theano_flags(environment)               # warnings are errors here
 
 
 # ---- threads ---------------------------------------------------------------------------------------------------------

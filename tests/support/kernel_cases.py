@@ -82,7 +82,7 @@ MADE = {
     "MrgNormalKernel": (),
     "MrgUniformKernel": (),
     "MultinomialDrawKernel": (4, True, True),
-    "MultinomialKernel": (True, False),
+    "MultinomialKernel": (True, False, True),
     "NonzeroKernel": (),
     "PartitionKernel": ("float64", False),
     "PermuteRowsKernel": ("int64", [(True, False), (False, False)]),

@@ -47,6 +47,13 @@ def test_modules_are_those_of_phintys(tmp_path):
     assert out == "True True True True True 1.0.5 phintys.tensor True\n"
 
 
+def test_theanos_rules_are_followed(tmp_path):
+    """See `test_theano_rules`; the flag of phintys takes precedence."""
+    program = "import theano.tensor as T; print(T.col()[:, None].ndim, T.config.theano_rules)"
+    assert run(program, folder=tmp_path)[0] == "2 True\n"
+    assert run(program, folder=tmp_path, PHINTYS_FLAGS="theano_rules=False")[0] == "3 False\n"
+
+
 def test_what_is_missing_is_named(tmp_path):
     out, _ = run("""
         import theano
@@ -98,6 +105,22 @@ def test_options_are_read_and_unknown_ones_named_once(tmp_path):
     assert err.count("UserWarning") == 1
     assert "phintys ignores these options of Theano: nvcc.fastmath=True, lonely, device=cuda0, allow_gcs=1 (did you " \
            "mean allow_gc?)" in err
+
+
+def warnings_of(program, flags):
+    """What is written to the standard error by a program that is not run as a program of Theano."""
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], text=True, capture_output=True, check=True,
+                          env={**os.environ, "THEANO_FLAGS": flags, "THEANORC": os.devnull}).stderr
+
+
+def test_theanos_flags_are_neither_ignored_silently_nor_warned_of_when_they_are_read():
+    compiled = "import phintys, phintys.tensor as T\nx = T.dscalar()\n\nphintys.function([x], x)\nx.eval({x: 1})\n"
+    said = warnings_of(compiled, "floatX=float32")
+    assert said.count("UserWarning") == 1 and said.startswith("<string>:4: UserWarning: THEANO_FLAGS=floatX=float32 is "
+                                                              "set, but phintys reads")
+    assert warnings_of(compiled, "") == ""
+    for program in ("import phintys", "import phintys\nphintys.install_as_theano()\n" + compiled):
+        assert warnings_of(program, "floatX=float32,device=cpu") == ""
 
 
 def test_a_module_runs(tmp_path):

@@ -80,6 +80,7 @@ def test_methods_and_attributes_exist():
     assert missing == []
 
 
+@pytest.mark.usefixtures("theano_removed")
 def test_a_module_that_is_missing_says_what_to_use():
     theano = phintys.install_as_theano()
     with pytest.raises(ModuleNotFoundError, match=r"cannot import 'theano\.tensor\.blas_c': use T\.blas"):
