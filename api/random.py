@@ -12,14 +12,16 @@ import numpy
 from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
 from phintys.missing_names import lookup
-from phintys.ops.elementwise.elementwise_functions import cast, le
+from phintys.ops.creation.allocation import arange
+from phintys.ops.elementwise.elementwise_functions import cast, eq, le, switch
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.draw import DISTRIBUTIONS, Draw
 from phintys.ops.random.generator_call import METHODS, GeneratorCall
 from phintys.ops.random.generator_order import GeneratorOrder
 from phintys.ops.random.generator_states import KINDS, bit_generator_of, kind_of, words_of
-from phintys.ops.random.sample_size import rank_of, size_vector
+from phintys.ops.random.sampling import rank_of, size_vector
 from phintys.ops.rearranging.rearranging import moveaxis
+from phintys.ops.shape.join import concatenate
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable
@@ -284,11 +286,17 @@ class Generator:
         return self._finished(x.take(order, axis=axis) if x.type.ndim else order)
 
     def shuffle(self, x, axis=0):
-        """The same as `permutation`: NumPy's ``shuffle`` works in place, this one returns a new tensor."""
+        """``x`` with its slices along an axis in another order; NumPy's ``shuffle`` works in place, this one returns a
+        new tensor."""
         x = as_tensor_variable(x)
         if x.type.ndim == 0:
             raise TypeError(f"shuffle takes a tensor with at least one dimension, got {x} of type {x.type}")
-        return self.permutation(x, axis)
+        if x.type.ndim == 1:
+            return self.permutation(x, axis)
+        count = x.shape[axis]
+        moved = switch(eq(x.size, 0), 0, count)             # NumPy draws no order of slices without elements
+        order = concatenate([self._order("permutation", (), 0, [moved]), arange(moved, count)])
+        return self._finished(x.take(order, axis=axis))
 
     def permuted(self, x, axis=None):
         """``x`` with the elements of each line along an axis permuted independently; without an axis, all elements
@@ -324,6 +332,11 @@ class Generator:
     def hypergeometric(self, ngood, nbad, nsample, size=None, ndim=None):
         """How many of ``nsample`` items that are drawn without replacement are good."""
         return self._called("hypergeometric", [ngood, nbad, nsample], size, ndim)
+
+    def triangular(self, left, mode, right, size=None, ndim=None):
+        """Samples from ``left`` to ``right`` whose density is a triangle with its peak at ``mode``; they have no
+        gradient."""
+        return self._called("triangular", [left, mode, right], size, ndim)
 
     def dirichlet(self, alpha, size=None, ndim=None):
         """Samples of the Dirichlet distribution, vectors along the last dimension; they have no gradient."""

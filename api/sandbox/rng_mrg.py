@@ -38,7 +38,7 @@ from phintys.ops.random.mrg import (
 )
 from phintys.ops.random.mrg_normal import DRAWN, normal_samples
 from phintys.ops.random.multinomial import ChoiceFromUniform, MultinomialFromUniform
-from phintys.ops.random.sample_size import rank_of, size_vector
+from phintys.ops.random.sampling import rank_of, size_vector
 from phintys.ops.reduction.reduction import all as all_
 from phintys.ops.shape.join import join, stack
 from phintys.ops.shape.reshape import reshape

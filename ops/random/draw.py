@@ -10,8 +10,7 @@ from phintys.graph.apply import Apply
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS, WORDS
-from phintys.ops.random.sample_size import sample_shape, sample_type, size_vector
-from phintys.ops.random.sampling import Sampling
+from phintys.ops.random.sampling import Sampling, sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
 
 # parameters: pairs (name, condition), see the kernel's RULES; dtypes: of the samples, the first one is the default;

@@ -83,12 +83,12 @@ cdef void binomial_counts(Binomial* work, npy_intp count) noexcept nogil:
         place += part
 
 
-cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, int64_t trials, double p, Cell* sample,
-                        npy_intp count) noexcept nogil:
+cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, bint legacy, int64_t trials, double p,
+                        Cell* sample, npy_intp count) noexcept nogil:
     """Binomial counts; returns whether there is a table for these parameters."""
     cdef phintys_binomial table
     cdef Binomial work
-    if not phintys_read_binomial(&table, trials, p):
+    if not (phintys_legacy_successes if legacy else phintys_read_binomial)(&table, trials, p):
         return False
     work.table, work.bits, work.kind, work.sample, work.failed = &table, bits, kind, sample, False
     if kind == PHINTYS_PCG64:

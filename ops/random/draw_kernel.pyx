@@ -76,9 +76,15 @@ cdef extern from "random/draw_loops.h" nogil:
     ctypedef struct phintys_binomial:
         npy_intp most
     bint phintys_read_binomial(phintys_binomial* table, int64_t trials, double p)
+    bint phintys_legacy_successes(phintys_binomial* table, int64_t trials, double p)
     bint phintys_successes(const phintys_binomial* table, npy_intp numbers, double* number, double* count)
     npy_intp phintys_successes_of(const phintys_binomial* table, double number)
     int64_t phintys_counted(const phintys_binomial* table, int64_t successes)
+
+cdef extern from "random/legacy_binomial.h" nogil:
+    ctypedef struct phintys_legacy_table:
+        pass
+    int64_t phintys_legacy_binomial(bitgen_t* bits, int64_t trials, double p, phintys_legacy_table* table)
 
 cdef enum:
     MANY = 300                      # samples from which on loops over blocks of words are worth their beginning
@@ -99,7 +105,11 @@ ctypedef int64_t (*CountOfTwo)(bitgen_t* bits, double first, double second) noex
 
 cdef enum Shape:                    # which of these types a function has
     FILL, PLAIN, OF_ONE, OF_TWO, OF_THREE, COUNT_OF_ONE, COUNT_OF_TWO, BINOMIAL, INTEGERS, MASKED_INTEGERS, GAMMA
-    MERSENNE_UNIFORM, MERSENNE_NORMAL
+    MERSENNE_UNIFORM, MERSENNE_NORMAL, LEGACY_BINOMIAL
+
+cdef struct Tables:                 # of binomial counts, computed anew where the parameters change
+    binomial_t binomial
+    phintys_legacy_table legacy
 
 cdef enum Rule:                     # what a parameter must be
     ANY, FROM_0, ABOVE_0, FRACTION, FRACTION_ABOVE_0, FRACTION_BELOW_1, ABOVE_1, POISSON_MEAN, TRUE
@@ -144,7 +154,7 @@ cdef dict FUNCTIONS = {
     # As numpy.random.RandomState draws them, from MT19937.
     "randomstate_uniform": (MERSENNE_UNIFORM, <size_t><OfTwo>uniform_between, 0),
     "randomstate_normal": (MERSENNE_NORMAL, <size_t><OfTwo>paired_normal, 0),
-    "randomstate_binomial": (BINOMIAL, 0, 0),
+    "randomstate_binomial": (LEGACY_BINOMIAL, 0, 0),
     "randomstate_poisson": (COUNT_OF_ONE, <size_t><CountOfOne>random_poisson, 0),
     "randomstate_integers": (MASKED_INTEGERS, 0, 0),
 }
@@ -360,12 +370,10 @@ cdef class DrawKernel(Kernel):
     cdef void draw(self, Context* context, bitgen_t* bits, Cell** operands, Cell* sample) noexcept nogil:
         """Draw element after element, each with its parameters."""
         cdef Places places
-        cdef binomial_t binomial
+        cdef Tables tables
         cdef phintys_tempered_words words
         cdef bitgen_t tempered
         cdef npy_intp place, count = cell_size(sample)
-        cdef int64_t trials
-        cdef double p
         cdef bint moves = False
         cdef int number
         begin_walk(&places, sample.ndim, sample.shape, operands + 2, self.count, 0)
@@ -376,14 +384,9 @@ cdef class DrawKernel(Kernel):
         if self.kind == PHINTYS_MT19937 and count >= MANY and self.kind_of_function != MERSENNE_NORMAL:
             tempered = phintys_tempered_generator(&words, <uint64_t*>bits.state)
             bits = &tempered
-        memset(&binomial, 0, sizeof(binomial))
-        if not moves and self.kind_of_function == BINOMIAL and count:
-            trials, p = (<int64_t*>places.data[0])[0], (<double*>places.data[1])[0]
-            for place in range(count):
-                store_count(sample, place, random_binomial(bits, p, trials, &binomial))
-            return
+        memset(&tables, 0, sizeof(tables))
         for place in range(count):
-            self.draw_one(bits, &places, &binomial, sample, place)
+            self.draw_one(bits, &places, &tables, sample, place)
             if moves:
                 next_element(&places, self.count)
 
@@ -407,14 +410,14 @@ cdef class DrawKernel(Kernel):
                                        <uint64_t*>sample.data)
             else:
                 random_bounded_uint64_fill(bits, <uint64_t>integer[0][0], width, count, masked, <uint64_t*>sample.data)
-        elif self.kind_of_function == BINOMIAL and count >= MANY:
-            return fill_binomial(context, bits, self.kind, (<int64_t*>places.data[0])[0],
-                                 (<double*>places.data[1])[0], sample, count)
+        elif (self.kind_of_function == BINOMIAL or self.kind_of_function == LEGACY_BINOMIAL) and count >= MANY:
+            return fill_binomial(context, bits, self.kind, self.kind_of_function == LEGACY_BINOMIAL,
+                                 (<int64_t*>places.data[0])[0], (<double*>places.data[1])[0], sample, count)
         else:
             return False
         return True
 
-    cdef inline void draw_one(self, bitgen_t* bits, Places* places, binomial_t* binomial, Cell* sample,
+    cdef inline void draw_one(self, bitgen_t* bits, Places* places, Tables* tables, Cell* sample,
                               npy_intp place) noexcept nogil:
         cdef double** real = <double**>places.data
         cdef int64_t** integer = <int64_t**>places.data
@@ -432,7 +435,9 @@ cdef class DrawKernel(Kernel):
         elif self.kind_of_function == COUNT_OF_TWO:
             store_count(sample, place, (<CountOfTwo>self.function)(bits, real[0][0], real[1][0]))
         elif self.kind_of_function == BINOMIAL:
-            store_count(sample, place, random_binomial(bits, real[1][0], integer[0][0], binomial))
+            store_count(sample, place, random_binomial(bits, real[1][0], integer[0][0], &tables.binomial))
+        elif self.kind_of_function == LEGACY_BINOMIAL:
+            store_count(sample, place, phintys_legacy_binomial(bits, integer[0][0], real[1][0], &tables.legacy))
         elif self.kind_of_function == INTEGERS or self.kind_of_function == MASKED_INTEGERS:
             width = <uint64_t>integer[1][0] - <uint64_t>integer[0][0]
             mask = mask_of(width) if self.kind_of_function == MASKED_INTEGERS else 0

@@ -7,6 +7,7 @@
 
 #include "../native/clones.h"
 #include "bit_generators.h"
+#include "legacy_binomial.h"
 #include "pcg64_vectors.h"
 #include "numpy/random/distributions.h"
 
@@ -734,22 +735,42 @@ static inline int64_t phintys_counted(const phintys_binomial* table, int64_t suc
     return table->mirrored ? table->trials - successes : successes;
 }
 
-/* Fill the table; returns whether it is usable: NumPy uses this method for these parameters, and counts the same for
- * some numbers. */
-static int phintys_read_binomial(phintys_binomial* table, int64_t trials, double p) {
+static inline int phintys_has_few_successes(int64_t trials, double p) {
     const double success = p <= 0.5 ? p : 1.0 - p;
+    return trials > 0 && success > 0 && success * (double)trials <= 30;
+}
+
+/* The probabilities of 0, 1, ... successes from that of none; returns whether there is room. */
+static int phintys_fill_binomial(phintys_binomial* table, int64_t trials, double p, int64_t most, double none,
+                                 double failure) {
+    const double success = p <= 0.5 ? p : 1.0 - p;
+    table->most = (ptrdiff_t)most, table->trials = trials, table->mirrored = p > 0.5;
+    if (table->most < 0 || table->most + 1 >= PHINTYS_SUCCESSES) return 0;
+    table->probability[0] = none;
+    for (int64_t count = 1; count <= table->most; count++)
+        table->probability[count] = ((double)(trials - count + 1) * success * table->probability[count - 1])
+            / ((double)count * failure);
+    return 1;
+}
+
+/* Fill the table as RandomState does; returns whether it uses this method for these parameters, and there is room. */
+static int phintys_legacy_successes(phintys_binomial* table, int64_t trials, double p) {
+    phintys_legacy_table legacy = {0};
+    if (!phintys_has_few_successes(trials, p)) return 0;
+    phintys_set_up_binomial(&legacy, trials, p);
+    return phintys_fill_binomial(table, trials, p, (int64_t)legacy.most, legacy.none, legacy.failure);
+}
+
+/* Fill the table as Generator does; returns whether it is usable: NumPy uses this method for these parameters, and
+ * counts the same for some numbers. */
+static int phintys_read_binomial(phintys_binomial* table, int64_t trials, double p) {
     double number = 0;
     binomial_t numpy_table;
     bitgen_t bits = {&number, NULL, NULL, phintys_chosen_uniform, NULL};
-    if (trials <= 0 || !(success > 0) || !(success * (double)trials <= 30)) return 0;
+    if (!phintys_has_few_successes(trials, p)) return 0;
     memset(&numpy_table, 0, sizeof numpy_table);
     random_binomial(&bits, p, trials, &numpy_table);
-    table->most = (ptrdiff_t)numpy_table.m, table->trials = trials, table->mirrored = p > 0.5;
-    if (table->most < 0 || table->most + 1 >= PHINTYS_SUCCESSES) return 0;
-    table->probability[0] = numpy_table.r;
-    for (int64_t count = 1; count <= table->most; count++)
-        table->probability[count] = ((double)(trials - count + 1) * success * table->probability[count - 1])
-            / ((double)count * numpy_table.q);
+    if (!phintys_fill_binomial(table, trials, p, numpy_table.m, numpy_table.r, numpy_table.q)) return 0;
     for (int probe = 0; probe < 32; probe++) {
         number = (double)probe / 32.0 + 0.003;
         if (phintys_successes_of(table, number) > table->most) continue;

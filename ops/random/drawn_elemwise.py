@@ -11,7 +11,7 @@ from phintys.ops.elementwise.elementwise import inside_value
 from phintys.ops.random.draw import DISTRIBUTIONS
 from phintys.ops.random.draw_kernel import DrawnElementwiseKernel
 from phintys.ops.random.generator_states import KINDS, WORDS
-from phintys.ops.random.sample_size import sample_shape
+from phintys.ops.random.sampling import sample_shape
 from phintys.ops.types.tensor_type import TensorType
 
 DRAWN = frozenset(["random", "normal", "exponential"])          # distributions that can be drawn block by block

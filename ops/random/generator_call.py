@@ -20,6 +20,7 @@ Method = namedtuple("Method", "parameters dtype added")
 METHODS = {
     "multivariate_hypergeometric": Method((("colors", 1), ("nsample", 0)), "int64", 1),
     "hypergeometric": Method((("ngood", None), ("nbad", None), ("nsample", None)), "int64", 0),
+    "triangular": Method((("left", None), ("mode", None), ("right", None)), "float64", 0),
     "dirichlet": Method((("alpha", 1),), "float64", 1),
     "multivariate_normal": Method((("mean", 1), ("cov", 2)), "float64", 1),
 }

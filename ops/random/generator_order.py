@@ -9,8 +9,7 @@ from phintys.graph.apply import Apply
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.random.generator_states import KINDS, WORDS
 from phintys.ops.random.orders_kernel import ChoiceKernel, MultinomialDrawKernel, PermutationKernel
-from phintys.ops.random.sample_size import sample_shape, size_vector
-from phintys.ops.random.sampling import Sampling
+from phintys.ops.random.sampling import Sampling, sample_shape, size_vector
 from phintys.ops.random.vector_states import tolerance_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes

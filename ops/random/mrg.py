@@ -11,7 +11,7 @@ from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.ops.elementwise.elementwise_functions import minimum
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.random.mrg_kernel import MrgUniformKernel, substreams
-from phintys.ops.random.sample_size import rank_of, sample_shape, sample_type, size_vector
+from phintys.ops.random.sampling import rank_of, sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 

@@ -8,7 +8,7 @@ from phintys.graph.op import Op
 from phintys.ops.elementwise.elementwise_functions import minimum
 from phintys.ops.random.mrg import mrg_uniform_base
 from phintys.ops.random.mrg_kernel import MrgNormalKernel, StateRowsKernel
-from phintys.ops.random.sample_size import sample_shape, sample_type, size_vector
+from phintys.ops.random.sampling import sample_shape, sample_type, size_vector
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 

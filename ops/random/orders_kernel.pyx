@@ -4,6 +4,8 @@ Each kernel draws as ``numpy.random.RandomState`` does (``legacy``) or as ``nump
 vector of uint64. ``prepare`` checks the parameters and raises; ``run`` cannot fail. The loops are in
 ``orders_loops.h``.
 """
+import numpy
+
 from libc.math cimport fabs, isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -29,6 +31,13 @@ cdef extern from "random/orders_loops.h" nogil:
     void phintys_floyd(bitgen_t* bits, npy_intp outcomes, npy_intp wanted, bint shuffled, uint64_t* table, int64_t* out)
     double phintys_exact_sum(const double* values, npy_intp count)
     double phintys_corrected(double* row, float* room, npy_intp count, bint narrow)
+
+
+cdef extern from "random/legacy_binomial.h" nogil:
+    ctypedef struct phintys_legacy_table:
+        pass
+    void phintys_legacy_multinomial(bitgen_t* bits, int64_t trials, int64_t* counts, const double* p,
+                                    npy_intp outcomes, bint skips, phintys_legacy_table* table)
 
 
 cdef inline void read_line(const Cell* cell, const char* data, double* out) noexcept nogil:
@@ -201,8 +210,8 @@ cdef class ChoiceKernel(OrderKernel):
         cdef bint replace = integer_at(operands[3], 0) != 0
         cdef int64_t* chosen = <int64_t*>context.scratch
         cdef char* room = <char*>(chosen + wanted)
-        if wanted == 0:
-            return 0
+        if wanted == 0 and (replace or operands[4].shape[0] or not self.legacy):
+            return 0                                # else RandomState shuffles nevertheless
         if operands[4].shape[0]:
             self.weighted(&bits, operands[4], wanted, replace, chosen, <double*>room)
         elif replace:
@@ -231,6 +240,21 @@ cdef class ChoiceKernel(OrderKernel):
             chosen[place] = phintys_first_above(sums, count, bits.next_double(bits.state))
 
 
+cdef object SKIPS = None
+
+
+def skips_the_impossible():
+    """Whether the installed NumPy's ``RandomState.multinomial`` draws no number where no sample is left to distribute,
+    or an outcome has no chance: before NumPy 2.5."""
+    global SKIPS
+    if SKIPS is None:
+        state = numpy.random.RandomState(0)
+        before = state.get_state(legacy=False)["state"]["pos"]
+        state.multinomial(0, [0.5, 0.5])
+        SKIPS = state.get_state(legacy=False)["state"]["pos"] == before
+    return SKIPS
+
+
 cdef class MultinomialDrawKernel(OrderKernel):
     """``(state, size, n, p, new state, counts)``: how often each outcome occurs in n samples; n and p without its last
     dimension are broadcast to the size.
@@ -247,11 +271,12 @@ cdef class MultinomialDrawKernel(OrderKernel):
     ValueError
         Raised by ``prepare`` if n is negative, a probability is out of range, or the sum of a row's is not 1.
     """
-    cdef bint narrow
+    cdef bint narrow, skips
 
     def __init__(self, int kind, bint legacy, bint narrow):
         super().__init__(kind, legacy)
         self.examined, self.narrow = (1, 2, 3), narrow
+        self.skips = legacy and skips_the_impossible()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* p = operands[3]
@@ -326,14 +351,19 @@ cdef class MultinomialDrawKernel(OrderKernel):
         cdef double* values = <double*>(counts + outcomes)
         cdef Places places
         cdef binomial_t binomial
+        cdef phintys_legacy_table table
         memset(&binomial, 0, sizeof(binomial))
+        memset(&table, 0, sizeof(table))
         begin_walk(&places, out.ndim - 1, out.shape, operands + 2, 2, 1)
         for row in range(lengths_product(out.shape, out.ndim - 1)):
             read_line(p, places.data[1], values)
+            memset(counts, 0, outcomes * sizeof(int64_t))
             if self.legacy:
                 phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
-            memset(counts, 0, outcomes * sizeof(int64_t))
-            random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
+                phintys_legacy_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, self.skips,
+                                           &table)
+            else:
+                random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
             for place in range(outcomes):
                 store_count(out, row * outcomes + place, counts[place])
             next_element(&places, 2)

@@ -13,7 +13,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.random.draw_kernel import FewNumbersKernel, StateChangeKernel
 from phintys.ops.random.generator_states import random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import RandomStateType, twin_of
-from phintys.ops.random.sample_size import sample_shape, size_vector
+from phintys.ops.random.sampling import sample_shape, size_vector
 from phintys.ops.random.vector_states import (
     MERSENNE,
     NATIVE_DRAWS,
