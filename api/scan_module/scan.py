@@ -17,7 +17,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise import scalar as elementwise
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, State, make_loop
-from phintys.ops.loops.first_rows import first_rows
+from phintys.ops.loops.first_rows import StepCount, first_rows
 from phintys.ops.loops.loop import LoopOptions
 from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -129,7 +129,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         outputs = read_outputs([None] * len(found))
     check_count(fn, found, len(outputs))
     found = [_fitting_row(output, row, position, name) for position, (output, row) in enumerate(zip(outputs, found))]
-    steps, rows = _steps_and_rows(steps, rows, condition)
+    steps, rows = _steps_and_rows(_checked_steps(steps, name or "scan_fn"), rows, condition)
     states = _SharedStates(found, updates, condition, others)
     states.check_missing([*slices, *taps, *others])
     if strict:
@@ -231,6 +231,11 @@ def _results_in_order(outputs, results):
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------
+def _checked_steps(steps, name):
+    known = steps is not None and known_number(steps)
+    return steps if steps is None or known is not None and known >= 0 else StepCount(name)(steps)
+
+
 def _steps_and_rows(steps, rows, condition):
     """The number of steps, and as many rows of each sequence."""
     if steps is not None:

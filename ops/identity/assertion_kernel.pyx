@@ -7,7 +7,7 @@ from numpy.linalg import LinAlgError
 
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
-ERRORS = {error.__name__: error for error in (AssertionError, ValueError, LinAlgError)}
+ERRORS = {error.__name__: error for error in (AssertionError, IndexError, ValueError, LinAlgError)}
 
 
 cdef class AssertKernel(Kernel):

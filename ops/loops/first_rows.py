@@ -2,14 +2,15 @@
 
 A slice with too few rows would be silently shorter. ``FirstRows`` has as many rows as the loop has steps. So all
 sequences of a loop have this length, and rewrites may move work from the steps to all rows. ``EnoughRows`` has at least
-as many rows as the taps of a sequence need. With a rule, ``FirstRows`` permits no other number of rows.
+as many rows as the taps of a sequence need. With a rule, ``FirstRows`` permits no other number of rows. ``StepCount``
+is the number of steps itself: rewrites may replace the loop, which would refuse a negative one.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
-from phintys.ops.loops.first_rows_kernel import FirstRowsKernel
+from phintys.ops.loops.first_rows_kernel import FirstRowsKernel, StepCountKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
@@ -101,3 +102,42 @@ class EnoughRows(Op):
 
     def grad(self, inputs, output_grads):
         return list(output_grads)
+
+
+class StepCount(Op):
+    """A number of steps, an int64 scalar.
+
+    Parameters
+    ----------
+    name : str
+        Of the loop, for messages.
+
+    Raises
+    ------
+    IndexError
+        When it runs, if the number is negative.
+    """
+
+    __props__ = ("name",)
+    view_map = {0: [0]}
+
+    def __init__(self, name):
+        self.name = name
+
+    def make_node(self, steps):
+        return Apply(self, [steps], [steps.type.make_variable(steps.name)])
+
+    def make_kernel(self, node):
+        return StepCountKernel(self.name)
+
+    def do_constant_folding(self, node):
+        return node.inputs[0].data >= 0         # otherwise it is an error of the call
+
+    def infer_shape(self, node, input_shapes):
+        return [()]
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type()]
+
+    def connection_pattern(self, node):
+        return [[False]]

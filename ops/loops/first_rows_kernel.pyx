@@ -1,6 +1,7 @@
-"""The kernel of FirstRows and EnoughRows: a view of rows, if there are enough of them."""
+"""The kernels of FirstRows and EnoughRows, a view of rows, if there are enough of them; and of StepCount."""
 from numpy cimport npy_intp
 
+from phintys.graph.loop_errors import negative_steps
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
@@ -37,7 +38,7 @@ cdef class FirstRowsKernel(Kernel):
         for axis in range(x.ndim):
             view.shape[axis] = x.shape[axis]
             view.strides[axis] = x.strides[axis]
-        if self.least < 0:                          # a loop refuses to do a negative number of steps itself
+        if self.least < 0:                          # StepCount refuses a negative number of steps
             view.shape[0] = least if least > 0 else 0
         return 0
 
@@ -56,3 +57,28 @@ cdef class FirstRowsKernel(Kernel):
                                  f"is {shape}")
             raise ValueError(f"Sequence{self.name} is shorter than the required number of steps: it has {x.shape[0]} "
                              f"rows for {least} steps; its shape is {shape}")
+
+
+cdef class StepCountKernel(Kernel):
+    """``(steps, view)``, int64 scalars.
+
+    Parameters
+    ----------
+    name : str
+        Of the loop, for messages.
+    """
+    cdef object name
+
+    def __init__(self, name):
+        self.examined, self.binding = (0,), BOUND_VIEW
+        self.name = name
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if integer_at(operands[0], 0) < 0:
+            with gil:
+                raise negative_steps(self.name, integer_at(operands[0], 0))
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[1], operands[0], operands[0].data)
+        return 0

@@ -8,13 +8,17 @@ may go unnoticed; nothing else changes.
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.scalar import cast_op, ge
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor, entry_parts, filled, split_entry
 from phintys.ops.products.dot import Dot
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.types.known_length import known_integer
+from phintys.ops.types.number_views import tensor_from_scalar
+from phintys.ops.types.scalar_type import Scalar
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_value, key, readers_in
 from phintys.optimizer.passes.shapes import feature_of
@@ -257,16 +261,38 @@ def part_of_shuffled(fgraph, node):
 
 
 def part_of_alloc(fgraph, node):
-    """``alloc(x, n, m)[i:j] -> alloc(x, j - i, m)``."""
+    """``alloc(x, n, m)[i:j] -> alloc(x, j - i, m)``; integers among the indices are checked, unless constants show
+    that they are in range."""
     whole = node.inputs[0]
     if key(whole) != "Alloc":
         return None
     value, *lengths = whole.owner.inputs
     entries = _padded(index_of(node), whole.type.ndim)
+    conditions = [condition for entry, length in zip(entries, lengths) if not isinstance(entry, slice)
+                  for condition in _in_range(entry, length)]
+    if None in conditions:
+        return None
+    if conditions:
+        value = Check("an index is out of bounds for the axis of a tensor that repeats one value along it",
+                      "IndexError")(value, *conditions)
     missing = whole.type.ndim - value.type.ndim
     value = _part_of_operand(value, entries[missing:], whole.type.broadcastable[missing:])
     lengths = [slice_length(entry, length) for entry, length in zip(entries, lengths) if isinstance(entry, slice)]
     return Alloc()(value, *lengths) if lengths or value.type.ndim else value
+
+
+def _in_range(entry, length):
+    """Return the conditions for an index to be in range; ``[None]`` if it is known not to be."""
+    entry, length = [value if known is None else known
+                     for value, known in ((value, known_integer(value)) for value in (entry, length))]
+    if isinstance(entry, int):
+        bounds = [(length, entry + 1 if entry >= 0 else -entry)]
+    else:
+        entry = cast_op("int64")(tensor_from_scalar(entry) if isinstance(entry.type, Scalar) else entry)
+        bounds = [(length, entry + 1), (entry, -length)]
+    if all([isinstance(number, int) for pair in bounds for number in pair]):
+        return [] if all([large >= small for large, small in bounds]) else [None]
+    return [ge(large, small) for large, small in bounds]
 
 
 def part_of_product(fgraph, node):

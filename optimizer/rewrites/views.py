@@ -96,6 +96,12 @@ def useless_assert(fgraph, node):
     return node.op(value, *needed) if needed else value
 
 
+def step_count(fgraph, node):
+    """Remove the check of a number of steps that is the length of a tensor, or has been checked."""
+    steps = node.inputs[0]
+    return steps if key(steps) in ("Shape_i", "StepCount") else None
+
+
 def asserted(fgraph, node):
     """``Assert(x, ...) -> x``, for modes without checks."""
     return node.inputs[0]
@@ -135,6 +141,7 @@ REWRITES = [
     Rewrite("local_tensor_scalar_tensor", ("TensorFromScalar",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_scalar_tensor_scalar", ("ScalarFromTensor",), number_there_and_back, (FAST_RUN, FAST_COMPILE)),
     Rewrite("local_remove_useless_assert", ("Assert", "Check"), useless_assert, (FAST_RUN,)),
+    Rewrite("local_useless_step_count", ("StepCount",), step_count, (FAST_RUN,)),
     Rewrite("local_remove_all_assert", ("Assert", "Check"), asserted, ("unsafe",)),
     Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
 ]

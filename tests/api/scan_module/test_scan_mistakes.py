@@ -127,3 +127,59 @@ def test_a_number_of_steps_is_an_integer(steps, error):
     for loop in (phintys.scan, phintys.scan_checkpoints):
         with pytest.raises(error, match="n_steps must be"):
             loop(lambda state: state * 2, outputs_info=numpy.float64(1), n_steps=steps)
+
+
+k = T.lscalar("k")
+# Loops of k steps, over a vector with enough rows. The optimizer replaces those without a state.
+OF_K_STEPS = {
+    "the same in all steps": lambda: phintys.scan(lambda: T.exp(weight), n_steps=k)[0],
+    "a row": lambda: phintys.scan(lambda row: row * 2 + 1, x, n_steps=k)[0],
+    "a vector for each row": lambda: phintys.scan(lambda row: T.dot(T.outer(x, x), x) * row, x, n_steps=k)[0],
+    "a state": lambda: phintys.scan(lambda state: T.tanh(state), outputs_info=weight, n_steps=k)[0],
+    "a state, and rows": lambda: phintys.scan(lambda state: [T.tanh(state), T.exp(state)], outputs_info=[weight, None],
+                                              n_steps=k)[0][1],
+    "a state of two steps": lambda: phintys.scan(lambda one, two: T.tanh(one) + two, n_steps=k,
+                                                 outputs_info=dict(initial=x, taps=[-2, -1]))[0],
+    "a linear recurrence": lambda: phintys.scan(lambda row, state: state / 2 + row, x, weight, n_steps=k)[0],
+    "checkpoints": lambda: phintys.scan_checkpoints(lambda state: T.tanh(state), outputs_info=weight, n_steps=k,
+                                                    save_every_N=1)[0],
+    "a condition": lambda: phintys.scan(lambda state: (state * 2, until(state > 1e9)), outputs_info=weight,
+                                        n_steps=k)[0],
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("name", OF_K_STEPS)
+def test_a_negative_number_of_steps_is_refused_however_the_loop_is_computed(name, mode):
+    rows = OF_K_STEPS[name]()
+    for outputs in (rows, rows.sum(), rows.shape[0]):
+        f = phintys.function([x, k], outputs, mode=mode, on_unused_input="ignore")
+        f([1.0, 2.0, 3.0], 0)
+        for steps in (-1, -7):
+            with pytest.raises(IndexError, match=f"negative number of step {steps}"):
+                f([1.0, 2.0, 3.0], steps)
+
+
+READ = {
+    "o[-3]": lambda o: o[-3], "o[2]": lambda o: o[2], "o[-1] + o[-3]": lambda o: o[-1] + o[-3],
+    "o[-3, ...]": lambda o: o[-3, ...], "o[-2:][-3]": lambda o: o[-2:][-3], "o[::-1][2]": lambda o: o[::-1][2],
+    "o[1:][1]": lambda o: o[1:][1], "o[:-1][-2]": lambda o: o[:-1][-2], "o[::2][1]": lambda o: o[::2][1],
+    "take": lambda o: T.take(o, -3, axis=0), "o[[-3]]": lambda o: o[[-3]], "o[k]": lambda o: o[k],
+    "o[-k - 1]": lambda o: o[-k - 1],
+}
+
+
+@pytest.mark.parametrize("name", OF_K_STEPS)
+def test_a_row_that_a_loop_of_two_steps_does_not_have(name):
+    """Also where only the last rows are kept, or all rows are one value."""
+    rows = OF_K_STEPS[name]()
+    for how, read in READ.items():
+        f = phintys.function([x, k], read(rows), on_unused_input="ignore")
+        with pytest.raises(IndexError):
+            assert f([1.0, 2.0, 3.0], 2) is how
+    for read in (lambda o: o[-3:], lambda o: o[-3:-1], lambda o: o[-5::2], lambda o: o[5:], lambda o: o[k - 5:],
+                 lambda o: o[-2], lambda o: o[1], lambda o: o[-k], lambda o: o[k - 1]):
+        fast, plain = [phintys.function([x, k], read(rows), mode=mode, on_unused_input="ignore")([1.0, 2.0, 3.0], 2)
+                       for mode in ("FAST_RUN", "FAST_COMPILE")]
+        assert fast.shape == plain.shape
+        numpy.testing.assert_allclose(fast, plain)

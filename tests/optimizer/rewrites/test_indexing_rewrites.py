@@ -45,6 +45,7 @@ CASES = {
     "part of deep work": (tanh(exp(A) * number)[0, 0], ["Subtensor", "exp", "mul", "tanh"]),
     "part of an alloc": (alloc(u, 5, n)[1:3, 2:], ["Alloc", "Subtensor"]),
     "element of an alloc": (alloc(number, 5)[2], []),
+    "element of an alloc of unknown length": (alloc(number, n)[2], ["Check", "ge"]),
     "row of a product": (dot(A, B)[1], ["Dot", "Subtensor"]),
     "block of a product": (dot(A, B)[1:, :2], ["Dot22", "Subtensor", "Subtensor"]),
     "part of a shape": (alloc(number, n, 5)[1:].shape[1:], []),
@@ -97,6 +98,17 @@ def test_values(name):
     values = [square[0], square[1], square[2, 0], square[2, 1], square[3, :1], numpy.array(0.7), numpy.array(7),
               numpy.array([1, 2, 1]), square[0, :3, :4]]
     assert_same_results(INPUTS, outputs_of(name), values=values)
+
+
+def test_an_index_of_an_alloc_is_checked():
+    """The value does not depend on it, but the error does; also if the lengths are constants."""
+    for length, index in ((n, 5), (n, -3), (n, n), (n, -n - 1), (2, 2), (2, -3), (2, n)):
+        f = phintys.function([u, n], alloc(u, length, u.shape[0])[index], on_unused_input="ignore")
+        with pytest.raises(IndexError, match="out of bounds"):
+            f([1.0], 2)
+    for index in (0, 1, -2, n - 1, -n):
+        f = phintys.function([u, n], alloc(u, n, u.shape[0])[index])
+        numpy.testing.assert_array_equal(f([1.0], 2), [1.0])
 
 
 def test_constants_join_the_index():
