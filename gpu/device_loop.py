@@ -15,7 +15,8 @@ from phintys.graph.config import change_flags, config
 from phintys.graph.traversal import clone_get_equiv
 from phintys.ops.elementwise.scalar import add
 from phintys.ops.loops.loop import Scan
-from phintys.ops.loops.native_steps import COMPILED_BY
+from phintys.ops.loops.native_steps import COMPILED_BY, arguments_of
+from phintys.ops.loops.row_lengths import row_lengths
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.places import WORK_AT_DEVICE
@@ -150,8 +151,7 @@ class DeviceLoop(DeviceOp):
         totals = [total.type.filter_variable(add(total, term)) for total, term in zip(sums, found.summed)]
         outputs = [*found.states, *found.stacked, *totals, *found.carried]
         condition = [] if found.condition is None else [found.condition]
-        taps = [tap for own in inner.states for tap in own]
-        inputs = [*inner.sequences, *inner.ahead, *taps, *sums, *inner.carried, *inner.wholes]
+        inputs = arguments_of(op, sums)
         mutable = set(sums) | set(inner.carried)
         results = [*self.results[:len(outputs)], *[False] * len(condition)]
         function = _function(inputs, [*outputs, *condition], there, results, mutable, str(op), op.kwargs)
@@ -165,10 +165,10 @@ class DeviceLoop(DeviceOp):
                               op.kwargs)
             if ahead is None:
                 return None
-        patterns = tuple([row.type.broadcastable for row in found.stacked])
+        lengths = row_lengths(op, inputs, {local for local in inputs if there[local]})
         groups = (len(inner.sequences), parts.taps, len(found.stacked), len(sums) + len(inner.carried), parts.is_while)
-        more = {} if ahead is None else {"ahead": ahead.program}
-        return hooks.loop_kernel(function.program, *groups, op.kept, patterns, str(op), op.name, **more)
+        return hooks.loop_kernel(function.program, *groups, op.kept, lengths.entries, str(op), op.name, None,
+                                 None if ahead is None else ahead.program, lengths.program)
 
     def _n_outer(self):
         parts, inner = self.op.parts, self.op.inner_inputs

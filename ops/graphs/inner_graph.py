@@ -101,15 +101,15 @@ class InnerGraphOp(Op):
         computed = {output for node in io_toposort(self.local_inputs, self.local_outputs) for output in node.outputs}
         given = {length for shape in input_shapes for length in shape or () if isinstance(length, Variable)}
         shapes = [shape if shape is not None and _is_known(shape, given, computed, inside) else None
-                  for shape in self._local_shapes(input_shapes)]
+                  for shape in self.local_shapes(input_shapes)]
         lengths = [length for shape in shapes for length in shape or () if isinstance(length, Variable)]
         replace = {local: outer for local, outer in zip(self.local_inputs, inputs) if local not in inside}
         outer = dict(zip(lengths, clone_replace(lengths, replace)))
         return [shape and tuple([outer[length] if isinstance(length, Variable) else length for length in shape])
                 for shape in shapes]
 
-    def _local_shapes(self, input_shapes):
-        """The lengths of ``local_outputs`` as expressions of the inner graph."""
+    def local_shapes(self, input_shapes=()):
+        """The lengths of ``local_outputs`` as expressions of the inner graph, and of those of its inputs if given."""
         shapes = dict(zip(self.local_inputs, input_shapes))
         for node in io_toposort(self.local_inputs, self.local_outputs):
             known = [shapes[variable] if variable in shapes else _own_shape(variable) for variable in node.inputs]

@@ -15,12 +15,14 @@ from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags, config
 from phintys.graph.public_names import at_home
+from phintys.graph.row_lengths import lengths_of_rows
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import equal_computations, io_connection_pattern
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import InnerGraphOp, stacked_type
-from phintys.ops.loops.native_steps import native_kernel
+from phintys.ops.loops.native_steps import arguments_of, native_kernel
+from phintys.ops.loops.row_lengths import row_lengths
 from phintys.ops.loops.stepping import run_loop
 from phintys.ops.loops.theano_names import TheanoNames
 from phintys.ops.shape.shape import shape_i
@@ -96,7 +98,7 @@ class Scan(TheanoNames, InnerGraphOp):
         self.kept = (None,) * parts.n_states if kept is None else tuple(kept)
         self.options, self.ahead = options, ahead
         self._connections = None
-        self._kernels, self._step_profile, self._ahead_function = {}, None, None
+        self._kernels, self._step_profile, self._ahead_function, self._row_lengths = {}, None, None, None
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
         self._check_types()
@@ -202,6 +204,19 @@ class Scan(TheanoNames, InnerGraphOp):
         return hooks.function(inputs, outputs, on_unused_input="ignore", name=f"{self}, ahead", profile=False,
                               **self.kwargs)
 
+    def row_lengths(self, values):
+        """The lengths of stacked rows without a step, for values of ``arguments_of``.
+
+        Returns
+        -------
+        list of list of int
+        """
+        if self._row_lengths is None:
+            sums = [term.type() for term in self.inner_outputs.summed]
+            self._row_lengths = row_lengths(self, arguments_of(self, sums))
+        entries, compute = self._row_lengths
+        return lengths_of_rows(entries, [getattr(value, "shape", ()) for value in values], lambda: compute(*values))
+
     def lower(self, emitter, node):
         kernel = native_kernel(self, self._kernels)
         if kernel is None:
@@ -232,7 +247,7 @@ class Scan(TheanoNames, InnerGraphOp):
     def __getstate__(self):
         state = super().__getstate__()
         state["_kernels"] = {}                          # made again where they are needed
-        state["_step_profile"] = state["_ahead_function"] = None
+        state["_step_profile"] = state["_ahead_function"] = state["_row_lengths"] = None
         return state
 
     def with_kept(self, kept):

@@ -4,6 +4,7 @@ from phintys.graph.config import change_flags, config
 from phintys.ops.elementwise.scalar import add
 from phintys.ops.loops.in_registers import scalar_body
 from phintys.ops.loops.recurrences import recurrence_body
+from phintys.ops.loops.row_lengths import row_lengths
 from phintys.ops.types.tensor_type import TensorType
 
 # Options by which programs of one graph differ, besides the mode that a loop itself may have.
@@ -41,25 +42,29 @@ def _compiled(op):
     if not all([isinstance(variable.type, TensorType) for variable in op.local_inputs + op.local_outputs]):
         return None
     sums = [term.type() for term in outputs.summed]
-    taps = [variable for own in inputs.states for variable in own]
     carried = [*sums, *inputs.carried]
-    arguments = [*inputs.sequences, *inputs.ahead, *taps,
-                 *[hooks.input(variable, mutable=True) for variable in carried], *inputs.wholes]
+    arguments = arguments_of(op, sums)
+    mutable = [hooks.input(variable, mutable=True) if variable in carried else variable for variable in arguments]
     totals = [_total(total, term) for total, term in zip(sums, outputs.summed)]
     condition = [] if outputs.condition is None else [outputs.condition]
     options = {"on_unused_input": "ignore", "name": str(op), "profile": False, **op.kwargs}
-    function = hooks.function(arguments, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
+    function = hooks.function(mutable, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
                               **options)
     program = getattr(function, "program", None)
     if program is None:
         return None
     groups = len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried), op.parts.is_while
-    patterns = tuple([row.type.broadcastable for row in outputs.stacked])
-    if op.ahead is not None:
-        return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name,
-                                 ahead=op.compiled_ahead().program)
-    body = recurrence_body(op) or scalar_body(program, *groups)
-    return hooks.loop_kernel(program, *groups, op.kept, patterns, str(op), op.name, body)
+    lengths = row_lengths(op, arguments)
+    ahead = None if op.ahead is None else op.compiled_ahead().program
+    body = None if op.ahead is not None else recurrence_body(op) or scalar_body(program, *groups)
+    return hooks.loop_kernel(program, *groups, op.kept, lengths.entries, str(op), op.name, body, ahead, lengths.program)
+
+
+def arguments_of(op, sums):
+    """The arguments of the kernel's program: the inner inputs, and ``sums``, to which it adds."""
+    inputs = op.inner_inputs
+    taps = [variable for own in inputs.states for variable in own]
+    return [*inputs.sequences, *inputs.ahead, *taps, *sums, *inputs.carried, *inputs.wholes]
 
 
 def _total(total, term):

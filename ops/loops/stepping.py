@@ -98,7 +98,7 @@ def run_loop(op, function, inputs):
     n_steps = int(given.steps)
     _check(op, given, n_steps)
     if n_steps == 0:
-        return _results_of_no_steps(op, function, given)
+        return _results_of_no_steps(op, given)
     if op.ahead is not None:
         given = given._replace(sequences=(*given.sequences, *op.rows_ahead(given, n_steps)))
     run = _Run(op, given, n_steps)
@@ -197,22 +197,14 @@ def _check(op, given, n_steps):
             raise wrong_initial_rows(op, number, initial.shape, taps)
 
 
-def _results_of_no_steps(op, function, given):
-    """The results of a loop of no steps; the shape of stacked rows is found by running a step on rows of zeros."""
+def _results_of_no_steps(op, given):
+    """The results of a loop of no steps."""
     states = [initial.copy() for initial in given.states]
-    done = [numpy.asarray(0)] if op.parts.is_while else []
     sums = [numpy.array(value) for value in given.summed]
-    return [*states, *(_no_rows(op, function, given) if op.parts.n_stacked else []), *sums, *given.carried, *done]
-
-
-def _no_rows(op, function, given):
     sequences = [numpy.zeros(sequence.shape[1:], sequence.dtype) for sequence in given.sequences]
-    taps = [numpy.zeros(initial.shape[1:], initial.dtype)
-            for initial, own in zip(given.states, op.parts.taps) for _ in own]
-    outputs = op.parts.inner_outputs(op.local_outputs).stacked
-    try:
-        values = op.parts.inner_outputs(function(*sequences, *taps, *given.carried, *given.wholes)).stacked
-        shapes = [value.shape for value in values]
-    except Exception:                               # the body fails for zeros
-        shapes = [[1 if flag else 0 for flag in output.type.broadcastable] for output in outputs]
-    return [numpy.zeros((0, *shape), output.type.dtype) for shape, output in zip(shapes, outputs)]
+    taps = [initial[tap] for initial, own in zip(given.states, op.parts.taps) for tap in own]
+    arguments = [*sequences, *taps, *sums, *given.carried, *given.wholes]
+    stacked = [numpy.empty((0, *lengths), output.type.dtype)
+               for lengths, output in zip(op.row_lengths(arguments), op.inner_outputs.stacked)]
+    done = [numpy.asarray(0)] if op.parts.is_while else []
+    return [*states, *stacked, *sums, *given.carried, *done]

@@ -102,11 +102,13 @@ def test_no_steps(there):
     def build():
         v = phintys.shared(floats(6))
         n = T.lscalar()
-        rows, _ = phintys.scan(lambda state: T.cos(state), outputs_info=v, n_steps=n)
+        rows, _ = phintys.scan(lambda state: (T.cos(state), T.outer(state, state[:2]) / state[0]),
+                               outputs_info=[v, None], n_steps=n)
         return phintys.function([n], rows)
     at_host, function = on_both(build)
     for steps in (0, 3, 0):
-        assert_close(function(steps), at_host(steps), rtol=1e-4)
+        for mine, theirs in zip(function(steps), at_host(steps)):
+            assert_close(mine, theirs, rtol=1e-4)
 
 
 def test_steps_transfer_nothing(there):

@@ -21,6 +21,8 @@ which the body adds. So the program may add in place, or fuse the addition with 
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
   and lets other threads run every 20 ms.
 """
+from functools import partial
+
 cimport cython
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset
@@ -47,6 +49,7 @@ from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
     NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, where_of_steps, wrong_initial_rows)
 from phintys.graph.progress import Progress, is_on_terminal, patience_when_not_asked
+from phintys.graph.row_lengths import lengths_of_rows
 from phintys.vm.explaining.runtime_error import explained
 from phintys.vm.views import memories_of
 
@@ -148,8 +151,8 @@ cdef class LoopKernel(Kernel):
     is_while : bool
     kept : tuple of (int or None)
         For each state, how many of the rows that the steps make are kept, the last ones; None: all.
-    patterns : tuple of tuple of bool
-        For each stacked value, which of the row's dimensions have length 1.
+    row_lengths : tuple of tuple
+        For each stacked value, the lengths of its rows if there is no step; see ``graph/row_lengths.py``.
     title : str
         For error messages.
     name : str, optional
@@ -160,6 +163,9 @@ cdef class LoopKernel(Kernel):
     ahead : Program, optional
         Computes rows for a block of steps: see ``blocks.pyx``. The body has an argument for a row of each result, after
         those for rows of sequences. Not of while loops, and without stacked values.
+    lengths : Program, optional
+        Has the arguments of the body, and returns the lengths that ``row_lengths`` leaves open. It reads no element of
+        a row of a sequence, and of values on a device only the shapes.
 
     Raises
     ------
@@ -186,11 +192,12 @@ cdef class LoopKernel(Kernel):
     cdef npy_intp* kept_rows        # as ``kept``; -1: all
     cdef Tap* first_taps            # which state each tap reads, and how far back
     cdef bint may_be_short          # whether ``_run_few`` can do all steps
-    cdef tuple taps, kept, patterns
+    cdef tuple taps, kept, row_lengths
+    cdef object lengths             # a program, or None
     cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
-                 tuple patterns, title, name=None, Kernel scalar_body=None, ahead=None):
+                 tuple row_lengths, title, name=None, Kernel scalar_body=None, ahead=None, lengths=None):
         self.scalar_body = scalar_body
         self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
@@ -201,7 +208,7 @@ cdef class LoopKernel(Kernel):
         self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
         self.n_arguments = program.n_arguments
         self.n_wholes = self.n_arguments - self.first_tap - self.n_taps - n_carried
-        self.taps, self.kept, self.patterns = taps, kept, patterns
+        self.taps, self.kept, self.row_lengths, self.lengths = taps, kept, row_lengths, lengths
         self._note_states()
         self.may_be_short = (scalar_body is not None and ahead is None and not is_while and n_carried == 0
                              and n_sequences + self.n_taps + self.n_states + n_stacked <= FEW_LANES
@@ -278,7 +285,7 @@ cdef class LoopKernel(Kernel):
         try:
             self._begin(context, steps)
             if steps.n_steps == 0:
-                self._show_no_steps(context, steps)
+                self._begin_rows_of_no_steps(context, steps)
             elif self.scalar_body is not None and self._rows_are_alike(steps):
                 self._all_scalar_steps(context, steps)
             else:
@@ -886,44 +893,36 @@ cdef class LoopKernel(Kernel):
             (<long long*>out.data)[0] = steps.step
         return 0
 
-    cdef int _show_no_steps(self, Context* context, Steps steps) except -1:
-        """The shapes of stacked rows of a loop of no steps are seen on rows of zeros, if these are values for the
-        body."""
+    # ---- without a step ----------------------------------------------------------------------------------------------
+    cdef int _begin_rows_of_no_steps(self, Context* context, Steps steps) except -1:
+        """The shapes of stacked outputs, which no step shows."""
         cdef int index, axis
         cdef npy_intp shape[MAX_RANK]
-        cdef bint known = False
         if self.n_stacked == 0:
             return 0
-        zeros = None if self.at_device else self._zero_rows(steps)
-        if zeros is not None and execute(&steps.frame.machine) >= 0:
-            known = True
-        elif zeros is not None:
-            try:
-                raise_pending()
-            except Exception:
-                reset(steps.frame)
-        for index in range(self.n_states, self.n_states + self.n_stacked):
-            if known:
-                self._begin_stacked(context, steps, index, steps.results[index].shape)
-            else:
-                for axis, flag in enumerate(self.patterns[index - self.n_states]):
-                    shape[axis] = 1 if flag else 0
-                self._begin_stacked(context, steps, index, shape)
-        del zeros
+        self._move_taps(steps)                      # the lengths may depend on the rows before the first step
+        shapes = [shape_of(&steps.arguments[index]) for index in range(self.n_arguments)]
+        found = lengths_of_rows(self.row_lengths, shapes, partial(self._computed_lengths, steps))
+        for index, lengths in enumerate(found):
+            for axis, length in enumerate(lengths):
+                shape[axis] = length
+            self._begin_stacked(context, steps, self.n_states + index, shape)
         return 0
 
-    cdef object _zero_rows(self, Steps steps):
-        """Let the arguments of rows refer to zeros; returns what has the memory."""
-        cdef int index
-        cdef npy_intp most = 16
-        for index in range(self.first_tap + self.n_taps):
-            most = max(most, cell_size(&steps.arguments[index]) * steps.arguments[index].itemsize)
-        zeros = bytearray(most)
-        for index in range(self.first_tap + self.n_taps):
-            set_contiguous_strides(&steps.arguments[index])
-            steps.arguments[index].data = <char*>zeros
-        steps.frame.machine.epoch += 1
-        return zeros
+    def _computed_lengths(self, Steps steps):
+        """The lengths that ``row_lengths`` leaves open."""
+        cdef Code code = Code(self.lengths)
+        cdef Frame frame
+        cdef Cell** results
+        cdef int index, count = sum([entry is None for lengths in self.row_lengths for entry in lengths])
+        keep_results(code)
+        frame = Frame(code)
+        for index in range(self.n_arguments):
+            show(frame, &frame.cells[index], &steps.arguments[index])
+        if execute(&frame.machine) < 0:
+            raise_pending()
+        results = frame.machine.operands + code.first_result
+        return [(<long long*>results[index].data)[0] for index in range(count)]
 
     # ---- errors ------------------------------------------------------------------------------------------------------
     def _which_step(self, Steps steps):
