@@ -24,6 +24,7 @@ from phintys.rewrite_database import (
     OPT_O3,
     OPT_STABILIZE,
     OPT_UNSAFE,
+    QueriedOptimizer,
     optdb,  # as in Theano
 )
 from phintys.vm.linking.linker import link
@@ -136,8 +137,8 @@ class Mode:
 
     @property
     def optimizer(self):
-        """The query for the rewrites."""
-        return self.query
+        """The rewrites, as an optimizer: ``mode.optimizer.optimize(fgraph)``."""
+        return QueriedOptimizer(self.query)
 
     @property
     def _optimizer(self):

@@ -4,6 +4,7 @@
 compilation whose mode includes one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a
 rewrite.
 """
+from phintys.graph.config import change_flags
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import Query
 from phintys.optimizer.pipeline import optimize
@@ -19,14 +20,23 @@ OPT_STABILIZE = Query(["fast_run"], exclude=["specialize"])
 class QueriedOptimizer:
     """All rewrites that a query selects."""
 
+    name = "OptDB"
+
     def __init__(self, query):
         self.chosen = query
 
     def optimize(self, fgraph):
         """Rewrite a FunctionGraph in place; return how many replacements each stage made."""
-        return optimize(fgraph, self.chosen)
+        with change_flags(compute_test_value="off"):
+            return optimize(fgraph, self.chosen)
 
     apply = __call__ = optimize
+
+    def add_requirements(self, fgraph):
+        """Attach the features that the rewrites need: none."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.chosen})"
 
 
 def _check_name(name):

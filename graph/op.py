@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.debug_values import compute_test_values
+from phintys.graph.debug_values import compute_test_values, get_test_value
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.properties import Properties
-from phintys.graph.thunks import perform_by_thunk
+from phintys.graph.thunks import perform_by_thunk, storage_for
 from phintys.graph.valueless_types import grad_not_implemented
 from phintys.vm.abi import run_kernel
 from phintys.vm.call_stack import user_trace
@@ -31,8 +31,8 @@ def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
     return method
 
 
-class Op(Properties):
-    """Base of all ops.
+class PureOp(Properties):
+    """What ops are, without Theano's thunks; derive from `Op`.
 
     Attributes
     ----------
@@ -85,17 +85,8 @@ class Op(Properties):
 
     Examples
     --------
-    >>> class Doubled(phintys.Op):
-    ...     __props__ = ()
-    ...     def make_node(self, x):
-    ...         x = T.as_tensor_variable(x)
-    ...         return phintys.Apply(self, [x], [x.type()])
-    ...     def perform(self, node, inputs, output_storage):
-    ...         output_storage[0][0] = inputs[0] * 2
-    ...     def grad(self, inputs, output_gradients):
-    ...         return [output_gradients[0] * 2]
-    >>> Doubled()(T.as_tensor([1.0, 2.5])).eval()
-    array([2., 5.])
+    >>> issubclass(phintys.Op, phintys.gof.PureOp)
+    True
     """
 
     view_map: dict[int, list[int]] = {}
@@ -173,6 +164,25 @@ class Op(Properties):
         outputs = node.outputs
         return outputs[0] if len(outputs) == 1 and not return_list else list(outputs)
 
+    @staticmethod
+    def _get_test_value(variable):
+        """Return a test value, as Theano's programs do; see `get_test_value`."""
+        return get_test_value(variable)
+
+    @staticmethod
+    def add_tag_trace(thing, user_line=None):
+        """Record where a variable or node was made, if that is not known yet, and return it.
+
+        Examples
+        --------
+        >>> x = T.dvector("x")
+        >>> phintys.gof.utils.add_tag_trace(x) is x
+        True
+        """
+        if thing._position is None:
+            thing._position = user_trace()
+        return thing
+
     # ---- computing ---------------------------------------------------------------------------------------------------
     def make_kernel(self, node):
         """Return the native kernel that computes a node, or None if the op has only ``perform``."""
@@ -182,9 +192,13 @@ class Op(Properties):
         """Emit the instructions that compute a node."""
         kernel = self.make_kernel(node)
         if kernel is None:
+            self._prepare(node)
             emitter.call(node)
         else:
             emitter.kernel(kernel, node)
+
+    def _prepare(self, node):
+        """Get ready to compute a node by ``perform``."""
 
     def lazy_branches(self, node):
         """Return which inputs a node needs only if its condition says so.
@@ -216,7 +230,7 @@ class Op(Properties):
         """
         kernel = self.make_kernel(node)
         if kernel is None:
-            if not hasattr(self, "make_thunk"):
+            if getattr(type(self), "make_thunk", Op.make_thunk) is Op.make_thunk:
                 raise MethodNotDefined("perform", type(self), type(self).__name__)
             perform_by_thunk(self, node, inputs, output_storage)
             return
@@ -331,6 +345,58 @@ class Op(Properties):
 
     def __str__(self):
         return type(self).__name__
+
+
+class Op(PureOp):
+    """Base of all ops; see `PureOp` for its attributes and methods.
+
+    Examples
+    --------
+    >>> class Doubled(phintys.Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         x = T.as_tensor_variable(x)
+    ...         return phintys.Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = inputs[0] * 2
+    ...     def grad(self, inputs, output_gradients):
+    ...         return [output_gradients[0] * 2]
+    >>> Doubled()(T.as_tensor([1.0, 2.5])).eval()
+    array([2., 5.])
+    """
+
+    def prepare_node(self, node, storage_map, compute_map, impl):
+        """Called once for each node that a function computes by ``perform``, before it does; and by `make_thunk`."""
+
+    def _prepare(self, node):
+        if type(self).prepare_node is not Op.prepare_node:
+            storage, computed = storage_for(node)
+            self.prepare_node(node, storage, computed, "py")
+
+    def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
+        """Return a function without arguments that computes a node by ``perform``, in the storage of its variables.
+
+        A class may override it instead of ``perform``; see ``graph/thunks.py``.
+        """
+        self.prepare_node(node, storage_map, compute_map, "py")
+        return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
+
+    def make_py_thunk(self, node, storage_map, compute_map, no_recycling, debug=False):
+        """Return the function that `make_thunk` returns."""
+        inputs = [storage_map[variable] for variable in node.inputs]
+        outputs = [storage_map[variable] for variable in node.outputs]
+
+        def thunk():
+            self.perform(node, [storage[0] for storage in inputs], outputs)
+            for variable in node.outputs:
+                compute_map[variable][0] = True
+
+        thunk.inputs, thunk.outputs, thunk.lazy = inputs, outputs, False
+        return thunk
+
+    def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
+        """Refuse: Theano's programs call `make_py_thunk` then."""
+        raise NotImplementedError(f"{self} has no C thunk: phintys generates no C code")
 
 
 def lower_node(emitter, node):

@@ -135,6 +135,7 @@ HOMES = {
     "phintys.gof": {
         "graph.destroy_handler": "DestroyHandler",
         "graph.errors": "MethodNotDefined ReplacementDidntRemovedError MissingInputError",
+        "graph.op": "PureOp",
         "graph.valueless_types": "NullType DisconnectedType",
     },
     "phintys.gradient": {

@@ -31,8 +31,13 @@ def perform_by_thunk(op, node, inputs, output_storage):
     idle.append((thunk, storage_map))
 
 
-def _made(op, node):
+def storage_for(node):
+    """Return storage for the variables of a node, and whether each is computed: that of constants has their data."""
     variables = [*node.inputs, *node.outputs]
-    storage_map = {variable: [None] for variable in variables}
-    compute_map = {variable: [variable in node.inputs] for variable in variables}
+    return ({variable: [getattr(variable, "data", None)] for variable in variables},
+            {variable: [variable in node.inputs] for variable in variables})
+
+
+def _made(op, node):
+    storage_map, compute_map = storage_for(node)
     return op.make_thunk(node, storage_map, compute_map, [], "py"), storage_map

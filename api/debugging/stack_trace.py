@@ -1,7 +1,7 @@
 """Checks whether the nodes of an optimised graph still know where the user made the nodes that they replace."""
 import warnings
 
-from phintys.graph.op import Op
+from phintys.graph.op import PureOp
 
 NOT_FOUND = "Provided op instances/classes are not in the graph or the graph is empty"
 
@@ -53,10 +53,10 @@ def _nodes_to_check(fgraph, ops_to_check):
         return [variable.owner for variable in fgraph.outputs if variable.owner is not None]
     if ops_to_check == "all":
         return list(fgraph.apply_nodes)
-    if isinstance(ops_to_check, (Op, type)):
+    if isinstance(ops_to_check, (PureOp, type)):
         ops_to_check = [ops_to_check]
     if isinstance(ops_to_check, (tuple, list)):
-        ops = [op for op in ops_to_check if isinstance(op, Op)]
+        ops = [op for op in ops_to_check if isinstance(op, PureOp)]
         classes = tuple([kind for kind in ops_to_check if isinstance(kind, type)])
         return [node for node in fgraph.apply_nodes if node.op in ops or isinstance(node.op, classes)
                 or isinstance(getattr(node.op, "scalar_op", None), classes)]

@@ -113,7 +113,7 @@ class AdvancedIndexing(Op):
         self.idx_list = self.indices = None
         if idx_list is not None:
             self.idx_list = tuple([entry if entry in (None, Ellipsis) or is_array(entry)
-                                   else checked_entry(self, entry) for entry in idx_list])
+                                   else checked_entry(type(self), entry) for entry in idx_list])
             self.indices = tuple([entry_parts(entry) for entry in self.idx_list])
         self.lead = self._lead()
 

@@ -6,12 +6,13 @@ A rule for each op class determines the value from the values of some inputs. Th
 import numpy
 
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError, made_at
+from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.identity.assertion import Assert, Check
-from phintys.ops.indexing.subtensor import Subtensor, filled
+from phintys.ops.indexing.subtensor import Indexing, Subtensor, filled
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, SpecifyShape
@@ -84,6 +85,38 @@ def extract_constant(x, elemwise=True, only_process_constants=False):
         return get_scalar_constant_value(x, elemwise, only_process_constants)
     except NotScalarConstantError:
         return x
+
+
+def get_constant_idx(self, inputs, allow_partial=False, only_process_constants=False, elemwise=True):
+    """Return the index of a node of this op, with numbers for the integers that are constant.
+
+    Parameters
+    ----------
+    inputs : list of Variable
+        Of the node.
+    allow_partial : bool
+        Leave integers that are not constant as variables.
+    only_process_constants, elemwise : bool
+        See `get_scalar_constant_value`.
+
+    Raises
+    ------
+    NotScalarConstantError
+        If an integer is not constant, unless ``allow_partial``.
+    """
+    def known(part):
+        try:
+            return int(get_scalar_constant_value(part, elemwise, only_process_constants))
+        except NotScalarConstantError:
+            if not allow_partial:
+                raise
+            return part
+
+    symbolic = inputs[len(inputs) - sum([isinstance(part, Type) for parts in self.indices for part in parts]):]
+    return filled(self.idx_list, map(known, symbolic))
+
+
+Indexing.get_constant_idx = get_constant_idx
 
 
 def get_vector_length(v):

@@ -47,14 +47,18 @@ def filled(idx_list, inputs):
 
 def checked_entry(op, entry):
     """An entry in the form of ``idx_list``; raises TypeError unless it is an integer, a type of integers, or a slice of
-    these."""
+    these. A variable stands for its type, and Theano's type of a number for that of a 0-d tensor."""
     parts = []
     for part in entry_parts(entry):
         if isinstance(part, numpy.integer):
             part = int(part)
+        if isinstance(part, Variable):
+            part = part.type
+        if isinstance(part, Type) and part.is_number:
+            part = TensorType(part.dtype, ())
         symbolic = isinstance(part, TensorType) and part.ndim == 0 and part.dtype in integer_dtypes
         if not (symbolic or (part is None and isinstance(entry, slice)) or type(part) is int):
-            raise TypeError(f"{type(op).__name__}: an index must be made of integers, slices and types of scalars, got "
+            raise TypeError(f"{op.__name__}: an index must be made of integers, slices and types of scalars, got "
                             f"{entry!r}")
         parts.append(part)
     return _rebuilt(entry, parts)
@@ -194,8 +198,18 @@ class Indexing(Op):
     """
 
     def __init__(self, idx_list):
-        self.idx_list = tuple([checked_entry(self, entry) for entry in idx_list])
+        self.idx_list = tuple([checked_entry(type(self), entry) for entry in idx_list])
         self.indices = tuple([entry_parts(entry) for entry in self.idx_list])
+
+    @classmethod
+    def convert(cls, entry):
+        """Return an entry of an index in the form of ``idx_list``, with types instead of variables."""
+        return checked_entry(cls, entry)
+
+    @staticmethod
+    def collapse(idxs, cond):
+        """Return the parts of an index that fulfil a condition, as a list."""
+        return [part for entry in idxs for part in entry_parts(entry) if cond(part)]
 
     def _check_inputs(self, x, integers):
         if len(self.idx_list) > x.type.ndim:

@@ -8,7 +8,7 @@ and no choice has to be undone. A mark replaces ``node.op`` by a variant with a 
 values.
 """
 from phintys.graph.destroy_handler import DestroyHandler, Destruction, destroyed_by, handler_of, has_destroyers, ordered
-from phintys.graph.op import Op
+from phintys.graph.op import PureOp
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.identity.deep_copy import deep_copy_op
 from phintys.ops.products.blas import BlasOp
@@ -21,7 +21,7 @@ TAGS = (
     (Elemwise, (FAST_RUN, FAST_COMPILE, "inplace", "inplace_opt", "inplace_elemwise_opt", "inplace_elemwise_optimizer",
                 "InplaceElemwise")),
     (BlasOp, (FAST_RUN, FAST_COMPILE, "inplace", "InplaceBlasOpt", "blas_opt_inplace")),
-    (Op, (FAST_RUN, FAST_COMPILE, "inplace")),
+    (PureOp, (FAST_RUN, FAST_COMPILE, "inplace")),
 )
 
 

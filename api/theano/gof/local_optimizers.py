@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys.gof.whole_optimizers import attach_destroy_handler, print_summary
-from phintys.graph.op import Op
+from phintys.graph.op import PureOp
 from phintys.graph.scratchpad import copy_tag
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 
@@ -133,7 +133,7 @@ def local_optimizer(tracks: Any, inplace: bool = False, requirements: Iterable[A
         if tracks is not None and not len(tracks):
             raise ValueError(f"Use None instead of an empty list to apply to all nodes: {f.__module__}.{f.__name__}")
         for tracked in tracks or ():
-            if not (isinstance(tracked, Op) or (isinstance(tracked, type) and issubclass(tracked, Op))):
+            if not (isinstance(tracked, PureOp) or (isinstance(tracked, type) and issubclass(tracked, PureOp))):
                 raise ValueError(f"Tracks are op classes or instances, not {tracked!r}: {f.__module__}.{f.__name__}")
         required = tuple(requirements) + ((attach_destroy_handler,) if inplace else ())
         return FromFunctionLocalOptimizer(f, tracks, required)

@@ -8,9 +8,7 @@ from phintys.graph.debug_values import (
     get_test_value,
     missing_test_message,
 )
-from phintys.graph.op import Op
-
-PureOp = Op         # Theano's name for an op without C code; ``make_thunk`` may replace ``perform``
+from phintys.graph.op import Op, PureOp
 
 __all__ = ["Op", "PureOp", "compute_test_values", "debug_assert", "debug_error_message", "get_debug_values",
            "get_test_value", "missing_test_message"]

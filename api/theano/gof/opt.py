@@ -26,7 +26,7 @@ from phintys.gof.whole_optimizers import (
     optimizer,
 )
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.graph.op import PureOp
 from phintys.graph.traversal import is_same_graph as is_same_graph_with_merge
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def check_chain(r: Any, *chain: Any) -> Any:
 
 
 def _is_op(op: Any, wanted: Any) -> Any:
-    return isinstance(op, wanted) if isinstance(wanted, type) and issubclass(wanted, Op) else op == wanted
+    return isinstance(op, wanted) if isinstance(wanted, type) and issubclass(wanted, PureOp) else op == wanted
 
 
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:

@@ -6,13 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import MethodNotDefined
+from phintys.graph.op import Op
 from phintys.graph.properties import Properties as object2
 from phintys.graph.scratchpad import Scratchpad as scratchpad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MethodNotDefined", "difference", "flatten", "from_return_values", "give_variables_names",
+add_tag_trace = Op.add_tag_trace
+
+__all__ = ["MethodNotDefined", "add_tag_trace", "difference", "flatten", "from_return_values", "give_variables_names",
            "hash_from_code", "hist", "memoize", "object2", "remove", "scratchpad", "to_return_values", "toposort",
            "uniq", "unique"]
 
