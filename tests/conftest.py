@@ -6,6 +6,7 @@ change values from other threads or while arguments convert, or store shared var
 import gc
 import os
 import sys
+from collections import Counter
 
 import run_folder
 
@@ -36,6 +37,21 @@ def freeze():
     gc.collect()
     gc.freeze()
     frozen_modules, tests_since = len(sys.modules), 0
+
+
+def pytest_addoption(parser):
+    parser.addoption("--every", type=int, default=1, metavar="N", help="run only every Nth test of each file")
+
+
+def pytest_collection_modifyitems(config, items):
+    """A part of each file, for a second Python."""
+    if config.option.every > 1:
+        seen, kept, others = Counter(), [], []
+        for item in items:
+            (others if seen[item.path] % config.option.every else kept).append(item)
+            seen[item.path] += 1
+        items[:] = kept
+        config.hook.pytest_deselected(items=others)
 
 
 def pytest_collection_finish():
