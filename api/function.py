@@ -50,8 +50,8 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     mode : str or Mode, optional
         How to optimise and link; ``config.mode`` by default.
     updates : dict, OrderedUpdates or pairs
-        Shared variable → its value after the call. All new values are computed from the old ones. A call that fails
-        changes nothing.
+        Shared variable, or a part of one (``s[1]``), → its value after the call. All new values are computed from the
+        old ones. A call that fails changes nothing.
     givens : dict or pairs
         Variable → its replacement in this function.
     no_default_updates : bool or list of Variable

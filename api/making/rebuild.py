@@ -6,9 +6,10 @@ both. The copies of the inputs cut the graph: the nodes that compute an input ar
 """
 from collections import namedtuple
 
-from phintys.graph.errors import made_at, shown
+from phintys.graph.errors import made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
+from phintys.updates import placed, with_whole_targets
 
 # inputs, outputs: copies, in the given order. new_values: shared variable → its new value in the user's graph, with
 # default updates. updates: the same with copies of the new values. shared: shared variable, read or updated → its
@@ -27,7 +28,7 @@ def pairs(mapping):
     """
     if isinstance(mapping, Variable):
         raise TypeError("Updates and givens are dictionaries or lists of pairs, not a variable: got "
-                        f"{_placed(mapping)}")
+                        f"{placed(mapping)}")
     return list(mapping.items()) if hasattr(mapping, "items") else list(mapping or ())
 
 
@@ -87,7 +88,7 @@ def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True,
     replace : dict or pairs
         Variable → its replacement: a variable, or a value, which becomes a shared variable.
     updates : dict or pairs
-        Shared variable → its new value.
+        Shared variable, or a part of one, → its new value.
     rebuild_strict : bool
         Replacements must have the types of the variables that they replace.
     no_default_updates : bool or list of Variable
@@ -144,28 +145,13 @@ def _replacement(old, new):
     try:
         return old.type.filter_variable(new)
     except TypeError as error:
-        raise TypeError(f"{_placed(old)} of type {old.type} cannot be replaced by {_placed(new)} of type {new.type}. "
+        raise TypeError(f"{placed(old)} of type {old.type} cannot be replaced by {placed(new)} of type {new.type}. "
                         f"{error}") from None
 
 
 def _checked_updates(updates):
     """Map shared variables to new values, as variables of their types."""
-    checked = {}
-    for target, value in pairs(updates):
-        if not isinstance(target, SharedVariable):
-            where = made_at(target) if isinstance(target, Variable) else ""
-            raise TypeError(f"update target must be a SharedVariable, got {target!r}{where}. Only shared variables "
-                            "keep a value between calls.")
-        if target in checked:
-            raise ValueError(f"the shared variable {target}{made_at(target)} already has an update expression: "
-                             f"{_placed(checked[target])}; it cannot have {_placed(value)} too")
-        checked[target] = _of_type(target, value)
-    return checked
-
-
-def _placed(value):
-    """Describe a value, or a variable and where it was made, for a message."""
-    return f"{shown(value)}{made_at(value)}" if isinstance(value, Variable) else repr(value)
+    return {target: _of_type(target, value) for target, value in with_whole_targets(pairs(updates))}
 
 
 def _of_type(target, value):
@@ -173,10 +159,10 @@ def _of_type(target, value):
         return target.type.filter_variable(value, allow_convert=False)
     except TypeError as error:
         if not isinstance(value, Variable):
-            raise TypeError(f"The update of {_placed(target)} must be a variable or a value of type {target.type}, got "
+            raise TypeError(f"The update of {placed(target)} must be a variable or a value of type {target.type}, got "
                             f"{value!r}. {error}") from None
-        raise TypeError(f"An update must have the same type as the original shared variable: {_placed(target)} has the "
-                        f"type {target.type}, but its new value {_placed(value)} has the type {value.type}. "
+        raise TypeError(f"An update must have the same type as the original shared variable: {placed(target)} has the "
+                        f"type {target.type}, but its new value {placed(value)} has the type {value.type}. "
                         f"{_difference(target.type, value.type) or error}") from None
 
 

@@ -6,6 +6,7 @@ Outputs are a variable or a list of variables, updates a dictionary or a list of
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.ops.types.constant import as_tensor_variable
+from phintys.updates import shared_of
 
 
 @at_home
@@ -41,8 +42,13 @@ def _is_outputs(element):
 def _is_updates(element):
     if isinstance(element, dict):
         return True
-    return isinstance(element, (list, tuple)) and all([isinstance(entry, (list, tuple)) and len(entry) == 2
-                                                       for entry in element])
+    return isinstance(element, (list, tuple)) and all([_is_pair(entry) for entry in element])
+
+
+def _is_pair(entry):
+    """Whether it is a shared variable, or a part of one, with its new value. Two outputs are not, nor two lists."""
+    return (isinstance(entry, (list, tuple)) and len(entry) == 2 and shared_of(entry[0]) is not None
+            and not isinstance(entry[1], (list, tuple)))
 
 
 def _is_condition(element):

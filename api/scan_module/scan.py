@@ -25,7 +25,7 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.scan_module.body_call import called, described
 from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_outputs, read_sequences, read_steps
 from phintys.shared import SharedVariable
-from phintys.updates import OrderedUpdates
+from phintys.updates import OrderedUpdates, with_whole_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,7 @@ def _single_step(fn, scanned, outputs, others, return_list):
         _logger.warning("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is "
                         "ignored", condition)
     results = [unbroadcast(shape_padleft(row), 0) if isinstance(row.type, TensorType) else row for row in found]
-    return _presented(results, return_list), OrderedUpdates(updates)
+    return _presented(results, return_list), OrderedUpdates(with_whole_targets(updates))
 
 
 def _presented(results, return_list):
@@ -269,7 +269,7 @@ class _SharedStates:
 
     def __init__(self, outputs, updates, condition, passed):
         self.roots = [*outputs, *([] if condition is None else [condition])]
-        self.explicit = OrderedUpdates(updates)
+        self.explicit = OrderedUpdates(with_whole_targets(updates))
         self.pairs = self._with_default_updates(passed)
         self.tensors, self.objects, self.replace = [], [], {}
         for shared, update in self.pairs.items():

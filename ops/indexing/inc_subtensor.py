@@ -3,6 +3,8 @@
 Variables cannot be assigned to, so the indexing expression identifies the part to change, and the result is the whole
 tensor with that part changed. This file finds the node that took the part and makes the op that changes the same part.
 """
+import numpy
+
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor, AdvancedSubtensor1
 from phintys.ops.indexing.subtensor import WHOLE, IncSubtensor, Subtensor
@@ -80,6 +82,36 @@ def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplac
     if ignore_duplicates and not set_instead_of_inc:
         y, set_instead_of_inc = x + y, True
     return change(x, y, inplace, set_instead_of_inc, tolerate_inplace_aliasing)
+
+
+def whole_of(part):
+    """The tensor that a variable is a part of by one step of indexing; None if it is no result of indexing."""
+    owner = part.owner
+    return owner.inputs[0] if owner is not None and type(owner.op) in _changes else None
+
+
+def set_nested(part, value, root, whole):
+    """``whole`` with a part set to ``value``: the part that ``part`` is of ``root``, by any steps of indexing.
+
+    Raises
+    ------
+    TypeError
+        As of `set_subtensor`, or if the value of the part does not say that of the whole.
+    """
+    steps, taken = [], whole
+    while part is not root:
+        steps.append(part.owner)
+        part = whole_of(part)
+    for node in reversed(steps):
+        taken = node.op(taken, *node.inputs[1:])
+    while taken is not whole:
+        order = taken.owner.op.new_order if type(taken.owner.op) is DimShuffle else ()
+        if order and sorted(order, key=str) == list(range(len(order))) and as_tensor_variable(value).ndim == len(order):
+            value, taken = dimshuffle(as_tensor_variable(value), numpy.argsort(order).tolist()), taken.owner.inputs[0]
+            continue
+        value = set_subtensor(taken, value)
+        taken = value.owner.inputs[0]
+    return value
 
 
 def _change_part(x, y, inplace, sets, tolerate):

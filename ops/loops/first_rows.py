@@ -118,7 +118,7 @@ class StepCount(Op):
         When it runs, if the number is negative.
     """
 
-    __props__ = ("name",)
+    __props__ = ()                      # loops with different names, but the same number of steps, are merged
     view_map = {0: [0]}
 
     def __init__(self, name):

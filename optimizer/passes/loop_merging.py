@@ -3,6 +3,7 @@
 Every loop has a level: one more than the highest level among the loops that it depends on. Loops of one level do not
 depend on each other, and merging them makes no circle, because a loop depends only on loops of lower levels.
 """
+from phintys.ops.loops.first_rows import StepCount
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
 from phintys.ops.loops.recurrences import factor_of_recurrence
@@ -23,8 +24,10 @@ def _kind(node):
     """What mergeable loops have in common; None if a loop cannot be merged."""
     if node.op.parts.is_while or factor_of_recurrence(node.op) is not None:
         return None                                     # a loop in C does the steps of a recurrence alone
-    options = node.op.options
-    return node.inputs[0], options.truncate_gradient, options.allow_gc, str(options.mode), options.profile
+    options, steps = node.op.options, node.inputs[0]
+    if steps.owner is not None and type(steps.owner.op) is StepCount:
+        steps = steps.owner.inputs[0]
+    return steps, options.truncate_gradient, options.allow_gc, str(options.mode), options.profile
 
 
 def merge_loops(fgraph):

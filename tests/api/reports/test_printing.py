@@ -216,8 +216,8 @@ def test_debugprint_shows_bodies_of_loops_below_the_graph():
     lines = [line.rstrip() for line in phintys.printing.debugprint(powers[-1], file="str").splitlines()]
     assert lines[2] == "   |for{cpu,powers} [id C] ''"
     assert lines[lines.index("Inner graphs of the scan ops:"):] == [
-        "Inner graphs of the scan ops:", "", "for{cpu,powers} [id C] ''", " >Elemwise{mul,no_inplace} [id I] ''",
-        " > |a[t-1] [id J] -> [id F]", " > |a [id K] -> [id H]"]
+        "Inner graphs of the scan ops:", "", "for{cpu,powers} [id C] ''", " >Elemwise{mul,no_inplace} [id J] ''",
+        " > |a[t-1] [id K] -> [id G]", " > |a [id L] -> [id I]"]
 
 
 def test_debugprint_shows_loops_in_bodies():
