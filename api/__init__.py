@@ -70,9 +70,9 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module",
               "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
               "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox",
-              "random": "random", "gpu": "gpu", "install_as_theano": "as_theano", "typed_list": "typed_list",
-              "d3viz": "d3viz", "sparse": "sparse", "test": "self_test", "theano_logger": "theano_logging",
-              "logging_default_handler": "theano_logging"}
+              "random": "random", "gpu": "gpu", "gpuarray": "gpuarray", "install_as_theano": "as_theano",
+              "typed_list": "typed_list", "d3viz": "d3viz", "sparse": "sparse", "test": "self_test",
+              "theano_logger": "theano_logging", "logging_default_handler": "theano_logging"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

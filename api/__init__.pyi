@@ -12,6 +12,7 @@ from phintys import configparser as configparser
 from phintys import d3viz as d3viz
 from phintys import gof as gof
 from phintys import gpu as gpu
+from phintys import gpuarray as gpuarray
 from phintys import gradient as gradient
 from phintys import ifelse as ifelse
 from phintys import memory as memory
@@ -116,6 +117,7 @@ __all__ = [
     "get_scalar_constant_value",
     "gof",
     "gpu",
+    "gpuarray",
     "grad",
     "gradient",
     "ifelse",

@@ -23,6 +23,9 @@ __all__ = ["install_as_theano"]
 # Theano's last version: programs compare with it.
 VERSION = "1.0.5"
 
+# Its only package is ``theano``, for processes that multiprocessing spawns: they get this ``sys.path``.
+FOR_CHILDREN = str(Path(__file__).parent / "theano_for_children")
+
 USAGE = "usage: python -m phintys.as_theano program.py [argument ...]\n       python -m phintys.as_theano -m module ..."
 
 
@@ -153,6 +156,8 @@ def install_as_theano():
         raise RuntimeError(f"theano is imported already, from {where}: call install_as_theano() before it")
     read_theano_options(given=[("theano_rules", "True", "install_as_theano")])
     sys.meta_path.insert(0, TheanoFinder())
+    if FOR_CHILDREN not in sys.path:
+        sys.path.insert(1, FOR_CHILDREN)            # after the program's own folder, before installed packages
     return import_module("theano")
 
 

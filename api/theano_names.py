@@ -79,7 +79,7 @@ ADVANCED = {"use AdvancedSubtensor, of which AdvancedBooleanSubtensor is a subcl
             "use AdvancedIncSubtensor, of which AdvancedBooleanIncSubtensor is a subclass": "BaseAdvancedIncSubtensor"}
 # Module → what to use instead → names.
 INSTEAD = {
-    "phintys": {GPU: "gpuarray", "use T.verify_grad, and numpy.testing in place of unittest_tools": "tests"},
+    "phintys": {"use T.verify_grad, and numpy.testing in place of unittest_tools": "tests"},
     "phintys.sandbox": {GPU: "cuda gpuarray"},
     "phintys.tensor": {
         C_CODE: "inc_code int32_t elemwise_cgen ParamsType", **ADVANCED,
@@ -151,6 +151,8 @@ def found_elsewhere(module, name):
 def advice(module, name):
     """Return what to use instead of a name, or None."""
     found = _INSTEAD.get((module, name))
+    if module.startswith("phintys.gpuarray") and name != "dnn":
+        return GPU
     if found is None and (module == "phintys.tensor.opt" or name.startswith("local_") and module in ELSEWHERE):
         return REWRITES
     return found

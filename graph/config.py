@@ -56,6 +56,13 @@ def ratio(value):
     return float(value)
 
 
+def share(value):
+    """A number that is not negative."""
+    if not float(value) >= 0:
+        raise ValueError("expected a number, at least 0")
+    return float(value)
+
+
 def positive(value):
     """A whole number above 0."""
     return count(value, 1)
@@ -205,6 +212,29 @@ OPTIONS = [
     ("cxx", "built-in kernels", text, "Accepted for compatibility, and not empty for programs that ask whether there "
      "is native code: kernels are compiled when phintys is installed."),
     ("compiledir", "", text, "Accepted for compatibility: nothing is compiled at run time."),
+    ("base_compiledir", "", text, "Accepted for compatibility: nothing is compiled at run time."),
+    ("compiledir_format", "", text, "Accepted for compatibility: nothing is compiled at run time."),
+    ("compile.wait", 5, count, "Accepted for compatibility: nothing is compiled at run time."),
+    ("compile.timeout", 120, count, "Accepted for compatibility: nothing is compiled at run time."),
+    ("cache_optimizations", False, boolean, "Accepted for compatibility: optimized graphs are not stored."),
+    ("blas.check_openmp", True, boolean, "Accepted for compatibility: BLAS comes with SciPy."),
+    ("tensor.cmp_sloppy", 0, integer, "Accepted for compatibility: tolerances of comparisons are arguments."),
+    ("tensor.local_elemwise_fusion", True, boolean, "Accepted for compatibility: exclude fusion from a mode instead."),
+    ("tensor.insert_inplace_optimizer_validate_nb", -1, integer,
+     "Accepted for compatibility: each mark of work in place is checked by itself."),
+    ("gpu.local_elemwise_fusion", True, boolean, "Accepted for compatibility: see device."),
+    ("gpuelemwise.sync", True, boolean, "Accepted for compatibility: see device."),
+    ("gpuarray.preallocate", 0.0, share, "Accepted for compatibility: see device."),
+    ("gpuarray.sched", "default", one_of("default", "multi", "single"), "Accepted for compatibility: see device."),
+    ("gpuarray.sync", False, boolean, "Accepted for compatibility: see device."),
+    ("gpuarray.single_stream", True, boolean, "Accepted for compatibility: see device."),
+    ("gpuarray.cache_path", "", text, "Accepted for compatibility: see gpu.cache."),
+    ("init_gpu_device", "", text, "Accepted for compatibility: see device."),
+    ("contexts", "", text, "Accepted for compatibility: see device."),
+    ("cuda.root", "", text, "Accepted for compatibility: see gpu.nvcc."),
+    ("cuda.include_path", "", text, "Accepted for compatibility: see gpu.nvcc."),
+    ("experimental.unpickle_gpu_on_cpu", False, boolean,
+     "Accepted for compatibility: pickles have the values of the host."),
     ("openmp", False, boolean, "Accepted for compatibility; see workers."),
     ("openmp_elemwise_minsize", 200000, count, "Accepted for compatibility; see workers."),
     ("blas.ldflags", "", text, "Accepted for compatibility: BLAS comes with SciPy."),

@@ -57,7 +57,7 @@ def test_theanos_rules_are_followed(tmp_path):
 def test_what_is_missing_is_named(tmp_path):
     out, _ = run("""
         import theano
-        for module in ("theano.sandbox.cuda", "theano.gpuarray"):
+        for module in ("theano.sandbox.cuda", "theano.gpuarray.type"):
             try:
                 __import__(module)
             except ImportError as error:
@@ -66,30 +66,85 @@ def test_what_is_missing_is_named(tmp_path):
         """, folder=tmp_path)
     assert out.splitlines() == ["cannot import 'theano.sandbox.cuda': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU",
-                                "cannot import 'theano.gpuarray': use phintys.gpu, or "
+                                "cannot import 'theano.gpuarray.type': use phintys.gpu, or "
                                 "PHINTYS_FLAGS=device=cuda, which moves functions to a GPU", "False"]
 
 
 def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
     out, _ = run("""
         import theano
-        for line in ("from theano import gpuarray", "from theano.tests import unittest_tools",
+        for line in ("from theano.gpuarray.dnn import dnn_conv", "from theano.tests import unittest_tools",
                      "from theano.sandbox import cuda",
                      "from theano.tensor.opt import ShapeFeature", "from theano.tensor.nnet import nonsense"):
             try:
                 exec(line)
             except ImportError as error:
                 print(str(error).partition(" (")[0])
-        print(hasattr(theano, "gpuarray"), hasattr(theano.tensor.opt, "ShapeFeature"))
+        print(hasattr(theano.gpuarray.dnn, "dnn_pool"), hasattr(theano.tensor.opt, "ShapeFeature"))
         from theano.tensor.opt import *
         from theano.tensor.opt import register_canonicalize
         """, folder=tmp_path)
     gpu, tests, cuda, feature, nonsense, found = out.splitlines()
     assert tests == "cannot import 'theano.tests': use T.verify_grad, and numpy.testing in place of unittest_tools"
-    assert gpu.startswith("cannot import 'theano.gpuarray': use phintys.gpu")
+    assert gpu.startswith("cannot import 'theano.gpuarray.dnn.dnn_conv': use phintys.gpu")
     assert cuda.startswith("cannot import 'theano.sandbox.cuda': use phintys.gpu")
     assert feature.startswith("cannot import 'theano.tensor.opt.ShapeFeature': the optimizer's rewrites are rows")
     assert nonsense == "cannot import name 'nonsense' from 'phintys.tensor.nnet'" and found == "False False"
+
+
+def test_programs_that_ask_for_a_gpu_hear_that_there_is_none(tmp_path):
+    """As Theano without a GPU says. Lasagne, Keras and others choose their convolutions by it."""
+    out, _ = run("""
+        from theano import gpuarray
+        import theano.gpuarray.dnn
+        from theano.gpuarray.dnn import dnn_available, dnn_present, version
+        print(dnn_present(), dnn_available(None), gpuarray.pygpu_activated, gpuarray.pygpu, version(raises=False))
+        print(dnn_present.msg == dnn_available.msg, gpuarray.dnn is theano.gpuarray.dnn, gpuarray.use("cpu"))
+        for refused in (version, lambda: gpuarray.use("cuda0")):
+            try:
+                refused()
+            except RuntimeError as error:
+                print("use phintys.gpu" in str(error))
+        theano.config.gpuarray.preallocate = 0.8
+        theano.config.gpuarray.sched, theano.config.contexts = "multi", "dev0->cuda0"
+        print(theano.config.base_compiledir == theano.config.compiledir)
+        """, folder=tmp_path)
+    assert out.splitlines() == ["False False False None -1", "True True None", "True", "True", "True"]
+
+
+WORKER = """
+import sys
+import theano
+import theano.tensor as T
+
+def work(value):
+    x = T.dcol()
+    f = theano.function([x], x[:, None] * 2)
+    return f([[value]]).tolist(), theano.__version__, T is sys.modules["phintys.tensor"]
+"""
+PARENT = """
+if __name__ == "__main__":
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    import phintys
+    phintys.install_as_theano()
+    from worker import work
+    for method in multiprocessing.get_all_start_methods():
+        for function in (work, local_work):
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+                print(pool.submit(function, 1.0).result())
+"""
+
+
+@pytest.mark.parametrize("command", ["-m phintys.as_theano program.py", "-m phintys.as_theano -m program", "own.py"])
+def test_processes_that_a_program_starts_import_theano_too(tmp_path, command):
+    """Started by fork, spawn and forkserver; what they run is in the program or in a module."""
+    (tmp_path / "worker.py").write_text(WORKER)
+    (tmp_path / "program.py").write_text(WORKER.replace("work", "local_work") + PARENT)
+    (tmp_path / "own.py").write_text(PARENT.replace("(work, local_work)", "(work,)"))
+    done = subprocess.run([sys.executable, *command.split()], text=True, capture_output=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"([[2.0]], '1.0.5', True)"} and not done.stderr
 
 
 def test_a_warning_at_import_names_the_line_of_the_program(tmp_path):
