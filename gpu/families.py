@@ -43,6 +43,7 @@ from phintys.gpu.kernels.softmax_kernel import (
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
+from phintys.ops.creation.stretching_kernel import SumStretchedKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.factorizations.spectral_kernel import EighKernel, SVDKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
@@ -134,6 +135,16 @@ def plain(device_class):
 
 register(ReductionKernel, GpuReductionKernel, reduction(is_mean=False), by_value=True)
 register(MeanKernel, GpuReductionKernel, reduction(is_mean=True), by_value=True)
+
+
+def stretched(kernel, operands, results):
+    """The view is the same on the device; the sum has a twin of its own."""
+    axis, total = kernel.arguments
+    twin = reduction(is_mean=False)(total, operands[:1], results)
+    return twin and SumStretchedKernel(axis, twin)
+
+
+register(SumStretchedKernel, SumStretchedKernel, stretched)
 register(ProductKernel, GpuProductKernel, plain(GpuProductKernel), by_value=True)
 register(GerKernel, GpuGerKernel, plain(GpuGerKernel), by_value=True)
 

@@ -61,7 +61,8 @@ HOMES = {
     },
     "phintys.tensor": {
         "graph.errors": "NotScalarConstantError EmptyConstantError",
-        "ops.creation.allocation": "Alloc AllocEmpty ARange Eye Tri Bartlett",
+        "ops.creation.alloc": "Alloc",
+        "ops.creation.allocation": "AllocEmpty ARange Eye Tri Bartlett",
         "ops.creation.load_from_disk": "LoadFromDisk",
         "ops.cumulative.convolution": "Convolution",
         "ops.cumulative.cumulative": "CumOp DiffOp",
@@ -271,6 +272,7 @@ HOMES = {
         "ops.convolution.convolution": "GradientOp",
         "ops.convolution.fused_convolution": "FusedConvolution",
         "ops.convolution.pooled_convolution": "PooledConvolution",
+        "ops.creation.alloc": "SumStretched",
         "ops.elementwise.elementwise": "_rebuilt",
         "ops.elementwise.first_dtype": "FirstDtype in_first_dtype",
         "ops.elementwise.impl_elementwise": "ImplElemwise",

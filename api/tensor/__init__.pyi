@@ -13,8 +13,8 @@ from phintys.graph.gradients.gradient import grad as grad
 from phintys.graph.gradients.verify_gradient import numeric_grad as numeric_grad
 from phintys.graph.variable import Constant as Constant
 from phintys.graph.variable import Variable as Variable
+from phintys.ops.creation.alloc import Alloc as Alloc
 from phintys.ops.creation.allocation import ARange as ARange
-from phintys.ops.creation.allocation import Alloc as Alloc
 from phintys.ops.creation.allocation import AllocEmpty as AllocEmpty
 from phintys.ops.creation.allocation import Bartlett as Bartlett
 from phintys.ops.creation.allocation import Eye as Eye

@@ -1,4 +1,4 @@
-"""New arrays: Alloc, AllocEmpty, ARange, Eye, Tri, Bartlett, and the functions that make them.
+"""New arrays: AllocEmpty, ARange, Eye, Tri, Bartlett, and the functions that make them (``Alloc`` is in ``alloc.py``).
 
 Lengths are 0-d integer inputs, constant or computed; a length that is known to be 1 makes a broadcastable dimension.
 Functions whose result has the shape of another tensor (``zeros_like``, ``fill``) are elementwise and are defined in
@@ -11,9 +11,9 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
+from phintys.ops.creation.alloc import Alloc, lengths_of
 from phintys.ops.creation.allocation_kernel import (
     AllocEmptyKernel,
-    AllocKernel,
     ARangeKernel,
     BartlettKernel,
     EyeKernel,
@@ -21,7 +21,6 @@ from phintys.ops.creation.allocation_kernel import (
 )
 from phintys.ops.elementwise import scalar
 from phintys.ops.reduction.careduce import Sum
-from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import (
@@ -40,79 +39,6 @@ __all__ = ["ARange", "Alloc", "AllocEmpty", "Bartlett", "Eye", "Tri", "alloc", "
            "full", "full_like", "identity_like", "ones", "tri", "zeros"]
 
 WITHOUT_RANGE_LOOP = complex_dtypes | {"float16"}     # ranges of these dtypes are computed by NumPy
-
-
-def _lengths(lengths):
-    """Lengths as 0-d integer variables, and their values if known."""
-    variables, known = [], []
-    for position, length in enumerate(lengths):
-        variable = constant(length, dtype="int64") if type(length) is int else as_tensor_variable(length, ndim=0)
-        if variable.type.dtype not in integer_dtypes:
-            raise TypeError(f"Shape arguments to Alloc must be integers, but argument {position} is not: {length} of "
-                            f"dtype {variable.type.dtype}")
-        value = known_integer(variable)
-        known.append(value if value is None or value >= 0 else None)     # a negative length is a run-time error
-        variables.append(variable)
-    return variables, known
-
-
-class Alloc(Op):
-    """A new array filled with a value. The inputs are the value and the lengths; the value is broadcast to the shape.
-
-    Parameters
-    ----------
-    repeats : str, optional
-        The name of the function whose numbers of repetitions are among the lengths. It only changes error messages.
-
-    Raises
-    ------
-    TypeError
-        If the value has more dimensions than there are lengths, or a length is not an integer.
-
-    Examples
-    --------
-    >>> T.Alloc()(T.constant(1.5), 2, 2).eval()
-    array([[1.5, 1.5],
-           [1.5, 1.5]], dtype=float32)
-    """
-
-    __props__ = ()
-    linear_in = (0,)
-
-    def __init__(self, repeats=None):
-        self.repeats = repeats
-
-    def make_node(self, value, *shape):
-        value = as_tensor_variable(value)
-        lengths, known = _lengths(shape)
-        if value.type.ndim > len(lengths):
-            raise TypeError("The Alloc value to use has more dimensions than the specified dimensions: "
-                            f"{value.type.ndim}, not at most {len(lengths)}")
-        output = TensorType(value.type.dtype, [length == 1 for length in known], shape=known)
-        return Apply(self, [value, *lengths], [output()])
-
-    def make_kernel(self, node):
-        return AllocKernel(len(node.inputs) - 1, self.repeats)
-
-    def infer_shape(self, node, input_shapes):
-        return [tuple(node.inputs[1:])]
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
-
-    def grad(self, inputs, output_grads):
-        value, *lengths = inputs
-        gz, = output_grads
-        lead = gz.type.ndim - value.type.ndim
-        repeated = [axis for axis, flag in enumerate(value.type.broadcastable)
-                    if flag and not gz.type.broadcastable[axis + lead]]
-        summed = [*range(lead), *[axis + lead for axis in repeated]]
-        gradient = Sum(summed, dtype=gz.type.dtype)(gz) if summed else gz
-        if repeated:
-            kept = iter(range(gradient.type.ndim))
-            order = ["x" if axis in repeated else next(kept) for axis in range(value.type.ndim)]
-            gradient = dimshuffle(gradient, order)
-        return [gradient] + [disconnected_type() for _ in lengths]
 
 
 class AllocEmpty(Op):
@@ -134,7 +60,7 @@ class AllocEmpty(Op):
         self.dtype = canonical_dtype(dtype)
 
     def make_node(self, *shape):
-        lengths, known = _lengths(shape)
+        lengths, known = lengths_of(shape)
         output = TensorType(self.dtype, [length == 1 for length in known], shape=known)()
         output.tag.values_eq_approx = values_eq_approx_always_true
         output.tag.nan_guard_mode_check = False
@@ -263,7 +189,7 @@ class Eye(Op):
         self.dtype = canonical_dtype(dtype or config.floatX)
 
     def make_node(self, n, m, k):
-        lengths, _ = _lengths((n, m, k))
+        lengths, _ = lengths_of((n, m, k))
         return Apply(self, lengths, [TensorType(self.dtype, (False, False))()])
 
     def make_kernel(self, node):

@@ -87,7 +87,8 @@ class LeastSquares(TwiceReversed):
         x, y = node.inputs[:2]
         if node.outputs[0].type.ndim != y.type.ndim or not self.fits(node):
             return None
-        return LeastSquaresKernel(x.type.dtype, self.lead(node), min(y.type.ndim, 2), len(node.inputs) == 3)
+        return LeastSquaresKernel(x.type.dtype, self.lead(node), min(y.type.ndim, 2), len(node.inputs) == 3,
+                                  **self.spread(node))
 
     def fits(self, node):
         return self.lead(node) >= 0 and all([ratio.type.ndim == self.lead(node) for ratio in node.inputs[2:]])

@@ -46,12 +46,14 @@ cdef class LeastSquaresKernel(SpectralKernel):
         1 if b is a vector, else 2.
     with_ratio : bool
         Whether there is an input ``rcond``; otherwise it is the precision times the larger of rows and columns.
+    spread : tuple of int
+        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef void* gelsd
     cdef bint with_ratio
 
-    def __init__(self, str dtype, int lead, int rank, bint with_ratio):
-        self.describe(dtype, lead, [2, rank, *[0] * with_ratio, rank, 1, 0, 1], 2 + with_ratio)
+    def __init__(self, str dtype, int lead, int rank, bint with_ratio, spread=()):
+        self.describe(dtype, lead, [2, rank, *[0] * with_ratio, rank, 1, 0, 1], 2 + with_ratio, spread)
         self.gelsd = library_function("gelsd", self.typenum)
         self.with_ratio = with_ratio
 

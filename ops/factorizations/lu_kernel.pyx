@@ -92,12 +92,14 @@ cdef class LUSolveKernel(StackKernel):
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
+    spread : tuple of int
+        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Getrs getrs
     cdef bint transposed
 
-    def __init__(self, str dtype, int lead, int rank, bint transposed, bint nan=False):
-        self.describe(dtype, lead, (2, 1, rank, rank), 3)
+    def __init__(self, str dtype, int lead, int rank, bint transposed, bint nan=False, spread=()):
+        self.describe(dtype, lead, (2, 1, rank, rank), 3, spread)
         self.fails_with_nan = nan
         self.getrs = <Getrs>library_function("getrs", self.typenum)
         self.transposed = transposed
@@ -183,12 +185,14 @@ cdef class SolveKernel(StackKernel):
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
+    spread : tuple of int
+        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Getrf getrf
     cdef Getrs getrs
 
-    def __init__(self, str dtype, int lead, int rank, bint nan=False):
-        self.describe(dtype, lead, (2, rank, rank), 2)
+    def __init__(self, str dtype, int lead, int rank, bint nan=False, spread=()):
+        self.describe(dtype, lead, (2, rank, rank), 2, spread)
         self.fails_with_nan = nan
         self.getrf = <Getrf>library_function("getrf", self.typenum)
         self.getrs = <Getrs>library_function("getrs", self.typenum)

@@ -182,8 +182,8 @@ class Solve(System):
         rank = min(b.type.ndim, 2)
         if self.A_structure in TRANSPOSED_STRUCTURE:
             return TriangularSolveKernel(A.type.dtype, self.lead(node), rank, self.A_structure == "lower_triangular", 0,
-                                         False, self.on_error == "nan")
-        return SolveKernel(A.type.dtype, self.lead(node), rank, self.on_error == "nan")
+                                         False, self.on_error == "nan", **self.spread(node))
+        return SolveKernel(A.type.dtype, self.lead(node), rank, self.on_error == "nan", **self.spread(node))
 
     def part(self, x):
         return {"lower_triangular": tril, "upper_triangular": triu}.get(self.A_structure, lambda x: x)(x)
@@ -240,7 +240,7 @@ class SolveTriangular(System):
     def make_kernel(self, node):
         A, b = node.inputs
         return TriangularSolveKernel(A.type.dtype, self.lead(node), min(b.type.ndim, 2), self.lower, self.trans,
-                                     self.unit_diagonal, self.on_error == "nan")
+                                     self.unit_diagonal, self.on_error == "nan", **self.spread(node))
 
     def part(self, x):
         if self.lower:
@@ -339,7 +339,7 @@ class LUSolve(MatrixOp):
     def make_kernel(self, node):
         factor, _, b = node.inputs
         return LUSolveKernel(factor.type.dtype, self.lead(node), min(b.type.ndim, 2), self.trans,
-                             self.on_error == "nan")
+                             self.on_error == "nan", **self.spread(node))
 
     def infer_shape(self, node, input_shapes):
         if node.inputs[2].type.ndim == 1:

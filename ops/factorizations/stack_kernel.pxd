@@ -37,10 +37,11 @@ cdef class StackKernel(Kernel):
     cdef int lead                   # how many leading dimensions all operands have
     cdef int inputs, operands       # their numbers
     cdef int ranks[MOST_OPERANDS]   # of the items of each operand: 0, 1 or 2
+    cdef unsigned long long spread[MOST_OPERANDS]  # bits: leading dimensions of length 1 that are broadcast
     cdef bint fails_with_nan        # whether an item that cannot be computed is NaN, and nothing is raised
 
     # Set the fields above; called by the constructors of subclasses.
-    cdef int describe(self, str dtype, int lead, ranks, int inputs) except -1
+    cdef int describe(self, str dtype, int lead, ranks, int inputs, spread=*) except -1
     # Check the shapes of the input items, set rows and columns of the output items, and `cost`, the number of
     # multiplications for an item. Returns the bytes of scratch memory that `compute` needs. Has the GIL only if it
     # takes it.

@@ -1,9 +1,9 @@
 """Kernels that call LAPACK once for each matrix of a stack.
 
-A stack has leading dimensions before those of its items; an operand whose leading dimension has length 1 is used for
-all items. A subclass says what one item is: it checks shapes (``fit``) and computes (``compute``), and this class walks
-over the stack. LAPACK takes matrices in column order. A matrix in C order is its own transpose there, and kernels use
-that instead of copying wherever the mathematics permits.
+A stack has leading dimensions before those of its items; an operand whose leading dimension is declared to have length
+1 (``spread``) is used for all items. A subclass says what one item is: it checks shapes (``fit``) and computes
+(``compute``), and this class walks over the stack. LAPACK takes matrices in column order. A matrix in C order is its
+own transpose there, and kernels use that instead of copying wherever the mathematics permits.
 
 ``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible.
 Workers share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several
@@ -173,7 +173,7 @@ cdef class StackKernel(Kernel):
         self.examined, self.binding = (), BOUND
         self.may_fail = True
 
-    cdef int describe(self, str dtype, int lead, ranks, int inputs) except -1:
+    cdef int describe(self, str dtype, int lead, ranks, int inputs, spread=()) except -1:
         cdef int position
         described = numpy.dtype(dtype)
         if described.char not in "fdFD":
@@ -183,6 +183,7 @@ cdef class StackKernel(Kernel):
         self.lead, self.inputs, self.operands = lead, inputs, len(ranks)
         for position in range(self.operands):
             self.ranks[position] = ranks[position]
+            self.spread[position] = spread[position] if position < len(spread) else 0
         return 0
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
@@ -204,12 +205,14 @@ cdef class StackKernel(Kernel):
         cdef double cost = 0
         cdef int axis, position
         for axis in range(self.lead):
-            shape[axis] = 1
+            shape[axis] = -1
             for position in range(self.inputs):
-                if operands[position].shape[axis] != 1:
-                    if shape[axis] != 1 and shape[axis] != operands[position].shape[axis]:
+                if not self.spread[position] >> axis & 1:
+                    if shape[axis] >= 0 and shape[axis] != operands[position].shape[axis]:
                         self.raise_unequal(operands)
                     shape[axis] = operands[position].shape[axis]
+            if shape[axis] < 0:
+                shape[axis] = 1
             count *= shape[axis]
         for position in range(self.inputs):
             show_first(&items[position], operands[position], self.lead, self.ranks[position], self.itemsize)
@@ -226,7 +229,8 @@ cdef class StackKernel(Kernel):
 
     cdef int raise_unequal(self, Cell** operands) except -1 with gil:
         shapes = " and ".join([str(shape_of(operands[position])) for position in range(self.inputs)])
-        raise ValueError(f"the stacks of matrices have different lengths: the shapes are {shapes}")
+        raise ValueError(f"the stacks of matrices have different lengths: the shapes are {shapes} "
+                         "(a length of 1 is repeated only where the type declares it)")
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Stack stack

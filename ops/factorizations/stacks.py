@@ -120,6 +120,12 @@ class MatrixOp(Op):
         """The number of leading dimensions."""
         return node.inputs[0].type.ndim - 2
 
+    def spread(self, node):
+        """The argument of kernels that names, by bits, the leading dimensions in which each input is broadcast."""
+        lead = self.lead(node)
+        masks = [sum([flag << axis for axis, flag in enumerate(x.type.broadcastable[:lead])]) for x in node.inputs]
+        return {"spread": tuple(masks)} if any(masks) else {}
+
     def same_shape(self, node, input_shapes):
         """The shape rule of ops whose result has the shape of the first input."""
         return [input_shapes[0]]

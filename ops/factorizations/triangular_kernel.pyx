@@ -58,6 +58,8 @@ cdef class TriangularSolveKernel(StackKernel):
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
+    spread : tuple of int
+        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Trsm trsm
     cdef Trsv trsv
@@ -69,9 +71,9 @@ cdef class TriangularSolveKernel(StackKernel):
     cdef npy_intp most_of_vector    # and for one right-hand side
 
     def __init__(self, str dtype, int lead, int rank, bint lower, int transposition, bint unit,
-                 bint nan=False):
+                 bint nan=False, spread=()):
         cdef int instructions = len(usable_instructions())
-        self.describe(dtype, lead, (2, rank, rank), 2)
+        self.describe(dtype, lead, (2, rank, rank), 2, spread)
         self.fails_with_nan = nan
         self.trsm = <Trsm>library_function("trsm", self.typenum)
         self.trsv = <Trsv>library_function("trsv", self.typenum)

@@ -7,6 +7,7 @@ has no rule, there is no batched graph, and ``loops/row_map.py`` runs the graph 
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
 from phintys.ops.convolution.convolution import FAMILIES
+from phintys.ops.creation.alloc import SumStretched
 from phintys.ops.creation.allocation import Alloc, arange
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -112,6 +113,11 @@ def elementwise(node, inputs, flags, count):
 @rule_for(DimShuffle)
 def shuffled(node, inputs, flags, count):
     return [dimshuffle(inputs[0], [0, *["x" if axis == "x" else axis + 1 for axis in node.op.new_order]])]
+
+
+@rule_for(SumStretched)
+def stretched(node, inputs, flags, count):
+    return None if flags[1] else [SumStretched(node.op.axis + 1)(*inputs)]
 
 
 @rule_for(Sum, Prod, Max, Min, All, Any)

@@ -11,11 +11,12 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
+from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.indexing.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.last_writers import of_last_writers
 from phintys.ops.indexing.rows_kernel import RowsKernel
-from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, index_text, zero_gradients
+from phintys.ops.indexing.subtensor import fitting_value, index_text, zero_gradients
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -151,7 +152,7 @@ class AdvancedIncSubtensor1(Op):
         if self.set_instead_of_inc:
             by_x = advanced_set_subtensor1(gz, constant(0, dtype=gz.type.dtype), ilist)
             by_part = of_last_writers(by_part, x, [ilist.type], 0, [ilist], _ops_for_rows)
-        return [by_x, gradient_by_value(by_part, y), disconnected_type()]
+        return [by_x, gradient_of_broadcast(by_part, y), disconnected_type()]
 
     def __str__(self):
         return f"AdvancedIncSubtensor1{{{_flags(self)}}}"
@@ -335,7 +336,7 @@ class AdvancedIncSubtensor(AdvancedIndexing):
         if self.set_instead_of_inc:
             by_x = type(self)(False, True, self.idx_list)(gz, constant(0, dtype=gz.type.dtype), *rest)
             by_part = of_last_writers(by_part, x, self.idx_list, self.lead, rest, self._taking_and_setting)
-        return [by_x, gradient_by_value(by_part, y)] + ends
+        return [by_x, gradient_of_broadcast(by_part, y)] + ends
 
     def _taking_and_setting(self, idx_list):
         return self.taking(idx_list), type(self)(False, True, idx_list)

@@ -68,20 +68,19 @@ class Choose(Op):
         return dimshuffle(choice, [0, *["x"] * missing, *range(1, choice.type.ndim)])
 
     def make_kernel(self, node):
-        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1)
+        masks = [sum([flag << axis for axis, flag in enumerate(flags)]) for flags in self._patterns(node)]
+        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1,
+                            **({"spread": tuple(masks)} if any(masks) else {}))
+
+    def _patterns(self, node):
+        """Which dimensions of the numbers and of each choice are declared to have length 1."""
+        a, *choices = [x.type.broadcastable for x in node.inputs]
+        return [a, *[flags[not self.listed:] for flags in choices]]
 
     def infer_shape(self, node, input_shapes):
         shapes = [input_shapes[0], *[shape[not self.listed:] for shape in input_shapes[1:]]]
-        patterns = [node.inputs[0].type.broadcastable,
-                    *[choice.type.broadcastable[not self.listed:] for choice in node.inputs[1:]]]
-        lengths = []
-        for flags, candidates in zip(zip(*patterns), zip(*shapes)):
-            wide = [length for flag, length in zip(flags, candidates) if not flag]
-            length = wide[0] if wide else 1
-            for other in wide[1:]:
-                length = length if other is length else switch(eq(length, 1), other, length)
-            lengths.append(length)
-        return [tuple(lengths)]
+        return [tuple([next((length for flag, length in zip(flags, lengths) if not flag), 1)
+                       for flags, lengths in zip(zip(*self._patterns(node)), zip(*shapes))])]
 
     def connection_pattern(self, node):
         return [[False]] + [[True]] * (len(node.inputs) - 1)
@@ -119,7 +118,7 @@ def choose(a, choices, out=None, mode="raise"):
         The number of the choice for each element, an integer.
     choices : sequence of tensor-like, or tensor-like
         The tensors to choose from; a single tensor is split into its slices along the first dimension. They are
-        broadcast together with ``a``.
+        broadcast together with ``a`` where their types declare a length of 1.
     out : None
         Not supported.
     mode : {'raise', 'wrap', 'clip'}

@@ -13,11 +13,10 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
-from phintys.ops.reduction.careduce import Sum
-from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Shape
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -170,19 +169,6 @@ def zero_gradients(x, y):
     """The zero gradients with respect to a discrete tensor and the value stored in it."""
     y_dtype = config.floatX if y.type.dtype in discrete_dtypes else y.type.dtype
     return [x.zeros_like(dtype=config.floatX), y.zeros_like(dtype=y_dtype)]
-
-
-def gradient_by_value(gradient, y):
-    """The gradient with respect to ``y``, which was broadcast to the shape of ``gradient``."""
-    lead = gradient.type.ndim - y.type.ndim
-    repeated = [axis for axis, flag in enumerate(y.type.broadcastable)
-                if flag and not gradient.type.broadcastable[axis + lead]]
-    if lead or repeated:
-        gradient = Sum([*range(lead), *[axis + lead for axis in repeated]], dtype=gradient.type.dtype)(gradient)
-    if repeated:
-        kept = iter(range(gradient.type.ndim))
-        gradient = dimshuffle(gradient, ["x" if axis in repeated else next(kept) for axis in range(y.type.ndim)])
-    return gradient
 
 
 # ---- the ops ---------------------------------------------------------------------------------------------------------
@@ -390,7 +376,7 @@ class IncSubtensor(Indexing):
         if self.set_instead_of_inc:
             zero = constant(0, dtype=x.type.dtype)
             by_x = IncSubtensor(self.idx_list, set_instead_of_inc=True)(gz, zero, *integers)
-        return [by_x, gradient_by_value(Subtensor(self.idx_list)(gz, *integers), y)] + rest
+        return [by_x, gradient_of_broadcast(Subtensor(self.idx_list)(gz, *integers), y)] + rest
 
     def __str__(self):
         name = ("Inplace" if self.inplace else "") + ("Set" if self.set_instead_of_inc else "Inc")

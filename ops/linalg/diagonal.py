@@ -6,10 +6,11 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import grad_undefined
+from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.scalar import as_dtype, eq, maximum, minimum, switch
 from phintys.ops.indexing.getitem import getitem
-from phintys.ops.indexing.subtensor import fitting_value, gradient_by_value, zero_gradients
+from phintys.ops.indexing.subtensor import fitting_value, zero_gradients
 from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, FillDiagonalKernel, SetDiagonalKernel
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -145,7 +146,7 @@ class SetDiagonal(Diagonal):
         if x.type.dtype in discrete_dtypes:
             return zero_gradients(x, y)
         taken = ExtractDiag(self.offset, self.axis1, self.axis2)(gz)
-        return [self.overwriting({})(gz, constant(0, dtype=gz.type.dtype)), gradient_by_value(taken, y)]
+        return [self.overwriting({})(gz, constant(0, dtype=gz.type.dtype)), gradient_of_broadcast(taken, y)]
 
 
 class AllocDiag(Diagonal):

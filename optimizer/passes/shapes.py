@@ -86,6 +86,11 @@ class ShapeFeature:
         first, second = self.shape(x), self.shape(y)
         return len(first) == len(second) and all(map(_same_length, first, second))
 
+    def same_lengths(self, tensors, axes):
+        """Return whether tensors are known to have equal lengths along ``axes``."""
+        first, *others = [self.shape(x) for x in tensors]
+        return all([_same_length(first[axis], other[axis]) for other in others for axis in axes])
+
     def is_length(self, number, x, axis):
         """Return whether a 0-d variable is known to be the length of dimension ``axis`` of x."""
         return _same_length(number, self.shape(x)[axis])

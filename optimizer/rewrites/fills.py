@@ -80,6 +80,15 @@ def fill_sum(fgraph, node):
     return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
 
 
+def surely_repeated(fgraph, alloc):
+    """Return for each dimension of an Alloc whether the types say if its value is repeated there."""
+    value, *lengths = alloc.inputs
+    missing = len(lengths) - value.type.ndim
+    return [True] * missing + [
+        flag or value.type.shape[axis] is not None or feature_of(fgraph).is_length(length, value, axis)
+        for axis, (flag, length) in enumerate(zip(value.type.broadcastable, lengths[missing:]))]
+
+
 def alloc_in_elementwise(fgraph, node):
     """``f(alloc(x, *s), y) -> f(x, y)`` where y certainly has the shape s; ``f(alloc(x, *s)) -> alloc(f(x), *s)``."""
     allocated = [position for position, variable in enumerate(node.inputs) if key(variable) == "Alloc"]
@@ -94,8 +103,10 @@ def alloc_in_elementwise(fgraph, node):
              == out.type.broadcastable]
     changed = False
     for position in allocated:
-        if any([feature.same_shape(inputs[position], variable) for variable in whole]):
-            value, changed = inputs[position].owner.inputs[0], True
+        value = inputs[position].owner.inputs[0]
+        if any([feature.same_shape(inputs[position], variable) for variable in whole]) \
+                and all(surely_repeated(fgraph, inputs[position].owner)):
+            changed = True
             missing = out.type.ndim - value.type.ndim
             inputs[position] = value.dimshuffle(*["x"] * missing, *range(value.type.ndim))
     return node.op(*inputs) if changed else None

@@ -22,6 +22,7 @@ from phintys.ops.types.scalar_type import Scalar
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_value, key, readers_in
 from phintys.optimizer.passes.shapes import feature_of
+from phintys.optimizer.rewrites.fills import surely_repeated
 
 BACKWARDS = slice(None, None, -1)
 INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor")
@@ -268,6 +269,8 @@ def part_of_alloc(fgraph, node):
         return None
     value, *lengths = whole.owner.inputs
     entries = _padded(index_of(node), whole.type.ndim)
+    if not all([sure or _is_whole(entry) for sure, entry in zip(surely_repeated(fgraph, whole.owner), entries)]):
+        return None
     conditions = [condition for entry, length in zip(entries, lengths) if not isinstance(entry, slice)
                   for condition in _in_range(entry, length)]
     if None in conditions:

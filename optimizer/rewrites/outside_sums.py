@@ -16,6 +16,7 @@ import math
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key, readers_in
+from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import Product
 from phintys.optimizer.rewrites.reductions import axes_of, is_repeated, once_along
@@ -38,7 +39,7 @@ class Factors:
         """Return ``[(factor, exponent, whether it is the same along the axes)]`` of ``variable ** exponent``."""
         variable = once_along(self.axes, variable)
         if is_repeated(variable, self.axes):
-            return [(variable, exponent, True)]
+            return [(variable, exponent, True)] if constant_value(variable) != 1 else []    # 1 / x is not taken apart
         leaf = [(variable, exponent, False)]
         name = key(variable)
         if name not in INSIDE or variable.type.dtype != self.dtype or not depth:
@@ -104,12 +105,16 @@ def _fills(variables, x):
 
 
 def sum_of_switch(fgraph, node):
-    """A switch whose condition, and one of whose branches, are the same along the axes of a sum."""
+    """A switch whose condition, and one of whose branches, are the same along the axes of a sum. Of two branches that
+    are summed, nothing else compares the lengths of these axes."""
     x, axes = node.inputs[0], axes_of(node)
     if key(x) != "switch" or not _is_float(node) or len(fgraph.clients[x]) != 1:
         return None
     condition, *branches = x.owner.inputs
     if not is_repeated(condition, axes) or all([is_repeated(branch, axes) for branch in branches]):
+        return None
+    wide = [branch for branch in branches if branch.type == x.type]
+    if len(wide) == 2 and not feature_of(fgraph).same_lengths(wide, axes):
         return None
     summed = [_sum_of_branch(node, branch, axes) for branch in branches]
     return None if None in summed else apply_op("switch", _without(condition, axes), *summed)

@@ -175,6 +175,8 @@ def sum_of_join(fgraph, node):
     if found is None or found[0] not in axes_of(node) or len(found[1]) > FEW or len(fgraph.clients[whole]) != 1 \
             or out.type.dtype not in ("float64", "int64") or whole.type.dtype != out.type.dtype:
         return None
+    if not feature_of(fgraph).same_lengths(found[1], [axis for axis in axes_of(node) if axis != found[0]]):
+        return None                    # the join compares lengths that the sums do not have any more
     return apply_wide("add", [node.op(_of_dtype(tensor, whole.type.dtype)) for tensor in found[1]], out.type.dtype)
 
 

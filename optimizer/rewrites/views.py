@@ -87,6 +87,12 @@ def number_there_and_back(fgraph, node):
     return inner.inputs[0] if inner is not None and inner.op == node.op.inverse else None
 
 
+def unstretched(fgraph, node):
+    """``SumStretched(x, length) -> x`` where the length is certainly that of x."""
+    x, length = node.inputs
+    return x if feature_of(fgraph).is_length(length, x, node.op.axis) else None
+
+
 def useless_assert(fgraph, node):
     """``Assert`` without conditions that are constant and true, or repeated."""
     value, *conditions = node.inputs
@@ -135,6 +141,7 @@ REWRITES = [
     Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
+    Rewrite("local_useless_sum_stretched", ("SumStretched",), unstretched, (FAST_RUN,)),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",
                               "GradScale", "WithInitial"), view_op, (FAST_RUN, FAST_COMPILE)),

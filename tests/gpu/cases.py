@@ -144,6 +144,7 @@ CASES = [
     # ---- moving ----
     ("reshape", lambda x: [x.reshape((20, 6)), x.T.reshape((4, 30)), x.flatten()], floats(10, 12)),
     ("alloc", lambda x: T.alloc(x, 3, 4, 5) + x, floats(4, 5)),
+    ("alloc of a length of 1", lambda x: [T.alloc(x, 4, 5), T.grad((T.alloc(x, 4, 5) ** 2).sum(), x)], floats(1, 5)),
     ("join", lambda x, y: [T.concatenate([x, y, x]), T.concatenate([x.T, y.T], axis=1)], floats(3, 5), floats(7, 5)),
     ("split", lambda x: [part * 2 for part in T.split(x, [2, 3], 2, axis=1)], floats(4, 5)),
     ("slices", lambda x: [x[2] + 1, x[1:, ::-1] * 2, x[-1, 2:4] + x[0, 0]], floats(5, 6)),
@@ -333,7 +334,7 @@ CASES = [
         *gram(T.linalg.svd(T.dot(x[0, :, :1], x[0, :1])))],
      floats(2, 7, 4)),
     ("singular values of float64", lambda x: T.linalg.svd(x, compute_uv=False), floats(40, 30, dtype="float64")),
-    ("least squares", lambda a, b: [*T.linalg.lstsq(a, b), *T.linalg.lstsq(a[0].T, b[0, :4, 0]),
+    ("least squares", lambda a, b: [*T.linalg.lstsq(a, T.addbroadcast(b, 0)), *T.linalg.lstsq(a[0].T, b[0, :4, 0]),
                                     *T.linalg.lstsq(T.stack([a[0, :, 0]] * 3, axis=1), b[0])[::3],
                                     *T.linalg.lstsq(a[1], b[0], 0.5)[2:]],
      floats(2, 7, 4), floats(1, 7, 3)),

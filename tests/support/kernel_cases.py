@@ -6,6 +6,7 @@ import numpy as np
 
 import phintys.ops
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import Kernel
 
 LINE = [("float64", (False,))]
@@ -112,6 +113,7 @@ MADE = {
     "SpecifyShapeKernel": (),
     "SplitKernel": (2,),
     "SubtensorKernel": ([(False, None, None, -1)], 0),
+    "SumStretchedKernel": (0, ReductionKernel(LINE, [], [], 0, np.add, (0,), "float64", "float64", True)),
     "SumNeibsKernel": ("wrap_centered", "float64"),
     "SumRepeatsKernel": ("float64", 0),
     "SVDKernel": ("float64", 0, True, False),
@@ -233,6 +235,7 @@ CASES = [
     case("LUSolveKernel", POSITIVE, np.array([1, 2, 2], "int32"), V, outputs=VECTOR),
     case("QRKernel", A, outputs=((2, "float64"),) * 2),
     case("SolveKernel", POSITIVE[None], A[None, :3, :2], outputs=((3, "float64"),)),
+    case("SumStretchedKernel", V, number(3), outputs=VECTOR), case("SumStretchedKernel", V, number(1), outputs=VECTOR),
     case("SVDKernel", A, outputs=[(2, "float64"), *VECTOR, (2, "float64")], arguments=("float64", 0, False, True)),
     case("TriangularSolveKernel", POSITIVE, A[:3, :2]),
     case("SortKernel", A, number(0)), case("ArgSortKernel", A32, number(-1), outputs=((2, "int64"),)),

@@ -3,6 +3,7 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
 
+from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar import exp, gt, sqr, switch
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
@@ -20,6 +21,7 @@ def of_shape(*shape, dtype="float64"):
 
 
 X, Y, Z = of_shape(10), of_shape(10), TensorType("float64", (False,))()
+FREE, M3 = TensorType("float64", (False, False))(), TensorType("float64", (False, False))()
 S, T, M, ROW = of_shape(), of_shape(), of_shape(4, 5), of_shape(1, 5)
 X32, S32, NOTHING, ONE = of_shape(10, dtype="float32"), of_shape(dtype="float32"), of_shape(0), of_shape(1)
 FEW, COLUMN = of_shape(3), of_shape(4, 1)
@@ -46,6 +48,12 @@ CASES = {
         ["sqr", "Sum", "sqr", "true_div", "gt", "switch"]),
     "infinity of unknown length stays": (
         [Z, S], lambda: switch(gt(S, 0), Z, MINUS_INFINITY).sum(), ["gt", "switch", "Sum"]),
+    "branches of equal lengths": (
+        [Z, S], lambda: switch(gt(S, 0), exp(Z), Z).sum(), ["exp", "Sum", "Sum", "gt", "switch"]),
+    "branches of unknown lengths stay": (
+        [FREE, M3, S], lambda: switch(gt(S, 0), exp(FREE), M3).sum(), ["gt", "exp", "switch", "Sum"]),
+    "a quotient with 1 is not taken apart": (
+        [Z, S, FREE], lambda: (S / (alloc(Z, *FREE.shape) + 1)).sum(axis=0), None),
     "a sum of nothing": ([NOTHING, S], lambda: switch(gt(S, 0), NOTHING, MINUS_INFINITY).sum(), None),
     "a condition of each element stays": ([X, S], lambda: switch(gt(X, S), X, 0).sum(), ["gt", "switch", "Sum"]),
     "terms beside rounded ones": ([X, S], lambda: (3 - exp(X) + S).sum(), ["exp", "Sum", "mul", "add", "sub"]),
