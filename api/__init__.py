@@ -41,6 +41,7 @@ _hooks.input = In
 _hooks.loop_kernel = _LoopKernel
 _hooks.linear_recurrence = _linear_recurrence
 _hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile").ScanProfileStats(name=name)
+_hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")

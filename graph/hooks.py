@@ -16,4 +16,5 @@ uses_device: Any = None              # tells whether a graph has a value on the 
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
 broadcast_advice: Any = None         # words of another library for a length of 1 that must be declared
+stand_ins: Any = None                # finds forms of nodes whose derivatives are more stable
 sparse: Any = None                  # loads and returns the module phintys.sparse

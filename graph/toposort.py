@@ -5,7 +5,7 @@
 from phintys.graph.errors import InconsistencyError
 
 
-def io_toposort(inputs, outputs, orderings=None, known=()):
+def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
     """Return the Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
 
     Parameters
@@ -17,6 +17,8 @@ def io_toposort(inputs, outputs, orderings=None, known=()):
         Node → nodes that must come before it although it does not read their outputs.
     known : collection of Apply, optional
         Nodes that count as done: neither they nor nodes that only they need are returned.
+    instead : dict, optional
+        Node → another one that takes its place.
 
     Returns
     -------
@@ -29,27 +31,28 @@ def io_toposort(inputs, outputs, orderings=None, known=()):
         If the graph has a cycle.
     """
     blocked = set(inputs)
-    orderings = orderings or {}
+    orderings, instead = orderings or {}, instead or {}
     order, done, opened = [], set(), set()
     pending = [variable.owner for variable in outputs if variable.owner is not None and variable not in blocked]
     pending.reverse()
     while pending:
-        node = pending[-1]
-        if node in done or node in known:
+        written = pending[-1]
+        if written in done or written in known:
             pending.pop()
             continue
+        node = instead.get(written, written)
         needed = [owner for variable in node.inputs if (owner := variable.owner) is not None and owner not in done
                   and variable not in blocked and owner not in known]
         if orderings:
             needed += [other for other in orderings.get(node, ()) if other not in done and other not in known]
         if not needed:
             pending.pop()
-            done.add(node)
+            done.add(written)
             order.append(node)
-        elif node in opened:
+        elif written in opened:
             raise InconsistencyError(f"graph contains cycles: {node.op} depends on its own output")
         else:
-            opened.add(node)
+            opened.add(written)
             pending.extend(needed)
     return order
 

@@ -26,11 +26,9 @@ from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.passes.state_changes import change_states
 from phintys.optimizer.rewrites import (
     approximations,
-    batch_normalization,
     blas_rewrites,
     cancelling,
     congruences,
-    ctc,
     diagonals,
     distinct,
     fills,
@@ -38,6 +36,7 @@ from phintys.optimizer.rewrites import (
     indexing,
     joins,
     log_sum_exp,
+    logarithms,
     neutral,
     one_element,
     outside_sums,
@@ -50,6 +49,7 @@ from phintys.optimizer.rewrites import (
     stabilize,
     switches,
     systems,
+    unused_outputs,
     views,
 )
 
@@ -64,11 +64,12 @@ STABILIZE = [Family("stabilize", stabilize.REWRITES), Family("signs", signs.POWE
              Family("linear_algebra", systems.REWRITES, ("stabilize",)),
              Family("linear_algebra", congruences.REWRITES + diagonals.REWRITES, ("stabilize",))]
 SOFTMAX = [Family("softmax", softmax.REWRITES, ("stabilize", "specialize"))]
+LOGARITHMS = [Family("logarithms", logarithms.REWRITES, ("stabilize",))]
 IFELSE = [Family("ifelse", lazy_branches.REWRITES)]
 SPECIALIZE = [Family("specialize", specialize.REWRITES), Family("linear_algebra", systems.HINTS, ("specialize",))]
 APPROXIMATIONS = [Family("uncanonicalize", approximations.REWRITES)]
-BATCH_NORMALIZATION = [Family("batchnorm_opts", batch_normalization.REWRITES, ("specialize",)),
-                       Family("ctc_opts", ctc.REWRITES, ("specialize",)),
+BATCH_NORMALIZATION = [Family("batchnorm_opts", unused_outputs.REWRITES, ("specialize",)),
+                       Family("ctc_opts", unused_outputs.CTC, ("specialize",)),
                        Family("unique_opts", distinct.REWRITES, ("specialize",)),
                        Family("linear_algebra", systems.PSEUDO_INVERSES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
@@ -141,7 +142,7 @@ STAGES = [
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
                                           "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
-    ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE), _merge)),
+    ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + LOGARITHMS + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
                                  "local_log_sum_exp")),
     ("local_shift_exponentials", _whole(shifted_exponentials.shift_exponentials, FAST_RUN, "stabilize",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
 from phintys.graph.gradients.gradient import format_as
-from phintys.graph.toposort import io_toposort
+from phintys.graph.gradients.gradient_paths import stable_toposort
 from phintys.graph.valueless_types import NullType, disconnected_type
 from phintys.graph.variable import Variable
 
@@ -64,7 +64,7 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
         raise AssertionError(f"Rop: {len(wanted)} variables in wrt but {len(points)} eval_points")
     derivatives = {variable: _checked_point(position, variable, point)
                    for position, (variable, point) in enumerate(zip(wanted, points))}
-    for node in io_toposort(wanted, outputs):
+    for node in stable_toposort(wanted, outputs, {*wanted, *outputs}):
         moved = [derivatives[variable] for variable in node.inputs if variable in derivatives]
         if not moved:
             continue

@@ -3,8 +3,33 @@
 The connection pattern of an op says which of its outputs depend on the elements of which of its inputs; no gradient
 passes where there is no connection.
 """
+from phintys.graph import hooks
+from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
+
+
+class StableNode:
+    """What a gradient passes instead of a node: the identity of another variable with the value of its output."""
+
+    op = ViewOp()
+
+    def __init__(self, node, variable):
+        self.inputs, self.outputs, self._position = [variable], node.outputs, node._position
+
+
+def stable_toposort(inputs, outputs, stop):
+    """Return the nodes between ``inputs`` and ``outputs`` as `io_toposort` does, but with a `StableNode` for each node
+    whose value has a form with more stable derivatives, and with the nodes of these forms.
+
+    ``stop`` has the variables that must stay in such forms.
+    """
+    order = io_toposort(inputs, outputs)
+    found = hooks.stand_ins(order, stop) if hooks.stand_ins else {}
+    if not found:
+        return order
+    instead = {node: StableNode(node, variable) for node, variable in found.items()}
+    return io_toposort(inputs, outputs, instead=instead)
 
 
 class Paths:
@@ -22,7 +47,7 @@ class Paths:
     """
 
     def __init__(self, outputs, wanted, blockers):
-        order = io_toposort((), outputs)
+        order = stable_toposort((), outputs, {*outputs, *wanted, *blockers})
         self.patterns = {node: pattern for node in order if (pattern := connection_pattern(node)) is not None}
         depending = self._depending_on(wanted, order)
         self.active = {}

@@ -1,6 +1,6 @@
 """Exponentials divided by functions with the same limit 0 or infinity, as in gradients of logarithms.
 
-    exp(-t**2) / erfc(t) = 1 / erfcx(t)      exp(t) / expm1(t) = -1 / expm1(-t)
+    exp(-t**2) / erfc(t) = 1 / erfcx(t)      exp(t) / expm1(t) = -1 / expm1(-t)      expm1(t) * sigmoid(-t) = tanh(t/2)
 
 The right-hand sides do not underflow or overflow where numerator and denominator on the left do. As t may be
 ``(x - m) / s``, exponents are compared in normal form, in which the constants of a scaled t**2 may differ in the last
@@ -9,10 +9,11 @@ digits.
 from math import isclose
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, is_inside, key
+from phintys.optimizer.engine.values import apply_op, constant_like, is_inside, key
 from phintys.optimizer.rewrites import products
 from phintys.optimizer.rewrites.logistic import opposite_argument
 from phintys.optimizer.rewrites.products import product_in, product_of
+from phintys.optimizer.rewrites.sums import linear_form, opposite
 
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
@@ -51,6 +52,26 @@ def stable_quotient(fgraph, node):
     return products.build(product, out) if changed else None
 
 
+def growth_of_sigmoid(fgraph, node):
+    """``expm1(t) * sigmoid(-t) -> tanh(t / 2)``, in a product."""
+    out = node.outputs[0]
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+        return None
+    product = product_in(fgraph, out)
+    growths = [factor for factor, exponent in product.powers.items() if exponent == 1 and key(factor) == "expm1"]
+    sigmoids = [factor for factor, exponent in product.powers.items() if exponent > 0 and key(factor) == "sigmoid"]
+    for growth in growths:
+        form = opposite(linear_form(growth.owner.inputs[0]))
+        for factor in sigmoids:
+            if linear_form(factor.owner.inputs[0]) == form and growth.type.dtype == out.type.dtype:
+                product, t = product.copy(), growth.owner.inputs[0]
+                product.multiply(growth, -1)
+                product.multiply(factor, -1)
+                product.multiply(apply_op("tanh", apply_op("mul", t, constant_like(0.5, growth))), 1)
+                return products.build(product, out)
+    return None
+
+
 def _exponentials(product):
     return [factor for factor, exponent in product.powers.items() if exponent > 0 and key(factor) == "exp"]
 
@@ -80,4 +101,5 @@ def _divide(product, exponential, divisor):
 
 REWRITES = [
     Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,), beside=QUOTIENTS),
+    Rewrite("local_expm1_times_sigmoid", ("mul", "true_div"), growth_of_sigmoid, (FAST_RUN,), beside=("expm1",)),
 ]

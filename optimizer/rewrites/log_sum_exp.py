@@ -27,6 +27,7 @@ from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.products import product_of
 from phintys.optimizer.rewrites.sums import sum_of
 
+LARGEST = ("Max", "MaxOrLowest", "maximum")
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
@@ -53,10 +54,11 @@ class Reduced:
     """``sum(exp(x), axes)``, where the exponential may be without some dimensions of length 1.
 
     ``shift`` and ``total`` are s and the sum of ``scaled``, which is exp(x - s), without the axes; ``order`` is how the
-    sum has to be shuffled to broadcast against the exponential.
+    sum has to be shuffled to broadcast against the exponential. ``as_constant`` hides the shift from derivatives, in
+    which it cancels.
     """
 
-    def __init__(self, variable):
+    def __init__(self, variable, as_constant=None):
         node = variable.owner
         exponential, shuffle = unshuffled(node.inputs[0])
         self.terms = [exponential]
@@ -66,6 +68,8 @@ class Reduced:
         self._back = inverse(shuffle, exponential.type.ndim)
         self.order = joined(tuple(["x" if axis in axes else next(kept) for axis in range(x.type.ndim)]), self._back)
         self.shift = finite_or_zero(MaxOrLowest(node.op.axis)(x))
+        if as_constant is not None:
+            self.shift = as_constant(self.shift)
         self.scaled = apply_op("exp", apply_op("sub", x, pad_reduced(x, self.shift, axes)))
         self.total = node.op(self.scaled)
 
@@ -165,18 +169,20 @@ class Sums:
 
 
 def is_scaled(variable):
-    """Return whether it is an exponential that this pass made from a reduced one."""
+    """Return whether it is an exponential from which the largest is subtracted by `finite_or_zero`, if that is finite.
+    """
     x = variable.owner.inputs[0]
     shift = unshuffled(x.owner.inputs[1])[0] if key(x) == "sub" else None
-    return shift is not None and key(shift) == "switch" and key(shift.owner.inputs[2]) == "MaxOrLowest"
+    shift = shift.owner.inputs[0] if key(shift or variable) == "DisconnectedGrad" else shift
+    return shift is not None and key(shift) == "switch" and key(unshuffled(shift.owner.inputs[2])[0]) in LARGEST
 
 
 def is_exponential(variable):
     """Return whether it is ``exp(x)`` of a real x from which no maximum is subtracted yet."""
-    if key(variable) != "exp" or not variable.type.dtype.startswith("float"):
+    if key(variable) != "exp" or not variable.type.dtype.startswith("float") or is_scaled(variable):
         return False
     terms = sum_of(variable.owner.inputs[0], lambda other: 1, NEARBY).terms
-    return not any([sign < 0 and key(unshuffled(term)[0]) in ("Max", "maximum") for sign, term in terms])
+    return not any([sign < 0 and key(unshuffled(term)[0]) in LARGEST for sign, term in terms])
 
 
 def unshuffled(variable):
