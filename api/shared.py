@@ -282,6 +282,10 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
         words = super().get_value(borrow=borrow or not return_internal_type)
         return words if return_internal_type else random_state_of(words)
 
+    def get_test_value(self):
+        """The vector of uint64, from which the ops draw."""
+        return self.get_value(borrow=True, return_internal_type=True)
+
     def set_value(self, new_value, borrow=False):
         """Replace the state.
 

@@ -174,6 +174,8 @@ class Apply(GraphNode):
         for old, new in zip(self.outputs, node.outputs):
             if new.name is None:
                 new.name = old.name
+            if new.type == old.type:                    # it may know more lengths; its test value is kept, as in copies
+                copy_tag(old, new)
         return node
 
     def __str__(self):

@@ -155,3 +155,46 @@ def test_what_code_that_builds_graphs_can_say():
     with change_flags(compute_test_value="ignore"):
         missing_test_message("gone")
     debug_assert(True)
+
+
+@pytest.mark.parametrize("option", ["off", "raise"])
+@pytest.mark.parametrize("replacement", [None, T.constant(A), T.zeros((2, 3)), shared(A), A, T.dmatrix()])
+def test_clones_keep_test_values(option, replacement):
+    """Also where the replacement says more about the shape, so that nodes are made anew."""
+    x, _ = variables()
+    with change_flags(compute_test_value="raise"):
+        y = T.tanh(x) * 2 + x.sum(axis=0)
+    with change_flags(compute_test_value=option):
+        copies = phintys.clone([y, y.owner.inputs[1]], None if replacement is None else {x: replacement})
+        for copied, variable in zip([*copies, y.clone(), x.clone(), phintys.clone(y, share_inputs=False)],
+                                    [y, y.owner.inputs[1], y, x, y]):
+            numpy.testing.assert_array_equal(copied.tag.test_value, variable.tag.test_value)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: T.cumprod(x, axis=1), lambda x: T.cumprod(x), lambda x: T.cumsum(x, axis=0), lambda x: x.prod(axis=0),
+    lambda x: phintys.scan(lambda row, state: T.tanh(row * state), x, x[0])[0],
+    lambda x: phintys.scan(lambda state: (state * 2, phintys.scan_module.until(state.sum() > 99)), outputs_info=x,
+                           n_steps=20)[0],
+    lambda x: phintys.scan_checkpoints(lambda row, state: row * state, x, x[0], save_every_N=2)[0],
+    lambda x: phintys.ifelse.ifelse(x.sum() > 1, x, x ** 2)])
+def test_derivatives_are_built_from_test_values(build, raising):
+    """Loops of the package build graphs themselves."""
+    x, _ = variables()
+    y = (build(x) ** 2).sum()
+    first = grad(y, x)
+    second = grad((first ** 2).sum(), x)
+    for value in (first, second, T.Rop(y, x, x)):
+        numpy.testing.assert_allclose(value.tag.test_value, function([x], value)(A))
+
+
+def test_random_streams_draw_test_values(raising):
+    from phintys.sandbox.rng_mrg import MRG_RandomStreams
+    from phintys.tensor.shared_randomstreams import RandomStreams
+    for make in (lambda: RandomStreams(5).normal((3,)), lambda: RandomStreams(5).choice((3,), 7),
+                 lambda: MRG_RandomStreams(5).normal((3,)), lambda: phintys.random.default_rng(5).normal(size=3)):
+        sample = make()
+        numpy.testing.assert_array_equal(sample.tag.test_value, function([], sample)())
+    stream = RandomStreams(5)
+    rows, _ = phintys.scan(lambda row: row * stream.normal(()), T.constant(A[0]))
+    assert rows.tag.test_value.shape == (3,)
