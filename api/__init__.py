@@ -40,7 +40,7 @@ _hooks.function = function
 _hooks.input = In
 _hooks.loop_kernel = _LoopKernel
 _hooks.linear_recurrence = _linear_recurrence
-_hooks.scan_profile = lambda name: _import_module("phintys.reports.scan_profile").ScanProfileStats(name=name)
+_hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_profile").ScanProfileStats(**values)
 _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.sparse = lambda: _import_module("phintys.sparse")

@@ -254,6 +254,8 @@ class FunctionMaker:
         stored = [storage[position] for position in self.graph_order[len(self.arguments):]]
         updates = [(position, storage[self.graph_order[number]]) for position, number in self.update_positions]
         self._check_targets(updates)
+        if self.profile is not None:
+            self._measure_loops()
         program = self.mode.link(self._compiled, self._history, n_arguments=len(self.arguments), containers=stored,
                                  updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
                                  name=self.name, mutable=self._mutable,
@@ -261,6 +263,15 @@ class FunctionMaker:
                                  lent=_where(spec.borrow for spec in self.outputs),
                                  commit=self._handler.commit_nodes(self._compiled))
         return self.function_builder(self, program, storage)
+
+    def _measure_loops(self):
+        """Measure the steps of loops that no profile measures yet; the function's profile shows them."""
+        from phintys.ops.loops.loop import Scan
+        from phintys.reports.scan_profile import ScanProfileStats
+
+        for node in self._compiled.apply_nodes:
+            if type(node.op) is Scan and node.op.step_profile() is None:
+                node.op = node.op.measured_by(ScanProfileStats(False, name=node.op.name))
 
     def _check_targets(self, updates):
         """Check that no container gets two new values."""

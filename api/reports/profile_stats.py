@@ -114,7 +114,7 @@ class ProfileStats:
     Parameters
     ----------
     atexit_print : bool
-        Print a summary when the program ends, if ``config.profile`` is on then.
+        Print a summary when the program ends, if ``config.profile`` is on then, or ``always_printed``.
     flag_time_thunks : bool, optional
         Time each instruction, not only whole calls; default: ``config.profiling.time_thunks``.
     gpu_checks : bool
@@ -152,6 +152,7 @@ class ProfileStats:
     linker_node_make_thunks: float = 0.0
     message: str | None = None
     is_inside = False               # whether other profiles include what this one measures
+    always_printed = False          # at the end of the program
 
     def __init__(self, atexit_print: bool = True, flag_time_thunks: bool | None = None, gpu_checks: bool = True,
                  **values: Any) -> None:
@@ -532,10 +533,12 @@ def _destination():
 
 
 def print_at_exit() -> None:
-    """Print all profiles and their sum, when the program ends, if the configuration says so."""
-    if config.profile:
-        called = sorted([stats for stats in _at_exit if stats.fct_callcount or stats.compile_time > 1],
-                        key=lambda stats: stats.compile_time + stats.fct_call_time, reverse=True)
+    """Print profiles when the program ends: those of loops that ask for it; all, and their sum, if the configuration
+    says so."""
+    called = sorted([stats for stats in _at_exit if (config.profile or stats.always_printed)
+                     and (stats.fct_callcount or stats.compile_time > 1)],
+                    key=lambda stats: stats.compile_time + stats.fct_call_time, reverse=True)
+    if called:
         with _destination() as file:
             for stats in called:
                 stats.summary(file)

@@ -142,14 +142,17 @@ def print_loops(stats, file):
           "<sub scan op time(% scan op time)> <node>", file=file)
     for node, seconds in loops.items():
         inside = node.op.step_profile()
-        if inside is None:
-            print(f"  The steps of {node} are not measured: scan(..., profile=True) or config.profile measures them.",
-                  file=file)
+        if inside is None:                          # the function was linked before it was measured
+            print(f"  The steps of {node} are not measured", file=file)
             continue
         parts = inside.call_time, sum(inside.apply_time.values())
         shares = [f"{100 * part / seconds:5.1f}%" if seconds > 0 else "    -" for part in parts]
         print(f"  {seconds:.2e}s  {parts[0]:.2e}s  {parts[1]:.2e}s  {'  '.join(shares)}  {node}", file=file)
     print(file=file)
+    for node in loops:
+        inside = node.op.step_profile()
+        if inside is not None and not inside.printed_apart:
+            inside.summary(file)
 
 
 def print_memory(stats, file):

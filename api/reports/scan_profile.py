@@ -33,8 +33,10 @@ class MeasuredLoop(MeasuredFunction):
 class ScanProfileStats(ProfileStats):
     """Times and counts of the steps of one loop.
 
-    ``scan(..., profile=True)`` makes one for a loop; if ``config.profile`` is on, each loop has one. For a loop in a
-    compiled graph, ``node.op.step_profile()`` returns it. It counts the operations of the body in each step.
+    ``scan(..., profile=True)`` makes one for a loop, which is printed when the program ends. ``function(...,
+    profile=True)`` makes one for each loop of the function, which the function's summary prints. If ``config.profile``
+    is on, each loop has one. For a loop in a compiled graph, ``node.op.step_profile()`` returns it. It counts the
+    operations of the body in each step.
 
     Parameters
     ----------
@@ -46,12 +48,10 @@ class ScanProfileStats(ProfileStats):
     Examples
     --------
     >>> import numpy, phintys
-    >>> x = phintys.tensor.dvector("x")
-    >>> rows, _ = phintys.scan(lambda row, state: phintys.tensor.tanh(row + state), x, x[0], profile=True)
+    >>> x, stats = phintys.tensor.dvector("x"), phintys.compile.ScanProfileStats(atexit_print=False)
+    >>> rows, _ = phintys.scan(lambda row, state: phintys.tensor.tanh(row + state), x, x[0], profile=stats)
     >>> f = phintys.function([x], rows)
     >>> _ = f(numpy.ones(3)), f(numpy.ones(5))
-    >>> loop, = [node for node in f.maker.fgraph.toposort() if isinstance(node.op, phintys.scan_module.scan_op.Scan)]
-    >>> stats = loop.op.step_profile()
     >>> stats.callcount, stats.nbsteps
     (2, 8)
     """
@@ -61,7 +61,7 @@ class ScanProfileStats(ProfileStats):
     def __init__(self, atexit_print: bool = True, name: str | None = None, **values: Any) -> None:
         values.setdefault("message", f"{name or 'Scan'} sub profile")
         super().__init__(atexit_print, **values)
-        self.name = name
+        self.name, self.printed_apart = name, atexit_print
         self._runs, self._run_seconds = 0, 0.0      # of loops whose steps are run in Python
 
     def watch_loop(self, kernel: LoopKernel) -> None:

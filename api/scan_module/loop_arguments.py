@@ -3,6 +3,7 @@
 A user gives variables, arrays, dictionaries, or lists of them. Here they become ``Sequence`` and ``Output``, with the
 inner variables that represent a row in the body. Errors in them are found here.
 """
+import logging
 from dataclasses import dataclass, field
 from operator import index
 from typing import Any
@@ -20,6 +21,7 @@ from phintys.ops.shape.shape import shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 
+_logger = logging.getLogger("phintys.scan_module.scan")
 OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions; the latter is what compilers find out
 
 
@@ -156,10 +158,10 @@ def read_outputs(outputs_info):
     ValueError
         If taps are given without an initial state, are not negative, or not different.
     """
-    return [_read_output(given) for given in as_list(outputs_info)]
+    return [_read_output(given, position) for position, given in enumerate(as_list(outputs_info))]
 
 
-def _read_output(given):
+def _read_output(given, position):
     if given is None:
         return Output()
     if not isinstance(given, dict):
@@ -175,6 +177,9 @@ def _read_output(given):
             raise ValueError("If you are using slices of an output you need to provide a initial state for it: "
                              f"{given}")
         return Output()
+    if "taps" in given and given["taps"] is None:
+        _logger.warning("Output %s (index %d) has an initial state but taps is explicitly set to None: it means [-1]",
+                        getattr(given["initial"], "name", None), position)
     taps = _taps(given.get("taps"), [-1])
     _check_taps(taps, given)
     return _single_tap(given["initial"]) if taps == [-1] else _several_taps(given["initial"], taps)

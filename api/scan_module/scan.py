@@ -72,8 +72,8 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     name : str, optional
         For messages, listings, progress bars and profiles.
     profile : bool, str or ScanProfileStats
-        Whether to measure the steps; a string is the title of the profile. It is printed when the program ends if
-        ``config.profile`` is on, and the profile of a function shows how much of its time a loop's steps take.
+        Whether to measure the steps; a string is the title of the profile. It is printed when the program ends. The
+        profile of a function, ``function(profile=True)``, measures and shows the steps of all its loops.
     allow_gc : bool, optional
         Whether memory of a step's intermediate results is freed in each step; ``config.scan.allow_gc`` by default.
     strict : bool

@@ -177,9 +177,15 @@ class Scan(TheanoNames, InnerGraphOp):
         given = self.options.profile
         if self._step_profile is None and (given or config.profile):
             is_made = isinstance(given, (bool, int, str))
-            self._step_profile = hooks.scan_profile(given if isinstance(given, str) and given else self.name) \
-                if is_made else given
+            name = given if isinstance(given, str) and given else self.name
+            self._step_profile = hooks.scan_profile(name=name, always_printed=bool(given)) if is_made else given
         return self._step_profile
+
+    def measured_by(self, profile):
+        """The same loop, whose steps a ``ScanProfileStats`` measures."""
+        measured = self.with_kept(self.kept)
+        measured._step_profile = profile
+        return measured
 
     def rows_ahead(self, given, n_steps):
         """The rows that are computed ahead, for all steps at once.

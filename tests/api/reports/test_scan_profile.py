@@ -42,12 +42,39 @@ def test_names_are_theanos():
     assert issubclass(ScanProfileStats, phintys.ProfileStats)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_printed_at_the_end(monkeypatch):
+    monkeypatch.setattr(profile_stats, "_at_exit", [None])
+
+
 def test_steps_are_not_measured_unless_asked():
-    f = network(False, of_function=True)
+    f = network(False)
     f(VALUE)
     assert [op.step_profile() for op in loops_of(f)] == [None, None] and not any([op.profile for op in loops_of(f)])
+
+
+def test_the_profile_of_a_function_measures_its_loops():
+    plain, f = network(False), network(False, of_function=True)
+    f(VALUE), f(VALUE)
+    assert [op.step_profile().nbsteps for op in loops_of(f)] == [10, 10]
     text = summary(f.profile)
-    assert "Scan overhead" in text and text.count("are not measured: scan(..., profile=True)") == 2
+    rows = text[text.index("Scan overhead"):].splitlines()[2:4]
+    assert all(["for{cpu," in row and row.count("%") == 2 for row in rows])
+    for part in ("Scan Op profiling ( network )", "Scan Op profiling ( grad_of_network )",
+                 "Time in 2 calls of the op (for a total of 10 steps)"):
+        assert part in text
+    assert [op.step_profile() for op in loops_of(plain)] == [None, None]
+
+
+@pytest.mark.parametrize("profile, title", [(True, "network sub profile"), ("my title", "my title sub profile")])
+def test_a_profile_that_a_loop_asks_for_is_printed_at_the_end(profile, title, capsys):
+    f = network(profile)
+    f(VALUE)
+    network(False, of_function=True)(VALUE)                 # the functions' own are printed by their summaries
+    profile_stats._at_exit.remove(None)
+    profile_stats.print_at_exit()
+    text = capsys.readouterr().err
+    assert text.count("Scan Op profiling") == 2 and f"Message: {title}" in text and "Function profiling" not in text
 
 
 @pytest.mark.parametrize("profile, names", [(True, ["network", "grad_of_network"]), ("title", ["title", "title"])])

@@ -657,3 +657,16 @@ def test_random_numbers_that_are_passed_are_drawn_once():
 def test_an_array_is_an_initial_state():
     rows, _ = phintys.scan(lambda x: x + 1, outputs_info=numpy.zeros(3), n_steps=2)
     assert phintys.function([], rows)().tolist() == [[1.0] * 3, [2.0] * 3]
+
+
+def test_taps_that_are_explicitly_none(caplog):
+    """Theano's warning; without the key there is none."""
+    start = T.dscalar("start")
+    with caplog.at_level(logging.WARNING):
+        plain, _ = phintys.scan(lambda state: state * 2, outputs_info=[dict(initial=start)], n_steps=3)
+        assert not caplog.records
+        rows, _ = phintys.scan(lambda state, other: [state * 2, other], outputs_info=[
+            start, dict(initial=start, taps=None)], n_steps=3)
+    assert "Output start (index 1) has an initial state but taps is explicitly set to None" in caplog.text
+    for values in (plain, rows[0]):
+        numpy.testing.assert_array_equal(values.eval({start: 1.0}), [2, 4, 8])
