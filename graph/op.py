@@ -211,6 +211,13 @@ class PureOp(Properties):
         """
         return None
 
+    def has_lazy_gradient(self, node):
+        """Return whether a lazy node's op has ``lazy_L_op``, ``chosen_gradient`` and ``any_taken``, and for it.
+
+        Then its gradient is as lazy as its values: see ``graph/gradients/gradient_arms.py``.
+        """
+        return False
+
     def lower_branch(self, emitter, node, branch):
         """Emit the end of a branch of a lazy node, 0 or 1: it computes the outputs from the branch's inputs."""
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)

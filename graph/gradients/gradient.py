@@ -4,6 +4,8 @@ The nodes between the cost and ``wrt`` are visited once each, from the cost back
 gradient are known before the ``L_op`` of its owner is called. Nothing here depends on particular ops: it uses the Op
 protocol, and ``zeros_like``, ``ones_like``, ``astype`` and ``+`` of variables.
 
+The gradient of a lazy branch is as lazy as its value: see ``gradient_arms.py``.
+
 Rules: a gradient never has an integer dtype; the gradient of a float variable has its dtype; where the cost does not
 depend on a variable, its gradient has ``DisconnectedType``; if there is no derivative, it has ``NullType``.
 """
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from phintys.graph.config import config
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at, shown
+from phintys.graph.gradients.gradient_arms import Arms
 from phintys.graph.gradients.gradient_paths import Paths
 from phintys.graph.gradients.gradient_terms import (
     CONTINUOUS_DTYPES,
@@ -240,41 +243,92 @@ class _Accumulation:
     Attributes
     ----------
     gradients : dict
-        Variable → its gradient, once all terms of it are known.
+        Variable → its gradient, once all terms of it are known, and the arm in which it counts; no arm: it is zero,
+        because only conditions of lazy branches depend on the variable.
     terms : dict
-        Node → its terms of the gradients of its inputs.
+        Node → the same of its terms of the gradients of its inputs.
     """
 
     def __init__(self, paths, gradients, cost_name):
-        self.paths, self.gradients, self.cost_name = paths, gradients, cost_name
+        self.paths, self.cost_name = paths, cost_name
+        self.arms = Arms(_sum)
+        self.gradients = {variable: (gradient, self.arms.everywhere) for variable, gradient in gradients.items()}
         self.terms = {}
         for node in paths.nodes:
             with gradient_of(node._position):
-                self.terms[node] = terms_of(node, [self.finished(output) for output in node.outputs],
-                                            paths.patterns.get(node))
+                self.terms[node] = self._terms(node)
 
     def finished(self, variable):
         """Return the gradient of a variable; the terms of all nodes that read it are known."""
+        gradient = self._outside(variable, *self._gradient(variable), self.arms.everywhere)
+        self._name(variable, gradient)
+        return gradient
+
+    def _gradient(self, variable):
+        """Return the gradient of a variable in the innermost arm in which all its terms count, and the arm."""
         if variable in self.gradients:
             return self.gradients[variable]
         if variable not in self.paths.active:
-            return disconnected_type()
-        gradient = self.gradients[variable] = self._collected(variable)
+            return disconnected_type(), self.arms.everywhere
+        found = self.gradients[variable] = self._collected(variable)
+        if found[1] is not None:
+            self._name(variable, found[0])
+        return found
+
+    def _name(self, variable, gradient):
         if self.cost_name is not None and variable.name is not None and gradient.name is None:
             gradient.name = f"(d{self.cost_name}/d{variable.name})"
-        return gradient
 
     def _collected(self, variable):
         """Return the sum of the terms; undefined if one of them is."""
-        found = []
+        found, is_zero = {}, False
         for node, position in self.paths.active[variable]:
-            term = self.terms[node][position]
-            if isinstance(term.type, NullType):
-                return term
-            if not isinstance(term.type, DisconnectedType):
+            term, arm = self.terms[node][position]
+            if arm is None:
+                is_zero = True
+            elif isinstance(term.type, NullType):
+                return term, self.arms.everywhere
+            elif not isinstance(term.type, DisconnectedType):
                 check_rank(term, variable, node)
-                found.append(term)
-        return _sum(found) if found else disconnected_type()
+                found.setdefault(arm, []).append(term)
+        if not found:
+            return (None, None) if is_zero else (disconnected_type(), self.arms.everywhere)
+        arm = self.arms.meeting(found)
+        return self.arms.joined(variable, found, arm), arm
+
+    def _outside(self, variable, gradient, arm, outside):
+        """Return a gradient as it counts outside of its arm."""
+        if arm is None:
+            return float_zeros_like(variable)
+        return gradient if arm is outside else self.arms.joined(variable, {arm: [gradient]}, outside)
+
+    def _terms(self, node):
+        """Return the terms of a node, with their arms."""
+        found = [self._gradient(output) for output in node.outputs]
+        counting = [arm for gradient, arm in found if arm is not None and not is_valueless(gradient)]
+        if not counting and any([arm is None for _, arm in found]):
+            return [(None, None)] * len(node.inputs)
+        lazy = node.op.lazy_branches(node)
+        if lazy is not None and node.op.has_lazy_gradient(node):
+            return self._terms_of_branches(node, found, *lazy)
+        arm = self.arms.meeting(counting) if counting else self.arms.everywhere
+        gradients = [gradient if arm is not None and is_valueless(gradient)
+                     else self._outside(output, gradient, own, arm)
+                     for output, (gradient, own) in zip(node.outputs, found)]
+        return [(term, arm) for term in terms_of(node, gradients, self.paths.patterns.get(node), node.op.L_op)]
+
+    def _terms_of_branches(self, node, found, condition, *branches):
+        """Return the terms of a lazy node: the gradients of its outputs, in the arms, and zero for its condition."""
+        gradients = [float_zeros_like(output) if arm is None else gradient
+                     for output, (gradient, arm) in zip(node.outputs, found)]
+        terms = terms_of(node, gradients, self.paths.patterns.get(node), node.op.lazy_L_op)
+        terms = [(term, self.arms.everywhere) for term in terms]
+        terms[condition] = None, None
+        for branch, positions in enumerate(branches):
+            for position, (_, arm) in zip(positions, found):
+                inside = arm and self.arms.branch(arm, node.op, node.inputs[condition], branch)
+                terms[position] = terms[position][0], inside
+        return terms
 
 
 def _sum(terms):

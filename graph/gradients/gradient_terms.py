@@ -27,8 +27,9 @@ def is_valueless(variable):
     return isinstance(variable.type, (NullType, DisconnectedType))
 
 
-def terms_of(node, output_gradients, pattern):
-    """Return the terms of a node in the gradients of its inputs, as a list of variables."""
+def terms_of(node, output_gradients, pattern, L_op):
+    """Return the terms of a node in the gradients of its inputs, as a list of variables; ``L_op`` is the method that
+    the op has for them."""
     flow = _Flow(node, output_gradients, pattern)
     if not any(flow.inputs_connected):
         return [disconnected_type() for _ in node.inputs]
@@ -38,7 +39,7 @@ def terms_of(node, output_gradients, pattern):
     typed = [_with_dtype_of(output, gradient) for output, gradient in zip(node.outputs, output_gradients)]
     for output, gradient in zip(node.outputs, typed):
         _check_test_shapes(output, gradient, f"the gradient on an output of {node.op}")
-    terms = _checked_list(node, node.op.L_op(inputs, node.outputs, typed))
+    terms = _checked_list(node, L_op(inputs, node.outputs, typed))
     for position in range(len(terms)):
         null = flow.null_gradient_of(position)
         if null is not None and not isinstance(terms[position].type, DisconnectedType):

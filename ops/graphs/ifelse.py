@@ -5,16 +5,21 @@ linker compiles this to jumps, so that a branch that is not taken costs nothing 
 outputs refer to the memory of the branch that was taken, otherwise they are copies.
 """
 from copy import deepcopy
+from functools import reduce
 
 import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
+from phintys.graph.gradients.gradient import float_zeros_like
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.elementwise.elementwise_functions import eq, neq, or_
+from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 __all__ = ["IfElse", "ifelse"]
@@ -124,8 +129,7 @@ class IfElse(Op):
     def grad(self, inputs, output_grads):
         """The output's gradient for the branch that was taken, zeros for the other branch and for the condition."""
         terms = list(output_grads) * 2
-        wanted = [output for output, gradient in enumerate(output_grads)
-                  if not isinstance(gradient.type, (DisconnectedType, NullType))]
+        wanted = [output for output, gradient in enumerate(output_grads) if _is_valued(gradient)]
         for branch, values in enumerate(self.branches(inputs)):
             if wanted:
                 op = IfElse(len(wanted), self.as_view, self.gpu, self.name and f"{self.name}_grad_{'tf'[branch]}")
@@ -135,6 +139,34 @@ class IfElse(Op):
                 for output, term in zip(wanted, chosen):
                     terms[branch * self.n_outs + output] = term
         return [_gradient_of_condition(inputs[0], output_grads), *terms]
+
+    def has_lazy_gradient(self, node):
+        types = [output.type for output in node.outputs]
+        return (all([isinstance(kind, TensorType) for kind in types])
+                and any([kind.dtype in continuous_dtypes for kind in types]))
+
+    def lazy_L_op(self, inputs, outputs, output_grads):
+        """The output's gradient for both branches: it counts in the one that is taken. It is zero for integers."""
+        terms = [float_zeros_like(output) if output.type.dtype in discrete_dtypes and _is_valued(gradient) else gradient
+                 for output, gradient in zip(outputs, output_grads)]
+        return [_gradient_of_condition(inputs[0], output_grads), *terms, *terms]
+
+    def chosen_gradient(self, condition, first, second, variable):
+        """The gradient by a variable that has this one in the first branch, and this one in the second; None: zeros."""
+        terms = [_like_gradient(float_zeros_like(variable) if term is None else term, variable)
+                 for term in (first, second)]
+        return IfElse(1, name=self.name and f"{self.name}_grad")(condition, *terms)
+
+    def any_taken(self, paths):
+        """Whether one of some branches is taken. Each is given by a path: conditions and numbers of branches, the
+        outermost first; a condition is computed only if those before it lead there."""
+        never, found = constant(False), []
+        for *outer, (condition, branch) in paths:
+            taken = (eq if branch else neq)(condition, 0)
+            for condition, branch in reversed(outer):
+                taken = IfElse(1)(condition, *((never, taken) if branch else (taken, never)))
+            found.append(taken)
+        return reduce(or_, found)
 
     def R_op(self, inputs, eval_points):
         pairs = list(zip(*self.branches(inputs), *self.branches(eval_points)))
@@ -234,11 +266,23 @@ def _same(first, second):
                                and first.data == second.data)
 
 
+def _is_valued(gradient):
+    return not isinstance(gradient.type, (DisconnectedType, NullType))
+
+
 def _gradient_of_condition(condition, output_grads):
     """The zero gradient of the condition: a slightly different condition selects the same branch."""
     if all([isinstance(gradient.type, DisconnectedType) for gradient in output_grads]):
         return disconnected_type()
     return condition.zeros_like().astype(config.floatX)
+
+
+def _like_gradient(term, variable):
+    """A term of the gradient by a variable, as a value of the gradient's type."""
+    if isinstance(term.type, TensorType):
+        dtype = variable.type.dtype if variable.type.dtype in continuous_dtypes else config.floatX
+        term = patternbroadcast(term.astype(dtype), variable.type.broadcastable)
+    return term
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Emitter:
         self._kernel_number = {}
         self._labels = 0
         self._outside = []              # the code around each block that is being emitted
+        self.separate = set()           # cells that never refer to the memory of others: ALIAS copies to them
 
     # ---- for ops ------------------------------------------------------------------------------------------------
     def kernel(self, kernel, node, inputs=None):
@@ -63,7 +64,7 @@ class Emitter:
 
     def alias(self, target, source, node=None):
         """Make the cell ``target`` refer to the memory of ``source``."""
-        self._emit("ALIAS", a=target, b=source, node=node)
+        self._emit("COPY" if target in self.separate else "ALIAS", a=target, b=source, node=node)
 
     def own(self, cell, container):
         """Make sure that a cell to be stored in ``container`` has the only reference to its memory."""

@@ -2,7 +2,8 @@
 
 Its nodes run in the outer program, on new cells; its inputs are the cells of the node's inputs. So an op made from a
 graph costs what its nodes cost, without a call. What the outer program assumes about the node stays true: its outputs
-have memory of their own (views, inputs, and values returned twice are copied), and its inputs are only read.
+have memory of their own (views, inputs, and values returned twice are copied), and its inputs are only read. So a lazy
+branch copies an input that it passes on: otherwise the inputs that it chooses from would count as one memory outside.
 """
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.op import lower_node
@@ -19,9 +20,9 @@ def lower_graph(emitter, fgraph, node):
     owners = Ownership(fgraph, nodes, n_arguments=len(fgraph.inputs), n_outputs=len(fgraph.outputs))
     outer = emitter.cell_of
     inner = dict(zip(fgraph.inputs, [outer[variable] for variable in node.inputs]))
-    copied = []
+    copied, separate = [], owners.chosen_from(fgraph.inputs)
     for local, output in zip(fgraph.outputs, node.outputs):
-        if local.owner is None or local in inner or not owners.is_own(local):
+        if local.owner is None or local in inner or not (owners.is_own(local) or local in separate):
             copied.append((local, outer[output]))
         else:
             inner[local] = outer[output]
@@ -33,6 +34,7 @@ def lower_graph(emitter, fgraph, node):
             if variable in owners.donors:
                 cell = inner[variable]
                 emitter.cells[cell] = emitter.cells[cell]._replace(donor=inner[owners.donors[variable]])
+    emitter.separate.update([inner[variable] for variable in separate])
     emitter.cell_of = inner
     lower_nodes(emitter, nodes, lazy_regions(fgraph, nodes), lambda part: lower_node(emitter, part))
     emitter.cell_of = outer

@@ -49,6 +49,19 @@ class Ownership:
         """Return whether the variable has memory of its own on every path."""
         return variable not in self._roots and variable not in self._chosen
 
+    def chosen_from(self, variables):
+        """Return what lazy branches choose from some of these variables or views of them, and from what is chosen so.
+
+        Returns
+        -------
+        set of Variable
+        """
+        found = set(variables)
+        for chosen, sources in self._chosen.items():
+            if not found.isdisjoint([self.root_of(source) for source in sources]):
+                found.add(chosen)
+        return found.difference(variables)
+
     def _find_donors(self, nodes):
         """Fill ``donors``; return the roots that are overwritten."""
         overwritten = set()

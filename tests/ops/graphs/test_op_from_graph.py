@@ -7,6 +7,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ifelse import ifelse
 from phintys import OpFromGraph, function, grad, shared
 from phintys.gradient import DisconnectedType, NullType, Rop
 from phintys.graph.config import change_flags
@@ -419,3 +420,14 @@ def test_gradients_of_other_dtypes_and_patterns(inline):
     result, zeros = f(A[:1], A.astype("int64"), *values)
     numpy.testing.assert_allclose(result, 2 * A[:1] + A.sum(axis=0))
     assert zeros.shape == (2, 2)
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_inputs_that_a_lazy_branch_chooses_from_may_be_overwritten_later(mode):
+    c, a, b, x, y = T.lscalar(), *T.dvectors(4)
+    choose = phintys.OpFromGraph([c, a, b], [ifelse(c, a, b)[::-1], ifelse(c, b, a)])
+    value = T.exp(x)
+    first, second = choose(c, value, y)
+    f = phintys.function([c, x, y], [first, T.inc_subtensor(value[:1], second[1:2])], mode=mode)
+    for flag, wanted in ((0, [[4, 3], [2, 1]]), (1, [[1, 1], [5, 1]])):
+        numpy.testing.assert_array_equal(f(flag, [0, 0], [3, 4]), wanted)
