@@ -70,6 +70,20 @@ def continuous(variable, gradient):
     return as_dtype(variable, gradient.type.dtype) if variable.type.dtype in discrete_dtypes else variable
 
 
+def polynomial(coefficients, x, g):
+    """The sum of coefficients times powers of x, from x**0 on, by Horner's method."""
+    *others, last = coefficients
+    value = number(last, g)
+    for coefficient in reversed(others):
+        value = value * x + number(coefficient, g)
+    return value
+
+
+def is_wide(gradient):
+    """Whether formulas for large operands must be exact to 16 digits, not to 7."""
+    return gradient.type.dtype in ("float64", "complex128")
+
+
 def zeros_by(*arguments):
     """The gradient formula of step functions and comparisons: zero with respect to every input."""
     return [zero_by(variable) for variable in arguments[:-2]]
@@ -134,7 +148,8 @@ def pow_gradient(base, exponent, out, g):
     elif value == 0:
         by_base = second(g, number(0, g))
     else:
-        lower = constant(value - 1, dtype=exponent.type.dtype) if value >= 1 else exponent - 1
+        holds = exponent.type.dtype in complex_dtypes or value >= 1     # an unsigned exponent of 0 has no predecessor
+        lower = constant(value - 1, dtype=exponent.type.dtype) if holds else exponent - 1
         by_base = g * exponent * pow(base, lower)
     if is_padded_constant(exponent):
         return by_base, None
@@ -283,6 +298,13 @@ def emit_exp2(steps, dtype, x):
     return steps.apply("exp", steps.apply("multiply", x, steps.constant(math.log(2), dtype)))
 
 
+def logaddexp_gradient(a, b, out, g):
+    """Logistic functions of the difference, which is 0 also between equal infinities."""
+    a, b = continuous(a, g), continuous(b, g)
+    difference = switch(and_(isinf(a), eq(a, b)), number(0, g), a - b)
+    return g * sigmoid(difference), g * sigmoid(-difference)
+
+
 exp = define("Exp", "exp", 1, rules.upgrade_to_float, "exp", lambda x, out, g: g * out, complex_rule="holomorphic",
              doc="Elementwise e**x.", example=([0.0, 1.0],))
 exp2 = define("Exp2", "exp2", 1, rules.upgrade_to_float, emit_exp2,
@@ -301,10 +323,10 @@ log10 = define("Log10", "log10", 1, rules.upgrade_to_float, "log10", lambda x, o
 log1p = define("Log1p", "log1p", 1, rules.upgrade_to_float, "log1p", lambda x, out, g: g / (x + number(1, g)),
                complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise log(1 + x), exact for small x.")
 logaddexp = define("LogAddExp", "logaddexp", 2, rules.upgrade_to_float_no_complex, emit_logaddexp,
-                   lambda a, b, out, g: (g * exp(a - out), g * exp(b - out)), commutative=True, associative=True,
+                   logaddexp_gradient, commutative=True, associative=True,
                    doc="Elementwise log(exp(a) + exp(b)) without overflow.", example=([0.0, 1000.0], [0.0, 1000.0]))
 log1mexp = define("Log1mExp", "log1mexp", 1, rules.upgrade_to_float_no_complex, emit_log1mexp,
-                  lambda x, out, g: -g / expm1(-as_dtype(x, g.type.dtype)), public=None,
+                  lambda x, out, g: g * exp(continuous(x, g)) / expm1(continuous(x, g)), public=None,
                   domain=(-3.0, -0.1), doc="Elementwise log(1 - exp(x)), exact for x near 0 and for far negative ones.")
 xlogx = define("XlogX", "xlogx", 1, rules.upgrade_to_float, emit_xlogx, lambda x, out, g: g * (number(1, g) + log(x)),
                public="xlogx.xlogx", domain=POSITIVE, doc="Elementwise x * log(x), 0 where x is 0.",
@@ -313,7 +335,7 @@ xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
                 lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y), public="xlogx.xlogy0",
                 domain=POSITIVE, doc="Elementwise x * log(y), 0 where x is 0.", example=([0.0, 2.0], [0.0, 3.0]))
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
-                 lambda x, out, g: g * out * (number(1, g) - out),
+                 lambda x, out, g: g * out * sigmoid(-continuous(x, g)),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
 softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_complex, emit_softplus,
                   lambda x, out, g: g * sigmoid(x), doc="Elementwise log(1 + exp(x)) without overflow.")
@@ -366,11 +388,29 @@ arctan = define("ArcTan", "arctan", 1, rules.upgrade_to_float, "arctan",
                 doc="Elementwise inverse tangent.")
 
 
+def emit_polar_slope(steps, dtype, x, y):
+    """x / hypot(x, y) / hypot(x, y); the square of the distance overflows, or is 0, where the result has a number."""
+    if dtype == "float16":
+        return steps.cast(emit_polar_slope(steps, "float32", steps.cast(x, "float32"), steps.cast(y, "float32")), dtype)
+    distance = steps.apply("hypot", x, y)
+    slope = steps.apply("divide", steps.apply("divide", x, distance), distance)
+    return emit_switch(steps, dtype, steps.apply("isinf", distance), steps.constant(0, dtype), slope)
+
+
+def polar_slope_gradient(x, y, out, g):
+    x, y = continuous(x, g), continuous(y, g)
+    other = polar_slope(y, x)
+    return g * (sqr(other) - sqr(out)), -number(2, g) * g * out * other
+
+
 def arctan2_gradient(y, x, out, g):
-    squares = sqr(continuous(x, g)) + sqr(continuous(y, g))
-    return g * x / squares, -g * y / squares
+    x, y = continuous(x, g), continuous(y, g)
+    return g * polar_slope(x, y), -g * polar_slope(y, x)
 
 
+polar_slope = define("PolarSlope", "polar_slope", 2, rules.upgrade_to_float_no_complex, emit_polar_slope,
+                     polar_slope_gradient, public=None, domain=(ANY, POSITIVE),
+                     doc="Elementwise x / (x**2 + y**2), the slopes of the angle of a point, without overflow.")
 arctan2 = define("ArcTan2", "arctan2", 2, rules.upgrade_to_float_no_complex, "arctan2", arctan2_gradient,
                  domain=(ANY, POSITIVE), doc="Elementwise angle of the point (x, y), given y first.",
                  example=([1.0, -1.0], [1.0, -1.0]))
@@ -384,11 +424,19 @@ sinh = define("Sinh", "sinh", 1, rules.upgrade_to_float, "sinh", lambda x, out, 
               complex_rule="holomorphic", doc="Elementwise hyperbolic sine.")
 tanh = define("Tanh", "tanh", 1, rules.upgrade_to_float, "tanh", lambda x, out, g: g * (number(1, g) - sqr(out)),
               complex_rule="holomorphic", doc="Elementwise hyperbolic tangent.")
+def root_of_one_and_square(x, g):
+    """sqrt(1 + x**2), and abs(x) where the square is so large that both are the same number."""
+    if x.type.dtype in complex_dtypes:
+        return sqrt(sqr(x) + number(1, g))
+    limit = number(2.0 ** 28 if is_wide(g) else 2.0 ** 12, g)
+    return maximum(sqrt(sqr(clip(x, -limit, limit)) + number(1, g)), abs_(x))
+
+
 arccosh = define("ArcCosh", "arccosh", 1, rules.upgrade_to_float, "arccosh",
-                 lambda x, out, g: g / sqrt((x - number(1, g)) * (x + number(1, g))),
+                 lambda x, out, g: g / (sqrt(x - number(1, g)) * sqrt(x + number(1, g))),
                  domain=ABOVE_ONE, doc="Elementwise inverse hyperbolic cosine.")
 arcsinh = define("ArcSinh", "arcsinh", 1, rules.upgrade_to_float, "arcsinh",
-                 lambda x, out, g: g / sqrt(sqr(continuous(x, g)) + number(1, g)), complex_rule="holomorphic",
+                 lambda x, out, g: g / root_of_one_and_square(continuous(x, g), g), complex_rule="holomorphic",
                  doc="Elementwise inverse hyperbolic sine.")
 arctanh = define("ArcTanh", "arctanh", 1, rules.upgrade_to_float, "arctanh",
                  lambda x, out, g: g / ((number(1, g) - x) * (number(1, g) + x)), complex_rule="holomorphic",
@@ -444,12 +492,38 @@ def emit_sinc(steps, dtype, x):
     return emit_switch(steps, dtype, at_zero, steps.constant(1, dtype), quotient)
 
 
+SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 9)]
+
+
 def sinc_gradient(x, out, g):
-    """The limit at 0 is 0."""
+    """(cos(pi x) - sinc(x)) / x; near 0, where that is a difference of almost equal numbers, the Taylor series."""
     x = continuous(x, g)
-    at_zero = eq(x, number(0, g))
-    whole = switch(at_zero, number(1, g), x)
-    return g * switch(at_zero, number(0, g), (cos(x * number(math.pi, g)) - out) / whole)
+    limit = number(0.3, g)
+    is_near = lt(abs_(x), limit)
+    near, far = clip(x, -limit, limit), switch(is_near, number(1, g), x)
+    series = near * number(math.pi ** 2, g) * polynomial(SINC_SLOPE, sqr(near * number(math.pi, g)), g)
+    return g * switch(is_near, series, (cos(x * number(math.pi, g)) - out) / far)
+
+
+ERFCX_SLOPE = [-1.0, 1.5, -3.75, 13.125, -59.0625]
+
+
+def erfcx_gradient(x, out, g):
+    """2 x erfcx(x) - 2 / sqrt(pi); for large x, where these are almost equal, a series in 1 / x**2."""
+    x = continuous(x, g)
+    limit = number(30.0 if is_wide(g) else 5.0, g)
+    near = minimum(x, limit) * number(2, g) * out - number(SLOPE_OF_ERF, g)
+    inverse = sqr(inv(maximum(x, limit)))
+    far = inverse * number(SLOPE_OF_ERF / 2, g) * polynomial(ERFCX_SLOPE, inverse, g)
+    return g * switch(gt(x, limit), far, near)
+
+
+def inverse_erfcx(x, g):
+    """exp(-x**2) / erfc(x) = 1 / erfcx(x), or sqrt(pi) x for large x; no part of it, or of its slope, overflows."""
+    x, zero, limit = continuous(x, g), number(0, g), number(1e8 if is_wide(g) else 1e4, g)
+    low, middle = clip(x, number(-40, g), zero), clip(x, zero, limit)                   # exp(-40**2) is 0
+    rest = (maximum(x, zero) - middle) * number(math.sqrt(math.pi), g)
+    return switch(lt(x, zero), exp(-sqr(low)) / erfc(low), inv(erfcx(middle)) + rest)
 
 
 def normal_density(x, g):
@@ -562,13 +636,13 @@ def emit_gammal(steps, dtype, k, x):
 def gamma_integrand(k, x, g):
     """x^(k-1) e^-x, the integrand of the incomplete gamma functions."""
     k, x = continuous(k, g), continuous(x, g)
-    return exp((k - number(1, x)) * log(x) - x)
+    return exp(xlogy(k - number(1, x), x) - x)
 
 
 def gamma_density(k, x, g):
     """The slope of the regularized lower incomplete gamma function in x."""
     k, x = continuous(k, g), continuous(x, g)
-    return exp((k - number(1, x)) * log(x) - x - gammaln(k))
+    return exp(xlogy(k - number(1, x), x) - x - gammaln(k))
 
 
 def gammaincinv_gradient(k, p, out, g):
@@ -612,10 +686,9 @@ erfc = define("Erfc", "erfc", 1, rules.upgrade_to_float_no_complex, "scipy.speci
               lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * exp(-sqr(continuous(x, g))),
               doc="Elementwise 1 - erf(x).")
 erfcx = define("Erfcx", "erfcx", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfcx",
-               lambda x, out, g: g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g)),
-               doc="Elementwise exp(x**2) * erfc(x).")
+               erfcx_gradient, doc="Elementwise exp(x**2) * erfc(x).")
 log_erfc = define("LogErfc", "log_erfc", 1, rules.upgrade_to_float_no_complex, emit_log_erfc,
-                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) / erfcx(x), public=None,
+                  lambda x, out, g: g * number(-SLOPE_OF_ERF, g) * inverse_erfcx(x, g), public=None,
                   doc="Elementwise log(erfc(x)) without underflow.")
 erfinv = define("Erfinv", "erfinv", 1, rules.upgrade_to_float_no_complex, "scipy.special:erfinv",
                 lambda x, out, g: g * number(1 / SLOPE_OF_ERF, g) * exp(sqr(out)), domain=UNIT,
@@ -721,19 +794,49 @@ iv = define("Iv", "iv", 2, rules.upgrade_to_float_no_complex, "scipy.special:iv"
             lambda v, x, out, g: (None, g * (iv(v - 1, x) + iv(v + 1, x)) * number(0.5, g)),
             domain=POSITIVE, doc="Elementwise modified Bessel function of the first kind and order v: iv(v, x).")
 i1 = define("I1", "i1", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1",
-            lambda x, out, g: g * (i0(x) + iv(number(2, g), x)) * number(0.5, g),
+            lambda x, out, g: g * (i0(x) + iv(number(2, g), not_subnormal(x, g))) * number(0.5, g),
             doc="Elementwise modified Bessel function of the first kind and order 1.")
 i0 = define("I0", "i0", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0", lambda x, out, g: g * i1(x),
             doc="Elementwise modified Bessel function of the first kind and order 0.")
 
+
+def not_subnormal(x, g):
+    """x, and 0 instead of numbers so small that SciPy's iv and ive of them are NaN."""
+    x = continuous(x, g)
+    return switch(lt(abs_(x), number(1e-290 if is_wide(g) else 1e-35, g)), number(0, g), x)
+
+
+def scaled_bessel_gradient(order, slope, x, out, g):
+    """The slope of the Bessel function minus the function, both scaled; for large x, where these are almost equal, the
+    derivative of the asymptotic series of the scaled function."""
+    x = continuous(x, g)
+    limit = number(1000 if is_wide(g) else 30, g)
+    inverse = inv(maximum(abs_(x), limit))
+    series = polynomial(SCALED_BESSEL_SLOPE[order], inverse, g) * inverse * sqrt(inverse)
+    sign = sgn(x)
+    near = slope(clip(x, -limit, limit)) - sign * out
+    return g * switch(gt(abs_(x), limit), series * sign if order == 0 else series, near)
+
+
+def _scaled_bessel_slope(order):
+    """The coefficients of the series, from the power -3/2 on, for x > 0."""
+    coefficients, last = [], 1 / math.sqrt(2 * math.pi)
+    for k in range(7):
+        coefficients.append(-(k + 0.5) * last)
+        last *= ((2 * k + 1) ** 2 - 4 * order ** 2) / (8 * (k + 1))
+    return coefficients
+
+
+SCALED_BESSEL_SLOPE = [_scaled_bessel_slope(order) for order in (0, 1)]
 ive = define("Ive", "ive", 2, rules.upgrade_to_float_no_complex, "scipy.special:ive",
              lambda v, x, out, g: (None, g * ((ive(v - 1, x) + ive(v + 1, x)) * number(0.5, g)
                                               - sgn(continuous(x, g)) * out)),
              domain=POSITIVE, doc="Elementwise exponentially scaled modified Bessel function: iv(v, x) exp(-abs(x)).")
 i0e = define("I0e", "i0e", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0e",
-             lambda x, out, g: g * (i1e(x) - sgn(continuous(x, g)) * out), doc="Elementwise i0(x) exp(-abs(x)).")
+             lambda x, out, g: scaled_bessel_gradient(0, i1e, x, out, g), doc="Elementwise i0(x) exp(-abs(x)).")
 i1e = define("I1e", "i1e", 1, rules.upgrade_to_float_no_complex, "scipy.special:i1e",
-             lambda x, out, g: g * ((i0e(x) + ive(number(2, g), x)) * number(0.5, g) - sgn(continuous(x, g)) * out),
+             lambda x, out, g: scaled_bessel_gradient(
+                 1, lambda x: (i0e(x) + ive(number(2, g), not_subnormal(x, g))) * number(0.5, g), x, out, g),
              doc="Elementwise i1(x) exp(-abs(x)).")
 kv = define("Kv", "kv", 2, rules.upgrade_to_float_no_complex, "scipy.special:kv",
             lambda v, x, out, g: (None, -g * (kv(v - 1, x) + kv(v + 1, x)) * number(0.5, g)), domain=POSITIVE,
@@ -744,14 +847,14 @@ kve = define("Kve", "kve", 2, rules.upgrade_to_float_no_complex, "scipy.special:
 k0 = define("K0", "k0", 1, rules.upgrade_to_float_no_complex, "scipy.special:k0", lambda x, out, g: -g * k1(x),
             domain=POSITIVE, doc="Elementwise modified Bessel function of the second kind and order 0.")
 k1 = define("K1", "k1", 1, rules.upgrade_to_float_no_complex, "scipy.special:k1",
-            lambda x, out, g: -g * (k0(x) + kv(number(2, g), x)) * number(0.5, g), domain=POSITIVE,
+            lambda x, out, g: -g * (k0(x) + out / continuous(x, g)), domain=POSITIVE,
             doc="Elementwise modified Bessel function of the second kind and order 1.")
 ndtr = define("Ndtr", "ndtr", 1, rules.upgrade_to_float_no_complex, "scipy.special:ndtr",
               lambda x, out, g: g * normal_density(x, g),
               doc="Elementwise distribution function of the standard normal distribution.")
 log_ndtr = define("LogNdtr", "log_ndtr", 1, rules.upgrade_to_float_no_complex, "scipy.special:log_ndtr",
-                  lambda x, out, g: g * number(math.sqrt(2 / math.pi), g) / erfcx(
-                      -continuous(x, g) * number(math.sqrt(0.5), g)),
+                  lambda x, out, g: g * number(math.sqrt(2 / math.pi), g) * inverse_erfcx(
+                      -continuous(x, g) * number(math.sqrt(0.5), g), g),
                   doc="Elementwise logarithm of ndtr, also where that underflows.")
 ndtri = define("Ndtri", "ndtri", 1, rules.upgrade_to_float_no_complex, "scipy.special:ndtri",
                lambda x, out, g: g * number(math.sqrt(2 * math.pi), g) * exp(sqr(out) * number(0.5, g)),
@@ -1063,8 +1166,7 @@ def angle_gradient(z, out, g):
     if z.type.dtype not in complex_dtypes:
         return zero_by(z)
     x, y = real(z), imag(z)
-    squares = sqr(x) + sqr(y)
-    return cast_op(z.type.dtype)(complex(-g * y / squares, g * x / squares))
+    return cast_op(z.type.dtype)(complex(-g * polar_slope(y, x), g * polar_slope(x, y)))
 
 
 def polar_gradient(radius, angle, out, g):

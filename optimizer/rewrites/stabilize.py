@@ -3,17 +3,34 @@
 The rows are patterns; products that contain a logistic function are in `logistic`. Conditions restrict the rows to real
 floating point operands: the identities hold for real numbers, and integers neither overflow in exp nor lose digits.
 """
+import math
+
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import erf, erfc, exp, expm1, log, log1mexp, log1p, log_erfc, sigmoid, softplus, x
-from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key
 from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
 from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
+from phintys.optimizer.rewrites.signs import is_not_negative
 
 
 def real(found, out):
     """The operand and the result have the same floating point dtype."""
     return out.type.dtype.startswith("float") and found["x"].type.dtype == out.type.dtype
+
+
+def exponential_of_logarithm(fgraph, node):
+    """``exp(log(x)) -> x`` and ``expm1(log1p(x)) -> x``, and NaN where the logarithm is NaN."""
+    out, inner = node.outputs[0], node.inputs[0]
+    inverse, least = {"exp": ("log", 0), "expm1": ("log1p", -1)}[key(out)]
+    if key(inner) != inverse or not out.type.dtype.startswith("float"):
+        return None
+    x = inner.owner.inputs[0]
+    if x.type.dtype != out.type.dtype:
+        return None
+    if is_not_negative(x):
+        return x
+    return apply_op("switch", apply_op("lt", x, constant_like(least, x)), constant_like(math.nan, x), x)
 
 
 def log_of_sum(fgraph, node):
@@ -51,9 +68,9 @@ def log_of_exp_sum(fgraph, node):
 
 REWRITES = [
     rule("local_log_exp", log(exp(x)), x, real),
-    rule("local_exp_log", exp(log(x)), x, real),
+    Rewrite("local_exp_log", ("exp",), exponential_of_logarithm, (FAST_RUN,)),
     rule("local_log1p_expm1", log1p(expm1(x)), x, real),
-    rule("local_expm1_log1p", expm1(log1p(x)), x, real),
+    Rewrite("local_expm1_log1p", ("expm1",), exponential_of_logarithm, (FAST_RUN,)),
     rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x), real, (FAST_RUN, "log_softplus")),
     rule("local_log_one_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),
     rule("local_log1p_minus_sigmoid", log1p(-sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),

@@ -176,7 +176,7 @@ FORMULAS = {
     "betainc_by_bb": opposite(betainc_by_aa), "zeta_by_x": zeta_slope(1), "zeta_by_x_twice": zeta_slope(2),
     **{f"hyp2f1_by_{by}": hyp2f1_slope(*["abc".index(letter) for letter in by])
        for by in ("a", "c", "aa", "ab", "ac", "cc")},
-    "polygamma": polygamma, "sinc": numpy.sinc,
+    "polygamma": polygamma, "sinc": numpy.sinc, "polar_slope": lambda x, y: x / (x ** 2 + y ** 2),
     "tri_gamma": lambda x: special.polygamma(1, x), "chi2sf": lambda x, k: special.chdtrc(k, x),
     "gammau": lambda k, x: special.gammaincc(k, x) * special.gamma(k),
     "gammal": lambda k, x: special.gammainc(k, x) * special.gamma(k),

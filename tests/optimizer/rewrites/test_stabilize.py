@@ -14,7 +14,9 @@ x, y, f, k = variable("d1", "x"), variable("d1", "y"), variable("f1", "f"), vari
 
 CASES = {
     "log(exp(x))": (log(exp(x)), []),
-    "exp(log(x))": (exp(log(x)), []),
+    "exp(log(x))": (exp(log(x)), ["lt", "switch"]),
+    "exp(log(exp(y)))": (exp(log(exp(y))), ["exp"]),
+    "expm1(log1p(x))": (expm1(log1p(x)), ["lt", "switch"]),
     "log(1 + x)": (log(1 + x), ["log1p"]),
     "log(x + 1)": (log(x + 1), ["log1p"]),
     "log(1 + x + y)": (log(1 + x + y), ["add", "log1p"]),
