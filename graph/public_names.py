@@ -279,7 +279,7 @@ HOMES = {
         "ops.elementwise.scalar_op": "LoopedScalarOp",
         "ops.factorizations.eigen": "GeneralizedEigh",
         "ops.factorizations.factor_gradient": "CholeskyInverse Mirrored SquareOp",
-        "ops.factorizations.inverse": "FactoredDeterminant",
+        "ops.factorizations.inverse": "FactoredDeterminant Adjugate",
         "ops.factorizations.permutation": "PivotsToPermutation",
         "ops.factorizations.solve": "System LUFactor LUSolve",
         "ops.factorizations.stacks": "MatrixOp TwiceReversed",

@@ -4,7 +4,7 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype, imag, real
-from phintys.ops.factorizations.lu_kernel import DeterminantKernel, InverseKernel
+from phintys.ops.factorizations.lu_kernel import AdjugateKernel, DeterminantKernel, InverseKernel
 from phintys.ops.factorizations.solve import LUFactor
 from phintys.ops.factorizations.stacks import (
     MatrixOp,
@@ -21,7 +21,7 @@ from phintys.ops.factorizations.stacks import (
     transposed,
 )
 from phintys.ops.linalg.diagonal import trace
-from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.constant import as_tensor_variable, constant_number
 from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
@@ -162,17 +162,83 @@ class Det(MatrixOp):
         return [input_shapes[0][:-2]]
 
     def L_op(self, inputs, outputs, output_gradients):
-        weight = output_gradients[0] * conjugated(outputs[0])
-        return [columns(columns(weight)) * adjoint(matrix_inverse(inputs[0]))]
+        x, gradient = inputs[0], output_gradients[0]
+        if _divides(outputs[0], gradient):          # 0 has no logarithm, so that the inverse exists, and d / d cancels
+            return [columns(columns(gradient * conjugated(outputs[0]))) * adjoint(matrix_inverse(x))]
+        return [columns(columns(gradient)) * adjoint(adjugate(x))]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None:
             return [None]
-        x, = inputs
-        return [self(x) * _trace(product(matrix_inverse(x), eval_points[0]))]
+        return [_trace(product(adjugate(inputs[0]), eval_points[0]))]
 
 
 det = Det()
+
+
+def _divides(determinant, gradient):
+    """Whether the formula of a gradient divides by the determinant, or by a function of it, as that of its logarithm
+    does."""
+    waiting, seen = [(gradient, False)], set()
+    while waiting and len(seen) < MOST_VISITED:
+        variable, below = waiting.pop()
+        if (variable, below) in seen:
+            continue
+        seen.add((variable, below))
+        if variable is determinant and below:
+            return True
+        if variable.owner is not None and variable is not determinant:
+            waiting += [(part, below or _is_divisor(variable.owner, place))
+                        for place, part in enumerate(variable.owner.inputs)]
+    return False
+
+
+def _is_divisor(node, place):
+    name = getattr(getattr(node.op, "scalar_op", None), "name", None)
+    if name == "pow":
+        exponent = constant_number(node.inputs[1])
+        return place == 0 and exponent is not None and numpy.real(exponent) < 0
+    return name == "inv" or name == "true_div" and place == 1
+
+
+class Adjugate(MatrixOp):
+    """The determinant of each matrix times its inverse; singular matrices have one, too.
+
+    It is the transposed gradient of the determinant. Its own derivatives need the inverse.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        At run time, for matrices that are not square.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x):
+        x, = matrices("adjugate", x)
+        return Apply(self, [x], [result(x.type.dtype, x, *[order_of(x)] * 2)])
+
+    def make_kernel(self, node):
+        return AdjugateKernel(node.inputs[0].type.dtype, self.lead(node))
+
+    def infer_shape(self, node, input_shapes):
+        return self.same_shape(node, input_shapes)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        inverse, gradient = adjoint(matrix_inverse(inputs[0])), output_gradients[0]
+        whole = _trace(product(adjoint(outputs[0]), gradient))
+        return [columns(columns(whole)) * inverse - product(inverse, gradient, adjoint(outputs[0]))]
+
+    def R_op(self, inputs, eval_points):
+        if eval_points[0] is None:
+            return [None]
+        x, point = inputs[0], eval_points[0]
+        found, inverse = self(x), matrix_inverse(x)
+        return [columns(columns(_trace(product(inverse, point)))) * found - product(inverse, point, found)]
+
+
+adjugate = Adjugate()
+MOST_VISITED = 64               # a limit, so that building a gradient stays linear
 
 
 def _trace(x):

@@ -266,6 +266,22 @@ cdef class InverseKernel(StackKernel):
         raise_linalg_error("matrix_inverse: Singular matrix")
 
 
+# A complex number, in which the cofactors of singular matrices of all dtypes are computed.
+cdef struct Number:
+    double real
+    double imaginary
+
+
+cdef inline Number times(Number a, Number b) noexcept nogil:
+    return Number(a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real)
+
+
+cdef inline Number over(Number a, Number b) noexcept nogil:
+    cdef double size = b.real * b.real + b.imaginary * b.imaginary
+    return Number((a.real * b.real + a.imaginary * b.imaginary) / size,
+                  (a.imaginary * b.real - a.real * b.imaginary) / size)
+
+
 cdef class DeterminantKernel(StackKernel):
     """The determinant of each matrix of a stack, or its sign and the logarithm of its magnitude: ``(x, determinant)``
     or ``(x, sign, logarithm)``; or the same from the factors of `LUFactorKernel`: ``(factor, pivots, ...)``.
@@ -368,3 +384,125 @@ cdef class DeterminantKernel(StackKernel):
             (<double*>logarithm)[0] = total
         else:
             (<float*>logarithm)[0] = <float>total
+
+
+cdef class AdjugateKernel(DeterminantKernel):
+    """The adjugate of each matrix of a stack, that is, its determinant times its inverse: ``(x, adjugate)``.
+
+    Singular matrices have one, too. If LAPACK meets a pivot of 0, the matrix is factored anew with complete pivoting,
+    ``P x Q = L U``. The adjugate of U, whose last pivot is 0, is the product of the other pivots times the vector that
+    U maps to 0, in its last column; all other columns are 0.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    """
+    cdef Getri getri
+
+    def __init__(self, str dtype, int lead):
+        self.describe(dtype, lead, (2, 2), 1)
+        self.getrf = <Getrf>library_function("getrf", self.typenum)
+        self.getri = <Getri>library_function("getri", self.typenum)
+        self.may_fail = False
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        check_square("adjugate", &items[0])
+        items[1].rows = items[1].columns = order
+        cost[0] = cubed(order) * 2
+        return rounded(2 * order * sizeof(int)) + rounded(order * (BLOCK + 1) * self.itemsize) + (
+            order + 2) * order * sizeof(Number)
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, length = order * BLOCK, place
+        cdef int* pivots = <int*>room
+        cdef char* determinant = room + rounded(2 * order * sizeof(int))
+        cdef char* work = determinant + order * self.itemsize
+        cdef Item diagonal = items[1]
+        cdef bint odd = False
+        cdef Number scale, value
+        cdef npy_intp position
+        if order == 0:
+            return 0
+        copy_item(&items[0], items[1].data, order * self.itemsize, self.itemsize, self.itemsize)
+        self.getrf(&order, &order, items[1].data, &leading, pivots, &info)
+        if info > 0:
+            self.from_complete_pivots(&items[0], items[1].data, pivots, <Number*>(
+                determinant + rounded(order * (BLOCK + 1) * self.itemsize)))
+            return 0
+        for place in range(order):
+            odd ^= pivots[place] != place + 1
+        diagonal.row_step = (order + 1) * self.itemsize
+        self.store_product(&diagonal, odd, determinant)
+        self.read(determinant, &scale.real, &scale.imaginary)
+        self.getri(&order, items[1].data, &leading, pivots, work, &length, &info)
+        for position in range(<npy_intp>order * order):
+            self.read(items[1].data + position * self.itemsize, &value.real, &value.imaginary)
+            value = times(scale, value)
+            self.store(items[1].data + position * self.itemsize, value.real, value.imaginary)
+        return 0
+
+    cdef void from_complete_pivots(self, const Item* x, char* out, int* rows, Number* a) noexcept nogil:
+        """``a`` has room for the matrix, and then for two vectors; ``rows`` for two permutations."""
+        cdef int order = <int>x.rows, i, j, k, row, column
+        cdef int* columns = rows + order
+        cdef Number* kernel = a + <npy_intp>order * order
+        cdef Number* left = kernel + order
+        cdef Number scale = Number(1, 0), factor, term
+        cdef double size, largest
+        for i in range(order):
+            rows[i] = columns[i] = i
+            for j in range(order):
+                self.read(x.data + i * x.row_step + j * x.column_step, &a[i * order + j].real,
+                          &a[i * order + j].imaginary)
+        for k in range(order - 1):
+            largest, row, column = 0, k, k
+            for i in range(k, order):
+                for j in range(k, order):
+                    size = hypot(a[i * order + j].real, a[i * order + j].imaginary)
+                    if size > largest:
+                        largest, row, column = size, i, j
+            if largest == 0:                                    # the rank is lower by two: no cofactor is left
+                scale = Number(0, 0)
+                break
+            if row != k:
+                rows[k], rows[row] = rows[row], rows[k]
+                scale = Number(-scale.real, -scale.imaginary)
+                for j in range(order):
+                    term = a[k * order + j]
+                    a[k * order + j] = a[row * order + j]
+                    a[row * order + j] = term
+            if column != k:
+                columns[k], columns[column] = columns[column], columns[k]
+                scale = Number(-scale.real, -scale.imaginary)
+                for i in range(order):
+                    term = a[i * order + k]
+                    a[i * order + k] = a[i * order + column]
+                    a[i * order + column] = term
+            scale = times(scale, a[k * order + k])
+            for i in range(k + 1, order):
+                factor = a[i * order + k] = over(a[i * order + k], a[k * order + k])
+                for j in range(k + 1, order):
+                    term = times(factor, a[k * order + j])
+                    a[i * order + j].real -= term.real
+                    a[i * order + j].imaginary -= term.imaginary
+        if scale.real == 0 and scale.imaginary == 0:
+            for i in range(order * order):
+                self.store(out + i * self.itemsize, 0, 0)
+            return
+        kernel[order - 1] = left[order - 1] = Number(1, 0)
+        for i in range(order - 2, -1, -1):
+            kernel[i] = left[i] = Number(0, 0)
+            for j in range(i + 1, order):
+                term = times(a[i * order + j], kernel[j])
+                kernel[i] = Number(kernel[i].real - term.real, kernel[i].imaginary - term.imaginary)
+                term = times(a[j * order + i], left[j])
+                left[i] = Number(left[i].real - term.real, left[i].imaginary - term.imaginary)
+            kernel[i] = over(kernel[i], a[i * order + i])
+        for i in range(order):
+            factor = times(scale, kernel[i])
+            for j in range(order):
+                term = times(factor, left[j])
+                self.store(out + (<npy_intp>columns[i] * order + rows[j]) * self.itemsize, term.real, term.imaginary)

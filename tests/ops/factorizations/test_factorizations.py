@@ -6,6 +6,7 @@ from matrix_cases import CASES
 
 import phintys
 import phintys.tensor as T
+from phintys import function, grad
 from phintys.ops.factorizations import eigen, functions, inverse, orthogonal
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.least_squares import least_squares
@@ -365,3 +366,41 @@ def test_gradients_of_eigenvectors_in_single_precision():
     found, wanted = [phintys.function([x], phintys.grad((eigen.eigh(x.dot(x.T))[1] * weights).sum(), x))(
         value.astype(x.dtype)) for x in (x32, x64)]
     numpy.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * abs(wanted).max())
+
+
+def cofactors(x):
+    """The signed determinants of the matrix without a row and a column."""
+    order = range(len(x))
+    return numpy.array([[(-1) ** (i + j) * numpy.linalg.det(numpy.delete(numpy.delete(x, i, 0), j, 1)) for j in order]
+                        for i in order])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_the_gradient_of_a_determinant_exists_where_it_is_zero(order, dtype):
+    random = numpy.random.default_rng(order)
+    x = T.matrix("x", dtype=dtype)
+    determinant = T.linalg.det(x)
+    f = function([x], grad(T.real(determinant), x))
+    of_stacks = T.tensor3("stack", dtype=dtype)
+    g = function([of_stacks], grad(T.real(T.linalg.det(of_stacks)).sum(), of_stacks))
+    matrices = []
+    for rank in range(order + 1):
+        matrix = (random.integers(-2, 3, (order, rank)) @ random.integers(-2, 3, (rank, order))).astype(dtype)
+        matrices.append(matrix * (1 + 1j if dtype.startswith("complex") else 1))
+        wanted = cofactors(matrices[-1].astype("complex128")).conj()
+        tolerance = 1e-9 if dtype in ("float64", "complex128") else 1e-3
+        numpy.testing.assert_allclose(f(matrices[-1]), wanted, tolerance, tolerance * max(1, abs(wanted).max()))
+    stacked = numpy.stack(matrices)
+    numpy.testing.assert_array_equal(g(stacked), [f(matrix) for matrix in stacked])
+    assert f([[0, 1], [0, 0]]).tolist() == [[0, 0], [-1, 0]]
+
+
+def test_the_gradient_of_a_logarithm_of_a_determinant_is_an_inverse():
+    x = T.dmatrix("x")
+    for cost in (T.log(T.linalg.det(x)), -0.5 * T.log(6.28 * T.linalg.det(x)), T.sqrt(T.linalg.det(x)),
+                 1 / T.linalg.det(x), T.linalg.det(x) ** -0.5):
+        nodes = function([x], grad(cost, x)).maker.fgraph.toposort()
+        assert not any([type(node.op).__name__ == "Adjugate" for node in nodes])
+    with pytest.raises(numpy.linalg.LinAlgError, match="[Ss]ingular"):
+        function([x], grad(T.log(T.linalg.det(x)), x))([[1, 2], [2, 4]])
