@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.debug_values import compute_test_values, get_test_value
-from phintys.graph.errors import MethodNotDefined
+from phintys.graph.errors import MethodNotDefined, made_at
 from phintys.graph.properties import Properties
 from phintys.graph.thunks import perform_by_thunk, storage_for
 from phintys.graph.valueless_types import grad_not_implemented
@@ -237,13 +237,28 @@ class PureOp(Properties):
         """
         kernel = self.make_kernel(node)
         if kernel is None:
-            if getattr(type(self), "make_thunk", Op.make_thunk) is Op.make_thunk:
+            if not self._has_thunk():
                 raise MethodNotDefined("perform", type(self), type(self).__name__)
             perform_by_thunk(self, node, inputs, output_storage)
             return
         results = run_kernel(kernel, inputs, [output.type.layout for output in node.outputs])
         for storage, result in zip(output_storage, results):
             storage[0] = result
+
+    def _has_thunk(self):
+        """Whether the class has a ``make_thunk`` of its own."""
+        return getattr(type(self), "make_thunk", Op.make_thunk) is not Op.make_thunk
+
+    def missing_method(self):
+        """Return what an op without a kernel lacks to compute nodes.
+
+        Returns
+        -------
+        None or tuple (Op, str)
+            None: nothing. Else the op, or the one inside it, and the method that its class should define.
+        """
+        performs = getattr(self.perform, "__func__", self.perform) is not PureOp.perform or self._has_thunk()
+        return None if performs else (self, "perform(self, node, inputs, output_storage)")
 
     def get_params(self, node):
         """Return the last argument of ``perform``, for ops with a ``params_type``."""
@@ -404,6 +419,17 @@ class Op(PureOp):
     def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
         """Refuse: Theano's programs call `make_py_thunk` then."""
         raise NotImplementedError(f"{self} has no C thunk: phintys generates no C code")
+
+
+def check_computable(node):
+    """Raise MethodNotDefined for a node that Python is to compute, but whose op has no method for it."""
+    missing = node.op.missing_method()
+    if missing is not None and node.op.make_kernel(node) is None:
+        op, method = missing
+        reason = ("has only C code, which phintys does not compile: write" if hasattr(op, "c_code")
+                  else "cannot compute anything: write")
+        raise MethodNotDefined(f"{op} of class {type(op).__name__} {reason} {method} in its class, as for Theano "
+                               f"without a C compiler. The node is {node}{made_at(node)}.")
 
 
 def lower_node(emitter, node):

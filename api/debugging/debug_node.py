@@ -22,7 +22,7 @@ from phintys.debugging.debug_layouts import blank, laid_out, repeated
 from phintys.debugging.debug_shapes import ShapeRule
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
-from phintys.graph.op import Op
+from phintys.graph.op import Op, check_computable
 from phintys.vm.abi import run_kernel
 from phintys.vm.places import HOST
 
@@ -47,7 +47,7 @@ class CheckedNode:
 
     Raises
     ------
-    NotImplementedError
+    MethodNotDefined
         If the op has neither a kernel nor a ``perform``.
     """
 
@@ -56,9 +56,8 @@ class CheckedNode:
         self.node, self.mode, self.readers = node, mode, readers or {}
         self.kernel = op.make_kernel(node)
         self.performs = getattr(op.perform, "__func__", op.perform) is not Op.perform
-        if self.kernel is None and not self.performs:
-            raise NotImplementedError(f"DebugMode cannot run {node}{made_at(node)}: its op {op} of class "
-                                      f"{type(op).__name__} has neither make_kernel nor perform")
+        if self.kernel is None:
+            check_computable(node)
         if self.kernel is not None and self.performs:
             self.performs = mode.check_py_code
             if not mode.check_c_code:

@@ -196,6 +196,10 @@ class Composite(LoopedScalarOp):
         results = tuple([slots[slot] for slot in self.output_slots])
         return results if len(results) > 1 else results[0]
 
+    def missing_method(self):
+        """What the first step that lacks something lacks."""
+        return next(filter(None, [scalar_op.missing_method() for scalar_op, _ in self.steps]), None)
+
     # ---- what Elemwise needs -----------------------------------------------------------------------------------
     def output_dtypes(self, dtypes):
         if tuple(dtypes) != self.input_dtypes:

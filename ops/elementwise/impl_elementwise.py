@@ -34,6 +34,10 @@ class ImplElemwise(Elemwise):
         """A call of ``perform``."""
         emitter.call(node)
 
+    def missing_method(self):
+        """What the scalar op lacks."""
+        return self.scalar_op.missing_method()
+
     def inplace_candidates(self, node):
         """No inputs: results are Python objects before they are numbers, so overwriting would save nothing."""
         return ()

@@ -179,6 +179,11 @@ class ScalarOp(Op):
         module, _, function = self.nfunc_spec[0].rpartition(".")
         return getattr(import_module(module or "numpy"), function)(*values)
 
+    def missing_method(self):
+        """``impl``, if it is missing; see `PureOp.missing_method`."""
+        given = getattr(self.impl, "__func__", self.impl) is not ScalarOp.impl or self.nfunc_spec is not None
+        return None if given else (self, "impl(self, *values), which takes and returns numbers,")
+
     def grad(self, inputs, output_gradients):
         """The gradients with respect to the inputs; inputs and gradients are variables of Scalar types."""
         raise MethodNotDefined("grad", type(self), type(self).__name__)

@@ -5,6 +5,7 @@ not store what it can compute quickly, such as ``zeros((10000, 10000))``.
 """
 import numpy
 
+from phintys.graph.errors import MethodNotDefined
 from phintys.graph.read_only import inputs_for
 from phintys.graph.variable import Constant
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
@@ -29,8 +30,11 @@ def constant_folding(fgraph, node):
         return None
     storage = [[None] for _ in node.outputs]
     values = inputs_for(op, [copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
-    with numpy.errstate(all="ignore"):
-        op.perform(node, values, storage)
+    try:
+        with numpy.errstate(all="ignore"):
+            op.perform(node, values, storage)
+    except MethodNotDefined:                        # the linker says so, too, with the place of the node
+        return None
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
 
 

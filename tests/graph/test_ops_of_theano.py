@@ -178,3 +178,44 @@ def test_the_optimizer_of_a_mode():
     same = gof.FunctionGraph([y], [y + y])
     phintys.Mode(optimizer=None).optimizer(same)
     assert len(same.apply_nodes) == 1
+
+
+class OnlyInC(scalar.UnaryScalarOp):
+    def c_code(self, node, name, inputs, outputs, sub):
+        return f"{outputs[0]} = 2 * {inputs[0]};"
+
+
+class Whole(phintys.Op):
+    __props__ = ()
+    itypes, otypes = [T.dvector], [T.dvector]
+
+    def c_code(self, node, name, inputs, outputs, sub):
+        return ""
+
+
+number, vector = scalar.float64("number"), T.dvector("vector")
+only_in_c = OnlyInC(scalar.upgrade_to_float, name="only_in_c")
+elementwise = T.Elemwise(only_in_c)
+OF_C = {
+    "tensor": ([vector], lambda: elementwise(vector) + 1), "number": ([number], lambda: only_in_c(number) * 2),
+    "composite": ([vector], lambda: T.Elemwise(scalar.Composite([number], [only_in_c(number) + 1]))(vector)),
+    "loop": ([vector], lambda: phintys.scan(elementwise, sequences=vector)[0]),
+    "graph in an op": ([vector], lambda: phintys.OpFromGraph([vector], [elementwise(vector)])(vector)),
+    "constant": ([], lambda: elementwise(T.constant([1.0, 2.0]))),
+    "branch": ([vector], lambda: phintys.ifelse.ifelse(vector.sum() > 0, elementwise(vector), vector)),
+    "whole op": ([vector], lambda: Whole()(vector)), "constant of a whole op": ([], lambda: Whole()([1.0])),
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE", "DebugMode"])
+@pytest.mark.parametrize("where", OF_C)
+def test_an_op_with_nothing_but_c_code_is_refused_when_the_function_is_made(where, mode):
+    inputs, make = OF_C[where]
+    method = "perform" if "whole" in where else "impl"
+    with pytest.raises(gof.MethodNotDefined, match=rf"only C code, which phintys does not compile: write {method}\(self"
+                       ".*made at .*test_ops_of_theano.py"):
+        phintys.function(inputs, make(), mode=mode)
+
+
+def test_an_op_that_is_not_needed_may_have_nothing_but_c_code():
+    assert phintys.function([vector], elementwise(vector).shape[0])([1.0, 2.0]) == 2

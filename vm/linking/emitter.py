@@ -5,6 +5,7 @@ An op calls ``emitter.kernel(kernel, node)`` (with ``inputs=`` if its kernel rea
 ``SymbolicInstruction``s, whose ``cells`` are not in the operand pool yet. Where bytecode holds the number of an
 instruction, they hold a *label*: a number that a ``LABEL`` gives to the instruction after it.
 """
+from phintys.graph.op import check_computable
 from phintys.vm.linking.inner_code import lower_graph
 from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.views import declared_pairs
@@ -36,6 +37,7 @@ class Emitter:
 
     def call(self, node):
         """Run the op's Python ``perform``."""
+        check_computable(node)
         self._operate("CALL", node, node.inputs, len(self.calls))
         self.calls.append(node)
 
