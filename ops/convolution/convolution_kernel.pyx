@@ -24,7 +24,8 @@ from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.ops.pooling.pool_kernel cimport (
     count_windows, mode_number, phintys_pool_task, phintys_pooling, pool_squares, pool_tasks)
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, interrupted, parallel,
+    scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
 from phintys.ops.native.providers import built_in_title, usable_instructions
@@ -78,6 +79,8 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         void* finisher
         phintys_pooled* pooled
         npy_intp image, images, group, at, parts
+        int (*stops)(void* context) noexcept nogil
+        void* context
         int by_images, lays_out
         char* sums
     ctypedef struct phintys_convolution_tasks:
@@ -531,6 +534,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp count
         work.what = (<phintys_convolution*>context.room)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
+        work.stops, work.context = <int (*)(void*) noexcept nogil>interrupted, context
         self.set_pooled(&work, &pooled)
         count = multiplications_of(&work.what)
         if count == 0 or self.unshared:

@@ -205,7 +205,20 @@ typedef struct {
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
     npy_intp at, until;                 /* the first line, place or row of squares that is worked on, and the end of the
                                            lines */
+    int (*stops)(void* context);        /* whether the call is to end: then the rest of the work is left out */
+    void* context;
 } phintys_work;
+
+/* Multiplications between two questions whether the call is to end: about a millisecond. */
+enum { UNASKED = 10000000 };
+
+/* After so many more multiplications. */
+static inline int is_to_end(const phintys_work* work, npy_intp* unasked, npy_intp more) {
+    *unasked += more;
+    if (*unasked < UNASKED) return 0;
+    *unasked = 0;
+    return work->stops(work->context);
+}
 
 /* The lengths of results: of images for their gradient. */
 static inline const npy_intp* lengths_of_results(const phintys_convolution* what) {

@@ -83,11 +83,14 @@ static void TYPED(run_narrow)(void* argument, int worker, npy_intp start, npy_in
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
     const npy_intp block = set->dots[0].filters, last = smaller(stop * block, work->what.filters);
+    npy_intp unasked = 0;
     for (npy_intp filter = start * block; filter < last;) {
         const int size = TYPED(dots_for)(set, last - filter);
         T totals[MOST_FILTERS * NARROW_RESULTS] = {0};
-        for (npy_intp at = 0; at < work->columns; at += NARROW_CHUNK)
+        for (npy_intp at = 0; at < work->columns; at += NARROW_CHUNK) {
+            if (is_to_end(work, &unasked, NARROW_CHUNK * work->results * block)) return;
             TYPED(add_products)(work, size, filter, at, smaller(NARROW_CHUNK, work->columns - at), totals);
+        }
         for (int f = 0; f < set->dots[size].filters; f++)
             TYPED(write_results)(work, filter + f, totals + f * work->results);
         filter += set->dots[size].filters;

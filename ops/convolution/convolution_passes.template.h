@@ -319,6 +319,8 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
     if (last_plane == work->planes) TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
     const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
         + (first * work->planes + first_plane * set->sizes[tiles.size].filters) * pass->taps;
+    const npy_intp for_each = tiles.sum.planes * pass->taps * left;
+    npy_intp unasked = 0;
     tiles.weights = weights;
     if (pass->by_rows) {
         tiles.out_filter = stretch->out_plane;
@@ -327,6 +329,7 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
                 TYPED(trim_taps)(&tiles, work, pass, y, pass->offsets, weights);
                 TYPED(add_row)(&tiles, planes + z * pass->in[Z] + y * pass->in[Y],
                                out + z * pass->out[Z] + y * pass->out[Y], pass->count[X]);
+                if (is_to_end(work, &unasked, pass->count[X] * for_each)) return;
             }
         TYPED(flush)(&tiles);
         return;
@@ -350,6 +353,7 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
             tiles.out_filter = (length + lanes - 1) / lanes * lanes;
             TYPED(add_row)(&tiles, in, room, length);
             TYPED(flush)(&tiles);
+            if (is_to_end(work, &unasked, length * for_each)) return;
             for (npy_intp f = 0; f < left; f++)
                 TYPED(copy_results)(pass, rows, room + f * tiles.out_filter,
                                     out + f * stretch->out_plane + z * pass->out[Z] + y * pass->out[Y]);
@@ -559,8 +563,10 @@ static void TYPED(tap_sums)(const phintys_work* work, npy_intp group, const T* s
     const phintys_axis* axis = work->axis;
     const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window, length = axis[X].source;
     const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window;
+    npy_intp unasked = 0;
     for (npy_intp first = 0; first < taps; first += most) {
         const npy_intp left = smaller(most, taps - first);
+        if (is_to_end(work, &unasked, work->source_plane * work->planes * left)) return;
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
         tiles.sum = (phintys_sum){.planes = work->planes, .plane = work->source_plane, .taps = 1, .offsets = &offset};
         tiles.weights = weights;
@@ -610,7 +616,10 @@ static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp 
         TYPED(finish_block)(work, image, group, 0);
         return;
     }
+    npy_intp unasked = 0;
+    const npy_intp in_block = work->plane * work->planes * work->window * work->what.set->sizes[0].filters;
     for (npy_intp block = first; block < last && !places; block++) {
+        if (is_to_end(work, &unasked, in_block)) return;
         for (npy_intp number = 0; number < work->passes; number++) {
             const phintys_pass* pass = &work->pass[number];
             const TYPED(stretch) all = TYPED(whole_block)(work, pass, image, group, block, planes);
@@ -641,7 +650,10 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
     T *rows = room + work->planes * size, *results = rows + size, *pool = results + MOST_FILTERS * places * lanes;
     for (npy_intp p = 0; p < work->planes; p++)
         TYPED(lay_out_side_by_side)(work, image, group, p, rows, room + p * size);
+    npy_intp unasked = 0;
+    const npy_intp in_block = size * work->planes * work->window * set->sizes[0].filters;
     for (npy_intp block = 0; block < work->blocks; block++) {
+        if (is_to_end(work, &unasked, in_block)) return;
         const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
         tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
@@ -838,10 +850,16 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
     TYPED(panel) panel = {.from_first = work->image == 0 && work->at == 0,
                           .to_last = work->image + work->images == work->what.images
                               && work->at + work->places_at_once >= work->places};
+    npy_intp unasked = 0;
+    const npy_intp in_block = work->window * smaller(work->places_at_once, work->places) * work->images * work->panel
+        * work->what.set->sizes[0].filters;
     for (; panel.channel < work->channels; panel.channel += work->panel) {
         panel.width = smaller(work->panel, work->channels - panel.channel);
         TYPED(place_sums)(work, &panel, start);
-        for (npy_intp block = start; block < stop; block++) TYPED(add_panel)(work, &panel, block);
+        for (npy_intp block = start; block < stop; block++) {
+            if (is_to_end(work, &unasked, in_block)) return;
+            TYPED(add_panel)(work, &panel, block);
+        }
     }
 }
 
@@ -965,7 +983,10 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
     top += filter * places->top_plane;
     T sums[MOST_FILTERS * MOST_VECTORS];
     npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
+    npy_intp unasked = 0;
+    const npy_intp in_stretch = places->images * (places->last - places->first) * places->top_line * filters * taps;
     for (npy_intp t = 0; t < all; t += taps) {
+        if (is_to_end(work, &unasked, in_stretch)) return;
         const int count = (int)smaller(taps, all - t);
         for (int k = 0; k < taps; k++) {
             if (k < count) {
@@ -1037,6 +1058,7 @@ static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp star
             }
             part.until = work->lines;
             for (part.at = 0; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
+            if (work->stops(work->context)) return;
         }
     }
 }
@@ -1102,6 +1124,7 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
     const npy_intp image_size = what->channels * what->image[Y] * what->image[X];
     const npy_intp filter_size = what->channels * work->window;
     const int by_filters = what->role == BY_FILTERS;
+    npy_intp unasked = 0;
     for (npy_intp item = start; item < stop; item++) {
         const npy_intp only = by_filters ? item : -1, group = by_filters ? item / what->filters : item % what->groups;
         const npy_intp first = by_filters ? 0 : item / what->groups, last = by_filters ? what->images : first + 1;
@@ -1109,6 +1132,7 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
         for (npy_intp n = first; n < last; n++)
             for (npy_intp f = low; f < high; f++)
                 for (npy_intp place = 0; place < places; place++) {
+                    if (is_to_end(work, &unasked, filter_size)) return;
                     T* image = (T*)work->source + (n * what->groups + group) * image_size;
                     T* filter = (T*)work->filters + ((group * what->filters + f) * places + place) * filter_size;
                     T* top = (T*)work->top + ((n * what->groups + group) * what->filters + f) * places + place;

@@ -166,6 +166,7 @@ static void TYPED(run_parts_of_squares)(void* argument, int worker, npy_intp sta
             TYPED(run_square_patches)(&part, 0, 0, rows);
             TYPED(run_square_tops)(&part, 0, 0, work->blocks);
             TYPED(run_square_products)(&part, 0, 0, work->blocks);
+            if (work->stops(work->context)) return;
         }
     }
 }

@@ -8,8 +8,8 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape
-from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts, copy_strided
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -58,7 +58,8 @@ cdef class AllocKernel(Kernel):
         cdef Cell* result = operands[1 + self.rank]
         cdef npy_intp strides[MAX_RANK]
         broadcast_strides(value, result, strides)
-        copy_strided(result.ndim, result.shape, result.data, result.strides, value.data, strides, value.itemsize)
+        copy_in_parts(context, result.ndim, result.shape, result.data, result.strides, value.data, strides,
+                      value.itemsize)
         return 0
 
 
@@ -102,7 +103,7 @@ cdef class EyeKernel(Kernel):
         cdef Cell* result = operands[3]
         cdef npy_intp diagonal = integer_at(operands[2], 0)
         cdef npy_intp row
-        memset(result.data, 0, cell_size(result) * result.itemsize)
+        clear_in_parts(context, result.data, cell_size(result) * result.itemsize)
         for row in range(max(0, -diagonal), min(result.shape[0], result.shape[1] - diagonal)):
             memcpy(result.data + row * result.strides[0] + (row + diagonal) * result.itemsize, self.one,
                    result.itemsize)
@@ -123,6 +124,8 @@ cdef class TriKernel(EyeKernel):
             copy_strided(1, &ones, target, &itemsize, self.one, &repeated, result.itemsize)
             memset(target + ones * result.itemsize, 0, (columns - ones) * result.itemsize)
             target += columns * result.itemsize
+            if row & 4095 == 4095 and interrupted(context):
+                return 0
         return 0
 
 
@@ -192,7 +195,8 @@ cdef class TileKernel(Kernel):
             target_strides[2 * axis + 1] = result.strides[axis]
             source_strides[2 * axis] = 0
             source_strides[2 * axis + 1] = source.strides[own] if own >= 0 else 0
-        copy_strided(2 * result.ndim, shape, result.data, target_strides, source.data, source_strides, source.itemsize)
+        copy_in_parts(context, 2 * result.ndim, shape, result.data, target_strides, source.data, source_strides,
+                      source.itemsize)
         return 0
 
 

@@ -5,8 +5,11 @@ from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, interrupted, scratch
 from phintys.vm.thresholds cimport LONG_MATRIX
+
+cdef enum:
+    UNASKED = 1048576               # products between two questions whether the call is to end
 
 ctypedef fused number:
     float
@@ -16,16 +19,19 @@ ctypedef fused number:
     cnp.npy_int64
 
 
-cdef void add_products(const number* longer, npy_intp n, const number* shorter, npy_intp m, number* out) noexcept nogil:
+cdef void add_products(Context* context, const number* longer, npy_intp n, const number* shorter, npy_intp m,
+                       number* out) noexcept nogil:
     """Add ``longer``, multiplied by each element of ``shorter``, at that element's place: the compiler can vectorise
     the inner loop."""
-    cdef npy_intp i, j
+    cdef npy_intp i, j, asked = max(UNASKED // n, <npy_intp>1)
     cdef number factor
     cdef number* place
     for j in range(m):
         factor, place = shorter[j], out + j
         for i in range(n):
             place[i] += longer[i] * factor
+        if j % asked == 0 and interrupted(context):
+            return
 
 
 cdef class VectorConvolutionKernel(Kernel):
@@ -74,13 +80,18 @@ cdef class VectorConvolutionKernel(Kernel):
             longer, shorter, n, m = shorter, longer, m, n
         memset(out, 0, (n + m - 1) * operands[2].itemsize)
         if self.typenum == cnp.NPY_FLOAT64:
-            add_products(<const double*>longer, n, <const double*>shorter, m, <double*>out)
+            add_products(context, <const double*>longer, n, <const double*>shorter, m,
+                         <double*>out)
         elif self.typenum == cnp.NPY_FLOAT32:
-            add_products(<const float*>longer, n, <const float*>shorter, m, <float*>out)
+            add_products(context, <const float*>longer, n, <const float*>shorter, m,
+                         <float*>out)
         elif self.typenum == cnp.NPY_COMPLEX128:
-            add_products(<const double complex*>longer, n, <const double complex*>shorter, m, <double complex*>out)
+            add_products(context, <const double complex*>longer, n, <const double complex*>shorter, m,
+                         <double complex*>out)
         elif self.typenum == cnp.NPY_COMPLEX64:
-            add_products(<const float complex*>longer, n, <const float complex*>shorter, m, <float complex*>out)
+            add_products(context, <const float complex*>longer, n, <const float complex*>shorter, m,
+                         <float complex*>out)
         else:
-            add_products(<const cnp.npy_int64*>longer, n, <const cnp.npy_int64*>shorter, m, <cnp.npy_int64*>out)
+            add_products(context, <const cnp.npy_int64*>longer, n, <const cnp.npy_int64*>shorter, m,
+                         <cnp.npy_int64*>out)
         return 0

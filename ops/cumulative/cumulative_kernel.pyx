@@ -12,9 +12,9 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport Loop, find_loop
-from phintys.ops.native.strided_copy cimport copy_strided, next_part
+from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided, next_part
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch, share)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
@@ -26,6 +26,7 @@ cdef extern from "cumulative/cumulative_loops.h" nogil:
 
 cdef enum:
     COLUMNS = 1024                  # added at a time, so that the slice before is still in the L1 cache
+    UNASKED = 1048576               # elements between two questions whether the call is to end, of up to 10 ns
     LONG_CHUNK = 16                 # from here on slices are added, below lines are run along
 
 
@@ -81,46 +82,56 @@ cdef class CumulativeKernel(Kernel):
             for dimension in range(source.ndim - 1, -1, -1):
                 strides[dimension] = stride
                 stride *= source.shape[dimension]
-            copy_strided(source.ndim, source.shape, result.data, strides, source.data, source.strides, source.itemsize)
+            copy_in_parts(context, source.ndim, source.shape, result.data, strides, source.data, source.strides,
+                          source.itemsize)
             values = result.data
-        self.accumulate(values, result.data, outer, length, chunk, source.itemsize)
+        self.accumulate(context, values, result.data, outer, length, chunk, source.itemsize)
         return 0
 
-    cdef void accumulate(self, const char* values, char* totals, npy_intp outer, npy_intp length, npy_intp chunk,
-                         npy_intp itemsize) noexcept nogil:
+    cdef void accumulate(self, Context* context, const char* values, char* totals, npy_intp outer, npy_intp length,
+                         npy_intp chunk, npy_intp itemsize) noexcept nogil:
         """Accumulate ``values`` into ``totals``, both contiguous; they may be the same memory."""
         cdef npy_intp block = length * chunk * itemsize, row = chunk * itemsize
-        cdef npy_intp slab, column
-        if chunk == 1 and self.running != NULL:
-            self.running(values, itemsize, block, totals, itemsize, block, length, outer)
-            return
-        for slab in range(outer):
-            if chunk < LONG_CHUNK and self.running != NULL:
-                self.running(values, row, itemsize, totals, row, itemsize, length, chunk)
+        cdef npy_intp slab = 0, slabs
+        while slab < outer and not (slab and interrupted(context)):
+            slabs = 1
+            if chunk == 1 and self.running != NULL and length <= UNASKED:
+                slabs = min(outer - slab, UNASKED // length)
+                self.running(values, itemsize, block, totals, itemsize, block, length, slabs)
             elif chunk == 1:
-                self.add_along(values, totals, length, itemsize)
+                self.add_along(context, values, totals, length, itemsize)
+            elif chunk < LONG_CHUNK and self.running != NULL:
+                self.running(values, row, itemsize, totals, row, itemsize, length, chunk)
             else:
-                column = 0
-                while column < chunk:
-                    self.add_slices(values + column * itemsize, totals + column * itemsize, length, row,
-                                    min(<npy_intp>COLUMNS, chunk - column), itemsize)
-                    column += COLUMNS
-            values += block
-            totals += block
+                self.add_columns(context, values, totals, length, chunk, itemsize)
+            values += slabs * block
+            totals += slabs * block
+            slab += slabs
 
-    cdef inline void add_along(self, const char* values, char* totals, npy_intp length,
+    cdef inline void add_columns(self, Context* context, const char* values, char* totals, npy_intp length,
+                                 npy_intp chunk, npy_intp itemsize) noexcept nogil:
+        cdef npy_intp column = 0
+        while column < chunk and not interrupted(context):
+            self.add_slices(values + column * itemsize, totals + column * itemsize, length, chunk * itemsize,
+                            min(<npy_intp>COLUMNS, chunk - column), itemsize)
+            column += COLUMNS
+
+    cdef inline void add_along(self, Context* context, const char* values, char* totals, npy_intp length,
                                npy_intp itemsize) noexcept nogil:
         """Accumulate one line by NumPy's loop. Its first operand is the result shifted by one element, so each step
         reads the total that the previous step wrote, as in ``ufunc.accumulate``."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
-        cdef npy_intp count = length - 1
+        cdef npy_intp place = 1, count
         if totals != values:
             memcpy(totals, values, itemsize)
-        arguments[0], arguments[1], arguments[2] = totals, <char*>values + itemsize, totals + itemsize
         steps[0] = steps[1] = steps[2] = itemsize
-        if count:
+        while place < length and not interrupted(context):
+            count = min(length - place, <npy_intp>UNASKED)
+            arguments[0], arguments[1] = totals + (place - 1) * itemsize, <char*>values + place * itemsize
+            arguments[2] = totals + place * itemsize
             self.loop.function(arguments, &count, steps, self.loop.data)
+            place += count
 
     cdef inline void add_slices(self, const char* values, char* totals, npy_intp length, npy_intp row, npy_intp columns,
                                 npy_intp itemsize) noexcept nogil:

@@ -259,14 +259,19 @@ cdef class StackKernel(Kernel):
     cdef int run_items(self, void* argument, npy_intp count, int workers, npy_intp grain) noexcept nogil:
         cdef Stack* stack = <Stack*>argument
         cdef Failure* failure
+        cdef Context alone
         cdef npy_intp first = count
         cdef int worker, reason = 0
         cdef bint noted = False
         for worker in range(workers):
             failure = <Failure*>(stack.context.scratch + worker * stack.room)
             failure.reason, failure.noted = 0, False
-        if workers == 1:
+        if count == 1:
             compute_items(stack, 0, 0, count)
+        elif workers == 1:
+            alone = stack.context[0]
+            alone.workers = 1
+            parallel(&alone, compute_items, stack, count, 1)
         else:
             enter_single_thread()
             parallel(stack.context, compute_items, stack, count, grain)

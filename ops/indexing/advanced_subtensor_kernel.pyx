@@ -33,10 +33,10 @@ from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
-from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided
+from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts
 from phintys.vm.abi cimport (
-    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous,
-    cell_size, parallel)
+    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size,
+    interrupted, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
@@ -60,6 +60,7 @@ cdef struct Entry:
 
 cdef enum:
     FEW_POINTS = 256                # positions: 2 KiB of the stack
+    UNASKED = 262144                # elements between two questions whether the call is to end, of up to 0.1 us
 
 cdef struct Line:                   # a vector of positions in an array, as the step of `Points` sees it
     int operand
@@ -418,6 +419,20 @@ cdef int check_mask(const Cell* mask, const Cell* array, int first) except -1 no
     return 0
 
 
+cdef void walk_in_parts(Context* context, Walk* walk) noexcept nogil:
+    """The walk on one thread, from its start on: a mask is read in this order, and later values overwrite earlier."""
+    cdef npy_intp place = 0, step = UNASKED
+    cdef int axis
+    for axis in range(walk.before.ndim):
+        step = step // walk.before.shape[axis]
+    for axis in range(walk.behind.ndim):
+        step = step // walk.behind.shape[axis]
+    step = max(step, <npy_intp>1024)
+    while place < walk.size and not (place and interrupted(context)):
+        walk_positions(walk, 0, place, min(walk.size, place + step))
+        place += step
+
+
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
     """Copies the indexed part: ``(x, index operands..., out)``.
@@ -471,7 +486,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         if self.is_divided(result):
             parallel(context, walk_positions, &walk, walk.size, PIECE_INDEXED_BYTES * walk.size // bytes + 1)
         else:
-            walk_positions(&walk, 0, 0, walk.size)
+            walk_in_parts(context, &walk)
         return 0
 
 
@@ -606,8 +621,8 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef Cell* result = operands[self.result]
         cdef int axis, rank
         if result.data != array.data:                # they are equal if the linker chose to run in place
-            copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides,
-                         array.itemsize)
+            copy_in_parts(context, array.ndim, array.shape, result.data, result.strides, array.data, array.strides,
+                          array.itemsize)
         walk.sources = <Source*>alloca((self.source_count + 1) * sizeof(Source))
         self.lay_out(operands, result, &walk)        # cannot fail after `prepare`
         rank = self.result_shape(&walk, shape)
@@ -621,8 +636,16 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
             walk.rows = scatter_rows
         start_walk(&walk, operands[1], rank)
         if self.add_at != NULL and walk.arrays.count == 1 and walk.before.ndim == 0 and walk.behind.ndim == 0:
-            self.add_at(walk.base, walk.sources.step, walk.sources.length, walk.sources.data,
-                        walk.sources.strides[0], walk.partner, walk.arrays.partner[0], walk.size)
+            self.add_in_parts(context, &walk)
         else:
-            walk_positions(&walk, 0, 0, walk.size)
+            walk_in_parts(context, &walk)
         return 0
+
+    cdef void add_in_parts(self, Context* context, Walk* walk) noexcept nogil:
+        cdef npy_intp place = 0
+        while place < walk.size and not (place and interrupted(context)):
+            self.add_at(walk.base, walk.sources.step, walk.sources.length,
+                        walk.sources.data + place * walk.sources.strides[0], walk.sources.strides[0],
+                        walk.partner + place * walk.arrays.partner[0], walk.arrays.partner[0],
+                        min(walk.size - place, <npy_intp>UNASKED))
+            place += UNASKED

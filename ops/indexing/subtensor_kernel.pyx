@@ -10,7 +10,7 @@ from phintys.ops.indexing.index_parts cimport (
     Part, Range, integer_position, is_computed, checked_operands, read_part, slice_range)
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
-from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size,
     share)
@@ -41,7 +41,7 @@ cdef struct Turn:                   # an integer that is computed, and the dimen
 
 ctypedef int (*Slice)(Row* row, Cell** operands, npy_intp length, int axis, Range* part) noexcept nogil
 ctypedef npy_intp (*Position)(const Part* part, Cell** operands, npy_intp length, int axis) noexcept nogil
-ctypedef int (*Assignment)(IncSubtensorKernel kernel, Cell** operands) noexcept nogil
+ctypedef int (*Assignment)(IncSubtensorKernel kernel, Context* context, Cell** operands) noexcept nogil
 
 
 cdef npy_intp checked_position(const Part* part, Cell** operands, npy_intp length, int axis) except -1 nogil:
@@ -52,8 +52,8 @@ cdef int checked_slice(Row* row, Cell** operands, npy_intp length, int axis, Ran
     return slice_range(&row.start, &row.stop, &row.step, operands, length, axis, part)
 
 
-cdef int assigned(IncSubtensorKernel kernel, Cell** operands) except -1 nogil:
-    return kernel.assign(operands)
+cdef int assigned(IncSubtensorKernel kernel, Context* context, Cell** operands) except -1 nogil:
+    return kernel.assign(context, operands)
 
 
 # The casts remove `except -1`: a step returns -1 with the exception set, and its caller handles it.
@@ -91,7 +91,7 @@ cdef int view_at_turns(Context* context, Cell** operands) noexcept nogil:
 
 cdef int assign_at_once(Context* context, Cell** operands) noexcept nogil:
     """The step of assignments: checks the integers, too."""
-    return assign(<IncSubtensorKernel>(<void**>context.room)[0], operands)
+    return assign(<IncSubtensorKernel>(<void**>context.room)[0], context, operands)
 
 
 cdef class IndexKernel(Kernel):
@@ -245,14 +245,14 @@ cdef class IncSubtensorKernel(IndexKernel):
         return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_COPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        return assign(self, operands)                # cannot fail after `prepare`
+        return assign(self, context, operands)                # cannot fail after `prepare`
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         (<void**>context.room)[0] = <void*>self
         step[0] = assign_at_once
         return BOUND
 
-    cdef int assign(self, Cell** operands) except -1 nogil:
+    cdef int assign(self, Context* context, Cell** operands) except -1 nogil:
         """Copy the source, and assign to the part. Nothing is overwritten before the integers are checked."""
         cdef Cell* source = operands[0]
         cdef Cell* part = operands[1]
@@ -262,13 +262,13 @@ cdef class IncSubtensorKernel(IndexKernel):
         cdef int axis, lead, ndim
         ndim = self.locate(operands, result, &region)
         if result.data != source.data:               # they are equal if the linker chose to run in place
-            copy_strided(source.ndim, source.shape, result.data, result.strides, source.data, source.strides,
-                         source.itemsize)
+            copy_in_parts(context, source.ndim, source.shape, result.data, result.strides, source.data, source.strides,
+                          source.itemsize)
         lead = ndim - part.ndim
         for axis in range(ndim):
             strides[axis] = 0 if axis < lead or part.shape[axis - lead] == 1 else part.strides[axis - lead]
         if self.sets:
-            copy_strided(ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
+            copy_in_parts(context, ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
         else:
             line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides)
         return 0

@@ -3,11 +3,10 @@
 The stride along a diagonal of a matrix is the sum of the strides of both dimensions; the stride along the main diagonal
 of an array with more dimensions, which must have equal lengths, is the sum of all strides.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts, copy_strided
 from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
@@ -96,7 +95,7 @@ cdef class SetDiagonalKernel(DiagonalsKernel):
         cdef Diagonals found
         cdef npy_intp strides[MAX_RANK]
         cdef int axis, rank = result.ndim - 1, lead = rank - value.ndim
-        copy_array(operands[0], result)
+        copy_array(context, operands[0], result)
         locate(result, self.offset, self.first, self.second, &found)
         for axis in range(rank):
             strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
@@ -104,9 +103,10 @@ cdef class SetDiagonalKernel(DiagonalsKernel):
         return 0
 
 
-cdef inline void copy_array(const Cell* array, Cell* result) noexcept nogil:
+cdef inline void copy_array(Context* context, const Cell* array, Cell* result) noexcept nogil:
     if result.data != array.data:                    # they are equal if the linker chose to run in place
-        copy_strided(array.ndim, array.shape, result.data, result.strides, array.data, array.strides, array.itemsize)
+        copy_in_parts(context, array.ndim, array.shape, result.data, result.strides, array.data, array.strides,
+                      array.itemsize)
 
 
 cdef class AllocDiagKernel(DiagonalsKernel):
@@ -130,7 +130,7 @@ cdef class AllocDiagKernel(DiagonalsKernel):
         cdef Cell* values = operands[0]
         cdef Cell* result = operands[1]
         cdef Diagonals found
-        memset(result.data, 0, cell_size(result) * result.itemsize)
+        clear_in_parts(context, result.data, cell_size(result) * result.itemsize)
         locate(result, self.offset, self.first, self.second, &found)
         copy_strided(values.ndim, found.shape, found.data, found.strides, values.data, values.strides, values.itemsize)
         return 0
@@ -167,7 +167,7 @@ cdef class FillDiagonalKernel(Kernel):
         cdef npy_intp zero = 0
         cdef Diagonals found
         cdef int axis
-        copy_array(operands[0], result)
+        copy_array(context, operands[0], result)
         if result.ndim == 2:
             locate(result, offset, 0, 1, &found)
         else:

@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.strided_copy cimport copy_strided, next_part
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -48,7 +48,8 @@ cdef class TriangleKernel(Kernel):
         while True:
             self.copy_row(source, line, target, index[rank - 2] + diagonal, columns)
             target += row_bytes
-            if not next_part(source, rank - 1, index, &line):
+            if not next_part(source, rank - 1, index, &line) or (
+                    index[rank - 2] & 4095 == 4095 and interrupted(context)):
                 return 0
 
     cdef inline void copy_row(self, const Cell* source, char* line, char* target, npy_intp place,

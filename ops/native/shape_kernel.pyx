@@ -11,7 +11,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport shape_to_reshape
-from phintys.ops.native.strided_copy cimport copy_strided, view_strides
+from phintys.ops.native.strided_copy cimport copy_in_parts, view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
 from phintys.vm.limits cimport MAX_RANK
@@ -24,9 +24,10 @@ cdef inline int is_long(const Cell* cell) noexcept nogil:
     return cell_size(cell) * cell.itemsize >= LONG_COPY
 
 
-cdef inline void copy_cell(Cell* target, const Cell* source) noexcept nogil:
+cdef inline void copy_cell(Context* context, Cell* target, const Cell* source) noexcept nogil:
     """Copy a cell's elements to another of the same shape."""
-    copy_strided(source.ndim, source.shape, target.data, target.strides, source.data, source.strides, source.itemsize)
+    copy_in_parts(context, source.ndim, source.shape, target.data, target.strides, source.data, source.strides,
+                  source.itemsize)
 
 
 cdef class ContiguousKernel(Kernel):
@@ -46,7 +47,7 @@ cdef class ContiguousKernel(Kernel):
         if cell_is_contiguous(operands[0]):
             share(context, operands[1], operands[0], operands[0].data)
         else:
-            copy_cell(operands[1], operands[0])
+            copy_cell(context, operands[1], operands[0])
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
@@ -181,7 +182,8 @@ cdef class ReshapeKernel(Kernel):
             share(context, result, source, source.data)
             return 0
         contiguous_strides(source.ndim, source.shape, source.itemsize, strides)
-        copy_strided(source.ndim, source.shape, result.data, strides, source.data, source.strides, source.itemsize)
+        copy_in_parts(context, source.ndim, source.shape, result.data, strides, source.data, source.strides,
+                      source.itemsize)
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:

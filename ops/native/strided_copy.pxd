@@ -6,7 +6,7 @@ each module that uses it.
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport Cell, cell_is_contiguous, set_contiguous_strides
+from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, set_contiguous_strides
 from phintys.vm.limits cimport MAX_RANK
 
 cdef extern from "native/copy_plan.h" nogil:
@@ -23,6 +23,12 @@ cdef extern from "native/copy_plan.h" nogil:
 
 cdef void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
                        const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
+
+# The same for an array of any size: between parts it asks whether the call is to end.
+cdef void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
+                        const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
+# Write zeros to so many bytes, likewise.
+cdef void clear_in_parts(Context* context, char* data, npy_intp bytes) noexcept nogil
 
 cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
     """The elements in C order: the array's own memory if it is contiguous, else a copy in ``room``."""

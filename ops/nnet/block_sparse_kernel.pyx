@@ -99,7 +99,7 @@ cdef class BlockGemvKernel(BlockSparseKernel):
         start_from(operands[5], operands[0])
         if cell_size(operands[5]) == 0:
             return 0
-        if context.workers > 1 and work * batch > 2 * LONG_BATCHED:
+        if work * batch > 2 * LONG_BATCHED:
             parallel(context, add_examples, operands, batch, LONG_BATCHED // (work + 1) + 1)
         else:
             add_examples(operands, 0, 0, batch)

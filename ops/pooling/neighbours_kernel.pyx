@@ -11,8 +11,8 @@ import numpy
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
-from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
+from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
 from phintys.vm.thresholds cimport LONG_COPY
 
 MODES = ("valid", "half", "full", "wrap_centered", "ignore_borders")
@@ -177,14 +177,14 @@ cdef class Images2NeibsKernel(NeighboursKernel):
         if cell_size(out) == 0:
             return 0
         if self.mode == VALID or self.mode == IGNORE_BORDERS:
-            self.copy_all(images, out, grids)
+            self.copy_all(context, images, out, grids)
             return 0
         if self.mode != WRAP_CENTERED:
             memset(out.data, 0, cell_size(out) * out.itemsize)
-        self.copy_stretches(images, out, grids)
+        self.copy_stretches(context, images, out, grids)
         return 0
 
-    cdef inline void copy_all(self, Cell* images, Cell* out, const Grid* grids) noexcept nogil:
+    cdef inline void copy_all(self, Context* context, Cell* images, Cell* out, const Grid* grids) noexcept nogil:
         """Patches that are inside: a copy by strides of (images, channels, patches, elements of a patch)."""
         cdef npy_intp shape[6]
         cdef npy_intp source[6]
@@ -198,9 +198,10 @@ cdef class Images2NeibsKernel(NeighboursKernel):
         for axis in range(5, -1, -1):
             target[axis] = stride
             stride *= shape[axis]
-        copy_strided(6, shape, out.data, target, images.data, source, out.itemsize)
+        copy_in_parts(context, 6, shape, out.data, target, images.data, source, out.itemsize)
 
-    cdef inline void copy_stretches(self, Cell* images, Cell* out, const Grid* grids) noexcept nogil:
+    cdef inline void copy_stretches(self, Context* context, Cell* images, Cell* out,
+                                    const Grid* grids) noexcept nogil:
         cdef Stretch rows[3]
         cdef Stretch columns[3]
         cdef npy_intp shape[4]
@@ -229,7 +230,7 @@ cdef class Images2NeibsKernel(NeighboursKernel):
                             + columns[column].position * images.strides[3]
                         to_patch = out.data + (i * grids[1].patch + j) * out.itemsize \
                             + rows[row].start * target[2] + columns[column].start * target[3]
-                        copy_strided(4, shape, to_patch, target, from_image, source, out.itemsize)
+                        copy_in_parts(context, 4, shape, to_patch, target, from_image, source, out.itemsize)
 
 
 cdef class SumNeibsKernel(NeighboursKernel):
@@ -302,6 +303,8 @@ cdef class SumNeibsKernel(NeighboursKernel):
                 for row in range(row_count):
                     for column in range(column_count):
                         self.add(neibs, out, grids, i * grids[1].patch + j, &rows[row], &columns[column])
+                        if interrupted(context):
+                            return 0
         return 0
 
     cdef inline void add(self, Cell* neibs, Cell* out, const Grid* grids, npy_intp element, const Stretch* rows,

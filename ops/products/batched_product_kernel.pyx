@@ -182,7 +182,7 @@ cdef class BatchedProductKernel(Kernel):
         batch.y_step = operands[1].strides[0] if operands[1].shape[0] == count else 0
         batch.out_step = operands[2].strides[0]
         batch.copies, batch.shared = copies_of(&item), False
-        if context.workers > 1 and count >= context.workers and count * work > 2 * LONG_BATCHED:
+        if count >= context.workers and count * work > 2 * LONG_BATCHED:
             batch.shared = True
             enter_single_thread()
             parallel(context, run_items, &batch, count, LONG_BATCHED // (work + 1) + 1)

@@ -8,6 +8,7 @@ BLAS does not support (negative, zero, or neither of both equal to the item size
 """
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
+from libc.math cimport sqrt
 from libc.stdlib cimport llabs
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -18,7 +19,8 @@ from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, parallel, scratch
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, interrupted, parallel, scratch)
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 from phintys.vm.workers cimport workers_look
 
@@ -80,6 +82,13 @@ cdef double THREADED = 4e6
 cdef double SINGLE_MATRIX = 262144
 cdef double SINGLE_VECTOR = 8192
 
+# Multiplications between two questions whether the call is to end: some 30 ms, or a second of BLAS, which packs both
+# operands of each tile: smaller ones would take it notably longer.
+cdef double UNASKED_LOOPS = 5e7
+cdef double UNASKED_BLAS = 2.5e10
+cdef enum:
+    TILE_STEP = 64
+
 FORMS = {"plain": PLAIN, "scaled": SCALED, "accumulated": ACCUMULATED}
 
 # The operands by name.
@@ -97,6 +106,7 @@ include "blas_operands.pxi"
 # A product with all parameters that its workers need.
 cdef struct Settled:
     void* kernel                   # the ProductKernel
+    Context* context
     Path path
     Product product                # for BLAS: with copies in place of operands that it cannot take
     size_t room                    # of the loops: bytes of scratch memory for each worker
@@ -412,12 +422,17 @@ cdef class ProductKernel(Kernel):
         cdef double piece = PIECE_VECTOR if product.m == 1 or product.n == 1 else PIECE_MATRIX
         cdef Settled settled
         product.room = context.scratch
-        if self.instructions < 0 or not are_worth(context, work, piece) or wanted_threads() == 1:
+        if work <= UNASKED_LOOPS and (self.instructions < 0 or not are_worth(context, work, piece)
+                                      or wanted_threads() == 1):
             self.loops(product)
             return
         settled.kernel, settled.path, settled.itemsize = <void*>self, LOOPS, self.itemsize
+        settled.context = context
         settled.product, settled.room = product[0], panel_bytes(product, self.itemsize)
-        self.share_out(context, &settled, work, piece)
+        if self.instructions < 0 or wanted_threads() == 1:
+            self.run_piece(context, &settled)
+        else:
+            self.share_out(context, &settled, work, piece)
 
     # ---- BLAS ----
     cdef void run_blas(self, Context* context, Path path, Product* product) noexcept nogil:
@@ -436,7 +451,7 @@ cdef class ProductKernel(Kernel):
             single_limit, piece = single_limit / 4, piece / 4
         shared = path != DOT and are_worth(context, work, piece) and wanted_threads() > 1
         single = shared or single_limit < work < THREADED
-        settled.kernel = <void*>self
+        settled.kernel, settled.context = <void*>self, context
         settled.path, settled.itemsize = path, self.itemsize
         settled.x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1,
                                        &settled.x_leading, &room)
@@ -448,7 +463,7 @@ cdef class ProductKernel(Kernel):
         if shared:
             self.share_out(context, &settled, work, piece)
         else:
-            self.run_piece(&settled)
+            self.run_piece(context, &settled)
         if single:
             leave_single_thread()
 
@@ -465,8 +480,28 @@ cdef class ProductKernel(Kernel):
         settled.length, settled.piece = length, half
         parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
-    cdef void run_piece(self, Settled* settled) noexcept nogil:
-        """Compute a product, or a piece of one. BLAS multiplies a vector by a matrix as the transpose by the vector."""
+    cdef void run_piece(self, Context* context, Settled* settled) noexcept nogil:
+        """Compute a product, or a piece of one, in tiles that are about square if it is long."""
+        cdef Product* product = &settled.product
+        cdef double most = UNASKED_BLAS if settled.path == GEMM else UNASKED_LOOPS
+        cdef npy_intp number, row, column, rows, columns
+        cdef Settled tile
+        if settled.path not in (GEMM, LOOPS) or multiplications(product) <= most:
+            self.run_tile(settled)
+            return
+        columns = min(product.n, max(<npy_intp>sqrt(most / product.k) // TILE_STEP, <npy_intp>1) * TILE_STEP)
+        rows = max(<npy_intp>(most / product.k / columns) // TILE_STEP, <npy_intp>1) * TILE_STEP
+        for number in range(ceil_divided(product.m, rows) * ceil_divided(product.n, columns)):
+            if interrupted(context):
+                return
+            row, column = number % ceil_divided(product.m, rows) * rows, number // ceil_divided(product.m, rows) * columns
+            tile = settled[0]
+            show_part(&tile, True, row, min(row + rows, product.m))
+            show_part(&tile, False, column, min(column + columns, product.n))
+            self.run_tile(&tile)
+
+    cdef void run_tile(self, Settled* settled) noexcept nogil:
+        """BLAS multiplies a vector by a matrix as the transpose by the vector."""
         cdef Product* product = &settled.product
         if settled.path == LOOPS:
             self.loops(product)
@@ -547,19 +582,28 @@ cdef class ProductKernel(Kernel):
 cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Pieces [start, stop) of the rows or columns of a product, as one product."""
     cdef Settled part = (<Settled*>argument)[0]
-    start, stop = start * part.piece, min(stop * part.piece, part.length)
     part.product.room += worker * part.room
-    if part.by_rows:
-        part.product.m = stop - start
-        part.product.x += start * part.product.xs0
-        part.product.out += start * part.product.os0
-        part.product.start += start * part.product.ss0
+    show_part(&part, part.by_rows, start * part.piece, min(stop * part.piece, part.length))
+    (<ProductKernel>part.kernel).run_piece(part.context, &part)
+
+
+cdef inline npy_intp ceil_divided(npy_intp length, npy_intp part) noexcept nogil:
+    return (length + part - 1) // part
+
+
+cdef void show_part(Settled* settled, bint by_rows, npy_intp start, npy_intp stop) noexcept nogil:
+    """Narrow a product to some rows or columns of its result."""
+    cdef Product* product = &settled.product
+    if by_rows:
+        product.m = stop - start
+        product.x += start * product.xs0
+        product.out += start * product.os0
+        product.start += start * product.ss0
     else:
-        part.product.n = stop - start
-        part.product.y += start * part.product.ys1
-        part.product.out += start * part.itemsize
-        part.product.start += start * part.itemsize
-    (<ProductKernel>part.kernel).run_piece(&part)
+        product.n = stop - start
+        product.y += start * product.ys1
+        product.out += start * settled.itemsize
+        product.start += start * settled.itemsize
 
 
 cdef int fail_mismatch(const Cell* x, const Cell* y) except -1 with gil:

@@ -58,7 +58,7 @@ cdef void binomial_piece(void* argument, int worker, npy_intp start, npy_intp st
         start += count
 
 
-cdef void binomial_counts(Binomial* work, npy_intp count) noexcept nogil:
+cdef void binomial_counts(Context* context, Binomial* work, npy_intp count) noexcept nogil:
     """Counts one block after the other; the state advances."""
     cdef double numbers[BLOCK]
     cdef npy_intp place = 0, part, used, lane, successes
@@ -81,6 +81,8 @@ cdef void binomial_counts(Binomial* work, npy_intp count) noexcept nogil:
                         break
                 store_count(work.sample, place + lane, phintys_counted(work.table, successes))
         place += part
+        if interrupted(context):
+            return
 
 
 cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, bint legacy, int64_t trials, double p,
@@ -96,7 +98,7 @@ cdef bint fill_binomial(Context* context, bitgen_t* bits, int kind, bint legacy,
         if not work.failed:
             phintys_pcg64_after(<uint64_t*>bits.state, count, False, <uint64_t*>bits.state)
             return True
-    binomial_counts(&work, count)
+    binomial_counts(context, &work, count)
     return True
 
 
@@ -127,6 +129,8 @@ cdef void divided_normals(Context* context, uint64_t* state, npy_intp count, dou
         parts, begin, made = min(count // PART, <npy_intp>PARTS), 0, 0
         work.state, work.out = state, out
         parallel(context, normal_parts, &work, parts, 2)
+        if interrupted(context):
+            return                                  # not all parts say where they end
         for part in range(parts):
             if begin != part * PART:
                 work.counts[part] = phintys_pcg64_normal_piece(state, begin, (part + 1) * PART, out + part * PART,
@@ -178,6 +182,8 @@ cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double m
         work.out = out + made
         phintys_mt19937_words(state, 2 * parts * PART, <uint32_t*>context.scratch)
         parallel(context, mersenne_parts, &work, parts, 2)
+        if interrupted(context):
+            return count                            # not all parts say how many numbers they have
         place = 0
         for part in range(parts):
             if place != part * PART:
@@ -219,7 +225,7 @@ cdef void divided_uniforms(Context* context, uint64_t* state, double low, double
     while True:
         work.ahead, work.count_ahead = out + place, min(count - place, <npy_intp>(PARTS * PART))
         parallel(context, mersenne_uniforms, &work, 1 + (work.count + PART - 1) // PART, 1)
-        if work.count_ahead == 0:
+        if work.count_ahead == 0 or interrupted(context):
             return
         work.numbers, work.count = work.ahead, work.count_ahead
         place += work.count
@@ -245,9 +251,12 @@ cdef void fill_reals(Context* context, uint64_t* state, bint normal, double firs
             return
         if context.workers > 1 and count >= 4 * PART:
             place = divided_paired_normals(context, state, first, second, count, <double*>sample.data)
-        mersenne_reals(state, normal, first, second, count - place, <double*>sample.data + place)
+        while place < count and not interrupted(context):
+            part = min(count - place, <npy_intp>UNASKED)
+            mersenne_reals(state, normal, first, second, part, <double*>sample.data + place)
+            place += part
         return
-    while place < count:
+    while place < count and not interrupted(context):
         part = min(count - place, <npy_intp>BLOCK)
         mersenne_reals(state, normal, first, second, part, numbers)
         for lane in range(part):

@@ -25,7 +25,7 @@ from phintys.ops.random.samples cimport (
     MOST, Places, begin_walk, fits, next_element, read_size, store_count, store_real)
 from phintys.ops.random.state_cells cimport check_state, copy_state, generator_of_copy, phintys_make_valid
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch,
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel, scratch,
     set_contiguous_strides)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.python_api cimport PyObject
@@ -92,6 +92,7 @@ cdef enum:
     PIECE_UNIFORM = 3 * PIECE_DRAW  # 45,000 uniform numbers take 20 us by vectors of long products
     PART = 8192                     # numbers of a part, where the numbers before it say where its own begin:
     PARTS = 16                      # so many parts are made at once, and put together while they are in the cache
+    UNASKED = 524288                # numbers between two questions whether the call is to end, of up to 50 ns
     LANES = 64                      # binomial counts that are made side by side
 
 ctypedef void (*Fill)(bitgen_t* bits, npy_intp count, double* out) noexcept nogil
@@ -343,7 +344,14 @@ cdef class DrawKernel(Kernel):
               and self.kind == PHINTYS_PCG64 and sample.typenum == cnp.NPY_FLOAT64 and context.workers > 1):
             divided_normals(context, <uint64_t*>bits.state, count, <double*>sample.data)
         else:
-            self.fill_standard(bits, sample.typenum == cnp.NPY_FLOAT32, count, sample.data)
+            self.fill_in_parts(context, bits, sample.typenum == cnp.NPY_FLOAT32, count, sample.data)
+
+    cdef void fill_in_parts(self, Context* context, bitgen_t* bits, bint narrow, npy_intp count,
+                            char* out) noexcept nogil:
+        cdef npy_intp place = 0, itemsize = sizeof(float) if narrow else sizeof(double)
+        while place < count and not (place and interrupted(context)):
+            self.fill_standard(bits, narrow, min(count - place, <npy_intp>UNASKED), out + place * itemsize)
+            place += UNASKED
 
     cdef inline bint can_count_ahead(self) noexcept nogil:
         """Whether number n follows from the state and n alone, so that threads may divide the numbers."""
@@ -387,6 +395,8 @@ cdef class DrawKernel(Kernel):
         memset(&tables, 0, sizeof(tables))
         for place in range(count):
             self.draw_one(bits, &places, &tables, sample, place)
+            if place & 4095 == 4095 and interrupted(context):
+                return
             if moves:
                 next_element(&places, self.count)
 
@@ -394,7 +404,7 @@ cdef class DrawKernel(Kernel):
                           npy_intp count) noexcept nogil:
         """Draw all elements with the same parameters, where there is a loop for that; returns whether there is."""
         cdef int64_t** integer = <int64_t**>places.data
-        cdef bint masked = self.kind_of_function == MASKED_INTEGERS
+        cdef uint64_t* out = <uint64_t*>sample.data
         cdef double first, second
         cdef uint64_t width
         if self.kind_of_function == MERSENNE_UNIFORM or self.kind_of_function == MERSENNE_NORMAL:
@@ -403,19 +413,25 @@ cdef class DrawKernel(Kernel):
                 second -= first
             fill_reals(context, <uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, first, second, sample,
                        count)
-        elif (masked or self.kind_of_function == INTEGERS) and sample.typenum == cnp.NPY_INT64:
+        elif self.kind_of_function in (INTEGERS, MASKED_INTEGERS) and sample.typenum == cnp.NPY_INT64:
             width = <uint64_t>integer[1][0] - <uint64_t>integer[0][0]
-            if self.kind == PHINTYS_PCG64 and not masked and width > 0 and width < <uint64_t>0xffffffff:
-                phintys_pcg64_integers(<uint64_t*>bits.state, <uint64_t>integer[0][0], <uint32_t>width, count,
-                                       <uint64_t*>sample.data)
-            else:
-                random_bounded_uint64_fill(bits, <uint64_t>integer[0][0], width, count, masked, <uint64_t*>sample.data)
+            while count > 0:
+                self.fill_integers(bits, <uint64_t>integer[0][0], width, min(count, <npy_intp>UNASKED), out)
+                out, count = out + UNASKED, 0 if interrupted(context) else count - UNASKED
         elif (self.kind_of_function == BINOMIAL or self.kind_of_function == LEGACY_BINOMIAL) and count >= MANY:
             return fill_binomial(context, bits, self.kind, self.kind_of_function == LEGACY_BINOMIAL,
                                  (<int64_t*>places.data[0])[0], (<double*>places.data[1])[0], sample, count)
         else:
             return False
         return True
+
+    cdef void fill_integers(self, bitgen_t* bits, uint64_t least, uint64_t width, npy_intp count,
+                            uint64_t* out) noexcept nogil:
+        cdef bint masked = self.kind_of_function == MASKED_INTEGERS
+        if self.kind == PHINTYS_PCG64 and not masked and width > 0 and width < <uint64_t>0xffffffff:
+            phintys_pcg64_integers(<uint64_t*>bits.state, least, <uint32_t>width, count, out)
+        else:
+            random_bounded_uint64_fill(bits, least, width, count, masked, out)
 
     cdef inline void draw_one(self, bitgen_t* bits, Places* places, Tables* tables, Cell* sample,
                               npy_intp place) noexcept nogil:

@@ -168,7 +168,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         cdef Cell* advanced = operands[2 + self.count + self.others()]
         cdef bitgen_t bits = generator_of_copy(operands[0], advanced, self.kind)
         cdef DrawnWork work
-        cdef npy_intp count
+        cdef npy_intp count, place
         cdef int index
         self.gather(operands, &sample, lengths, cells)
         # The shape of the results is that of the sample: `prepare` and the types of the op have seen to that.
@@ -189,5 +189,8 @@ cdef class DrawnElementwiseKernel(DrawKernel):
                      <npy_intp>(PIECE_NANOSECONDS / (0.5 + nanoseconds(program, count) / (count + 1))) + 1)
             phintys_pcg64_after(<uint64_t*>bits.state, count, work.narrow, <uint64_t*>bits.state)
         else:
-            drawn_blocks(&work, &bits, 0, count)
+            place = 0
+            while place < count and not (place and interrupted(context)):
+                drawn_blocks(&work, &bits, place, min(count, place + UNASKED))
+                place += UNASKED
         return 0

@@ -16,7 +16,7 @@ from phintys.ops.native.distributions cimport (
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.random.samples cimport Places, begin_walk, fits, next_element, read_size, store_count
 from phintys.ops.random.state_cells cimport check_state, generator_of_copy
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, scratch
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_DRAW
 
@@ -47,6 +47,9 @@ cdef inline void read_line(const Cell* cell, const char* data, double* out) noex
         out[place] = (<const double*>(data + place * stride))[0]
 
 
+cdef enum:
+    UNASKED = 131072                # numbers between two questions whether the call is to end, of up to 0.2 us
+
 cdef double ROUNDING = 1e-3         # how far the sum of probabilities may be from 1: those of float16 round to 5e-4
 ROUNDING_OF_SUMS = ROUNDING           # the same for Python
 
@@ -57,6 +60,14 @@ cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept n
     for axis in range(ndim):
         product *= shape[axis]
     return product
+
+
+cdef void shuffle(Context* context, bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first,
+                  bint by_interval) noexcept nogil:
+    """Exchange each number, from the last one down to number ``first``, with one of those up to it."""
+    while count > first and not interrupted(context):
+        phintys_shuffle(bits, out, count, max(count - UNASKED, first), by_interval)
+        count -= UNASKED
 
 
 cdef class OrderKernel(Kernel):
@@ -112,9 +123,11 @@ cdef class PermutationKernel(OrderKernel):
         cdef int64_t* order = <int64_t*>context.scratch
         for row in range(lengths_product(out.shape, out.ndim - 1)):
             phintys_count_up(order, n)
-            phintys_shuffle(&bits, order, n, 1, True)
+            shuffle(context, &bits, order, n, 1, True)
             for place in range(n):
                 store_count(out, row * n + place, order[place])
+            if row & 4095 == 4095 and interrupted(context):
+                return 0
         return 0
 
 
@@ -213,13 +226,17 @@ cdef class ChoiceKernel(OrderKernel):
         if wanted == 0 and (replace or operands[4].shape[0] or not self.legacy):
             return 0                                # else RandomState shuffles nevertheless
         if operands[4].shape[0]:
-            self.weighted(&bits, operands[4], wanted, replace, chosen, <double*>room)
+            self.weighted(context, &bits, operands[4], wanted, replace, chosen, <double*>room)
         elif replace:
-            random_bounded_uint64_fill(&bits, 0, <uint64_t>(outcomes - 1), wanted, self.legacy, <uint64_t*>chosen)
+            place = 0
+            while place < wanted and not (place and interrupted(context)):
+                random_bounded_uint64_fill(&bits, 0, <uint64_t>(outcomes - 1), min(wanted - place, <npy_intp>UNASKED),
+                                           self.legacy, <uint64_t*>chosen + place)
+                place += UNASKED
         elif self.by_shuffling(outcomes, wanted):
             phintys_count_up(<int64_t*>room, outcomes)
-            phintys_shuffle(&bits, <int64_t*>room, outcomes, 1 if self.legacy else max(outcomes - wanted, 1),
-                            self.legacy)
+            shuffle(context, &bits, <int64_t*>room, outcomes, 1 if self.legacy else max(outcomes - wanted, 1),
+                    self.legacy)
             memcpy(chosen, <int64_t*>room + (0 if self.legacy else outcomes - wanted), wanted * sizeof(int64_t))
         else:
             phintys_floyd(&bits, outcomes, wanted, self.shuffled, <uint64_t*>room, chosen)
@@ -227,8 +244,8 @@ cdef class ChoiceKernel(OrderKernel):
             store_count(out, place, chosen[place])
         return 0
 
-    cdef void weighted(self, bitgen_t* bits, const Cell* p, npy_intp wanted, bint replace, int64_t* chosen,
-                       double* room) noexcept nogil:
+    cdef void weighted(self, Context* context, bitgen_t* bits, const Cell* p, npy_intp wanted, bint replace,
+                       int64_t* chosen, double* room) noexcept nogil:
         cdef npy_intp count = p.shape[0], place
         cdef double* sums = room + count
         read_line(p, p.data, room)
@@ -238,6 +255,8 @@ cdef class ChoiceKernel(OrderKernel):
         phintys_shares_up_to(room, count, sums)
         for place in range(wanted):
             chosen[place] = phintys_first_above(sums, count, bits.next_double(bits.state))
+            if place & 4095 == 4095 and interrupted(context):
+                return
 
 
 cdef object SKIPS = None
@@ -366,5 +385,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
                 random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
             for place in range(outcomes):
                 store_count(out, row * outcomes + place, counts[place])
+            if row & 4095 == 4095 and interrupted(context):
+                return 0
             next_element(&places, 2)
         return 0

@@ -12,12 +12,16 @@ import numpy
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
 from phintys.ops.native.strided_copy cimport contiguous_data
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
+from phintys.vm.abi cimport (
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
+
+cdef enum:
+    UNASKED = 65536                 # chunks between two questions whether the call is to end
 
 cdef struct Slices:
     npy_intp outer
@@ -107,7 +111,7 @@ cdef class RepeatKernel(Kernel):
         cdef Slices slices = slices_of(source.shape, source.ndim, self.axis)
         cdef npy_intp bytes = slices.chunk * source.itemsize
         cdef npy_intp* counts = <npy_intp*>context.scratch
-        cdef npy_intp outer, position
+        cdef npy_intp outer, position, step
         cdef char* chunks
         cdef char* target = operands[2].data
         if cell_size(operands[2]) == 0:
@@ -116,8 +120,14 @@ cdef class RepeatKernel(Kernel):
             counts[position] = repetitions(repeats, position)
         chunks = contiguous_data(source, <char*>(counts + slices.length))
         for outer in range(slices.outer):
-            target = repeat_chunks(target, chunks, bytes, slices.length, counts)
-            chunks += bytes * slices.length
+            position = 0
+            while position < slices.length:
+                step = min(slices.length - position, <npy_intp>UNASKED)
+                target = repeat_chunks(target, chunks, bytes, step, counts + position)
+                chunks += bytes * step
+                position += step
+                if interrupted(context):
+                    return 0
         return 0
 
 
@@ -172,6 +182,8 @@ cdef class SumRepeatsKernel(Kernel):
                 repeated = self.add_repetitions(target, repeated, slices.chunk, source.itemsize,
                                                 repetitions(operands[1], position))
                 target += bytes
+            if interrupted(context):
+                return 0
         return 0
 
     cdef inline char* add_repetitions(self, char* target, char* repeated, npy_intp chunk, npy_intp itemsize,

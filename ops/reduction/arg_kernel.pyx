@@ -13,7 +13,7 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.elementwise.block_program cimport axes_mask, kept_dimensions
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_ARG, PIECE_ARG
 
@@ -139,6 +139,8 @@ cdef class ExtremumKernel(ArgKernel):
         cdef Cell* search[2]
         search[0], search[1] = operands[0], operands[2]
         ArgKernel.run(self, context, search)
+        if interrupted(context):                     # not all positions are known
+            return 0
         take_extremes(operands[0], self.mask, operands[1].data, <int64_t*>operands[2].data, cell_size(operands[2]))
         return 0
 

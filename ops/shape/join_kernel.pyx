@@ -10,9 +10,9 @@ from numpy.exceptions import AxisError
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
-from phintys.ops.native.strided_copy cimport CopyPlan, copy_strided, next_place, plan_copy
+from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
+    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, interrupted, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -120,10 +120,12 @@ cdef class JoinKernel(Kernel):
         for index in range(self.count):
             array = arrays[index]
             if self.casts[index] == NULL:
-                copy_strided(array.ndim, array.shape, target, result.strides, array.data, array.strides,
-                             array.itemsize)
+                copy_in_parts(context, array.ndim, array.shape, target, result.strides, array.data, array.strides,
+                              array.itemsize)
             else:
                 cast_strided(self.casts[index], array, target, result.strides)
+            if interrupted(context):
+                return 0
             target += array.shape[axis] * result.strides[axis]
         return 0
 
