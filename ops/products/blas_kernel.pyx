@@ -494,7 +494,8 @@ cdef class ProductKernel(Kernel):
         for number in range(ceil_divided(product.m, rows) * ceil_divided(product.n, columns)):
             if interrupted(context):
                 return
-            row, column = number % ceil_divided(product.m, rows) * rows, number // ceil_divided(product.m, rows) * columns
+            row = number % ceil_divided(product.m, rows) * rows
+            column = number // ceil_divided(product.m, rows) * columns
             tile = settled[0]
             show_part(&tile, True, row, min(row + rows, product.m))
             show_part(&tile, False, column, min(column + columns, product.n))
