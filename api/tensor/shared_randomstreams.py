@@ -1,8 +1,10 @@
 """RandomStreams: random variables whose numbers are those of a ``numpy.random.RandomState`` for the same seed."""
 import numpy
 
+from phintys.graph.variable import Variable
 from phintys.missing_names import lookup
 from phintys.ops.random.generator_states import words_of_random_state
+from phintys.ops.random.random_function import SeededState, seeded, seeds_of_streams
 from phintys.ops.random.vector_states import STATE_TYPE
 from phintys.shared import RandomStateSharedVariable, RandomVectorSharedVariable, randomstate_constructor
 from phintys.tensor.raw_random import RandomStreamsBase
@@ -20,8 +22,10 @@ class RandomStreams(RandomStreamsBase):
 
     Parameters
     ----------
-    seed : int, optional
-        By default a new one each time.
+    seed : int, sequence of int or Variable, optional
+        By default a new one each time. A variable, an integer or a vector of integers: the numbers follow from its
+        value in each call, and are those of streams with this seed. Then there are no states between calls: the
+        attribute ``rng`` of a random variable is a computed vector, and nothing is updated.
 
     Attributes
     ----------
@@ -35,10 +39,13 @@ class RandomStreams(RandomStreamsBase):
     >>> draw = phintys.function([], srng.normal((2, 2)))
     """
 
+    _symbolic = False                               # of streams that were pickled before there were symbolic seeds
+
     def __init__(self, seed=None):
         self.state_updates = []
         self.default_instance_seed = seed
-        self.gen_seedgen = _seeded(seed)
+        self._symbolic, self._made = isinstance(seed, Variable), 0
+        self.gen_seedgen = None if self._symbolic else seeded(seed)
 
     def updates(self):
         """A copy of ``state_updates``: updates for a function."""
@@ -47,6 +54,16 @@ class RandomStreams(RandomStreamsBase):
     def seed(self, seed=None):
         """Give all states new seeds, which follow from ``seed``; by default from that of the constructor.
 
+        Parameters
+        ----------
+        seed : int, sequence of int or Variable, optional
+            For a variable no state is changed: a function with the returned updates seeds all states by its value.
+
+        Returns
+        -------
+        list of (RandomStateSharedVariable, Variable) or None
+            The updates, for a variable.
+
         Raises
         ------
         ValueError
@@ -54,9 +71,14 @@ class RandomStreams(RandomStreamsBase):
         TypeError
             If it is neither an integer nor a sequence of integers.
         """
-        seedgen = _seeded(self.default_instance_seed if seed is None else seed)
+        if isinstance(seed, Variable):
+            return [(state, SeededState(position)(seed)) for position, (state, _) in enumerate(self.state_updates)]
+        if self._symbolic:
+            raise ValueError(f"the numbers follow from the value of {self.default_instance_seed} in each call: there "
+                             "are no states to seed")
+        seeds = seeds_of_streams(seeded(self.default_instance_seed if seed is None else seed))
         for state, _ in self.state_updates:
-            state.set_value(numpy.random.RandomState(int(seedgen.randint(2 ** 30))), borrow=True)
+            state.set_value(numpy.random.RandomState(next(seeds)), borrow=True)
 
     def __getitem__(self, item):
         """The state of a shared variable of this class: ``item.get_value(borrow=True)``."""
@@ -79,7 +101,9 @@ class RandomStreams(RandomStreamsBase):
         Variable
             The sample.
         """
-        fresh = numpy.random.RandomState(int(self.gen_seedgen.randint(2 ** 30)))
+        if self._symbolic:
+            return self._of_symbolic_seed(op, args, kwargs)
+        fresh = numpy.random.RandomState(next(seeds_of_streams(self.gen_seedgen)))
         state = RandomVectorSharedVariable(None, STATE_TYPE, words_of_random_state(fresh), False)
         state.tag.is_rng = True
         new_state, sample = op(state, *args, **kwargs)
@@ -88,14 +112,12 @@ class RandomStreams(RandomStreamsBase):
         state.default_update = new_state
         return sample
 
-
-def _seeded(seed):
-    """The ``RandomState`` from which the seeds of states are drawn."""
-    try:
-        return numpy.random.RandomState(seed)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"a seed is an integer from 0 to 2**32 - 1, a sequence of them, or None, not {seed!r}") \
-            from None
+    def _of_symbolic_seed(self, op, args, kwargs):
+        state = SeededState(self._made)(self.default_instance_seed)
+        self._made += 1
+        new_state, sample = op(state, *args, **kwargs)
+        sample.rng, sample.update = state, (state, new_state)
+        return sample
 
 
 __getattr__ = lookup(__name__)

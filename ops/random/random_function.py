@@ -3,12 +3,14 @@
 The op returns a new state and the sample. It draws from a copy of the given state, so that a call that fails changes no
 state. Only users make variants that draw from the state itself.
 """
+from itertools import islice
+
 import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
-from phintys.graph.valueless_types import grad_undefined
+from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Constant
 from phintys.ops.random.draw_kernel import FewNumbersKernel, StateChangeKernel
 from phintys.ops.random.generator_states import random_state_of, words_of_random_state
@@ -24,6 +26,7 @@ from phintys.ops.random.vector_states import (
     native_kernel,
 )
 from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import integer_dtypes
 
 
 class RandomFunction(Op):
@@ -183,6 +186,60 @@ class VectorRandomFunction(RandomFunction):
         state = random_state_of(words)
         sample = self._drawn(state, size, arguments)
         output_storage[0][0], output_storage[1][0] = words_of_random_state(state), sample
+
+
+# ---- states of computed seeds ----------------------------------------------------------------------------------------
+def seeded(seed):
+    """The ``RandomState`` from which the seeds of streams are drawn."""
+    try:
+        return numpy.random.RandomState(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"a seed is an integer from 0 to 2**32 - 1, a sequence of them, or None, not {seed!r}") \
+            from None
+
+
+def seeds_of_streams(source):
+    """The seeds of the states of streams, one after the other."""
+    while True:
+        yield int(source.randint(2 ** 30))
+
+
+class SeededState(Op):
+    """The state of a random variable of RandomStreams, as a vector of uint64, for a seed that is computed.
+
+    The input is the seed of the streams: an integer, or a vector of integers.
+
+    Parameters
+    ----------
+    position : int
+        How many variables of the streams were made before this one.
+    """
+
+    __props__ = ("position",)
+
+    def __init__(self, position):
+        self.position = position
+
+    def make_node(self, seed):
+        seed = as_tensor_variable(seed)
+        if seed.type.ndim > 1 or seed.type.dtype not in integer_dtypes:
+            raise TypeError(f"a seed is an integer from 0 to 2**32 - 1, or a vector of them, not {seed} of type "
+                            f"{seed.type}")
+        return Apply(self, [seed], [STATE_TYPE()])
+
+    def perform(self, node, inputs, output_storage, params=None):
+        seeds = seeds_of_streams(seeded(inputs[0].tolist()))
+        own = next(islice(seeds, self.position, None))
+        output_storage[0][0] = words_of_random_state(numpy.random.RandomState(own))
+
+    def infer_shape(self, node, input_shapes):
+        return [(STATE_WORDS,)]
+
+    def connection_pattern(self, node):
+        return [[False]]
+
+    def grad(self, inputs, output_grads):
+        return [disconnected_type()]
 
 
 # ---- few numbers, drawn without a copy of the state ------------------------------------------------------------------
