@@ -7,12 +7,12 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.ifelse import ifelse
 from phintys import OpFromGraph, function, grad, shared
 from phintys.gradient import DisconnectedType, NullType, Rop
 from phintys.graph.config import change_flags
 from phintys.graph.errors import DisconnectedInputError, MissingInputError, NullTypeGradError
 from phintys.graph.traversal import ancestors
+from phintys.ifelse import ifelse
 
 A, B, C = numpy.arange(1.0, 5.0).reshape(2, 2), numpy.full((2, 2), 3.0), numpy.full((2, 2), 5.0)
 x, y, z = T.dmatrix("x"), T.dmatrix("y"), T.dmatrix("z")
