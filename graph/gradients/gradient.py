@@ -243,91 +243,109 @@ class _Accumulation:
     Attributes
     ----------
     gradients : dict
-        Variable → its gradient, once all terms of it are known, and the arm in which it counts; no arm: it is zero,
-        because only conditions of lazy branches depend on the variable.
+        Variable → its gradient, once all terms of it are known; None: zero, because only conditions of lazy branches
+        depend on the variable.
     terms : dict
-        Node → the same of its terms of the gradients of its inputs.
+        Node → its terms of the gradients of its inputs; None: zero, as above.
+    arms : Arms
+    inside, terms_inside : dict
+        Variable → the arm in which its gradient counts, and node → those of its terms, unless they count everywhere.
     """
 
     def __init__(self, paths, gradients, cost_name):
-        self.paths, self.cost_name = paths, cost_name
-        self.arms = Arms(_sum)
-        self.gradients = {variable: (gradient, self.arms.everywhere) for variable, gradient in gradients.items()}
-        self.terms = {}
+        self.paths, self.gradients, self.cost_name = paths, gradients, cost_name
+        self.terms, self.arms, self.inside, self.terms_inside = {}, Arms(_sum), {}, {}
         for node in paths.nodes:
             with gradient_of(node._position):
                 self.terms[node] = self._terms(node)
 
     def finished(self, variable):
         """Return the gradient of a variable; the terms of all nodes that read it are known."""
-        gradient = self._outside(variable, *self._gradient(variable), self.arms.everywhere)
+        gradient = self._outside(variable, self._gradient(variable), self.arms.everywhere)
         self._name(variable, gradient)
         return gradient
 
     def _gradient(self, variable):
-        """Return the gradient of a variable in the innermost arm in which all its terms count, and the arm."""
+        """Return the gradient of a variable in the innermost arm in which all its terms count."""
         if variable in self.gradients:
             return self.gradients[variable]
         if variable not in self.paths.active:
-            return disconnected_type(), self.arms.everywhere
-        found = self.gradients[variable] = self._collected(variable)
-        if found[1] is not None:
-            self._name(variable, found[0])
-        return found
+            return disconnected_type()
+        gradient = self.gradients[variable] = self._collected(variable)
+        if gradient is not None:
+            self._name(variable, gradient)
+        return gradient
 
     def _name(self, variable, gradient):
         if self.cost_name is not None and variable.name is not None and gradient.name is None:
             gradient.name = f"(d{self.cost_name}/d{variable.name})"
 
     def _collected(self, variable):
-        """Return the sum of the terms; undefined if one of them is."""
-        found, is_zero = {}, False
+        """Return the sum of the terms, and note its arm; undefined if one of them is."""
+        found, is_zero, everywhere = {}, False, self.arms.everywhere
         for node, position in self.paths.active[variable]:
-            term, arm = self.terms[node][position]
-            if arm is None:
+            term = self.terms[node][position]
+            if term is None:
                 is_zero = True
             elif isinstance(term.type, NullType):
-                return term, self.arms.everywhere
+                return term
             elif not isinstance(term.type, DisconnectedType):
                 check_rank(term, variable, node)
+                arm = self.terms_inside[node][position] if node in self.terms_inside else everywhere
                 found.setdefault(arm, []).append(term)
         if not found:
-            return (None, None) if is_zero else (disconnected_type(), self.arms.everywhere)
+            return None if is_zero else disconnected_type()
+        if len(found) == 1 and everywhere in found:
+            return _sum(found[everywhere])
         arm = self.arms.meeting(found)
-        return self.arms.joined(variable, found, arm), arm
+        if arm is not everywhere:
+            self.inside[variable] = arm
+        return self.arms.joined(variable, found, arm)
 
-    def _outside(self, variable, gradient, arm, outside):
+    def _outside(self, variable, gradient, outside):
         """Return a gradient as it counts outside of its arm."""
-        if arm is None:
+        if gradient is None:
             return float_zeros_like(variable)
-        return gradient if arm is outside else self.arms.joined(variable, {arm: [gradient]}, outside)
+        arm = self.inside.get(variable, self.arms.everywhere)
+        if arm is outside or is_valueless(gradient):
+            return gradient
+        return self.arms.joined(variable, {arm: [gradient]}, outside)
 
     def _terms(self, node):
-        """Return the terms of a node, with their arms."""
-        found = [self._gradient(output) for output in node.outputs]
-        counting = [arm for gradient, arm in found if arm is not None and not is_valueless(gradient)]
-        if not counting and any([arm is None for _, arm in found]):
-            return [(None, None)] * len(node.inputs)
+        """Return the terms of a node, and note their arms."""
+        gradients = [self._gradient(output) for output in node.outputs]
         lazy = node.op.lazy_branches(node)
         if lazy is not None and node.op.has_lazy_gradient(node):
-            return self._terms_of_branches(node, found, *lazy)
-        arm = self.arms.meeting(counting) if counting else self.arms.everywhere
-        gradients = [gradient if arm is not None and is_valueless(gradient)
-                     else self._outside(output, gradient, own, arm)
-                     for output, (gradient, own) in zip(node.outputs, found)]
-        return [(term, arm) for term in terms_of(node, gradients, self.paths.patterns.get(node), node.op.L_op)]
+            return self._terms_of_branches(node, gradients, *lazy)
+        if None in gradients or (self.inside and not self.inside.keys().isdisjoint(node.outputs)):
+            arm = self._arm_of(node, gradients)
+            if arm is None:
+                return [None] * len(node.inputs)
+            gradients = [self._outside(output, gradient, arm) for output, gradient in zip(node.outputs, gradients)]
+            self.terms_inside[node] = [arm] * len(node.inputs)
+        return terms_of(node, gradients, self.paths.patterns.get(node), node.op.L_op)
 
-    def _terms_of_branches(self, node, found, condition, *branches):
+    def _arm_of(self, node, gradients):
+        """Return the arm in which gradients of a node's outputs count together; None if all of them are zero."""
+        counting = [self.inside.get(output, self.arms.everywhere) for output, gradient in zip(node.outputs, gradients)
+                    if gradient is not None and not is_valueless(gradient)]
+        if counting:
+            return self.arms.meeting(counting)
+        return None if None in gradients else self.arms.everywhere
+
+    def _terms_of_branches(self, node, gradients, condition, *branches):
         """Return the terms of a lazy node: the gradients of its outputs, in the arms, and zero for its condition."""
-        gradients = [float_zeros_like(output) if arm is None else gradient
-                     for output, (gradient, arm) in zip(node.outputs, found)]
-        terms = terms_of(node, gradients, self.paths.patterns.get(node), node.op.lazy_L_op)
-        terms = [(term, self.arms.everywhere) for term in terms]
-        terms[condition] = None, None
+        given = [float_zeros_like(output) if gradient is None else gradient
+                 for output, gradient in zip(node.outputs, gradients)]
+        terms = terms_of(node, given, self.paths.patterns.get(node), node.op.lazy_L_op)
+        arms = self.terms_inside[node] = [self.arms.everywhere] * len(node.inputs)
+        terms[condition] = None
         for branch, positions in enumerate(branches):
-            for position, (_, arm) in zip(positions, found):
-                inside = arm and self.arms.branch(arm, node.op, node.inputs[condition], branch)
-                terms[position] = terms[position][0], inside
+            for position, output, gradient in zip(positions, node.outputs, gradients):
+                if gradient is None:
+                    terms[position] = None
+                around = self.inside.get(output, self.arms.everywhere)
+                arms[position] = self.arms.branch(around, node.op, node.inputs[condition], branch)
         return terms
 
 

@@ -76,7 +76,9 @@ class Arms:
 
     def meeting(self, arms):
         """The innermost arm in which gradients of some arms count together."""
-        arms = self._outermost(arms)
+        arms = list(dict.fromkeys(arms))
+        if len(arms) > 1:
+            arms = self._outermost(arms)
         if len(arms) == 1:
             return arms[0]
         key = frozenset(arms)

@@ -156,10 +156,12 @@ class Summary:
     reads : dict
         Number of a block, or None for the main program → the cells written there that this block reads itself.
     needs : dict
-        The blocks that this block itself needs, in order.
+        The blocks that this block itself needs, in order → the homes of cells that they read, of those that are not
+        filled here, before they are needed.
     needed_by : list of Summary
     homes : set
-        Numbers of the blocks (None: the main program) that write cells which this block, or a block it needs, reads.
+        Numbers of the blocks (None: the main program) that write cells which this block, or a block it needs, reads,
+        and which are to be filled where this block is entered.
     overwrites : list of (int, int, int)
         (cell written elsewhere, output, instruction), for each cell from elsewhere that this block overwrites.
     leaves : dict
@@ -176,9 +178,20 @@ class Summary:
     def close(self, number, roots):
         """Complete the summary; ``roots`` are the roots of the own cells that the block leaves filled."""
         self.leaves = roots
-        self.homes = set(self.reads).union(*[block.homes for block in self.needs]) - {number}
+        self.homes = set(self.reads).union(*self.needs.values()) - {number}
         for block in self.needs:
             block.needed_by.append(self)
+
+
+    def all_reads(self, home):
+        """Yield the cells written in a block that this block, or one that it needs, reads before they are filled."""
+        waiting, seen = [self], set()
+        while waiting:
+            block = waiting.pop()
+            if block not in seen:
+                seen.add(block)
+                yield from block.reads.get(home, ())
+                waiting.extend([needed for needed, homes in block.needs.items() if home in homes])
 
 
 class Entries:

@@ -411,17 +411,33 @@ class _Check:
             for cell in inner.reads.get(self.here, ()):
                 if self._writer_of(cell) not in inner.writers:
                     self.read(cell)
-        if self.block is None and block.homes - {None}:
-            self.fail(f"block {b} reads empty cells of the blocks {sorted(block.homes - {None})}")
+        homes = self._homes_not_run(block)
+        if self.block is None and homes - {None}:
+            self.fail(f"block {b} reads empty cells of the blocks {sorted(homes - {None})}")
         for cell, output, writer in block.overwrites:
             if self._writer_of(cell) not in block.writers:
                 self.overwrite(cell, output, writer)
         if self.block is not None:
             self.block.writers.update(block.writers)
-            self.block.needs[block] = None
+            self.block.needs[block] = self.block.needs.get(block, homes) | homes
         for cell, root in block.leaves.items():
             if not state.spent[cell]:
                 self._fill(cell, root if root in block.own else state.root[root])
+
+    def _homes_not_run(self, block):
+        """Return the homes of what a block reads, without blocks that have filled it where the block is entered.
+
+        So it is with the blocks of a graph inside a node: they read its inputs, and do not need what computes them.
+        """
+        found = set()
+        for home in block.homes:
+            cells = () if home is None or home == self.here else list(block.all_reads(home))
+            if cells and all([self.state.filled[cell] for cell in cells]):
+                for cell in cells:
+                    self.read(cell)
+            else:
+                found.add(home)
+        return found
 
     def _writer_of(self, cell):
         """Return the instruction that overwrote the memory of a cell, or None."""

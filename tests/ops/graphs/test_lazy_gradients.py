@@ -57,7 +57,7 @@ def test_only_what_is_taken_counts(name, mode):
     assert numpy.isfinite(value) and numpy.isfinite(second).all() and along == numpy.sum(wanted)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 338])
 def test_at_random(seed):
     check(seed)
 
