@@ -88,7 +88,7 @@ def test_modules_are_found():
 
 
 def test_examples_of_interop():
-    pytest.importorskip("pytensor")
+    pytest.importorskip("pytensor_reference")
     module = "phintys.interop.pytensor"
     assert sorted(name for name, text in documented(module).items() if ">>> " not in text) == []
     test_examples(module, None)

@@ -154,7 +154,9 @@ def install_compiler(folder):
     for name in ("nvcc", "emulator.h", "cuda_fp16.h"):
         shutil.copy(HERE / name, folder / "bin" / name)
     text = (folder / "bin" / "nvcc").read_text()
-    (folder / "bin" / "nvcc").write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -IS", 1))
+    # The first line may have no space in the interpreter's name: for the shell it is a command, for Python a string.
+    begin = f"""#!/bin/sh\n'''exec' "{sys.executable}" -IS "$0" "$@"\n' '''"""
+    (folder / "bin" / "nvcc").write_text(text.replace("#!/usr/bin/env python3", begin, 1))
     (folder / "bin" / "nvcc").chmod(0o755)
     run([str(folder / "bin" / "nvcc"), "--precompile"])
 
