@@ -1,8 +1,9 @@
 """Each row of the table of ops on dense tensors: values, layouts, derivatives, shapes, errors. No row is missing."""
 import numpy
 import pytest
+from compiled_once import compiled
 from dense_cases import DENSE, MATRICES, ROWS, SCALARS
-from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
+from family_cases import DEBUG_MODE, LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
 from matrix_cases import CASES
 
 import phintys
@@ -16,7 +17,7 @@ FAILING = [(name, number) for name in NAMES for number in range(len(ROWS[name].e
 
 def compare(row, arrays, mode=None):
     variables = [variable_for(array) for array in arrays]
-    found = phintys.function(variables, row.build(*variables), mode=mode)(*arrays)
+    found = compiled(variables, row.build(*variables), mode)(*arrays)
     with numpy.errstate(all="ignore"):
         wanted = numpy.asarray(row.expected(*arrays))
     assert found.shape == wanted.shape
@@ -32,7 +33,7 @@ def test_values(name, dtype):
     compare(row, arrays)
     if dtype == row.dtypes[-1]:
         compare(row, arrays, "FAST_COMPILE")
-        compare(row, arrays, phintys.compile.DebugMode(check_isfinite=False, stability_patience=1))
+        compare(row, arrays, DEBUG_MODE)
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS])

@@ -1,5 +1,5 @@
-"""Functions of equal graphs are compiled once: most cases of a table differ only in what the arrays hold, or in how they
-lie in memory, and compiling takes most of the time of a small test.
+"""Functions of equal graphs are compiled once: most cases of a table differ only in what the arrays hold, or in how
+they lie in memory, and compiling takes most of the time of a small test.
 
 So a case also finds out whether a function depends on the arrays that it was called with before. Graphs are equal if
 they apply equal ops to inputs of equal types and to equal constants. A graph with shared variables is compiled each

@@ -1,5 +1,6 @@
 """What the tests of op families share: arrays of every layout and dtype, and checks of values, shapes and gradients."""
 import numpy
+from compiled_once import compiled
 
 import phintys
 from phintys.debugging.debug_mode import DebugMode
@@ -78,7 +79,7 @@ def check_values(build, expected, arrays, dtype=None, modes=MODES):
     inputs = [variable_for(array) for array in arrays]
     outputs = build(*inputs)
     for mode in (*modes, DEBUG_MODE):
-        function = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")
+        function = compiled(inputs, outputs, mode)
         check_equal(function(*arrays), expected(*arrays), dtype)
     check_shape(build, arrays)
 
@@ -87,8 +88,8 @@ def check_shape(build, arrays):
     """The shape that the optimizer infers is the real one, and so is what the type promises."""
     inputs = [variable_for(array) for array in arrays]
     output = build(*inputs)
-    value = phintys.function(inputs, output, mode="FAST_COMPILE", on_unused_input="ignore")(*arrays)
-    inferred = phintys.function(inputs, output.shape, mode="FAST_RUN", on_unused_input="ignore")(*arrays)
+    value = compiled(inputs, output, "FAST_COMPILE")(*arrays)
+    inferred = compiled(inputs, output.shape, "FAST_RUN")(*arrays)
     assert tuple(inferred) == value.shape
     for flag, static, length in zip(output.type.broadcastable, output.type.shape, value.shape):
         assert length == 1 or not flag
