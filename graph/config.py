@@ -166,6 +166,9 @@ OPTIONS = [
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison freed memory and never reuse it, to find errors."),
+    ("guards", "none", one_of("none", "after", "before"), "Whether each block of memory, scratch memory included, is "
+     "followed or preceded by a page that cannot be read or written, to find kernels that do so outside of a block; "
+     "implies stress. Slow."),
     ("device", "cpu", device_name, "Where shared variables of float32 are stored, and therefore functions run: cpu, "
      "or a GPU, by pycuda: cuda, or cuda1 for the second one. See phintys.gpu."),
     ("gpu.compiler", "auto", one_of("auto", "nvrtc", "nvcc"), "The compiler of kernels for the device: nvrtc: the "

@@ -12,9 +12,10 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.vm cimport pool
+from phintys.vm.guards cimport give_back_scratch, take_scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport (
-    DEVICE, FOREIGN, FRESH, GIVEN, HOST, PAGE, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
+    DEVICE, FOREIGN, FRESH, GIVEN, HOST, PLANNED, SMALL_LIMIT, allocation_fails, buffer_acquire, buffer_forsake,
     buffer_give_back, buffer_of_owner, buffer_references, buffer_release, buffer_retain, is_close, size_class_of,
     take_close)
 from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyErr_Occurred, PyObject, PyTypeObject
@@ -49,12 +50,6 @@ cdef extern from *:
     """
     bint phintys_is_alone(PyObject*) noexcept nogil
 
-cdef extern from "stdlib.h" nogil:
-    int posix_memalign(void**, size_t, size_t)
-
-cdef enum:
-    ALIGNMENT = 64
-
 
 # ---- contexts and cells ----------------------------------------------------------------------------------------------
 cdef int context_init(Context* context) noexcept nogil:
@@ -78,23 +73,23 @@ cdef void context_clear(Context* context) noexcept nogil:
     for size_class in range(MEDIUM_CLASSES + 1):
         clear_list(&context.kept[size_class])
     context.kept_bytes = 0
-    free(context.scratch)
-    context.scratch = NULL
-    context.scratch_size = 0
+    give_back_scratch(context.scratch, context.scratch_size)
+    context.scratch, context.scratch_size = NULL, 0
 
 
 cdef char* scratch(Context* context, size_t size) except NULL nogil:
-    cdef void* block = NULL
-    if size > context.scratch_size or context.scratch == NULL:
-        free(context.scratch)
+    cdef char* block
+    cdef size_t found = size
+    if size > (context.scratch_size & ~<size_t>1) or context.scratch == NULL:
+        give_back_scratch(context.scratch, context.scratch_size)
         context.scratch, context.scratch_size = NULL, 0
-        size = (size + PAGE - 1) // PAGE * PAGE if size else PAGE
-        if allocation_fails() or posix_memalign(&block, ALIGNMENT, size):
+        block = NULL if allocation_fails() else take_scratch(&found)
+        if block == NULL:
             with gil:
                 raise MemoryError(f"no memory for {size} bytes of scratch")
-        context.scratch, context.scratch_size = <char*>block, size
+        context.scratch, context.scratch_size = block, found
     if context.poison:
-        memset(context.scratch, context.poison & 255, context.scratch_size)
+        memset(context.scratch, context.poison & 255, size)
     return context.scratch
 
 

@@ -7,11 +7,15 @@ that the pool keeps. A frame's arena is one block, whose pieces (PLANNED) the fr
 neither cells nor programs; frames keep small blocks themselves, see ``abi.pyx``.
 
 Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and is filled with poison before it is
-freed, so that tests, and tools that watch ``malloc``, detect each use of freed memory.
+freed, so that tests, and tools that watch ``malloc``, detect each use of freed memory. Under ``set_guards`` every block
+lies between two pages that cannot be touched, so that the processor detects each access next to it.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from phintys.vm cimport guards
+from phintys.vm.guards cimport (
+    GUARDS_AFTER, GUARDS_BEFORE, NO_GUARDS, give_back_guarded, header_of_guarded, take_guarded)
 from phintys.vm.python_api cimport Py_XDECREF, Py_XINCREF, PyObject
 
 cdef extern from * nogil:
@@ -67,7 +71,8 @@ cdef enum:
     # Offset of the data of a large block in its first page. The large arrays of NumPy start at 16. With equal offsets a
     # load has to wait for an earlier store with the same last 12 address bits, which makes a + 1 a third slower.
     LARGE_OFFSET = 2112
-    STRESSED = 127                  # size class of blocks made under stress
+    STRESSED = 127                  # size class of blocks made under stress,
+    GUARDED = 126                   # and of those between pages that cannot be touched
 
 phintys_guard_pool_in_fork()
 
@@ -76,6 +81,7 @@ phintys_guard_pool_in_fork()
 cdef Buffer* free_blocks[SMALL_CLASSES + MEDIUM_CLASSES + 1]    # by size class; [0]: large, in order of release
 memset(free_blocks, 0, sizeof(free_blocks))
 stress = False
+cdef bint wants_stress = False                                  # although there are no guards
 cdef size_t kept_bytes = 0
 pool_limit = <size_t>1 << 28
 cdef long live_buffers = 0                                      # allocated and not yet freed
@@ -99,6 +105,8 @@ cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     cdef void* block = NULL
     cdef size_t capacity
     cdef Buffer* buffer
+    if guards.guards:
+        return new_guarded_block(size)
     if stress:
         size_class, capacity = STRESSED, size
         if size > (<size_t>-1) - ALIGNMENT or posix_memalign(&block, ALIGNMENT, size + ALIGNMENT):
@@ -124,7 +132,23 @@ cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     return buffer
 
 
+cdef Buffer* new_guarded_block(size_t size) noexcept nogil:
+    """A block between pages that cannot be touched. Its header is in the page before these, after the mapping's."""
+    cdef char* data = take_guarded(size)
+    cdef Buffer* buffer
+    if data == NULL:
+        return NULL
+    memset(data, FRESH, size)
+    buffer = <Buffer*>header_of_guarded(data)
+    buffer.data, buffer.capacity, buffer.owner = data, size, NULL
+    buffer.size_class, buffer.place = GUARDED, HOST
+    return buffer
+
+
 cdef void destroy_block(Buffer* buffer) noexcept nogil:
+    if buffer.size_class == GUARDED:
+        give_back_guarded(buffer.data)
+        return
     if buffer.size_class == STRESSED:
         memset(buffer.data, DEAD, buffer.capacity)
     if buffer.size_class:
@@ -225,7 +249,7 @@ cdef void keep_or_return(Buffer* buffer) noexcept nogil:
     phintys_lock_pool()
     live_buffers -= 1
     live_bytes -= buffer.capacity
-    keep = kept_bytes + buffer.capacity <= pool_limit and not stress and buffer.size_class != STRESSED
+    keep = kept_bytes + buffer.capacity <= pool_limit and not stress and buffer.size_class < GUARDED
     if keep:
         kept_bytes += buffer.capacity
         buffer.next = free_blocks[buffer.size_class]
@@ -308,9 +332,23 @@ def set_pool_limit(size_t size):
 
 def set_stress(bint on):
     """Take every block from ``malloc``, and poison it before it is freed; see the top of this file."""
+    global stress, wants_stress
+    trim()
+    wants_stress, stress = on, on or guards.guards != NO_GUARDS
+
+
+def set_guards(str where):
+    """Map every block between pages that cannot be touched.
+
+    Parameters
+    ----------
+    where : {"none", "after", "before"}
+        Which of the pages follows a block, or precedes it, without a gap of more than 63 bytes.
+    """
     global stress
     trim()
-    stress = on
+    guards.guards = {"none": NO_GUARDS, "after": GUARDS_AFTER, "before": GUARDS_BEFORE}[where]
+    stress = wants_stress or guards.guards != NO_GUARDS
 
 
 def pool_statistics():

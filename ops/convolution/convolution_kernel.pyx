@@ -26,6 +26,7 @@ from phintys.ops.pooling.pool_kernel cimport (
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, interrupted, parallel,
     scratch)
+from phintys.vm.guards cimport guards
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
 from phintys.ops.native.providers import built_in_title, usable_instructions
@@ -53,6 +54,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         npy_intp stride[3]
         npy_intp dilation[3]
         npy_intp pad[3]
+        int workers
         const phintys_convolution_set* set
     ctypedef struct phintys_pooled:
         phintys_pooling what
@@ -83,19 +85,25 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         void* context
         int by_images, lays_out
         char* sums
+        size_t sum_bytes
+    ctypedef struct phintys_rooms:
+        char* memory
+        int guards
+        size_t used
     ctypedef struct phintys_convolution_tasks:
         Task packing, planes, images, blocks, tops, tall, top_packing, products, all_products, unshared
         Task parts_of_products
-        Task parts_of_images, parts_of_lines, parts_sum
+        Task parts_of_images, parts_of_lines, parts_sum, mending
         Task rows, narrow, narrow_tops, spreading, collecting
         Task square_packing, squares, finishing, square_pooling, square_patches, square_tops, square_products
         Task parts_of_squares
     const phintys_convolution_set* convolution_set(int itemsize, int instructions)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
-    size_t plan_convolution(phintys_work* work, char* memory, int workers)
+    void* phintys_room(phintys_rooms* rooms, size_t size)
+    void plan_convolution(phintys_work* work, phintys_rooms* rooms)
     size_t gradient_bytes(const phintys_work* work)
     npy_intp multiplications_of(const phintys_convolution* what)
-    npy_intp blocks_of_worker(const phintys_work* work, int workers)
+    npy_intp blocks_of_worker(const phintys_work* work)
     npy_intp narrow_blocks(const phintys_work* work)
     npy_intp narrow_top_blocks(const phintys_work* work)
     npy_intp narrow_stretches(const phintys_work* work)
@@ -491,22 +499,28 @@ cdef class ConvolutionKernel(Kernel):
         inputs[self.following.place] = operands[self.result_position()]
 
     # ---- memory ----
-    cdef size_t copies(self, Cell** operands) noexcept nogil:
-        """Bytes for arguments with gaps."""
-        cdef size_t size = 0
+    cdef void take_rooms(self, Cell** operands, const phintys_convolution* what, phintys_rooms* rooms,
+                         char** copies) noexcept nogil:
+        """Rooms for arguments with gaps, and for the bias, which may have gaps too."""
+        cdef size_t size
         cdef int number
         for number in range(2):
-            if not cell_is_contiguous(operands[number]):
-                size += (cell_size(operands[number]) * self.itemsize + 127) & ~<size_t>63
-        return size
+            size = 0 if cell_is_contiguous(operands[number]) else cell_size(operands[number]) * self.itemsize
+            copies[number] = <char*>phintys_room(rooms, size)
+        size = 0
+        if self.following is not None and self.following.bias >= 0:
+            size = what.filters * what.groups * self.itemsize
+        copies[2] = <char*>phintys_room(rooms, size)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef phintys_work work
         cdef npy_intp shape[MAX_RANK]
         cdef phintys_pooled pooled
+        cdef phintys_rooms rooms
+        cdef char* copies[3]
         cdef npy_intp count
-        cdef size_t size
         self.measure(operands, &work.what, shape)
+        work.what.workers = context.workers
         (<phintys_convolution*>context.room)[0] = work.what
         self.set_pooled(&work, &pooled)
         if self.pooled is not None:
@@ -515,13 +529,12 @@ cdef class ConvolutionKernel(Kernel):
         if self.following is not None:
             self.check_others(operands)
         count = multiplications_of(&work.what)
-        size = self.copies(operands)
-        if self.following is not None:
-            size += self.bias_size(&work.what)
+        rooms.memory, rooms.guards, rooms.used = NULL, guards, 0
+        self.take_rooms(operands, &work.what, &rooms, copies)
         if (count or self.following is not None or self.pooled is not None) and not self.unshared:
-            size += plan_convolution(&work, NULL, context.workers)
-        if size:
-            scratch(context, size)
+            plan_convolution(&work, &rooms)
+        if rooms.used:
+            scratch(context, rooms.used)
         return (RUNS_ALONE if count < 2 * PIECE_CONVOLUTION else 1) if count >= LONG_CONVOLUTION else 0
 
     # ---- computation ----
@@ -530,8 +543,10 @@ cdef class ConvolutionKernel(Kernel):
         cdef phintys_pooled pooled
         cdef Finisher finisher
         cdef Cell* out = operands[self.result_position()]
-        cdef char* memory = context.scratch
+        cdef phintys_rooms rooms
+        cdef char* copies[3]
         cdef npy_intp count
+        rooms.memory, rooms.guards, rooms.used = context.scratch, guards, 0
         work.what = (<phintys_convolution*>context.room)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
         work.stops, work.context = <int (*)(void*) noexcept nogil>interrupted, context
@@ -539,27 +554,29 @@ cdef class ConvolutionKernel(Kernel):
         count = multiplications_of(&work.what)
         if count == 0 or self.unshared:
             memset(out.data, 0, cell_size(out) * self.itemsize)
+        self.take_rooms(operands, &work.what, &rooms, copies)
         if self.following is not None:
             finisher.data = <char**>alloca((self.others + 1) * sizeof(char*))
             finisher.strides = <npy_intp*>alloca((self.others + 1) * sizeof(npy_intp))
-            self.set_following(operands, &work, &finisher, memory)
-            memory += self.bias_size(&work.what)
+            self.set_following(operands, &work, &finisher, copies[2])
         if cell_size(out) == 0 or (count == 0 and self.following is None and self.pooled is None):
             return 0
-        memory = self.set_operands(operands, &work, out.data, memory)
+        self.set_operands(operands, &work, out.data, copies)
         if self.unshared:
             self.run_unshared(context, &work, count, out)
             return 0
-        plan_convolution(&work, memory, context.workers)
+        plan_convolution(&work, &rooms)
         work.image, work.images, work.group = 0, 1, 0
         if self.role == BY_FILTERS and (work.parts > 1 or work.channels == 0):       # sums are added to it
             memset(out.data, 0, cell_size(out) * self.itemsize)
         if self.role == BY_FILTERS and work.squares:
             self.run_square_sums(context, &work, count)
+            self.mend(context, &work, count)
         elif self.role == BY_FILTERS and work.channels:
             self.run_tall_sums(context, &work, count)
         elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
+            self.mend(context, &work, count)
         elif work.squares:
             self.run_squares(context, &work, count)
         elif work.results:
@@ -568,16 +585,10 @@ cdef class ConvolutionKernel(Kernel):
             self.run_sums(context, &work, count)
         return 0
 
-    cdef inline char* set_operands(self, Cell** operands, phintys_work* work, char* out,
-                                   char* memory) noexcept nogil:
-        """Say where operands are, of which those with gaps are copied to ``memory``; return where it is free."""
-        cdef const char* first = contiguous_data(operands[0], memory)
-        cdef const char* second
-        if first == memory:
-            memory += (cell_size(operands[0]) * self.itemsize + 127) & ~<size_t>63
-        second = contiguous_data(operands[1], memory)
-        if second == memory:
-            memory += (cell_size(operands[1]) * self.itemsize + 127) & ~<size_t>63
+    cdef inline void set_operands(self, Cell** operands, phintys_work* work, char* out, char** copies) noexcept nogil:
+        """Say where operands are, of which those with gaps are copied."""
+        cdef const char* first = contiguous_data(operands[0], copies[0])
+        cdef const char* second = contiguous_data(operands[1], copies[1])
         work.out = out
         if self.role == FORWARD:
             work.source, work.filters, work.top = first, second, out
@@ -585,7 +596,6 @@ cdef class ConvolutionKernel(Kernel):
             work.source, work.filters, work.top = second, first, second
         else:
             work.source, work.filters, work.top = first, out, second
-        return memory
 
     cdef inline void set_pooled(self, phintys_work* work, phintys_pooled* pooled) noexcept nogil:
         """Say how results are pooled; ``pooled`` has room for that."""
@@ -593,9 +603,6 @@ cdef class ConvolutionKernel(Kernel):
         if self.pooled is not None:
             work.pooled = pooled
             self.pooled.measure(pooled, work.what.result)
-
-    cdef inline size_t bias_size(self, const phintys_convolution* what) noexcept nogil:
-        return 0 if self.following.bias < 0 else (what.filters * what.groups * self.itemsize + 127) & ~<size_t>63
 
     cdef void set_following(self, Cell** operands, phintys_work* work, Finisher* finisher, char* bias) noexcept nogil:
         """Say what follows; ``bias`` has room for the bias, which is copied, as it may have gaps."""
@@ -642,7 +649,7 @@ cdef class ConvolutionKernel(Kernel):
                 if not work.direct:
                     parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
                 parallel(context, self.tasks.blocks, work, work.blocks,
-                         max(grain(share, work.blocks), blocks_of_worker(work, context.workers)))
+                         max(grain(share, work.blocks), blocks_of_worker(work)))
 
     cdef void run_squares(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, by Winograd's method."""
@@ -700,9 +707,10 @@ cdef class ConvolutionKernel(Kernel):
 
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
-        cdef npy_intp group, share = count // work.what.groups
+        cdef npy_intp group, part, share = count // work.what.groups
         if work.parts > 1:
-            memset(work.sums, 0, work.parts * gradient_bytes(work))
+            for part in range(work.parts):
+                memset(work.sums + part * work.sum_bytes, 0, gradient_bytes(work))
         for group in range(work.what.groups):
             work.group, work.image, work.images = group, 0, 1
             if work.by_images:
@@ -747,6 +755,11 @@ cdef class ConvolutionKernel(Kernel):
             work.group, work.image = group, 0
             parallel(context, task, work, work.parts, grain(share, work.parts))
         self.add_parts(context, work)
+
+    cdef inline void mend(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
+        """Let a NaN or an infinity in an image reach no sum that does not depend on it."""
+        cdef npy_intp filters = work.what.filters * work.what.groups
+        parallel(context, self.tasks.mending, work, filters, grain(work.what.channels * work.window * filters, filters))
 
     cdef inline void add_parts(self, Context* context, phintys_work* work) noexcept nogil:
         cdef npy_intp filters = work.what.filters * work.what.groups

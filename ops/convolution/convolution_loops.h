@@ -37,6 +37,7 @@
 #include "convolution_transposes.h"
 #include "native/clones.h"
 #include "native/instruction_sets.h"
+#include "native/rooms.h"
 #include "native/row_copy.h"
 #include "native/templates.h"
 #include "pooling/pool_tasks.h"
@@ -100,6 +101,7 @@ typedef void (*phintys_convolution_task)(void* work, int worker, npy_intp start,
 typedef struct {
     phintys_convolution_task packing, planes, images, blocks;           /* sums over planes and taps */
     phintys_convolution_task tops, parts_of_images, parts_of_lines, parts_sum;  /* by filters, with few channels */
+    phintys_convolution_task mending;                                   /* by filters, if there is a NaN */
     phintys_convolution_task tall, top_packing, products, all_products, parts_of_products;  /* with many channels */
     phintys_convolution_task unshared;
     phintys_convolution_task rows, narrow;                              /* few results, many filter elements */
@@ -117,6 +119,7 @@ typedef struct {
     npy_intp images, groups, channels, filters;         /* channels and filters of one group */
     npy_intp image[AXES], window[AXES], result[AXES];   /* lengths of images, filters and results of the forward sum */
     npy_intp stride[AXES], dilation[AXES], pad[AXES];   /* pad: before the first element */
+    int workers;                        /* that there are rooms for; fewer of them may run */
     const phintys_convolution_set* set;
 } phintys_convolution;
 
@@ -167,6 +170,7 @@ typedef struct {
     npy_intp passes, window;            /* window: elements of a filter in one plane */
     phintys_pass* pass;
     npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
+    npy_intp packed_group;              /* elements of the packed filters of one group */
     npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps; or
                                            the taps of planes of `apart` */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
@@ -177,6 +181,7 @@ typedef struct {
     npy_intp units;                     /* images, or sets of them that stand side by side */
     npy_intp parts;                     /* of images, units or lines, whose sums (`sums`) are added in the end */
     char* sums;
+    size_t sum_bytes;                   /* from part to part */
     int joined;                         /* these lines of all images follow each other, each of one vector */
     int by_images;
     npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
@@ -196,6 +201,7 @@ typedef struct {
     const char *source, *filters, *top;
     char *out, *packed, *rooms;
     size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
+    size_t rows_at;                     /* where a worker's room for rows of planes begins, which images beside need */
     const char* bias;                   /* of all filters, or NULL; as what follows, of a convolution */
     int limited;
     double low, high;
@@ -354,8 +360,8 @@ static npy_intp places_in_chunk(const phintys_work* work) {
 }
 
 /* Fewest blocks that a worker takes at once: each time it copies all chunks. */
-static inline npy_intp blocks_of_worker(const phintys_work* work, int workers) {
-    return places_in_chunk(work) ? (work->blocks + workers - 1) / workers : 1;
+static inline npy_intp blocks_of_worker(const phintys_work* work) {
+    return places_in_chunk(work) ? (work->blocks + work->what.workers - 1) / work->what.workers : 1;
 }
 
 /* How many places the chunk at place `at` has: the last one has at least a vector. */
@@ -439,13 +445,23 @@ static inline int size_for(const phintys_convolution_set* set, npy_intp left) {
     return number;
 }
 
-/* Bytes of whole cache lines. */
-static inline size_t whole_lines(size_t size) { return (size + 63) & ~(size_t)63; }
+/* So many filters in blocks, as many as a tile has; the last block is padded to the next size of a tile. */
+static npy_intp padded_filters(const phintys_convolution_set* set, npy_intp filters) {
+    const npy_intp most = set->sizes[0].filters, full = larger(0, filters - 1) / most * most;
+    return filters == 0 ? 0 : full + set->sizes[size_for(set, filters - full)].filters;
+}
 
-static inline void* taken(char** memory, size_t* used, size_t size) {
-    void* found = *memory == NULL ? NULL : *memory + *used;
-    *used += whole_lines(size);
-    return found;
+/* Planes of results in such blocks. */
+static void plan_blocks(phintys_work* work) {
+    const int most = work->what.set->sizes[0].filters;
+    work->blocks = (work->outs + most - 1) / most;
+    work->padded_outs = padded_filters(work->what.set, work->outs);
+}
+
+/* Memory for the packed filters of all groups: `elements` for each of the planes of each of `filters` filters. */
+static void take_packed(phintys_work* work, phintys_rooms* rooms, npy_intp filters, npy_intp elements) {
+    work->packed_group = padded_filters(work->what.set, filters) * work->planes * elements;
+    work->packed = phintys_room(rooms, work->what.groups * work->packed_group * work->what.itemsize);
 }
 
 /* Bytes that the gradient by filters reads again and again: half of a L2 cache. With 1 MiB of it (Zen 4), 32 images of
@@ -568,8 +584,8 @@ static void plan_places(phintys_work* work) {
  * multiplications, and it uses what it lays out often. Two workers, 32 images of 16 channels of 32 x 32, 3 x 3: 0.88 ms
  * instead of 1.16; 64 channels of 64 x 64, 1 x 1: 8.4 ms instead of 17.0. */
 enum { USES_OF_TALL = 32, TO_NEXT_MEETING = 10000000 };
-static int lays_out_alone(const phintys_work* work, int workers) {
-    const npy_intp places = work->images_at_once * work->places_at_once;
+static int lays_out_alone(const phintys_work* work) {
+    const npy_intp workers = work->what.workers, places = work->images_at_once * work->places_at_once;
     return work->outs * work->window >= USES_OF_TALL * workers * (work->what.images > 1 ? 1 : 2)
         && places * work->outs * work->window * work->planes < TO_NEXT_MEETING;
 }
@@ -599,32 +615,38 @@ static inline npy_intp now_laid_out(const phintys_work* work, npy_intp all) {
     return smaller(laid_out(work, all), all - first_laid_out(work));
 }
 
+/* Sums of each part. */
+static void take_sums(phintys_work* work, phintys_rooms* rooms) {
+    work->sum_bytes = gradient_bytes(work);
+    work->sums = phintys_rooms_of(rooms, work->parts > 1 ? work->parts : 0, &work->sum_bytes);
+}
+
 /* Take the memory whose sizes have been planned: each worker has gradients and sums of its own if there are parts. */
-static void take_tall(phintys_work* work, char** memory, size_t* used, int workers) {
-    const int alone = work->parts > 1 ? workers : 1;
-    work->tall = taken(memory, used, (work->lays_out ? workers : alone) * work->tall_bytes);
-    work->tops = taken(memory, used, alone * work->top_bytes);
-    work->tall_sums = taken(memory, used, alone * work->tall_sum_bytes);
-    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
-    work->rooms = taken(memory, used, workers * work->room);
+static void take_tall(phintys_work* work, phintys_rooms* rooms) {
+    const int workers = work->what.workers, alone = work->parts > 1 ? workers : 1;
+    work->tall = phintys_rooms_of(rooms, work->lays_out ? workers : alone, &work->tall_bytes);
+    work->tops = phintys_rooms_of(rooms, alone, &work->top_bytes);
+    work->tall_sums = phintys_rooms_of(rooms, alone, &work->tall_sum_bytes);
+    take_sums(work, rooms);
+    work->rooms = phintys_rooms_of(rooms, workers, &work->room);
 }
 
 /* The same: tables and copies in memory. */
-static void furnish_places(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_places(phintys_work* work, phintys_rooms* rooms) {
     const npy_intp itemsize = work->what.itemsize;
     plan_places(work);
     work->parts = parts_of_tall(work);
-    work->place = taken(memory, used, work->places * sizeof(npy_intp));
-    work->lays_out = workers == 1 || lays_out_alone(work, workers);
+    work->place = phintys_room(rooms, work->places * sizeof(npy_intp));
+    work->lays_out = work->what.workers == 1 || lays_out_alone(work);
     work->piece = has_pieces(work) ? work->places_at_once : 0;
     work->tall_image = (work->channels + work->panel - 1) / work->panel * work->panel * laid_out(work, work->plane);
     const npy_intp places = laid_out(work, work->places);
-    work->tall_bytes = whole_lines(work->images_at_once * work->tall_image * itemsize);
-    work->top_bytes = whole_lines(work->images_at_once * places * work->padded_outs * itemsize);
-    work->tall_sum_bytes = whole_lines(work->outs * work->window * work->channels * itemsize);
-    work->room = whole_lines((MOST_FILTERS * work->plane + MOST_LANES) * itemsize);
-    take_tall(work, memory, used, workers);
-    if (*memory == NULL) return;
+    work->tall_bytes = work->images_at_once * work->tall_image * itemsize;
+    work->top_bytes = work->images_at_once * places * work->padded_outs * itemsize;
+    work->tall_sum_bytes = work->outs * work->window * work->channels * itemsize;
+    work->room = (MOST_FILTERS * work->plane + MOST_LANES) * itemsize;
+    take_tall(work, rooms);
+    if (rooms->memory == NULL) return;
     const npy_intp* count = work->what.result;
     for (npy_intp place = 0; place < work->places; place++) {
         const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
@@ -714,14 +736,14 @@ static npy_intp narrow_stretches(const phintys_work* work) {
 }
 
 /* Tables and copies for that. */
-static void furnish_narrow(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_narrow(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp class[AXES] = {0, 0, 0};
-    if (*memory != NULL && what->role == FORWARD) plan_taps(work, class, work->offsets, work->numbers);
-    work->room = larger(work->prepared, whole_lines(2 * work->window * sizeof(npy_intp)));
-    work->rooms = taken(memory, used, workers * work->room);
-    work->sums = taken(memory, used, (work->results + MOST_FILTERS) * work->columns * what->itemsize);
-    work->tops = taken(memory, used, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
+    if (rooms->memory != NULL && what->role == FORWARD) plan_taps(work, class, work->offsets, work->numbers);
+    work->room = larger(work->prepared, 2 * work->window * sizeof(npy_intp));
+    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
+    work->sums = phintys_room(rooms, (work->results + MOST_FILTERS) * work->columns * what->itemsize);
+    work->tops = phintys_room(rooms, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
 }
 
 /* A patch has 4 x 4 elements, and as many numbers. Loops run over multiples of ROUNDED squares. Between numbers there
@@ -788,7 +810,7 @@ static inline npy_intp square_row(const phintys_work* work) {
 enum { KEPT_BYTES = 1 << 19 };
 
 /* Room for the results of some images, if these are kept until they are pooled. */
-static void furnish_results(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_results(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp of_image = what->groups * work->outs * work->out_plane * what->itemsize;
     work->images_at_once = what->images;
@@ -796,9 +818,8 @@ static void furnish_results(phintys_work* work, char** memory, size_t* used, int
     work->pooled->results = work->pooled->rooms = NULL;
     if (pools_squares(work)) return;
     work->images_at_once = larger(1, smaller(what->images, KEPT_BYTES / of_image));
-    work->pooled->what.room = whole_lines(work->pooled->what.room);
-    work->pooled->results = taken(memory, used, work->images_at_once * of_image);
-    work->pooled->rooms = taken(memory, used, workers * work->pooled->what.room);
+    work->pooled->results = phintys_room(rooms, work->images_at_once * of_image);
+    work->pooled->rooms = phintys_rooms_of(rooms, what->workers, &work->pooled->what.room);
 }
 
 /* How many squares there are, and where they begin. */
@@ -814,15 +835,14 @@ static void plan_squares(phintys_work* work) {
 }
 
 /* Tables and copies for squares. */
-static void furnish_squares(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_squares(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
     const npy_intp lanes = set->lanes, most = set->sizes[0].filters, tile = set->sizes[0].widths[0].vectors * lanes;
-    const npy_intp packed = what->groups * work->padded_outs * work->planes * NUMBERS;
     plan_squares(work);
-    furnish_results(work, memory, used, workers);
+    furnish_results(work, rooms);
     const npy_intp together = work->images_at_once * work->square[Y] * work->square[X];
-    const npy_intp share = ((together + workers - 1) / workers + lanes - 1) / lanes * lanes;
+    const npy_intp share = ((together + what->workers - 1) / what->workers + lanes - 1) / lanes * lanes;
     const npy_intp fitting = SQUARE_BYTES / (work->planes * what->itemsize) / tile * tile;
     work->squares_at_once = smaller(share, larger(tile, fitting));
     work->blocks_at_once = larger(1, smaller(work->blocks, SQUARE_SUMS / (NUMBERS * most * work->squares_at_once
@@ -830,9 +850,9 @@ static void furnish_squares(phintys_work* work, char** memory, size_t* used, int
     const npy_intp rows = work->squares_at_once / work->square[X] + 3;          /* in how many these are, and one */
     const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 5 * (work->squares_at_once + ROUNDED));
     const npy_intp numbers = (work->planes + work->blocks_at_once * most) * work->squares_at_once + 2 * BETWEEN;
-    work->packed = taken(memory, used, packed * what->itemsize);
-    work->room = whole_lines((NUMBERS * numbers + lines) * what->itemsize);
-    work->rooms = taken(memory, used, workers * work->room);
+    take_packed(work, rooms, work->outs, NUMBERS);
+    work->room = (NUMBERS * numbers + lines) * what->itemsize;
+    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
 }
 
 /* How many squares are transformed at once for the gradient by filters: one of their 16 numbers, for all channels or
@@ -861,7 +881,7 @@ static inline npy_intp panel_of(const phintys_work* work) {
 }
 
 /* Tables and copies for squares by filters. */
-static void furnish_square_sums(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_square_sums(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp lanes = what->set->lanes, most = what->set->sizes[0].filters, itemsize = what->itemsize;
     work->channels = (work->planes + lanes - 1) / lanes * lanes;
@@ -875,12 +895,12 @@ static void furnish_square_sums(phintys_work* work, char** memory, size_t* used,
     work->blocks_at_once = larger(1, SQUARE_FILTERS / (of_block * itemsize));
     const npy_intp patches = PATCH * (2 * work->square[X] + 2) * work->channels;
     const npy_intp others = larger(4 * work->square[X] * most, work->window * work->channels);
-    work->tall_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize);
-    work->top_bytes = whole_lines(NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize);
-    work->tall_sum_bytes = whole_lines(work->blocks * of_block * itemsize);
-    work->room = whole_lines(larger(patches, others) * itemsize);
+    work->tall_bytes = NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize;
+    work->top_bytes = NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize;
+    work->tall_sum_bytes = work->blocks * of_block * itemsize;
+    work->room = larger(patches, others) * itemsize;
     work->lays_out = 0;
-    take_tall(work, memory, used, workers);
+    take_tall(work, rooms);
 }
 
 /* Fewest filters for which planes are laid out as follows. */
@@ -949,17 +969,6 @@ static void plan_planes(phintys_work* work) {
     work->outs = forward ? what->filters : what->channels;
 }
 
-/* Planes of results in blocks, as many as a tile has filters; the last block is padded to the next size of a tile. */
-static void plan_blocks(phintys_work* work) {
-    const phintys_convolution_set* set = work->what.set;
-    const int most = set->sizes[0].filters;
-    work->blocks = (work->outs + most - 1) / most;
-    work->padded_outs = 0;
-    if (work->blocks == 0) return;
-    const npy_intp full = (work->blocks - 1) * most;
-    work->padded_outs = full + set->sizes[size_for(set, work->outs - full)].filters;
-}
-
 /* Where each line, or each vector of joined lines, begins in planes. */
 static void fill_lines(const phintys_work* work) {
     const npy_intp depth = work->lines / larger(1, work->what.result[Z]), lanes = work->what.set->lanes;
@@ -972,28 +981,29 @@ static void fill_lines(const phintys_work* work) {
 }
 
 /* Tables and copies for the gradient by filters. */
-static void furnish_gradient(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_gradient(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp class[AXES] = {0, 0, 0};
-    if (*memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
+    if (rooms->memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
     work->channels = 0;
     if (has_square_sums(work)) {
-        furnish_square_sums(work, memory, used, workers);
+        furnish_square_sums(work, rooms);
         return;
     }
     if (4 * work->planes >= 3 * what->set->lanes && !has_large_planes(work)) {
-        furnish_places(work, memory, used, workers);
+        furnish_places(work, rooms);
         return;
     }
     plan_lines(work);
     const npy_intp vectors = work->joined ? work->images_at_once * work->top_line / what->set->lanes : 1;
-    work->line = taken(memory, used, work->lines * vectors * sizeof(npy_intp));
+    work->line = phintys_room(rooms, work->lines * vectors * sizeof(npy_intp));
     const npy_intp in_lines = work->top_in_place ? 0 : what->filters * work->lines * work->top_line;
     work->room = work->images_at_once * work->prepared + whole_lines(work->images_at_once * in_lines * what->itemsize);
-    if (work->beside > 1) work->room += whole_lines(work->beside * work->plane * what->itemsize);
-    work->rooms = taken(memory, used, work->room * (work->by_images ? workers : 1));
-    work->sums = taken(memory, used, work->parts > 1 ? work->parts * gradient_bytes(work) : 0);
-    if (*memory == NULL) return;
+    work->rows_at = work->room;
+    if (work->beside > 1) work->room += work->beside * work->plane * what->itemsize;
+    work->rooms = phintys_rooms_of(rooms, work->by_images ? what->workers : 1, &work->room);
+    take_sums(work, rooms);
+    if (rooms->memory == NULL) return;
     fill_lines(work);
 }
 
@@ -1011,42 +1021,39 @@ static void fill_taps(phintys_work* work) {
 }
 
 /* Tables and copies for results, and for the gradient by images, in tiles. */
-static void furnish_tiles(phintys_work* work, char** memory, size_t* used, int workers) {
+static void furnish_tiles(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
-    const npy_intp packed = what->groups * work->padded_outs * work->planes * work->window;
-    work->pass = taken(memory, used, work->passes * sizeof(phintys_pass));
-    work->packed = taken(memory, used, packed * what->itemsize);
+    work->pass = phintys_room(rooms, work->passes * sizeof(phintys_pass));
     plan_taps_apart(work);
+    if (work->apart) take_packed(work, rooms, work->outs * work->window, 1);
+    else take_packed(work, rooms, work->outs, work->window);
     work->room = work->prepared;
     work->room += whole_lines(MOST_FILTERS * what->itemsize
                               * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
     if (work->pooled != NULL) plan_strips(work);
     if (work->sets) work->room = larger(work->room, room_side_by_side(work));
-    work->side_offsets = taken(memory, used, work->window * sizeof(npy_intp));
-    work->ones = taken(memory, used, work->apart ? work->window * what->itemsize : 0);
-    work->rooms = taken(memory, used, workers * work->room);
-    if (*memory != NULL) fill_taps(work);
+    work->side_offsets = phintys_room(rooms, work->window * sizeof(npy_intp));
+    work->ones = phintys_room(rooms, work->apart ? work->window * what->itemsize : 0);
+    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
+    if (rooms->memory != NULL) fill_taps(work);
 }
 
-/* Plan the work, with tables and copies in `memory`; returns how many bytes of it are needed. With NULL for memory it
- * does nothing else. */
-static size_t plan_convolution(phintys_work* work, char* memory, int workers) {
+/* Plan the work, with tables and copies in rooms. */
+static void plan_convolution(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
-    size_t used = 0;
     plan_planes(work);
     plan_blocks(work);
     work->sets = sets_of_images(work);
     work->squares = has_squares(work);
     if (!work->squares && (what->images == 1 || work->sets == 0)) part_columns(work);
-    work->offsets = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->numbers = taken(&memory, &used, work->window * sizeof(npy_intp));
-    work->rows = taken(&memory, &used, work->window * sizeof(npy_intp));
+    work->offsets = phintys_room(rooms, work->window * sizeof(npy_intp));
+    work->numbers = phintys_room(rooms, work->window * sizeof(npy_intp));
+    work->rows = phintys_room(rooms, work->window * sizeof(npy_intp));
     work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
-    if (what->role == BY_FILTERS) furnish_gradient(work, &memory, &used, workers);
-    else if (work->squares) furnish_squares(work, &memory, &used, workers);
-    else if (is_narrow(work)) furnish_narrow(work, &memory, &used, workers);
-    else furnish_tiles(work, &memory, &used, workers);
-    return used;
+    if (what->role == BY_FILTERS) furnish_gradient(work, rooms);
+    else if (work->squares) furnish_squares(work, rooms);
+    else if (is_narrow(work)) furnish_narrow(work, rooms);
+    else furnish_tiles(work, rooms);
 }
 
 /* ---- the loops for each type ------------------------------------------------------------------------------------- */

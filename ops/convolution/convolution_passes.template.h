@@ -152,7 +152,7 @@ static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block
     const npy_intp of_out = what->role == BY_IMAGES ? window : what->channels * window;
     const npy_intp of_plane = what->role == BY_IMAGES ? what->channels * window : window;
     const T* filters = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
-    T* packed = (T*)work->packed + group * work->padded_outs * work->planes * window;
+    T* packed = (T*)work->packed + group * work->packed_group;
     for (npy_intp number = 0; number < work->passes; number++) {
         const phintys_pass* pass = &work->pass[number];
         T* to = packed + pass->packed + first * work->planes * pass->taps;
@@ -179,7 +179,7 @@ static void TYPED(pack_taps)(const phintys_work* work, npy_intp group) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window;
     const T* filters = (const T*)work->filters + group * work->planes * taps;
-    T* to = (T*)work->packed + group * work->padded_outs * work->planes * work->window;
+    T* to = (T*)work->packed + group * work->packed_group;
     for (npy_intp first = 0; first < taps; first += most) {
         const npy_intp left = smaller(most, taps - first), size = set->sizes[size_for(set, left)].filters;
         for (npy_intp p = 0; p < work->planes; p++, to += size)
@@ -194,7 +194,7 @@ static void TYPED(pack_by_planes)(const phintys_work* work, npy_intp group, npy_
     const phintys_convolution_set* set = what->set;
     const npy_intp most = set->sizes[0].filters, window = work->window, of_plane = what->channels * window;
     const T* filters = (const T*)work->filters + group * what->filters * of_plane;
-    T* packed = (T*)work->packed + group * work->padded_outs * work->planes * window;
+    T* packed = (T*)work->packed + group * work->packed_group;
     for (npy_intp p = 0; p < work->planes; p++, filters += of_plane)
         for (npy_intp block = first; block < last; block++) {
             const npy_intp left = smaller(work->outs - block * most, most);
@@ -317,7 +317,7 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
     tiles.sum = (phintys_sum){.planes = last_plane - first_plane, .plane = stretch->plane, .taps = pass->taps,
                               .offsets = pass->offsets, .add = first_plane > 0};
     if (last_plane == work->planes) TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-    const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window + pass->packed
+    const T* weights = (const T*)work->packed + group * work->packed_group + pass->packed
         + (first * work->planes + first_plane * set->sizes[tiles.size].filters) * pass->taps;
     const npy_intp for_each = tiles.sum.planes * pass->taps * left;
     npy_intp unasked = 0;
@@ -367,7 +367,7 @@ static void TYPED(short_sums)(const phintys_work* work, npy_intp group, npy_intp
                               const TYPED(stretch)* stretch) {
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
-    const T* weights = (const T*)work->packed + (group * work->padded_outs + first) * work->planes;
+    const T* weights = (const T*)work->packed + group * work->packed_group + first * work->planes;
     phintys_sum sum = {.plane = stretch->plane, .skipped = set->sizes[size_for(set, left)].filters};
     for (npy_intp f = 0, count; f < left; f += count) {
         count = work->planes == 1 ? 1 : smaller(FILTERS_OF_ROW, left - f);
@@ -528,7 +528,7 @@ static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp 
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
     tiles.sum = (phintys_sum){.planes = work->planes, .plane = plane, .taps = 1, .offsets = work->pass->offsets};
     TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-    tiles.weights = (const T*)work->packed + (group * work->padded_outs + first) * work->planes;
+    tiles.weights = (const T*)work->packed + group * work->packed_group + first * work->planes;
     tiles.out_filter = work->out_plane;
     TYPED(add_row)(&tiles, chunk,
                    (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + start,
@@ -562,7 +562,7 @@ static void TYPED(tap_sums)(const phintys_work* work, npy_intp group, const T* s
     const phintys_convolution_set* set = work->what.set;
     const phintys_axis* axis = work->axis;
     const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window, length = axis[X].source;
-    const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window;
+    const T* weights = (const T*)work->packed + group * work->packed_group;
     npy_intp unasked = 0;
     for (npy_intp first = 0; first < taps; first += most) {
         const npy_intp left = smaller(most, taps - first);
@@ -659,7 +659,7 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
                                   .offsets = work->side_offsets, .add = 0};
         TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-        const T* weights = (const T*)work->packed + group * work->padded_outs * work->planes * work->window
+        const T* weights = (const T*)work->packed + group * work->packed_group
             + first * work->planes * pass->taps;
         tiles.weights = weights;
         tiles.out_filter = places * lanes;
@@ -887,7 +887,7 @@ static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, 
 /* A part's own sums, and the worker's room for planes. */
 static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int worker) {
     phintys_work part = *work;
-    if (work->parts > 1) part.out = work->sums + number * gradient_bytes(work);
+    if (work->parts > 1) part.out = work->sums + number * work->sum_bytes;
     part.rooms += worker * work->room;
     return part;
 }
@@ -956,7 +956,7 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
 static void TYPED(lay_out_units)(const phintys_work* work) {
     const npy_intp filters = work->what.filters, groups = work->what.groups, lanes = work->beside;
     const npy_intp places = work->lines * work->top_line / lanes, of_filter = work->lines * work->top_line;
-    T* rows = (T*)(work->rooms + work->room - whole_lines(lanes * work->plane * sizeof(T)));
+    T* rows = (T*)(work->rooms + work->rows_at);
     for (npy_intp unit = 0; unit < work->images; unit++) {
         const npy_intp image = (work->image + unit) * lanes, images = smaller(lanes, work->what.images - image);
         T* planes = (T*)(work->rooms + unit * work->prepared);
@@ -1080,8 +1080,52 @@ static void TYPED(run_parts_sum)(void* argument, int worker, npy_intp start, npy
     const npy_intp size = work->what.channels * work->window;
     T* out = (T*)work->out;
     for (npy_intp number = 0; number < work->parts; number++) {
-        const T* sums = (const T*)(work->sums + number * gradient_bytes(work));
+        const T* sums = (const T*)(work->sums + number * work->sum_bytes);
         for (npy_intp k = start * size; k < stop * size; k++) out[k] += sums[k];
+    }
+}
+
+/* ---- NaN and infinities in images -------------------------------------------------------------------------------- */
+/* One element of the gradient by filters, as it is defined: the sum over all places. */
+static T TYPED(sum_of_places)(const phintys_work* work, npy_intp filter, npy_intp channel, npy_intp number) {
+    const phintys_convolution* what = &work->what;
+    const npy_intp *count = what->result, *image = what->image, group = filter / what->filters;
+    npy_intp left = what->flip ? work->window - 1 - number : number, first[AXES];
+    for (int a = X; a >= Z; left /= what->window[a--])
+        first[a] = left % what->window[a] * what->dilation[a] - what->pad[a];
+    double sum = 0;
+    for (npy_intp n = 0; n < what->images; n++) {
+        const T* source = TYPED(source_of)(work, n, group) + channel * work->source_plane;
+        const T* top = (const T*)work->top + (n * what->groups * what->filters + filter) * work->out_plane;
+        for (npy_intp z = 0; z < count[Z]; z++)
+            for (npy_intp y = 0; y < count[Y]; y++) {
+                const npy_intp from_z = first[Z] + z * what->stride[Z], from_y = first[Y] + y * what->stride[Y];
+                const int in_image = from_z >= 0 && from_z < image[Z] && from_y >= 0 && from_y < image[Y];
+                const T* row = source + (from_z * image[Y] + from_y) * image[X];
+                for (npy_intp x = 0, at = first[X]; x < count[X]; x++, at += what->stride[X])
+                    sum += (double)(in_image && at >= 0 && at < image[X] ? row[at] : 0) * *top++;
+                if (sum != sum) return (T)sum;
+            }
+    }
+    return (T)sum;
+}
+
+/* Sums for filters [start, stop) of all groups that are NaN are computed again. In others than these, what lies beside
+ * the places that a tap sees was multiplied by zero, or left out by subtraction: a NaN or an infinity there makes a sum
+ * NaN that does not depend on it. */
+static void TYPED(run_mending)(void* argument, int worker, npy_intp start, npy_intp stop) {
+    const phintys_work* work = argument;
+    const npy_intp size = work->what.channels * work->window;
+    npy_intp unasked = 0;
+    for (npy_intp filter = start; filter < stop; filter++) {
+        T* out = (T*)work->out + filter * size;
+        int wrong = 0;
+        for (npy_intp k = 0; k < size; k++) wrong |= out[k] != out[k];
+        for (npy_intp k = 0; k < size && wrong; k++) {
+            if (out[k] == out[k]) continue;
+            if (is_to_end(work, &unasked, work->what.images * work->out_plane)) return;
+            out[k] = TYPED(sum_of_places)(work, filter, k / work->window, k % work->window);
+        }
     }
 }
 
@@ -1149,7 +1193,7 @@ static const phintys_convolution_tasks TYPED(convolution_tasks) = {
     .packing = TYPED(run_packing), .planes = TYPED(run_planes), .images = TYPED(run_images),
     .blocks = TYPED(run_blocks), .tops = TYPED(run_tops),
     .parts_of_images = TYPED(run_parts_of_images), .parts_of_lines = TYPED(run_parts_of_lines),
-    .parts_sum = TYPED(run_parts_sum), .tall = TYPED(run_tall),
+    .parts_sum = TYPED(run_parts_sum), .mending = TYPED(run_mending), .tall = TYPED(run_tall),
     .top_packing = TYPED(run_top_packing), .products = TYPED(run_products), .all_products = TYPED(run_all_products),
     .parts_of_products = TYPED(run_parts_of_products),
     .unshared = TYPED(run_unshared),

@@ -82,7 +82,7 @@ static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start
         const npy_intp group = item / work->blocks, first = item % work->blocks * most;
         const npy_intp left = smaller(work->outs - first, most), size = set->sizes[size_for(set, left)].filters;
         const T* from = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
-        T* to = (T*)work->packed + (group * work->padded_outs + first) * planes * NUMBERS;
+        T* to = (T*)work->packed + group * work->packed_group + first * planes * NUMBERS;
         memset(taps, 0, sizeof(taps));
         for (npy_intp plane = 0; plane < planes; plane += PACKED_PLANES) {
             const npy_intp count = smaller(PACKED_PLANES, planes - plane);
@@ -233,7 +233,7 @@ static void TYPED(multiply_stretch)(const phintys_work* work, npy_intp first, np
     static const npy_intp offset = 0;
     const phintys_convolution_set* set = work->what.set;
     const npy_intp most = set->sizes[0].filters, planes = work->planes, at_once = work->squares_at_once;
-    const T* packed = (const T*)work->packed + work->group * work->padded_outs * planes * NUMBERS;
+    const T* packed = (const T*)work->packed + work->group * work->packed_group;
     for (int k = 0; k < NUMBERS; k++, patches += planes * at_once + BETWEEN, sums += step)
         for (npy_intp block = first; block < last; block++) {
             const npy_intp left = smaller(work->outs - block * most, most);

@@ -39,7 +39,7 @@ from phintys.graph.config import config
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
 from phintys.vm.loops.loop_kernel import loops_in
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.pool import set_pool_limit, set_stress
+from phintys.vm.pool import set_guards, set_pool_limit, set_stress
 from phintys.vm.worker_count import usable_workers
 
 cnp.import_array()
@@ -901,5 +901,6 @@ def free_all():
 config.on_change("pool_limit", apply_pool_limit)
 config.on_change("kept_frames", keep_frames)
 config.on_change("stress", set_stress)
+config.on_change("guards", set_guards)
 config.on_change("floatX", forget_rules, of_process=False)
 config.on_change("cast_policy", forget_rules)

@@ -5,10 +5,10 @@ its own. Then those whose ``prepare`` returned ``RUNS_ALONE`` are shared among t
 the others use the workers from inside, or are too short. So a group is never slower than its members in turn: a worker
 that the system does not schedule takes nothing.
 """
-from libc.stdlib cimport free
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport RUNS_ALONE, Cell, Context, Kernel, parallel
+from phintys.vm.guards cimport give_back_scratch
 from phintys.vm.python_api cimport PyObject
 
 cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) except -1 nogil:
@@ -69,4 +69,4 @@ cdef void run_group(Group* group) noexcept nogil:
 cdef void leave_group(Group* group) noexcept nogil:
     cdef int index
     for index in range(group.count):
-        free(group.members[index].scratch)
+        give_back_scratch(group.members[index].scratch, group.members[index].scratch_size)

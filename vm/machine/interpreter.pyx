@@ -9,9 +9,11 @@ commit whose kernels are long leaves the GIL too; its containers are marked as c
 """
 cimport numpy as cnp
 
+from phintys.vm cimport guards
 from phintys.vm.abi cimport BOUND, UNBOUND, Cell, Context, Interrupts, Kernel, drop, renew
 from phintys.vm.containers.claims cimport begin_change, end_change, let_others_in
 from phintys.vm.containers.container cimport Container
+from phintys.vm.guards cimport give_back_scratch
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
 from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
@@ -387,7 +389,7 @@ cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexc
 cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
     """After ``run``: when an epoch's layouts came twice, bind the kernel to them."""
     cdef int index
-    if site.varies or site.prepared == -machine.epoch:
+    if site.varies or site.prepared == -machine.epoch or guards.guards:
         return
     if site.prepared != machine.epoch:
         site.prepared = machine.epoch
@@ -405,7 +407,11 @@ cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) 
 cdef int run_anew(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
     """KERNEL with operands of unknown shapes."""
     cdef Cell** operands = machine.operands + at.b
-    cdef int worth = prepare_anew(machine, at, site)
+    cdef int worth
+    if guards.guards:                                       # then this kernel gets scratch memory of just its size
+        give_back_scratch(machine.context.scratch, machine.context.scratch_size)
+        machine.context.scratch, machine.context.scratch_size = NULL, 0
+    worth = prepare_anew(machine, at, site)
     if worth < 0 or (worth and pause(machine, worth) < 0):
         return -1
     if (<Kernel>machine.kernels[at.a]).run(&machine.context, operands) < 0:

@@ -1,0 +1,19 @@
+"""Blocks of memory between pages that cannot be touched (`config.guards`); see ``guards.pyx``."""
+
+# Where each block has such a page without a gap; ROOMS_GUARDED_AFTER of ops/native/rooms.h is one of these.
+cdef enum:
+    NO_GUARDS
+    GUARDS_AFTER
+    GUARDS_BEFORE
+
+cdef int guards
+
+# A block, 64-byte aligned, or NULL if there is no memory; and where the 64 bytes of its header are.
+cdef char* take_guarded(size_t size) noexcept nogil
+cdef char* header_of_guarded(char* block) noexcept nogil
+# Ends the process if what lies between the block and the page that is farther away has been written to.
+cdef void give_back_guarded(char* block) noexcept nogil
+
+# Scratch memory for ``size`` bytes, or NULL. The size becomes that of whole pages, or odd for a block with guards.
+cdef char* take_scratch(size_t* size) noexcept nogil
+cdef void give_back_scratch(char* block, size_t size) noexcept nogil

@@ -1,0 +1,89 @@
+"""Blocks of memory between pages that cannot be touched, to find kernels that read or write outside of a block.
+
+Under ``config.guards`` the pool's blocks and the scratch memory of frames are such blocks, each of just the size that
+was asked for. A mapping has a page for the block's header, a page that cannot be touched, the block, and another such
+page. The block begins at a cache line, and ends in the last one before a page, or begins after a page. What is left of
+its pages is filled with a pattern, which is compared when the block is given back.
+"""
+from libc.stdlib cimport free
+
+cdef extern from * nogil:
+    """
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    enum { GUARD_PAGE = 4096, GUARD_FILL = 0x5A, GUARD_LINE = 64 };
+    typedef struct { size_t length, size; } phintys_guarded;
+    static inline size_t phintys_lines(size_t size) { return (size + GUARD_LINE - 1) / GUARD_LINE * GUARD_LINE; }
+    static inline phintys_guarded* phintys_guarded_header(char* block) {
+        return (phintys_guarded*)(((size_t)block & ~(size_t)(GUARD_PAGE - 1)) - 2 * GUARD_PAGE);
+    }
+    static char* phintys_take_guarded(size_t size, int before) {
+        const size_t lines = phintys_lines(size ? size : 1), pages = (lines + GUARD_PAGE - 1) / GUARD_PAGE * GUARD_PAGE;
+        const size_t length = pages + 3 * GUARD_PAGE;
+        char* base = size > (size_t)1 << 48 ? MAP_FAILED
+            : mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base == MAP_FAILED) return NULL;
+        char* first = base + 2 * GUARD_PAGE;
+        memset(first, GUARD_FILL, pages);
+        if (mprotect(base + GUARD_PAGE, GUARD_PAGE, PROT_NONE) || mprotect(first + pages, GUARD_PAGE, PROT_NONE)) {
+            munmap(base, length);
+            return NULL;
+        }
+        *(phintys_guarded*)base = (phintys_guarded){length, size};
+        return first + (before ? 0 : pages - lines);
+    }
+    static void phintys_give_back_guarded(char* block) {
+        phintys_guarded* header = phintys_guarded_header(block);
+        const size_t length = header->length, size = header->size, pages = length - 3 * GUARD_PAGE;
+        const char *first = (char*)header + 2 * GUARD_PAGE, *end = block + size;
+        for (const char* at = first; at < first + pages; at++)
+            if ((at < block || at >= end) && *at != GUARD_FILL) {
+                fprintf(stderr, "phintys: a kernel has written %ld bytes from the %s of a block of %zu bytes\\n",
+                        (long)(at < block ? block - at : at - end), at < block ? "beginning" : "end", size);
+                abort();
+            }
+        munmap(header, length);
+    }
+    """
+    char* phintys_take_guarded(size_t size, bint before)
+    void phintys_give_back_guarded(char* block)
+    void* phintys_guarded_header(char* block)
+    int posix_memalign(void**, size_t, size_t)
+
+cdef enum:
+    PAGE = 4096
+    LINE = 64
+
+guards = NO_GUARDS
+
+
+cdef char* take_guarded(size_t size) noexcept nogil:
+    return phintys_take_guarded(size, guards == GUARDS_BEFORE)
+
+
+cdef char* header_of_guarded(char* block) noexcept nogil:
+    return <char*>phintys_guarded_header(block) + LINE      # the mapping's own is in the line before
+
+
+cdef void give_back_guarded(char* block) noexcept nogil:
+    phintys_give_back_guarded(block)
+
+
+cdef char* take_scratch(size_t* size) noexcept nogil:
+    cdef void* block = NULL
+    cdef char* guarded
+    if guards:
+        guarded = take_guarded(size[0])
+        size[0] = (size[0] + 1) | 1
+        return guarded
+    size[0] = (size[0] + PAGE - 1) // PAGE * PAGE if size[0] else PAGE
+    return NULL if posix_memalign(&block, LINE, size[0]) else <char*>block
+
+
+cdef void give_back_scratch(char* block, size_t size) noexcept nogil:
+    if size & 1:
+        give_back_guarded(block)
+    else:
+        free(block)
