@@ -1,6 +1,6 @@
 """Blocks of memory between pages that cannot be touched (`config.guards`); see ``guards.pyx``."""
 
-# Where each block has such a page without a gap; ROOMS_GUARDED_AFTER of ops/native/rooms.h is one of these.
+# Where each block has such a page without a gap; ROOMS_GUARDED_AFTER of ops/convolution/rooms.h is one of these.
 cdef enum:
     NO_GUARDS
     GUARDS_AFTER

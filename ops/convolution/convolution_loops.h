@@ -37,7 +37,7 @@
 #include "convolution_transposes.h"
 #include "native/clones.h"
 #include "native/instruction_sets.h"
-#include "native/rooms.h"
+#include "rooms.h"
 #include "native/row_copy.h"
 #include "native/templates.h"
 #include "pooling/pool_tasks.h"

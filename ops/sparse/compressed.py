@@ -11,8 +11,8 @@ from phintys.graph.config import config
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise_functions import ones_like, zeros_like
-from phintys.ops.sparse.sparse_op import SparseOp, as_compressed, elements_at, sparse_if
-from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType
+from phintys.ops.sparse.sparse_op import SparseOp, as_compressed, check_inputs, elements_at, sparse_if
+from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, fault_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -49,6 +49,7 @@ class CSMProperties(SparseOp):
         return Apply(self, [csm], [TensorType(csm.type.dtype, (False,))(), *[POSITIONS() for _ in range(3)]])
 
     def perform(self, node, inputs, output_storage):
+        check_inputs(node, inputs)
         csm, = inputs
         output_storage[0][0] = csm.data
         for storage, positions in zip(output_storage[1:], (csm.indices, csm.indptr, csm.shape)):
@@ -114,11 +115,7 @@ class CSM(SparseOp):
         return Apply(self, [data, *positions], [SparseType(self.format, data.type.dtype)()])
 
     def compute(self, data, indices, indptr, shape):
-        if len(shape) != 2:
-            raise ValueError(f"CSM: the shape of a matrix has two lengths, not {len(shape)}: {shape}")
-        if len(data) != len(indices):
-            raise ValueError(f"CSM: data has {len(data)} elements and indices has {len(indices)}; both have one for "
-                             "each stored element")
+        _check_parts("CSM", self.format, data, indices, indptr, shape)
         return MATRICES[self.format]((data, indices, indptr), tuple(shape.tolist()), copy=True)
 
     def connection_pattern(self, node):
@@ -166,7 +163,12 @@ class CSMGrad(SparseOp):
 
     def compute(self, x_data, x_indices, x_indptr, x_shape, g_data, g_indices, g_indptr, g_shape):
         count = len(x_indptr) - 1
-        length = int(x_shape[1] if count == x_shape[0] else x_shape[0])
+        form = "csr" if len(x_shape) == 2 and count == x_shape[0] else "csc"
+        _check_parts("CSMGrad", form, x_data, x_indices, x_indptr, x_shape)
+        _check_parts("CSMGrad", form, g_data, g_indices, g_indptr, g_shape)
+        if x_shape.tolist() != g_shape.tolist():
+            raise ValueError(f"CSMGrad: the matrices have different shapes, {x_shape} and {g_shape}")
+        length = int(x_shape[1] if form == "csr" else x_shape[0])
         given = scipy.sparse.csr_matrix((g_data, g_indices, g_indptr), (count, length))
         if (len(x_indices) == len(g_indices) and numpy.array_equal(x_indices, g_indices)
                 and numpy.array_equal(x_indptr, g_indptr) and given.has_canonical_format):
@@ -299,6 +301,18 @@ def _in_32_bits(positions):
     if positions.dtype.itemsize > 4 and not numpy.array_equal(narrow, positions):
         raise ValueError("the matrix has positions beyond int32, which csm_properties cannot return")
     return narrow
+
+
+def _check_parts(op, form, data, indices, indptr, shape):
+    """Raise ``ValueError`` if four arrays make no matrix."""
+    if len(shape) != 2:
+        raise ValueError(f"{op}: the shape of a matrix has two lengths, not {len(shape)}: {shape}")
+    if len(data) != len(indices):
+        raise ValueError(f"{op}: data has {len(data)} elements and indices has {len(indices)}; both have one for each "
+                         "stored element")
+    fault = fault_of(form, tuple(shape.tolist()), len(data), indices, indptr)
+    if fault is not None:
+        raise ValueError(f"{op}: the arrays make no matrix of shape {tuple(shape.tolist())}: {fault}")
 
 
 def _as_positions(name, value):

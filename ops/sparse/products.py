@@ -31,7 +31,7 @@ from phintys.ops.sparse.sparse_op import (
     places,
     with_data,
 )
-from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType
+from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, fault_of
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
 
@@ -203,6 +203,9 @@ class _StructuredDotGrad(SparseOp):
         return Apply(self, [a_indices, a_indptr, b, g_ab], [TensorType(g_ab.type.dtype, (False,))()])
 
     def compute(self, a_indices, a_indptr, b, g_ab):
+        fault = fault_of(self.format, (g_ab.shape[0], b.shape[0]), len(a_indices), a_indices, a_indptr)
+        if fault is not None:
+            raise ValueError(f"{self}: the positions are not those of a matrix: {fault}")
         major = numpy.repeat(numpy.arange(len(a_indptr) - 1), numpy.diff(a_indptr))
         rows, columns = self.ordered(major, a_indices)
         return sampled_products(g_ab, b, rows, columns)

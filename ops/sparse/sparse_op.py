@@ -5,7 +5,7 @@ import scipy.sparse
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
-from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, described
+from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, check_matrix, described
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
@@ -164,11 +164,20 @@ class SparseOp(Op):
         cls.rewrite_name = f"sparse.{cls.__name__}"         # rewrites of the dense op Dot are not for this one
 
     def perform(self, node, inputs, output_storage):
+        check_inputs(node, inputs)
         output_storage[0][0] = as_value(node.outputs[0].type, self.compute(*inputs))
 
     def L_op(self, inputs, outputs, output_grads):
         return self.grad(inputs, [sparse_if(is_sparse_variable(output), gradient, output)
                                   for output, gradient in zip(outputs, output_grads)])
+
+
+def check_inputs(node, inputs):
+    """Raise ``ValueError`` if a matrix is malformed that no sparse op has computed: its arrays may have been changed
+    since it became an argument, a shared value or a constant."""
+    for variable, value in zip(node.inputs, inputs):
+        if isinstance(variable.type, SparseType) and not (variable.owner and isinstance(variable.owner.op, SparseOp)):
+            check_matrix(value, f"{node.op}: {variable}")
 
 
 class BilinearOp(SparseOp):

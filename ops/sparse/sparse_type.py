@@ -8,6 +8,7 @@ import numpy
 import scipy.sparse
 
 from phintys.graph.type import Type
+from phintys.ops.sparse.positions_kernel import are_sound
 from phintys.ops.types.dtypes import canonical_dtype
 from phintys.ops.types.tensor_type import DEFAULT_TOLERANCE, TOLERANCES
 
@@ -64,10 +65,14 @@ class SparseType(Type):
         ------
         TypeError
             If it is not a matrix; or, unless ``allow_downcast``, if numbers of its dtype may change by the conversion.
+        ValueError
+            If it is converted, but its arrays make no matrix.
         """
         matrix = self.format_cls[self.format]
         if isinstance(value, matrix) and value.dtype == self.numpy_dtype:
             return value
+        if scipy.sparse.issparse(value):
+            check_matrix(value)         # the conversion trusts its positions
         if strict:
             raise TypeError(f"expected a {matrix.__name__} of SciPy of dtype {self.dtype}, got {described(value)}")
         try:
@@ -118,6 +123,62 @@ class SparseType(Type):
         return f"Sparse[{self.dtype}, {self.format}]"
 
     __repr__ = __str__
+
+
+# ---- malformed matrices ----------------------------------------------------------------------------------------------
+# SciPy's functions in C trust the arrays of a matrix: they read and write where the positions say. SciPy compares them
+# only when a matrix is made, and not each of them.
+def is_outside(positions, length):
+    """Whether a position is negative, or not below a length."""
+    return positions.size > 0 and not (0 <= int(positions.min()) and int(positions.max()) < length)
+
+
+def fault_of(form, shape, count, indices, indptr):
+    """What is wrong with the arrays of a matrix in CSR or CSC format that has ``count`` numbers; None: nothing."""
+    major, minor = shape if form == "csr" else shape[::-1]
+    if are_sound(indices, indptr, count, major, minor):
+        return None
+    across, along = ("row", "column") if form == "csr" else ("column", "row")
+    if major < 0 or minor < 0:
+        return "it has negative lengths"
+    for name, positions in (("indices", indices), ("indptr", indptr)):
+        if positions.ndim != 1 or positions.dtype.kind not in "iu":
+            return f"{name} is no vector of integers, but of dtype {positions.dtype} and shape {positions.shape}"
+    if len(indptr) != major + 1:
+        return f"indptr has {len(indptr)} elements; for {major} {across}s it must have {major + 1}"
+    stored = int(indptr[-1])
+    if indptr[0] != 0:
+        return f"indptr begins with {indptr[0]} instead of 0"
+    if (indptr[1:] < indptr[:-1]).any():
+        at = int(numpy.argmax(indptr[1:] < indptr[:-1]))
+        return f"indptr decreases from {indptr[at]} to {indptr[at + 1]} at {across} {at}"
+    if stored > min(count, len(indices)):
+        return f"indptr ends with {stored}, but there are {count} numbers and {len(indices)} indices"
+    if is_outside(indices[:stored], minor):
+        at = int(numpy.argmax((indices[:stored] < 0) | (indices[:stored] >= minor)))
+        return f"index {indices[at]} at position {at} is outside of {minor} {along}s"
+    return None
+
+
+def check_matrix(matrix, name="a sparse matrix"):
+    """Raise ``ValueError`` if the arrays of a matrix of SciPy make no matrix."""
+    fault, form, data = None, matrix.format, matrix.data
+    if form in COMPRESSED:
+        fault = (fault_of(form, matrix.shape, len(data), matrix.indices, matrix.indptr) if data.ndim == 1
+                 else f"its numbers have shape {data.shape}")
+    elif form == "bsr":
+        blocks = data.shape[1:]
+        if data.ndim != 3 or 0 in blocks or any([length % block for length, block in zip(matrix.shape, blocks)]):
+            fault = f"its blocks have shape {data.shape}"
+        else:
+            shape = tuple([length // block for length, block in zip(matrix.shape, blocks)])
+            fault = fault_of("csr", shape, len(data), matrix.indices, matrix.indptr)
+    elif form == "coo" and matrix.ndim == 2:
+        for positions, length, line in ((matrix.row, matrix.shape[0], "row"), (matrix.col, matrix.shape[1], "column")):
+            if positions.dtype.kind not in "iu" or len(positions) != len(data) or is_outside(positions, length):
+                fault = f"its {line}s are not one for each of {len(data)} numbers below {length}"
+    if fault is not None:
+        raise ValueError(f"{name}, {described(matrix)}, is malformed: {fault}")
 
 
 def described(value):

@@ -1,7 +1,7 @@
 """Random convolutions and their first and second derivatives, compared with sums over taps by NumPy.
 
-As a program it runs some cases in memory between pages that cannot be touched (`config.guards`), arguments too, so that a
-kernel that reads or writes outside of its memory ends the process; the last line of the output is the case then:
+As a program it runs some cases in memory between pages that cannot be touched (`config.guards`), arguments too, so that
+a kernel that reads or writes outside of its memory ends the process; the last line of the output is the case then:
 
     python -I tests/support/random_convolutions.py SEED COUNT [GUARDS [CPU [WORKERS]]]
 """

@@ -5,17 +5,25 @@ arguments), constants, what is a view of what, texts for listings and errors, an
 have at that moment; ``with_containers`` puts others in their place. What is pickled together shares containers
 afterwards if it shared them before.
 
-``dumps`` differs from ``pickle.dumps`` in one thing: classes are named by the modules that define them, not by the
+``dumps`` differs from ``pickle.dumps`` in two things. Classes are named by the modules that define them, not by the
 public ones. So the process that loads needs the virtual machine, the kernels and the types, but no symbolic op, no
-optimizer and no function maker. Pickles of both kinds are read by ``loads``, as long as both sides run the same version
-of phintys on machines of one kind; they are no format for archives.
+optimizer and no function maker. And a header comes before the pickle: what wrote it, how long it is, and its digest.
+``loads`` compares them before it reads anything else, so a file that was cut off or changed by accident, wherever, is
+refused: an opcode, a cell number, a length or a dtype that is wrong would otherwise reach the interpreter, which checks
+nothing. Both sides must run the same version of phintys on machines of one kind; files are no format for archives.
+
+The digest is no signature. A pickle may run any code of the installed packages, so files are loaded only from a source
+that is trusted.
 
 An op that has only ``perform`` is saved itself, with a description of its node. It cannot be if it holds a graph, or
 what else cannot be pickled: `dumps` says which op it is. ``perform`` of an op that asks its node for more than the
 description has fails when it is called, with a message that says so.
 """
+import hashlib
 import io
 import pickle
+import struct
+import sys
 from importlib import import_module
 
 from phintys.graph.apply import Apply
@@ -25,13 +33,31 @@ from phintys.graph.variable import Variable
 from phintys.vm.callables.callable import Callable
 from phintys.vm.described_node import DescribedNode
 from phintys.vm.linking.verifier import verify
-from phintys.vm.program import Program
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.program import ACCESS, CellLayout, Program
 
 GRAPH_PARTS = (Apply, Variable, FunctionGraph)
+MAGIC = b"phintys program\n"
+HEADER = struct.Struct("<16s32sQ32s")           # MAGIC, the digest of what both sides must agree on, length, digest
 
 
 class GraphError(TypeError):
     """What is to be saved holds a graph."""
+
+
+class CorruptedError(ValueError):
+    """Data is not what ``dumps`` has written, or was written by another version."""
+
+
+def digest(data):
+    """32 bytes that other data does not have."""
+    return hashlib.sha256(data).digest()
+
+
+def written_by():
+    """The digest of what the meaning of a program depends on."""
+    parts = (OPCODES, sorted(ACCESS), CellLayout._fields, Program.__slots__, sys.byteorder, sys.version_info[:2])
+    return digest(repr(parts).encode())
 
 
 class ProgramPickler(pickle.Pickler):
@@ -93,12 +119,38 @@ def dumps(programs, protocol=None):
             raise
         raise pickle.PicklingError(f"{pickler.title()} cannot be saved: the op has only a perform in Python, and "
                                    f"cannot be pickled: {error}") from error
-    return written.getvalue()
+    pickled = written.getvalue()
+    return HEADER.pack(MAGIC, written_by(), len(pickled), digest(pickled)) + pickled
 
 
 def loads(data):
-    """What ``dumps`` was given. As with any pickle, only data from a source that is trusted may be loaded."""
-    return pickle.loads(data)
+    """What ``dumps`` was given. As with any pickle, only data from a source that is trusted may be loaded.
+
+    Parameters
+    ----------
+    data : bytes-like
+
+    Raises
+    ------
+    CorruptedError
+        If the data is not exactly what ``dumps`` has written, in this version of phintys.
+    """
+    data = memoryview(data).cast("B")
+    if len(data) < HEADER.size or bytes(data[:len(MAGIC)]) != MAGIC:
+        raise CorruptedError(f"the {len(data)} bytes are not a saved program: they do not begin with the header that "
+                             "dumps writes (what pickle.dumps has written is read by pickle.loads)")
+    _, writer, length, expected = HEADER.unpack_from(data)
+    pickled = data[HEADER.size:]
+    if len(pickled) != length:
+        raise CorruptedError(f"the saved program is corrupted: it should have {length} bytes after its header, but has "
+                             f"{len(pickled)}")
+    if digest(pickled) != expected:
+        raise CorruptedError(f"the saved program is corrupted: its {length} bytes have another digest than when they "
+                             "were written")
+    if writer != written_by():
+        raise CorruptedError("the saved program was written by another version of phintys or Python, or its header is "
+                             "corrupted; programs are saved again by the version that is to read them")
+    return pickle.loads(pickled)
 
 
 def with_containers(program, containers):

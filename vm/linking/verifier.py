@@ -11,10 +11,13 @@ in the user's program.
 The opcode table says which cells an instruction reads, writes and empties. A method ``check_NAME`` checks what else
 the opcode requires; it runs after the cells have been read and before any is written.
 """
+import numpy
+
+from phintys.vm.abi import LARGEST_RANK
 from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import OPCODES
-from phintys.vm.places import HOST, WORK_AT_DEVICE, place_name
-from phintys.vm.program import ACCESS, MANY_INPUTS
+from phintys.vm.places import DEVICE, HOST, WORK_AT_DEVICE, place_name
+from phintys.vm.program import ACCESS, DTYPES, INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM
 from phintys.vm.symbolic import ROWS
 from phintys.vm.texts import cells_of_inputs
 
@@ -28,7 +31,57 @@ ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT
 
 def verify(program):
     """Raise ``ProgramError`` unless the program keeps every rule."""
-    _Check(program).run()
+    try:
+        _check_lists(program)
+        _Check(program).run()
+        _check_values(program)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:     # not even the lists it needs
+        raise ProgramError(f"the program is malformed: {type(error).__name__}: {error}") from error
+
+
+def _check_lists(program):
+    """Check what has nothing to do with the order of instructions: lengths, and the layouts of cells."""
+    if len(program.code) % INSTRUCTION_FORMAT.size:
+        raise ProgramError(f"the code has {len(program.code)} bytes, which are no whole instructions")
+    count = program.n_arguments
+    if len(program.argument_types) != count:
+        raise ProgramError(f"there are {count} arguments, but {len(program.argument_types)} types of them")
+    for number, (layout, type_) in enumerate(zip(program.cells, program.argument_types)):
+        check_layout(f"C{number}", layout, type_)
+    for number, layout in enumerate(program.cells):
+        _check_cell(number, layout, len(program.cells))
+
+
+def check_layout(title, layout, type_):
+    """Raise unless a cell can have the values of a type."""
+    wanted = type_.layout or (OBJECT_TYPENUM, 0, HOST)
+    if (layout.typenum, layout.ndim, layout.place) != tuple(wanted):
+        raise ProgramError(f"{title} has the type number {layout.typenum}, {layout.ndim} dimensions and place "
+                           f"{layout.place}, which are not those of {type_}")
+
+
+def _check_cell(number, layout, count):
+    if layout.kind not in ("argument", "shared", "constant", "value"):
+        raise ProgramError(f"C{number} has the unknown kind {layout.kind!r}")
+    if layout.typenum != OBJECT_TYPENUM and layout.typenum not in DTYPES:
+        raise ProgramError(f"C{number} has the unknown type number {layout.typenum}")
+    if not 0 <= layout.ndim <= LARGEST_RANK or layout.place not in (HOST, DEVICE):
+        raise ProgramError(f"C{number} has {layout.ndim} dimensions, and place {layout.place}")
+    if layout.donor is not None and not 0 <= layout.donor < count:
+        raise ProgramError(f"C{number} takes the memory of C{layout.donor}, but there are {count} cells")
+
+
+def _check_values(program):
+    """Check that the first cells, and no others, are those of arguments, and that constants fit their cells."""
+    kinds, count = [layout.kind for layout in program.cells], program.n_arguments
+    if kinds != ["argument"] * count + [kind for kind in kinds[count:] if kind != "argument"]:
+        raise ProgramError(f"the first {count} cells are the arguments, but the cells are {kinds}")
+    for number, layout in enumerate(program.cells):
+        if layout.kind == "constant" and layout.typenum != OBJECT_TYPENUM and layout.place == HOST:
+            value = numpy.asarray(layout.value)
+            if (value.dtype.num, value.ndim) != (layout.typenum, layout.ndim):
+                raise ProgramError(f"the constant C{number} has dtype {value.dtype} and {value.ndim} dimensions, its "
+                                   f"cell the type number {layout.typenum} and {layout.ndim}")
 
 
 class _Check:
@@ -332,6 +385,7 @@ class _Check:
             self.fail(f"there is no container S{b}")
         if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
             self.fail(f"loads into C{a}, which is not the cell of a shared value")
+        check_layout(f"C{a}, which LOAD fills from S{b},", self.cells[a], self.program.containers[b].type)
         self.loaded[a] = b
 
     def check_OWN(self, instruction):
@@ -355,6 +409,10 @@ class _Check:
     def check_FAIL(self, instruction):
         self.fail("is only for tests")
 
+    def check_RESULT(self, instruction):
+        if len(instruction.cells) != self.program.n_results:
+            self.fail(f"has {len(instruction.cells)} results instead of {self.program.n_results}")
+
     def check_COMMIT(self, instruction):
         self.committed = True
 
@@ -363,6 +421,7 @@ class _Check:
         if not 0 <= a < len(self.program.containers):
             self.fail(f"there is no container S{a}")
         kind = self.cells[b].kind
+        check_layout(f"C{b}, which STORE moves to S{a},", self.cells[b], self.program.containers[a].type)
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
             self.fail(f"stores C{b}, which is not its own ({kind})")
         if self.owned.get(b, a) != a:

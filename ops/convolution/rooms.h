@@ -2,8 +2,8 @@
  *
  * A kernel describes its rooms once, in one function that is called twice: by `prepare` without memory, to learn how
  * many bytes there have to be, and by `run` with it, to learn where each room is. So the two cannot contradict each
- * other. Each room begins at a cache line. Under config.guards each, also each worker's of several, has pages before and
- * after it that cannot be touched; one of them without a gap.
+ * other. Each room begins at a cache line. Under config.guards each, also each worker's of several, has pages before
+ * and after it that cannot be touched; one of them without a gap.
  */
 #ifndef PHINTYS_ROOMS_H
 #define PHINTYS_ROOMS_H
