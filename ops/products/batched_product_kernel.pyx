@@ -7,6 +7,7 @@ one thread.
 from numpy cimport npy_intp
 
 from phintys.ops.products.blas_kernel import ProductKernel
+from phintys.ops.products.blas_layouts cimport copy_size
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, drop, parallel, scratch
@@ -54,22 +55,19 @@ cdef inline void show_items(Item* item, Cell** operands) noexcept nogil:
     show_item(&item.out, operands[2], item.dimensions[2])
 
 
-cdef inline size_t room_for(const Cell* item) noexcept nogil:
-    """The size of a copy of an item that BLAS may not be able to read; 0 if it is stored by rows or columns."""
-    cdef npy_intp size = item.itemsize
-    if item.ndim == 1:
-        return 0 if item.strides[0] == size else (item.shape[0] * size + 127) & ~<size_t>63
-    if item.strides[1] == size and item.strides[0] >= item.shape[1] * size:
-        return 0
-    if item.strides[0] == size and item.strides[1] >= item.shape[0] * size:
-        return 0
-    return (item.shape[0] * item.shape[1] * size + 127) & ~<size_t>63
+cdef inline size_t room_for(const Cell* item, bint is_row) noexcept nogil:
+    """The size of a copy of an item, of which a vector is a row or a column, that BLAS cannot read; or 0."""
+    if item.ndim == MATRIX:
+        return copy_size(item.shape[0], item.shape[1], item.strides[0], item.strides[1], item.itemsize)
+    if is_row:
+        return copy_size(1, item.shape[0], 0, item.strides[0], item.itemsize)
+    return copy_size(item.shape[0], 1, item.strides[0], 0, item.itemsize)
 
 
 cdef inline size_t copies_of(const Item* item) noexcept nogil:
     """Bytes of scratch memory for the product of an item: BLAS's copies, or what the loops pack."""
     cdef size_t panel = item.y.shape[0] * MOST_TILE_BYTES
-    return max(room_for(&item.x) + room_for(&item.y), panel if panel > PANEL_ON_STACK else 0)
+    return max(room_for(&item.x, True) + room_for(&item.y, False), panel if panel > PANEL_ON_STACK else 0)
 
 
 cdef inline npy_intp multiplications(const Item* item) noexcept nogil:

@@ -15,6 +15,7 @@ from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.products.blas_layouts cimport COLUMNS, COPY, ROWS, Layout, copy_size, find_layout, rounded
 from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDotFunction, blas_functions,
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
@@ -321,13 +322,8 @@ cdef class ProductKernel(Kernel):
 
     cdef inline size_t copied_bytes(self, const Product* product) noexcept nogil:
         """Bytes of scratch memory for the operands that BLAS cannot take as they are."""
-        cdef size_t size = 0
-        cdef int leading
-        if find_layout(product.m, product.k, product.xs0, product.xs1, self.itemsize, &leading) == COPY:
-            size += rounded(product.m * product.k * self.itemsize)
-        if find_layout(product.k, product.n, product.ys0, product.ys1, self.itemsize, &leading) == COPY:
-            size += rounded(product.k * product.n * self.itemsize)
-        return size
+        return (copy_size(product.m, product.k, product.xs0, product.xs1, self.itemsize)
+                + copy_size(product.k, product.n, product.ys0, product.ys1, self.itemsize))
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Operands cells
