@@ -672,6 +672,11 @@ static size_t room_side_by_side(const phintys_work* work) {
     return whole_lines(elements * work->what.set->lanes * work->what.itemsize);
 }
 
+/* Elements of a plane of which `rows` rows are copied for windows that see them; planes are no power of two apart. */
+static inline npy_intp copied_plane(const phintys_work* work, npy_intp rows) {
+    return rows * work->axis[X].length + work->what.set->lanes;
+}
+
 /* Bytes of a strip that is pooled: it is in the second cache, together with planes. */
 enum { STRIP_BYTES = 1 << 17 };
 
@@ -1025,6 +1030,10 @@ static void furnish_tiles(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     work->pass = phintys_room(rooms, work->passes * sizeof(phintys_pass));
     plan_taps_apart(work);
+    if (work->pooled != NULL) {         /* a window may see all rows */
+        const npy_intp copied = work->planes * copied_plane(work, work->axis[Y].length);
+        work->prepared = larger(work->prepared, whole_lines(copied * what->itemsize));
+    }
     if (work->apart) take_packed(work, rooms, work->outs * work->window, 1);
     else take_packed(work, rooms, work->outs, work->window);
     work->room = work->prepared;

@@ -483,7 +483,7 @@ static void TYPED(pool_range)(const phintys_work* work, npy_intp image, npy_intp
         const npy_intp stop = smaller(windows, start + in_chunk);
         const npy_intp low = phintys_covered(&pooled->what, 0, start).start;
         const npy_intp rows = phintys_covered(&pooled->what, 0, stop - 1).stop - low;
-        const npy_intp plane = rows * row + work->what.set->lanes;
+        const npy_intp plane = copied_plane(work, rows);
         T* chunk = (T*)room;
         for (npy_intp p = 0; p < work->planes; p++)
             memcpy(chunk + p * plane, planes + p * work->plane + low * row, rows * row * sizeof(T));

@@ -11,6 +11,7 @@ from random_convolutions import check, convolved, functions_of, random_case
 
 import phintys
 import phintys.tensor as T
+from phintys.tensor.signal.pool import pool_2d
 
 PROGRAM = Path(random_convolutions.__file__)
 # Gradients by images with few channels in a group: sums of taps in planes of their own.
@@ -99,6 +100,21 @@ def test_layers_with_one_channel():
         assert by_signal.shape == signal.shape
         numpy.testing.assert_allclose(by_taps[:, 0], [[padded[:, 0, 2 * (2 - t):2 * (2 - t) + 40].sum()
                                                        for t in range(3)]] * 12, atol=1e-10)
+
+
+@pytest.mark.parametrize(("channels", "window"), [(2048, (16, 16)), (2048, (8, 16)), (3000, (16, 4))])
+def test_pooled_windows_that_see_all_rows(channels, window):
+    """As the last layers of a network: planes are copied for the rows of windows, here all of them."""
+    rng = numpy.random.default_rng(2)
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    out = pool_2d(T.nnet.conv2d(x, w), window, ignore_border=True, mode="average_exc_pad")
+    images = rng.standard_normal((1, channels, 16, 16)).astype("float32")
+    filters = rng.standard_normal((16, channels, 1, 1)).astype("float32")
+    with phintys.config.change_flags(guards="after"):
+        found = phintys.function([x, w], out)(images, filters)
+    full = numpy.einsum("nchw,fc->nfhw", images.astype("float64"), filters[:, :, 0, 0])
+    parts = full.reshape(1, 16, 16 // window[0], window[0], 16 // window[1], window[1])
+    numpy.testing.assert_allclose(found, parts.mean((3, 5)), atol=2e-3)
 
 
 # ---- NaN ------------------------------------------------------------------------------------------------------------
