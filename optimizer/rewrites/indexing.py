@@ -232,7 +232,15 @@ def _is_private_work(variable, readers):
     """Return whether an elementwise node computes it for one reader only."""
     work = variable.owner
     return (work is not None and key(variable) in SCALAR_OPS and len(work.outputs) == 1 and not work.op.destroy_map
-            and readers(variable) == 1)
+            and readers(variable) == 1 and not _is_share(variable))
+
+
+def _is_share(variable):
+    """Return whether it is something divided by a sum of exponentials: a softmax, whose stable forms need all of it."""
+    total = variable.owner.inputs[1] if key(variable) == "true_div" else None
+    if total is not None and key(total) == "DimShuffle":
+        total = total.owner.inputs[0]
+    return total is not None and key(total) == "Sum" and key(total.owner.inputs[0]) == "exp"
 
 
 def _part_of_operand(x, entries, whole):

@@ -17,12 +17,21 @@ from collections import namedtuple
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import arange
+from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.graphs.ifelse import IfElse
 from phintys.ops.nnet.softmax import logsoftmax_op, softmax_op
 from phintys.ops.reduction.argmax import Argmax
 from phintys.ops.reduction.careduce import Sum
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, as_type, constant_like, constant_value, key, key_of
+from phintys.optimizer.engine.values import (
+    apply_op,
+    apply_wide,
+    as_type,
+    constant_like,
+    constant_value,
+    key,
+    key_of,
+)
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.complements import COMPLEMENTS
 from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential, log_add
@@ -121,7 +130,7 @@ def _where_taken(variable, position, x):
 # ---- functions of shift + factor * variable --------------------------------------------------------------------------
 class Found(namedtuple("Found", "value passes is_closed")):
     """A stable form, how many ops that only move elements were passed, and whether no logarithm of something else
-    remains."""
+    remains; None if it is a logarithm as it was written."""
 
 
 class Pushed:
@@ -192,7 +201,11 @@ class Pushed:
         for place, one in found.items():
             value = self._written(_where_taken(variable, place, inputs[place]), shift, factor) if one is None \
                 else one.value
-            inputs[place] = as_type(value, inputs[place].type, ())
+            if type(variable.owner.op) is not Elemwise:         # which would broadcast other types, too
+                value = as_type(value, inputs[place].type, ())
+            if value is None:
+                return None
+            inputs[place] = value
         return Found(moved(variable, inputs), 1 + sum([one.passes for one in known]),
                      all([one.is_closed for one in known]))
 
@@ -220,11 +233,11 @@ class Logarithms(Pushed):
         rule = LEAVES[name].get((math.copysign(1, factor), shift / factor))
         if rule is not None:
             value = rule(x)
-            if self.derivable and value is x:
-                value = apply_op("log", apply_op("exp", x))
-            elif self.derivable and key(value) == "log_erfc":          # whose second derivative is less accurate
-                value = apply_op("log", apply_op("erfc", value.owner.inputs[0]))
-            return _plus(Found(value, 0, True), abs(factor))
+            is_closed = True
+            if self.derivable and (key(value) == "log_erfc" or value is x):
+                is_closed = None       # as it was written, so that the derivative depends on x
+                value = apply_op("log", apply_op("exp", x) if value is x else apply_op("erfc", value.owner.inputs[0]))
+            return _plus(Found(value, 0, is_closed), abs(factor))
         return _plus_number(Found(x, 0, True), shift, factor) if name == "exp" and factor > 0 < shift else None
 
     def _of_sum(self, total, variable, shift, factor):
@@ -241,8 +254,13 @@ class Logarithms(Pushed):
         if not found:
             return None
         arguments = [_bare(one.value) for one in found]
-        value = log_add(*arguments) if len(found) == 2 else apply_op("log", apply_wide(
-            "add", [apply_op("exp", argument) for argument in arguments], variable.type.dtype))
+        if len(found) > 2:
+            value = apply_op("log", apply_wide("add", [apply_op("exp", argument) for argument in arguments],
+                                               variable.type.dtype))
+        elif self.derivable:               # the derivative of the other form is wrong where the arguments are equal
+            value = arguments[0] + apply_op("softplus", arguments[1] - arguments[0])
+        else:
+            value = log_add(*arguments)
         return _plus_number(Found(value, sum([one.passes for one in found]), False), shift, abs(factor))
 
     def _of_product(self, product, variable, shift, factor):
@@ -250,7 +268,7 @@ class Logarithms(Pushed):
         if shift or factor * product.coefficient < 0:
             return Pushed._of_product(self, product, variable, shift, factor)
         factor = factor * product.coefficient
-        terms, rest, passes, closed = [], Product(), 0, True
+        terms, rest, passes, closed = [], Product(), 0, set()
         rest.coefficient = factor
         for part, exponent in product.powers.items():
             found = self.of(part) if part is not variable else None
@@ -258,7 +276,8 @@ class Logarithms(Pushed):
                 rest.multiply(part, exponent)
             else:
                 terms.append(_times(found.value, exponent))
-                passes, closed = passes + found.passes, closed and found.is_closed
+                passes += found.passes
+                closed.add(found.is_closed)
         if not terms:
             return None
         if rest.powers:
@@ -268,10 +287,11 @@ class Logarithms(Pushed):
             if remaining is None:
                 return None
             terms.append(apply_op("log", remaining))
-            closed = closed and all(pattern)
+            closed.add(all(pattern))
         elif factor != 1:
             terms.append(constant_like(math.log(factor), terms[0]))
-        return Found(apply_wide("add", terms, variable.type.dtype) if len(terms) > 1 else terms[0], passes, closed)
+        return Found(apply_wide("add", terms, variable.type.dtype) if len(terms) > 1 else terms[0], passes,
+                     True in closed and False not in closed)
 
     def _with_sigmoids(self, product):
         """Return the product with ``sigmoid(-t)`` for ``1 / (1 + exp(t))``."""
@@ -327,13 +347,27 @@ def _is_unshifted(variable):
 
 
 class Complements(Pushed):
-    """The identity: ``1 - V(erf(x)) = V(erfc(x))``."""
+    """The identity: ``1 - V(erf(x)) = V(erfc(x))``.
+
+    A sigmoid that is needed as well, as that of a gated recurrent unit, is not computed twice: only its small digits
+    are lost.
+    """
 
     leaves = frozenset(COMPLEMENTS)
 
+    def __init__(self, fgraph, root):
+        Pushed.__init__(self)
+        self.fgraph, self.root, self.is_shared = fgraph, root, False
+
+    def of(self, variable, shift=0, factor=1):
+        readers = self.fgraph.clients[variable]
+        self.is_shared |= variable is not self.root and len(readers) > 1 and any(
+            [reader == "output" or key_of(reader.op) not in MOVERS for reader, _ in readers])
+        return Pushed.of(self, variable, shift, factor)
+
     def _of_leaf(self, name, inputs, like, shift, factor):
         row = COMPLEMENTS[name].get(shift / factor)
-        if row is None:
+        if row is None or name == "sigmoid" and self.is_shared:
             return None
         name, sign, negative = row
         return Found(_times(apply_op(name, inputs[0] if sign > 0 else -inputs[0]), factor * negative), 0, True)
@@ -407,24 +441,31 @@ def quotient(node, stop=(), derivable=False):
     total = sum_of(divisor, lambda variable: 2 if variable in stop else 1, NEARBY) if key(divisor) == "add" else None
     if total is None or len(total.terms) != 1 or not moved_from(total.terms[0][1]):
         return None
-    term, rest = total.terms[0][1], [numerator]
-    if key(numerator or divisor) == "mul" and term in numerator.owner.inputs:
-        rest = list(numerator.owner.inputs)
-    kind = Shares if term in rest else Reciprocals
-    found = kind(stop, derivable).of(divisor)
+    source = _spread_source(total.terms[0][1])
+    factors = [] if numerator is None else numerator.owner.inputs if key(numerator) == "mul" else [numerator]
+    same = next((factor for factor in factors if _spread_source(factor) is source), None)
+    found = (Reciprocals if same is None else Shares)(stop, derivable).of(divisor)
     if found is None:
         return None
-    if kind is Shares:
-        rest.remove(term)
-    return as_type(apply_wide("mul", [*filter(None, rest), found.value], out.type.dtype), out.type, [divisor])
+    rest = [factor for factor in factors if factor is not same] + [found.value] * (factors.count(same) or 1)
+    return as_type(apply_wide("mul", rest, out.type.dtype) if len(rest) > 1 else rest[0], out.type, [divisor])
 
 
-def complement(node):
+def _spread_source(variable):
+    """Return what a variable repeats along new first dimensions, if it does."""
+    while key(variable) == "Alloc" or key(variable) == "DimShuffle" and variable.owner.op.new_order == (
+            *["x"] * (variable.type.ndim - variable.owner.inputs[0].type.ndim),
+            *range(variable.owner.inputs[0].type.ndim)):
+        variable = variable.owner.inputs[0]
+    return variable
+
+
+def complement(fgraph, node):
     """``1 - V(f(x))`` for a function that has a complement."""
     out = node.outputs[0]
     if not any([constant_value(variable) for variable in node.inputs]):
         return None
-    found = Complements().of(out)
+    found = Complements(fgraph, out).of(out)
     return found.value if found is not None and found.passes else None
 
 
@@ -464,5 +505,5 @@ REWRITES = [
     Rewrite("local_log_of_moved", SCALES, _at(logarithm), (FAST_RUN,), beside=Logarithms.leaves),
     Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss), (FAST_RUN,), beside=Logarithms.leaves),
     Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient), (FAST_RUN,), beside=("exp",)),
-    Rewrite("local_complement_of_moved", ("add", "sub"), _at(complement), (FAST_RUN,), beside=COMPLEMENTS),
+    Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS),
 ]
