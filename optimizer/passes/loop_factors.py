@@ -2,9 +2,11 @@
 
 In ``dot(h, W.T)`` the rows of the right factor have gaps, because the transpose is a view. A product of matrices would
 make a contiguous copy in each step; one copy before the loop takes as long as one of these. Products with a vector on
-the left read a transpose in its order in memory, and need no copy.
+the left read a transpose in its order in memory, and need no copy. What a loop in the steps of a loop multiplies by is
+copied before the outer one: gradients of `scan_checkpoints` have such loops.
 """
 from phintys.graph.traversal import ancestors
+from phintys.ops.loops.loop import Scan
 from phintys.ops.products.dot import Dot
 from phintys.ops.shape.contiguous import cpu_contiguous
 from phintys.ops.shape.dimshuffle import DimShuffle
@@ -37,11 +39,15 @@ def _wholes(node):
 
 
 def _right_factors(outputs):
-    """What matrices of several rows are multiplied by."""
-    products = [variable.owner for variable in ancestors(outputs)
-                if variable.owner is not None and type(variable.owner.op) is Dot]
-    return {product.inputs[1] for product in products
-            if product.inputs[0].type.ndim == 2 and not product.inputs[0].type.broadcastable[0]}
+    """What matrices of several rows are multiplied by, also in the steps of loops."""
+    found = set()
+    for node in dict.fromkeys([variable.owner for variable in ancestors(outputs) if variable.owner is not None]):
+        if type(node.op) is Dot and node.inputs[0].type.ndim == 2 and not node.inputs[0].type.broadcastable[0]:
+            found.add(node.inputs[1])
+        elif type(node.op) is Scan:
+            inside = _right_factors(node.op.local_outputs)
+            found.update([outer for inner, outer in _wholes(node) if inner in inside])
+    return found
 
 
 def _is_transpose(variable):

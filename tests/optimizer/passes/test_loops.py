@@ -118,6 +118,13 @@ def test_transposed_factors_are_copied_once():
     assert "CpuContiguous" not in kinds_before_loop(same_values([states[-1]]))
 
 
+def test_factors_of_loops_in_steps_are_copied_once():
+    """The gradient of checkpoints multiplies by the transpose in the steps of its inner loop."""
+    states, _ = phintys.scan_checkpoints(lambda h: T.tanh(T.dot(h, W)), [], START, n_steps=7, save_every_N=3)
+    f = same_in_both_modes([START, W], T.grad((states[-1] ** 2).sum(), [START, W]), GIVEN[1:3])
+    assert kinds_before_loop(f).count("CpuContiguous") == 1
+
+
 def test_gradients_by_weights_are_products_of_all_rows():
     states, _ = network()
     cost = (states[-1] ** 2).sum()
