@@ -36,9 +36,9 @@ def at_host(function):
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=[case[0] for case in cases.CASES])
-def test_case(device, order, case):
+def test_case(device, case):
     before = set(compiler._compiled)
-    check(case)
+    check(case, device)
     if device.is_stand_in:
         for source, _ in set(compiler._compiled) - before:
             compile_for_a_device(source)
@@ -70,19 +70,23 @@ def compile_for_a_device(source):
             done.touch()
 
 
-def check(case):
-    """The same at both places, in three calls."""
+def check(case, device):
+    """The same at both places, in three calls; and with the threads of a block in each order."""
     _, expression, *values = case
     expected = compiled(expression, values, "cpu")()
     with at_device():
         function = compiled(expression, values, "cuda")
     assert not at_host(function), function.explain()
-    for _ in range(3):                              # from the third call on, kernels are bound
-        found = function()
-        pairs = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
-        for mine, theirs in pairs:
-            tolerance = TOLERANCES.get(numpy.asarray(theirs).dtype.name, 0)
-            assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
+    try:
+        for order in ("shuffled", "descending", *["ascending"] * 3):        # from the third call on, kernels are bound
+            device.set_order(order)
+            found = function()
+            pairs = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
+            for mine, theirs in pairs:
+                tolerance = TOLERANCES.get(numpy.asarray(theirs).dtype.name, 0)
+                assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
+    finally:
+        device.set_order("ascending")
 
 
 PRODUCTS = [case for case in cases.CASES if any([word in case[0] for word in ("dot", "gemm", "scaled", "batched")])]
@@ -93,9 +97,9 @@ OWN_PRODUCTS = ("batched backwards", "batched of integers", "dot of integers", "
 
 
 @pytest.mark.parametrize("case", PRODUCTS, ids=[case[0] for case in PRODUCTS])
-def test_products_without_cublas(device, order, case):
+def test_products_without_cublas(device, case):
     with phintys.change_flags({"gpu.cublas": False}):
-        check(case)
+        check(case, device)
 
 
 def test_cublas_multiplies_matrices(device):
@@ -103,7 +107,7 @@ def test_cublas_multiplies_matrices(device):
         pytest.skip("only the stand-in counts")
     for case in PRODUCTS:
         before = device.cublas.stand_in_products()
-        check(case)
+        check(case, device)
         by_cublas = device.cublas.stand_in_products() - before
         assert (by_cublas > 0) == (case[0] not in OWN_PRODUCTS), case[0]
 
