@@ -3,6 +3,7 @@
     python asv_bench/compare_pymc.py [--modes PHINTYS,NUMBA,CVM,JAX] [--models NAME,...] [--warm] [--json FILE]
     python asv_bench/compare_pymc.py --sample eight_schools,radon
     python asv_bench/compare_pymc.py --table --json FILE
+    python asv_bench/compare_pymc.py --picture docs/images/pymc_models.png
 
 Each pair of a model and a mode has a process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty
 when the process begins; with it, it was filled by a run before. Times to the first value are of the processor,
@@ -21,7 +22,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-MODELS_FOLDER = Path(__file__).resolve().parents[1] / "tests/support"
+ROOT = Path(__file__).resolve().parents[1]
+MODELS_FOLDER, PAGE = ROOT / "tests/support", ROOT / "docs/pymc.md"
 CALLS = 7                               # repetitions; the shortest counts
 COMPILED = ("C", "CVM")                 # the modes that need a compiler
 
@@ -140,31 +142,26 @@ def measured(program, name, modes, folders, quiet=None, calls=CALLS):
 TITLES = {"PHINTYS": "phintys", "NUMBA": "PyTensor, Numba", "CVM": "PyTensor, C", "JAX": "PyTensor, JAX"}
 
 
-def draw(path, picture):
-    """Bars of the least times that a file of results has, a group for each model."""
+def draw(picture):
+    """Bars of the numbers in the table of models in docs/pymc.md, a group for each model: so both say the same."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    least = {}
-    for found in results(path):
-        for kind in ("first_cpu", "call_us"):
-            key = found["model"], found["mode"], kind
-            least[key] = min(least.get(key, float("inf")), found.get(kind, float("inf")))
-    models = list(dict.fromkeys(model for model, _, _ in least))
-    modes = [mode for mode in TITLES if any(known == mode for _, known, _ in least)]
+    rows = [line.strip("| \n").split(" | ") for line in PAGE.read_text().splitlines() if line.count("|") == 12]
+    modes, models = rows[0][1:5], rows[2:]
     figure, panels = pyplot.subplots(2, 1, figsize=(11, 7), sharex=True, layout="constrained")
-    for panel, kind, title in zip(panels, ("call_us", "first_cpu"), (
-            "a call of log-density and gradient, µs", "until the first value, seconds of the processor")):
+    for panel, first, title in zip(panels, (1, 5), (
+            "a call of log-density and gradient, µs",
+            "until the first value with warm caches, without PyMC's own work, seconds of the processor")):
         for number, mode in enumerate(modes):
-            heights = [least.get((model, mode, kind), float("nan")) for model in models]
-            panel.bar([place + 0.8 * number / len(modes) for place in range(len(models))], heights,
-                      0.8 / len(modes), label=TITLES[mode], align="edge")
+            panel.bar([place + 0.8 * number / len(modes) for place in range(len(models))],
+                      [float(model[first + number]) for model in models], 0.8 / len(modes), label=mode, align="edge")
         panel.set_yscale("log")
         panel.set_title(title, loc="left", fontsize=10)
         panel.grid(axis="y", alpha=0.3)
     panels[0].legend(ncols=len(modes), fontsize=9, frameon=False)
-    panels[1].set_xticks([place + 0.4 for place in range(len(models))], [name.replace("_", " ") for name in models],
-                         rotation=35, ha="right", fontsize=9)
+    panels[1].set_xticks([place + 0.4 for place in range(len(models))], [model[0] for model in models], rotation=35,
+                         ha="right", fontsize=9)
     figure.savefig(picture, dpi=110)
 
 
@@ -180,10 +177,10 @@ def main():
     parser.add_argument("--json", help="a file to which one line for each pair is added")
     parser.add_argument("--resume", action="store_true", help="leave out the pairs that the file has")
     parser.add_argument("--table", action="store_true", help="print what the file has as tables, instead of measuring")
-    parser.add_argument("--picture", help="draw what the file has, instead of measuring")
+    parser.add_argument("--picture", help="draw the table of docs/pymc.md into this file, instead of measuring")
     options = parser.parse_args()
     if options.picture:
-        draw(options.json, options.picture)
+        draw(options.picture)
         return
     if options.table:
         print_tables(options.json)
