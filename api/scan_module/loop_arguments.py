@@ -98,18 +98,23 @@ def read_sequences(sequences, go_backwards):
     return [_read_sequence(given, go_backwards) for given in as_list(sequences)]
 
 
-def _read_sequence(given, go_backwards):
-    taps, tensor = [0], given
+def read_input(given):
+    """The tensor of a sequence, and its taps as the user gave them; None if there are none."""
+    taps, tensor = None, given
     if isinstance(given, dict):
-        unknown = given.keys() - {"input", "taps"}
-        if "input" not in given or unknown:
+        if "input" not in given or given.keys() - {"input", "taps"}:
             raise ValueError(f"a sequence is described by a dictionary with the keys 'input' and 'taps', got {given!r}")
-        tensor = given["input"]
-        taps = _taps(given.get("taps"), [0])
+        tensor, taps = given["input"], given.get("taps")
     tensor = as_tensor_variable(tensor)
     if not tensor.type.ndim:
         raise ValueError(f"scan walks along the first dimension of a sequence, but {tensor} is a scalar: pass it as "
                          "one of non_sequences")
+    return tensor, taps
+
+
+def _read_sequence(given, go_backwards):
+    tensor, taps = read_input(given)
+    taps = _taps(taps, [0])
     result = Sequence(taps)
     first, last = min([0, *taps]), max([0, *taps])
     reached = EnoughRows(last - first)(tensor) if last > first else tensor
@@ -186,6 +191,8 @@ def _read_output(given, position):
 
 
 def _check_taps(taps, given):
+    if not taps:
+        raise ValueError(f"There must be at least one tap in `outputs_info`: {given}")
     if len(taps) > len(set(taps)):
         raise ValueError(f"All the taps must be different in `outputs_info`: {given}")
     if any([tap >= 0 for tap in taps]):

@@ -9,11 +9,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from phintys.graph.config import config
 from phintys.graph.errors import MissingInputError, made_at
 from phintys.graph.loop_errors import NO_BOUND
 from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.variable import Constant, Variable
+from phintys.modes import get_mode
 from phintys.ops.elementwise import scalar as elementwise
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, State, make_loop
@@ -115,6 +118,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     """
     allow_gc = config.scan.allow_gc if allow_gc is None else bool(allow_gc)
     reached = integer(truncate_gradient, "truncate_gradient is an integer")
+    _check_options(fn, reached, go_backwards, mode, profile)
     options = LoopOptions(reached, mode, profile, allow_gc, bool(strict))
     scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
     others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
@@ -143,6 +147,20 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     results = make_loop(steps, body, name or "scan_fn", options, lifts=False)
     return _with_updates(_presented(_results_in_order(outputs, results), return_list), states.updates(results),
                          return_updates)
+
+
+def _check_options(fn, truncate_gradient, go_backwards, mode, profile):
+    if not callable(fn):
+        raise TypeError(f"fn is a function that describes a step, got {fn!r} of type {type(fn).__name__}")
+    if truncate_gradient < -1:
+        raise ValueError(f"truncate_gradient is a number of steps, or -1 for all, got {truncate_gradient}")
+    if not isinstance(go_backwards, (bool, numpy.bool_, int, type(None))):
+        raise TypeError(f"go_backwards is True or False, got {go_backwards!r} of type {type(go_backwards).__name__}")
+    if mode is not None:
+        get_mode(mode)                                  # raises an error for another object
+    if not (isinstance(profile, (bool, int, str)) or profile is None or hasattr(profile, "watch_loop")):
+        raise TypeError(f"profile is True, False, a title or a ScanProfileStats, got {profile!r} of type "
+                        f"{type(profile).__name__}")
 
 
 def _with_updates(results, updates, return_updates):

@@ -12,11 +12,11 @@ from phintys.ops.loops.first_rows import FirstRows, first_rows
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.scan_module.body_call import result_of
 from phintys.scan_module.body_results import until
-from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_steps
+from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_input, read_steps
 from phintys.scan_module.scan import check_count, scan
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
     ...                                            save_every_N=32)
     >>> gradient = T.grad(states[-1].sum(), w)
     """
-    sequences = [as_tensor_variable(sequence) for sequence in _without_taps(as_list(sequences))]
+    sequences = list(_without_taps(as_list(sequences)))
     outputs_info, non_sequences, size = as_list(outputs_info), as_list(non_sequences), _read_size(save_every_N)
     for element in outputs_info:
         if isinstance(element, dict) and element.get("taps") is not None:
@@ -145,12 +145,10 @@ def _is_state(info):
 
 
 def _without_taps(sequences):
-    for sequence in sequences:
-        if isinstance(sequence, dict):
-            if "taps" in sequence:
-                raise RuntimeError("scan_checkpoints doesn't work with taps.")
-            sequence = sequence["input"]
-        yield sequence
+    for tensor, taps in map(read_input, sequences):
+        if taps is not None:
+            raise RuntimeError("scan_checkpoints doesn't work with taps.")
+        yield tensor
 
 
 def _steps_and_sequences(steps, sequences):

@@ -183,3 +183,37 @@ def test_a_row_that_a_loop_of_two_steps_does_not_have(name):
                        for mode in ("FAST_RUN", "FAST_COMPILE")]
         assert fast.shape == plain.shape
         numpy.testing.assert_allclose(fast, plain)
+
+
+TERMS = (lambda row: row * 2), x
+PARAMETERS = {
+    "no function": (TypeError, "fn is a function", (None, x), {}),
+    "a scalar sequence": (ValueError, "is a scalar", (TERMS[0], 3), {}),
+    "an unknown key": (ValueError, "keys 'input' and 'taps'", (TERMS[0], {"input": x, "tap": [0]}), {}),
+    "taps that are no integers": (TypeError, "taps are integers, got 0.5", (TERMS[0], {"input": x, "taps": [0.5]}), {}),
+    "no taps": (ValueError, "at least one tap", (TERMS[0], None, {"initial": x, "taps": []}), {"n_steps": 3}),
+    "a tap of later steps": (ValueError, "smaller than 0", (TERMS[0], None, {"initial": x, "taps": [1]}), {}),
+    "truncate_gradient": (ValueError, "or -1 for all, got -2", TERMS, {"truncate_gradient": -2}),
+    "truncate_gradient, text": (TypeError, "truncate_gradient is an integer, got '1'", TERMS,
+                                {"truncate_gradient": "1"}),
+    "go_backwards": (TypeError, "go_backwards is True or False, got", TERMS, {"go_backwards": T.dscalar()}),
+    "go_backwards, text": (TypeError, "go_backwards is True or False, got 'no'", TERMS, {"go_backwards": "no"}),
+    "mode": (Exception, "nonsense", TERMS, {"mode": "nonsense"}),
+    "mode, a number": (Exception, "3", TERMS, {"mode": 3}),
+    "profile": (TypeError, "profile is True, False, a title", TERMS, {"profile": 3.5}),
+    "name": (TypeError, "must be None or a string, got 5", TERMS, {"name": 5}),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters(name):
+    error, words, arguments, options = PARAMETERS[name]
+    with pytest.raises(error, match=words):
+        phintys.scan(*arguments, **options)
+
+
+@pytest.mark.parametrize("sequence, error", [(3, ValueError), ({"tap": x}, ValueError),
+                                             ({"input": x, "taps": [0]}, RuntimeError), ("x", TypeError)])
+def test_sequences_of_checkpoints(sequence, error):
+    with pytest.raises(error):
+        phintys.scan_checkpoints(lambda row: row * 2, sequence)
