@@ -34,7 +34,7 @@ from phintys.optimizer.engine.values import (
 )
 from phintys.optimizer.rewrites import products, sums
 from phintys.optimizer.rewrites.complements import COMPLEMENTS
-from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential, log_add
+from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential, joined, log_add
 from phintys.optimizer.rewrites.logistic import stabilized
 from phintys.optimizer.rewrites.products import Product, product_of
 from phintys.optimizer.rewrites.sums import sum_of
@@ -234,9 +234,8 @@ class Logarithms(Pushed):
         if rule is not None:
             value = rule(x)
             is_closed = True
-            if self.derivable and (key(value) == "log_erfc" or value is x):
-                is_closed = None       # as it was written, so that the derivative depends on x
-                value = apply_op("log", apply_op("exp", x) if value is x else apply_op("erfc", value.owner.inputs[0]))
+            if self.derivable and value is x:
+                value, is_closed = apply_op("log", apply_op("exp", x)), None       # its derivative depends on x
             return _plus(Found(value, 0, is_closed), abs(factor))
         return _plus_number(Found(x, 0, True), shift, factor) if name == "exp" and factor > 0 < shift else None
 
@@ -443,7 +442,7 @@ def quotient(node, stop=(), derivable=False):
         return None
     source = _spread_source(total.terms[0][1])
     factors = [] if numerator is None else numerator.owner.inputs if key(numerator) == "mul" else [numerator]
-    same = next((factor for factor in factors if _spread_source(factor) is source), None)
+    same = next((factor for factor in factors if _spread_source(factor) == source), None)
     found = (Reciprocals if same is None else Shares)(stop, derivable).of(divisor)
     if found is None:
         return None
@@ -452,12 +451,14 @@ def quotient(node, stop=(), derivable=False):
 
 
 def _spread_source(variable):
-    """Return what a variable repeats along new first dimensions, if it does."""
-    while key(variable) == "Alloc" or key(variable) == "DimShuffle" and variable.owner.op.new_order == (
-            *["x"] * (variable.type.ndim - variable.owner.inputs[0].type.ndim),
-            *range(variable.owner.inputs[0].type.ndim)):
-        variable = variable.owner.inputs[0]
-    return variable
+    """Return what a variable repeats along new dimensions, and the order of its dimensions."""
+    order = tuple(range(variable.type.ndim))
+    while key(variable) in ("Alloc", "DimShuffle"):
+        inner = variable.owner.inputs[0]
+        own = variable.owner.op.new_order if key(variable) == "DimShuffle" else (
+            *["x"] * (variable.type.ndim - inner.type.ndim), *range(inner.type.ndim))
+        variable, order = inner, joined(own, order)
+    return variable, order
 
 
 def complement(fgraph, node):

@@ -196,7 +196,7 @@ MOVES = {
     "tile": (lambda s: T.tile(s, (2,) * s.ndim), lambda s: numpy.tile(s, (2,) * s.ndim)),
     "concatenate": (lambda s: T.concatenate([s, others(s)]), lambda s: numpy.concatenate([s, others(s)])),
     "stack": (lambda s: T.stack([s, s[::-1]]), lambda s: numpy.stack([s, s[::-1]])),
-    "split": (lambda s: T.split(s, [1, 2], 2, axis=0)[1], lambda s: s[1:]),
+    "split": (lambda s: T.split(s, [1, s.shape[0] - 1], 2, axis=0)[1], lambda s: s[1:]),
     "switch": (lambda s: T.switch(first_rows(s), s, others(s)), lambda s: numpy.where(first_rows(s), s, -1)),
     "where a number": (lambda s: T.switch(first_rows(s), s, numpy.asarray(OTHER, s.dtype)),
                        lambda s: numpy.where(first_rows(s), s, -1)),

@@ -16,7 +16,6 @@ PER_FORMULA = 4                # moves that each formula is tried with; together
 FOR_CHAINS = ["T", "[::-1]", "flatten", "[vector]", "concatenate", "switch", "repeat", "dimshuffle", "ifelse",
               "set_subtensor"]
 CHAINS = [", ".join(pair) for pair in itertools.product(FOR_CHAINS, repeat=2)]
-SECOND_IN_FLOAT32 = ["log(erfc)", "log(1 - erf)", "log1p(erf)"]       # the second derivative is a difference
 
 x, v, w, b = T.dmatrix("x"), T.dvector("v"), T.dvector("w"), T.dvector("b")
 X = numpy.array([[800.0, 0, -800], [1, 2, 3]])
@@ -29,7 +28,7 @@ def chosen(moves, per_formula, offset=0):
     return [(formula, next(rounds)) for formula in FORMULAS for _ in range(per_formula)]
 
 
-@pytest.mark.parametrize("formula, moves", chosen(SINGLE, PER_FORMULA, 20))
+@pytest.mark.parametrize("formula, moves", chosen(SINGLE, PER_FORMULA))
 def test_moved_once(formula, moves):
     check(formula, moves)
     check(formula, moves, outputs=(0,))
@@ -43,8 +42,7 @@ def test_not_moved(formula):
 
 @pytest.mark.parametrize("formula, moves", chosen(CHAINS, 1) + chosen(SINGLE, 1, 5))
 def test_float32_and_moved_twice(formula, moves):
-    dtype = "float64" if moves in CHAINS else "float32"
-    check(formula, moves, dtype, outputs=(0, 1) if dtype == "float32" and formula in SECOND_IN_FLOAT32 else (0, 1, 2))
+    check(formula, moves, "float64" if moves in CHAINS else "float32")
 
 
 @pytest.mark.long
