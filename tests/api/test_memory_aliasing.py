@@ -409,10 +409,48 @@ def test_borrow_when_constructing_a_function():
 
 def test_a_mutable_argument_is_used_as_a_buffer():
     x = T.dvector()
-    f = function([In(x, mutable=True)], T.exp(x) + 1)
+    f = function([In(x, mutable=True)], Out(T.exp(x) + 1, borrow=True))
     argument = numpy.zeros(SIZE)
     result = f(argument)
     assert (result == 2.0).all() and (argument == 2.0).all() and may_alias(argument, result)
+
+
+class Doubles(phintys.Op):
+    """An op in Python that works in place."""
+
+    __props__, destroy_map = (), {0: [0]}
+
+    def make_node(self, value):
+        return phintys.Apply(self, [value], [value.type()])
+
+    def perform(self, node, inputs, output_storage):
+        inputs[0][...] *= 2
+        output_storage[0][0] = inputs[0]
+
+
+condition, vector = T.lscalar("condition"), T.dvector("vector")
+RESULTS_OF_A_BUFFER = {
+    "as it is": vector, "view": vector[::-1], "elementwise": vector * 2, "view of a computation": T.exp(vector)[::-1],
+    "part": T.set_subtensor(vector[0], 5.0), "two parts": T.set_subtensor(T.inc_subtensor(vector[0], 5.0)[1], 6.0),
+    "reshaped": T.exp(vector).reshape((-1, 2)), "sorted": T.sort(vector), "sums": T.cumsum(vector),
+    "branch": phintys.ifelse.ifelse(condition, T.set_subtensor(vector[0], 5.0), vector * 3),
+    "branch that is the argument": phintys.ifelse.ifelse(condition, vector, vector * 3), "op": Doubles()(vector),
+    "softmax": T.nnet.softmax(vector.dimshuffle("x", 0)),
+    "loop": phintys.scan(lambda state: state * 2, outputs_info=vector, n_steps=3)[0][-1],
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("size", [6, SIZE])
+def test_a_result_is_not_in_the_memory_of_a_mutable_argument_unless_it_is_borrowed(size, mode):
+    for name, result in RESULTS_OF_A_BUFFER.items():
+        plain, borrowed = [function([In(vector, mutable=True), condition], out, mode=mode, accept_inplace=True,
+                                    on_unused_input="ignore") for out in (result, Out(result, borrow=True))]
+        for choice in (0, 1, 0):
+            argument = numpy.linspace(0.0, 1.0, size)
+            found = plain(argument, choice)
+            assert not may_alias(argument, found), name
+            numpy.testing.assert_array_equal(found, borrowed(numpy.linspace(0.0, 1.0, size), choice), name)
 
 
 @pytest.mark.parametrize("flags", [{}, {"borrow": True}, {"mutable": False}, {"mutable": False, "borrow": True}])

@@ -28,12 +28,13 @@ class Ownership:
         arguments = {variable: position for position, variable in enumerate(fgraph.inputs[:n_arguments])}
         shared = set(fgraph.inputs[n_arguments:])
         overwritten = self._find_donors(nodes)
-        for variable in overwritten:
-            if variable in arguments and arguments[variable] in mutable:
-                self.access[variable] = "mutable"
+        given = {variable for variable in overwritten if arguments.get(variable, -1) in mutable}
+        self.access.update(dict.fromkeys(given, "mutable"))
         stored = {fgraph.outputs[position] for position, _ in updates}
         results = set(fgraph.outputs[:n_outputs])
         kept = {variable for position, variable in enumerate(fgraph.outputs[:n_outputs]) if position not in lent}
+        if given:
+            self._part(kept, given)
         for variable in {fgraph.outputs[position]: None for position in lent}:
             if variable not in kept:
                 self._lend(variable, arguments, borrowed, shared - overwritten, stored)
@@ -72,6 +73,34 @@ class Ownership:
                 if node.outputs[output].type.layout == source.type.layout is not None:
                     self.donors[node.outputs[output]] = source
         return overwritten
+
+    def _part(self, results, given):
+        """Let results that the caller keeps take other memory than that of arguments that may be overwritten: the
+        caller has these arrays already, and gives them to other calls. What is computed before may take it."""
+        pending, seen = list(map(self.root_of, results)), set()
+        while pending:
+            variable = pending.pop()
+            if variable in seen:
+                continue
+            seen.add(variable)
+            if variable in self._chosen:
+                pending.extend(map(self.root_of, self._chosen[variable]))
+            elif variable in self.donors and self._may_be_in(self.donors[variable], given):
+                del self.donors[variable]
+
+    def _may_be_in(self, variable, given):
+        """Whether a variable may be in the memory of one of some arguments."""
+        pending, seen = [variable], set()
+        while pending:
+            root = self.root_of(pending.pop())
+            if root in given:
+                return True
+            if root not in seen:
+                seen.add(root)
+                pending.extend(self._chosen.get(root, ()))
+                if root in self.donors:
+                    pending.append(self.donors[root])
+        return False
 
     def _lend(self, variable, arguments, borrowed, shared, stored):
         """Set the access of a result that the caller borrows."""

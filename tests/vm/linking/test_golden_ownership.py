@@ -269,12 +269,14 @@ def memory(inputs, outputs=None, **options):
 def test_the_listing_says_who_owns_what():
     w = shared("w")
     assert memory([x, In(y, mutable=True), In(m, borrow=True)],
-                  [T.exp(y), Out(m.T, borrow=True), Out(x * 3, borrow=True), m.sum()], updates=[(w, w + x)]) == {
+                  [Out(T.exp(y), borrow=True), Out(m.T, borrow=True), Out(x * 3, borrow=True), m.sum()],
+                  updates=[(w, w + x)]) == {
         "C0": "the caller's, only read",
         "C1": "the caller's, may be overwritten; copied first if it is read-only or overlaps another",
         "C2": "the caller's, only read; a borrowed result may show it",
         "C3": "its container's",
-        "C4": "takes C1's memory, unless others refer to it",
+        "C4": "the program's, lent to the caller; the next call writes to it again; takes C1's memory, unless others "
+              "refer to it",
         "C5": "shown to the caller without a copy; a view of C2",
         "C7": "the program's, lent to the caller; the next call writes to it again",
         "C9": "takes S0's memory, unless others refer to it",

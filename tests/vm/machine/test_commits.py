@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys import In
+from phintys import In, Out
 from phintys.vm.pool import pool_statistics
 
 SIZE = 400                                  # matrices of 1.2 MiB: no temporary of that size may appear
@@ -266,10 +266,10 @@ def test_a_failing_call_gives_up_its_buffers():
 # ---- arguments that may be overwritten -------------------------------------------------------------------------------
 def overwriting():
     a, b = T.matrices("a", "b")
-    return phintys.function([In(a, mutable=True), b], [T.exp(a), T.dot(b, b)])
+    return phintys.function([In(a, mutable=True), b], [Out(T.exp(a), borrow=True), T.dot(b, b)])
 
 
-def test_a_mutable_argument_becomes_the_result():
+def test_a_mutable_argument_becomes_the_result_that_is_borrowed():
     a = np.ones((4, 4))
     result, _ = overwriting()(a, np.eye(4))
     assert result is a and (a == np.e).all()
@@ -321,10 +321,10 @@ def test_an_argument_is_overwritten_only_where_that_was_allowed():
 
 def test_a_mutable_argument_in_fortran_order_becomes_the_result():
     a = T.matrix("a")
-    exponential = phintys.function([In(a, mutable=True)], T.exp(a))
+    exponential = phintys.function([In(a, mutable=True)], Out(T.exp(a), borrow=True))
     mine = np.zeros((40, 30), order="F")
     assert exponential(mine) is mine and (mine == 1).all()
-    product = phintys.function([In(a, mutable=True)], T.set_subtensor(a[0], 2.0))     # its results are in C order
+    product = phintys.function([In(a, mutable=True)], Out(T.set_subtensor(a[0], 2.0), borrow=True))     # in C order
     result = product(mine)
     assert (result[0] == 2).all() and (result[1:] == 1).all()
 

@@ -4,7 +4,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys import In
+from phintys import In, Out
 
 SHAPE = 6, 8
 
@@ -44,8 +44,8 @@ def values(expression, dtype):
     """(a function that may overwrite its argument, and one that may not) of the expression."""
     x = T.TensorType(dtype, (False, False))("x")
     mode = phintys.Mode(optimizer="fast_run")
-    return [phintys.function([In(x, mutable=mutable), rows, mask], EXPRESSIONS[expression](x), mode=mode,
-                             on_unused_input="ignore") for mutable in (True, False)]
+    return [phintys.function([In(x, mutable=mutable), rows, mask], Out(EXPRESSIONS[expression](x), borrow=mutable),
+                             mode=mode, on_unused_input="ignore") for mutable in (True, False)]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int8", "complex64"])
