@@ -198,8 +198,10 @@ class TensorOperators:
         return elementwise.cast(self, dtype)
 
     def clip(self, a_min, a_max):
-        """Values limited to ``[a_min, a_max]``."""
-        return elementwise.clip(self, a_min, a_max)
+        """Values limited to ``[a_min, a_max]``; None is no limit."""
+        if a_max is None:
+            return self if a_min is None else elementwise.maximum(self, a_min)
+        return elementwise.minimum(self, a_max) if a_min is None else elementwise.clip(self, a_min, a_max)
 
     def round(self, mode=None):
         """Values rounded to integers; see ``round``."""

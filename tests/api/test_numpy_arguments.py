@@ -125,6 +125,13 @@ def test_variances_of_complex_numbers_have_gradients():
     numpy.testing.assert_allclose(f(values), 2 / 3 * (values - values.mean()))
 
 
+def test_the_method_clip_takes_none():
+    x = T.dvector("x")
+    f = function([x], [x.clip(0, None), x.clip(None, 1), x.clip(0, 1)])
+    assert [part.tolist() for part in f([-2.0, 0.5, 3.0])] == [[0, 0.5, 3], [-2, 0.5, 1], [0, 0.5, 1]]
+    assert x.clip(None, None) is x
+
+
 # What the generator finds and is meant: results that NumPy refuses, or computes in small integers.
 MEANT = ("NumPy raises", "dtype float32, not float16", "dtype float64, not float16")
 OURS = ("shape(", "bincount(", "trapezoid(", "gradient(", "linspace(", "fft.", "percentile(a, 50, axis=0)",

@@ -152,6 +152,7 @@ def test_methods_with_arguments():
     x, z = VECTOR(), TensorType("complex64", (False,))()
     assert x.astype("float64") is x and x.astype("int8").dtype == "int8"
     assert x.clip(0, 1).owner.op == functions.clip and x.round().owner.op == functions.round_half_to_even
+    assert x.clip(0, None).owner.op == functions.maximum and x.clip(None, 1).owner.op == functions.minimum
     assert x.round("half_away_from_zero").owner.op == functions.round_half_away_from_zero
     assert z.real.dtype == z.imag.dtype == "float32"
     assert x.zeros_like("int8").dtype == "int8" and x.ones_like().dtype == "float64" and x.fill(3).dtype == "int8"
