@@ -5,6 +5,7 @@ A node owns its outputs from the moment it is made, and never loses them. Its in
 """
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.membership import InGraph
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.op import Op
+
+numbers = count(1)                      # the next one is that of the next node
 
 
 class Apply(GraphNode):
@@ -45,6 +48,7 @@ class Apply(GraphNode):
     """
 
     _position = None
+    _number = 0                         # nodes that are made, not copied, have growing numbers
     tag = LazyTag()
     fgraph = InGraph(lambda fgraph: fgraph.apply_nodes, lambda fgraph, node: fgraph, "The FunctionGraph it is in.")
 
@@ -64,6 +68,7 @@ class Apply(GraphNode):
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
+        self._number = next(numbers)
         index = 0
         for variable in outputs:
             self._own(variable, index)
@@ -186,6 +191,7 @@ class Apply(GraphNode):
     def __getstate__(self):
         state = self.__dict__.copy()
         state["_position"] = resolve(self._position)
+        state.pop("_number", None)
         return state
 
     def __copy__(self):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from phintys.graph.apply import numbers
 from phintys.graph.config import config
 from phintys.graph.errors import MissingInputError, made_at
 from phintys.graph.loop_errors import NO_BOUND
@@ -128,6 +129,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         return _with_updates(*_single_step(fn, scanned, outputs, others, return_list), return_updates)
     slices = [variable for sequence in scanned for variable in sequence.inner]
     taps = [variable for output in outputs for variable in output.inner]
+    first = next(numbers)
     found, updates, condition = called(fn, slices, taps, others)
     if not outputs and not outputs_info:
         outputs = read_outputs([None] * len(found))
@@ -143,6 +145,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
                  for output, row in zip(outputs, found) if output.taps] + states.tensors,
                 [row for output, row in zip(outputs, found) if not output.taps], [], states.objects, condition,
                 [value for value in others if value not in states.replace])
+    body.outside = _made_before(first, body)
     body.replace({**{value: value for value in others if value.owner is not None}, **states.replace})
     results = make_loop(steps, body, name or "scan_fn", options, lifts=False)
     return _with_updates(_presented(_results_in_order(outputs, results), return_list), states.updates(results),
@@ -161,6 +164,21 @@ def _check_options(fn, truncate_gradient, go_backwards, mode, profile):
     if not (isinstance(profile, (bool, int, str)) or profile is None or hasattr(profile, "watch_loop")):
         raise TypeError(f"profile is True, False, a title or a ScanProfileStats, got {profile!r} of type "
                         f"{type(profile).__name__}")
+
+
+def _made_before(first, body):
+    """The variables that a body reads, or computes from, of nodes made before a number: not by the user's function."""
+    found, seen, pending = set(), set(body.moving()), body.outputs()
+    while pending:
+        variable = pending.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if variable.owner is not None and variable.owner._number < first:
+            found.add(variable)
+        elif variable.owner is not None:
+            pending.extend(variable.owner.inputs)
+    return found
 
 
 def _with_updates(results, updates, return_updates):

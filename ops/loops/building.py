@@ -1,7 +1,8 @@
 """Makes a loop from a body: the graph of one step, and the outer variables that belong to its variables.
 
 ``make_loop`` computes values that do not depend on the step once, outside, and passes them to the loop as wholes. It
-omits inputs that the body does not read.
+omits inputs that the body does not read. What only a lazy branch of the body needs stays in the body, so that it is as
+lazy there, unless it can neither fail nor be undefined.
 """
 from typing import NamedTuple
 
@@ -9,10 +10,16 @@ from phintys.graph.config import config
 from phintys.graph.debug_values import compute_test_values
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
+from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.row_batching import repeated
 from phintys.ops.loops.loop import LoopOptions, Scan
 from phintys.ops.loops.parts import LoopParts
+from phintys.ops.products.dot import Dot
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import DimShuffle
+from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i
 
 
 class State:
@@ -39,12 +46,15 @@ class Body:
         Inside; the loop ends after a step that makes it true.
     wholes : list of Variable
         Variables that are passed to the loop even if the body does not read them; others that it reads are added.
+    outside : set of Variable
+        Variables that are computed outside in any case.
     """
 
-    def __init__(self, sequences=(), states=(), stacked=(), summed=(), carried=(), condition=None, wholes=()):
+    def __init__(self, sequences=(), states=(), stacked=(), summed=(), carried=(), condition=None, wholes=(),
+                 outside=()):
         self.sequences, self.states, self.stacked = list(sequences), list(states), list(stacked)
         self.summed, self.carried, self.condition = list(summed), list(carried), condition
-        self.wholes = list(wholes)
+        self.wholes, self.outside = list(wholes), set(outside)
 
     def moving(self):
         """The inner variables that differ from step to step."""
@@ -103,7 +113,7 @@ def make_loop(steps, body, name=None, options=LoopOptions(), lifts=True):
     inside = Body(body.sequences, body.states,
                   [row for number, row in enumerate(body.stacked) if ("stacked", number) not in same],
                   [term for number, term in enumerate(body.summed) if ("summed", number) not in same],
-                  body.carried, body.condition, body.wholes)
+                  body.carried, body.condition, body.wholes, body.outside)
     found = _applied(steps, inside, name, options) if inside.outputs() else Results([], [], [], [])
     for kind, results, count in (("stacked", found.stacked, len(body.stacked)),
                                  ("summed", found.summed, len(body.summed))):
@@ -175,6 +185,7 @@ def _applied(steps, body, name, options):
     read = {variable: None for node in nodes for variable in node.inputs}
     read.update(dict.fromkeys(outputs))
     body.sequences = [(inner, outer) for inner, outer in body.sequences if inner in read]
+    read = _lazily_expanded(body, [variable for variable in read if variable not in depending], depending)
     wholes = [variable for variable in dict.fromkeys([*body.wholes, *read])
               if variable not in depending and not isinstance(variable, Constant)]
     parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
@@ -185,3 +196,60 @@ def _applied(steps, body, name, options):
                  *[steps for _ in body.stacked], *wholes, return_list=True)
     found = parts.outer_outputs(results)
     return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)
+
+
+# ---- values of lazy branches -----------------------------------------------------------------------------------------
+# Ops whose values are finite where their inputs are, and that do not fail.
+HARMLESS = (DimShuffle, Dot, Sum, Shape, Shape_i, Rebroadcast)
+HARMLESS_SCALAR_OPS = frozenset([
+    scalar.add, scalar.sub, scalar.mul, scalar.neg, scalar.sqr, scalar.tanh, scalar.sigmoid, scalar.sin, scalar.cos,
+    scalar.maximum, scalar.minimum, scalar.second, scalar.switch, scalar.lt, scalar.gt, scalar.le, scalar.ge, scalar.eq,
+    scalar.neq])
+
+
+def _lazily_expanded(body, read, depending):
+    """What a body reads from outside, with the inputs of what only its lazy branches need in the place of that."""
+    certain = _certain(body.outputs(), depending)
+    if certain is None:
+        return read
+    kept, found = {*certain, *body.outside, *body.wholes}, {}
+    for variable in read:
+        pending = [variable]
+        while pending:
+            current = pending.pop()
+            if current.owner is None or current in kept or _is_harmless(current, kept):
+                found[current] = None
+            else:
+                pending.extend(reversed(current.owner.inputs))
+    return list(found)
+
+
+def _certain(outputs, depending):
+    """The variables that each step needs, whatever lazy branches it takes; None if there are no such branches."""
+    found, pending, is_lazy = set(), list(outputs), False
+    while pending:
+        variable = pending.pop()
+        if variable in found:
+            continue
+        found.add(variable)
+        node = variable.owner
+        if variable in depending and node is not None:
+            lazy = node.op.lazy_branches(node)
+            is_lazy = is_lazy or lazy is not None
+            pending.extend(node.inputs if lazy is None else [node.inputs[lazy[0]]])
+    return found if is_lazy else None
+
+
+def _is_harmless(variable, known):
+    """Whether only harmless ops compute a variable, from known ones and leaves."""
+    pending, seen = [variable], set()
+    while pending:
+        node = pending.pop().owner
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        scalar_op = getattr(node.op, "scalar_op", None)
+        if not (isinstance(node.op, HARMLESS) or (type(node.op) is Elemwise and scalar_op in HARMLESS_SCALAR_OPS)):
+            return False
+        pending.extend([source for source in node.inputs if source not in known])
+    return True

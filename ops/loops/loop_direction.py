@@ -88,7 +88,7 @@ def _body(op, outer, points, moving, terms):
         if term is not None:
             summed.append((term, float_zeros_like(initial) if point is None else point))
     body = Body(sequences, states, stacked, summed, list(zip(local.carried, found.carried, outer.carried)),
-                found.condition)
+                found.condition, outside=[*outer.wholes, *[point for point in points.wholes if point is not None]])
     body.replace([*zip(local.wholes, outer.wholes),
                   *[(moving.inner[variable], point) for variable, point in zip(local.wholes, points.wholes)
                     if point is not None]])

@@ -284,7 +284,7 @@ class _Backward:
             state.output = next(moved)
         stacked = [next(moved) for _ in sequences]
         summed = [(term, _zeros_for(self.inputs.wholes[position], term)) for position, term in zip(wholes, moved)]
-        body = Body(self.sequences, list(self.states.values()), stacked, summed)
+        body = Body(self.sequences, list(self.states.values()), stacked, summed, outside=self.replace.values())
         name = f"grad_of_{self.op.name or 'scan_fn'}"
         results = make_loop(self.steps, body, name, self.op.options)
         by_sequence = {position: self._as_long_as(self.inputs.sequences[position], rows)

@@ -115,3 +115,30 @@ def test_many_branches_in_a_row_and_inside_each_other():
         flat = flat + ifelse(c, T.log(flat), x)
     f = phintys.function([x, c], T.grad(deep.sum() + flat.sum(), x))
     assert f([0.0, 0.0], 0).tolist() == [62, 62]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_what_only_a_branch_of_a_body_needs_stays_in_the_body(mode):
+    rows, _ = phintys.scan(lambda row, state, A, y: state + ifelse(
+        row > 5, T.slinalg.cholesky(A).sum() * T.log(y).sum(), row * T.dot(A, A).sum()), x, zero, [A, y])
+    by_x, by_A, by_y = T.grad(rows[-1], [x, A, y])
+    second = T.grad((by_y ** 2).sum() + (by_A ** 2).sum(), A)
+    f = phintys.function([x, A, y], [rows, by_x, by_A, by_y, second, T.Rop(rows[-1], y, y)], mode=mode)
+    rows, by_x, by_A, by_y, second, along = f([1.0, 2], -numpy.eye(2), numpy.zeros(3))
+    assert (rows.tolist(), by_x.tolist(), along) == ([2, 6], [2, 2], 0)
+    assert (by_A == -6).all() and (by_y == 0).all() and numpy.isfinite(second).all()
+
+
+def test_what_is_computed_before_a_loop_is_computed_once():
+    runs = []
+
+    @as_op([T.dvector], [T.dvector], lambda node, shapes: shapes)
+    def noted(value):
+        runs.append(1)
+        return value
+
+    before, given = noted(y), noted(2 * y)
+    rows, _ = phintys.scan(lambda row, state, given: ifelse(row > 0, before + state + given + noted(3 * y), state), x,
+                           y, given)
+    assert phintys.function([x, y], rows[-1])([1, 0, 1, 1], numpy.zeros(4)).shape == (4,)
+    assert len(runs) == 2 + 3
