@@ -79,9 +79,9 @@ def polynomial(coefficients, x, g):
     return value
 
 
-def is_wide(gradient):
-    """Whether formulas for large operands must be exact to 16 digits, not to 7."""
-    return gradient.type.dtype in ("float64", "complex128")
+def limit_for(gradient, double, single, half):
+    """A constant for operands with 53, 24 or 11 binary digits: from where on another formula is exact, or needed."""
+    return number({"float64": double, "float16": half}.get(gradient.type.dtype, single), gradient)
 
 
 def zeros_by(*arguments):
@@ -428,7 +428,7 @@ def root_of_one_and_square(x, g):
     """sqrt(1 + x**2), and abs(x) where the square is so large that both are the same number."""
     if x.type.dtype in complex_dtypes:
         return sqrt(sqr(x) + number(1, g))
-    limit = number(2.0 ** 28 if is_wide(g) else 2.0 ** 12, g)
+    limit = limit_for(g, 2.0 ** 28, 2.0 ** 12, 2.0 ** 6)
     return maximum(sqrt(sqr(clip(x, -limit, limit)) + number(1, g)), abs_(x))
 
 
@@ -511,7 +511,7 @@ ERFCX_SLOPE = [-1.0, 1.5, -3.75, 13.125, -59.0625]
 def erfcx_gradient(x, out, g):
     """2 x erfcx(x) - 2 / sqrt(pi); for large x, where these are almost equal, a series in 1 / x**2."""
     x = continuous(x, g)
-    limit = number(30.0 if is_wide(g) else 5.0, g)
+    limit = limit_for(g, 30.0, 5.0, 5.0)
     near = minimum(x, limit) * number(2, g) * out - number(SLOPE_OF_ERF, g)
     inverse = sqr(inv(maximum(x, limit)))
     far = inverse * number(SLOPE_OF_ERF / 2, g) * polynomial(ERFCX_SLOPE, inverse, g)
@@ -520,7 +520,7 @@ def erfcx_gradient(x, out, g):
 
 def inverse_erfcx(x, g):
     """exp(-x**2) / erfc(x) = 1 / erfcx(x), or sqrt(pi) x for large x; no part of it, or of its slope, overflows."""
-    x, zero, limit = continuous(x, g), number(0, g), number(1e8 if is_wide(g) else 1e4, g)
+    x, zero, limit = continuous(x, g), number(0, g), limit_for(g, 1e8, 1e4, 100.0)
     low, middle = clip(x, number(-40, g), zero), clip(x, zero, limit)                   # exp(-40**2) is 0
     rest = (maximum(x, zero) - middle) * number(math.sqrt(math.pi), g)
     return switch(lt(x, zero), exp(-sqr(low)) / erfc(low), inv(erfcx(middle)) + rest)
@@ -803,14 +803,14 @@ i0 = define("I0", "i0", 1, rules.upgrade_to_float_no_complex, "scipy.special:i0"
 def not_subnormal(x, g):
     """x, and 0 instead of numbers so small that SciPy's iv and ive of them are NaN."""
     x = continuous(x, g)
-    return switch(lt(abs_(x), number(1e-290 if is_wide(g) else 1e-35, g)), number(0, g), x)
+    return switch(lt(abs_(x), limit_for(g, 1e-290, 1e-35, 0.0)), number(0, g), x)
 
 
 def scaled_bessel_gradient(order, slope, x, out, g):
     """The slope of the Bessel function minus the function, both scaled; for large x, where these are almost equal, the
     derivative of the asymptotic series of the scaled function."""
     x = continuous(x, g)
-    limit = number(1000 if is_wide(g) else 30, g)
+    limit = limit_for(g, 1000.0, 30.0, 30.0)
     inverse = inv(maximum(abs_(x), limit))
     series = polynomial(SCALED_BESSEL_SLOPE[order], inverse, g) * inverse * sqrt(inverse)
     sign = sgn(x)

@@ -198,3 +198,18 @@ def test_functions_of_their_inverses_are_nan_where_these_are():
             wanted = numpy.where(numpy.isnan(getattr(numpy, inner.scalar_op.name)(values)), numpy.nan, values)
         for mode in ("FAST_RUN", "FAST_COMPILE"):
             numpy.testing.assert_allclose(function([x], outer(inner(x)), mode=mode)(values), wanted)
+
+
+def test_slopes_in_float16():
+    """Squares of 256 and more have no float16."""
+    x = T.TensorType("float16", (False,))("x")
+    points = numpy.array([0.0, 1.0, 60.0, 300.0, 20000.0], "float16")
+    wide = points.astype(float)
+    rows = {"arcsinh": 1 / numpy.sqrt(1 + wide ** 2), "sigmoid": 0.25 / numpy.cosh(numpy.minimum(wide, 60) / 2) ** 2}
+    for name, wanted in rows.items():
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            found = function([x], grad(SCALAR_OPS[name].elementwise(x).sum(), x), mode=mode)(points)
+            assert found.dtype == "float16"
+            numpy.testing.assert_allclose(found, wanted, 4e-3, 1e-6)
+    hazard_ = function([x], grad(T.log_ndtr(x).sum(), x))(-points)
+    numpy.testing.assert_allclose(hazard_[2:], wide[2:], 4e-3)
