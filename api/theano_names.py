@@ -77,9 +77,27 @@ GPU = "use phintys.gpu, or PHINTYS_FLAGS=device=cuda, which moves functions to a
 SIGMOIDS = "compute_mul is_1pexp is_exp is_neg parse_mul_tree perform_sigm_times_exp"
 ADVANCED = {"use AdvancedSubtensor, of which AdvancedBooleanSubtensor is a subclass": "BaseAdvancedSubtensor",
             "use AdvancedIncSubtensor, of which AdvancedBooleanIncSubtensor is a subclass": "BaseAdvancedIncSubtensor"}
+# Names of the paper on Theano (Table 1) and of its tutorials' text, which no module of Theano has, at the top or in
+# ``tensor``: what to use instead → names.
+OF_THE_PAPER = {
+    "use phintys.ifelse.ifelse(condition, a, b), which computes one of both, or T.switch, which works elementwise":
+        "cond Cond ifelse",
+    "use phintys.scan": "scan Scan", "use T.nnet.conv2d": "conv2d convolve2d",
+    "use T.signal.pool.pool_2d": "max_pool_2d max_pool",
+    "write T.dot, and sums of products: the compiler calls BLAS": "gemm gemv ger Gemm Gemv Ger",
+    "use phintys.Rop": "R_op", "use phintys.Lop": "L_op", "use T.eye": "identity", "use T.neq": "ne",
+    "use T.nlinalg or T.slinalg": "cholesky inv solve", "use T.fft": "FFT",
+    "use phintys.printing.Print": "Print",
+    "use T.shared_randomstreams.RandomStreams": "RandomStreams",
+    "use phintys.sandbox.rng_mrg.MRG_RandomStreams": "MRG_RandomStreams",
+    "use phintys.compile.DebugMode": "DebugMode", "use phintys.function(..., profile=True)": "ProfileMode",
+}
+
 # Module → what to use instead → names.
 INSTEAD = {
-    "phintys": {"use T.verify_grad, and numpy.testing in place of unittest_tools": "tests"},
+    "phintys": {"use phintys.tensor, which is usually imported as T":
+                    "T switch alloc eye exp log dimshuffle outer tensordot diag set_subtensor inc_subtensor",
+                "use T.verify_grad, and numpy.testing in place of unittest_tools": "tests"},
     "phintys.sandbox": {GPU: "cuda gpuarray"},
     "phintys.tensor": {
         C_CODE: "inc_code int32_t elemwise_cgen ParamsType", **ADVANCED,
@@ -131,6 +149,7 @@ def _by_name(table):
 
 
 _ELSEWHERE, _INSTEAD = _by_name(ELSEWHERE), _by_name(INSTEAD)
+_OF_THE_PAPER = {name: place for place, names in OF_THE_PAPER.items() for name in names.split()}
 _COMMON = {name: place for place, names in COMMON.items() for name in names.split()}
 
 
@@ -151,6 +170,8 @@ def found_elsewhere(module, name):
 def advice(module, name):
     """Return what to use instead of a name, or None."""
     found = _INSTEAD.get((module, name))
+    if found is None and module in ("phintys", "phintys.tensor"):
+        found = _OF_THE_PAPER.get(name)
     if module.startswith("phintys.gpuarray") and name != "dnn":
         return GPU
     if found is None and (module == "phintys.tensor.opt" or name.startswith("local_") and module in ELSEWHERE):

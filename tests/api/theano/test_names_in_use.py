@@ -1,5 +1,6 @@
 """Every name of Theano that programs use exists, or its error says what is missing and what to use instead."""
 import importlib
+import operator
 from pathlib import Path
 
 import numpy
@@ -115,3 +116,26 @@ def test_a_feature_is_attached_by_an_optimizer():
     graph = phintys.FunctionGraph([x], [x + 1])
     phintys.compile.AddFeatureOptimizer(Counter()).optimize(graph)
     assert seen == [graph]
+
+
+# Names of Table 1 of the paper that Theano has under other names, or elsewhere; and what the error says.
+PAPER = {"cond": r"phintys\.ifelse\.ifelse", "Scan": r"phintys\.scan", "scan": r"phintys\.scan",
+         "conv2d": r"T\.nnet\.conv2d", "max_pool_2d": "pool_2d", "gemm": r"T\.dot", "identity": r"T\.eye",
+         "R_op": r"phintys\.Rop", "cholesky": "slinalg", "inv": "nlinalg", "solve": "slinalg", "FFT": r"T\.fft",
+         "Print": r"printing\.Print", "RandomStreams": "shared_randomstreams", "MRG_RandomStreams": "rng_mrg"}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_names_of_the_paper_say_what_they_are_called(name):
+    for module in (T, phintys):
+        if not hasattr(module, name):
+            with pytest.raises(AttributeError, match=rf"has no attribute '{name}': .*{PAPER[name]}"):
+                getattr(module, name)
+    assert not (hasattr(T, name) and hasattr(phintys, name))
+
+
+def test_names_that_the_advice_gives_exist():
+    for name in ("ifelse.ifelse", "scan", "tensor.nnet.conv2d", "tensor.signal.pool.pool_2d", "tensor.eye", "Rop",
+                 "tensor.nlinalg", "tensor.slinalg", "tensor.fft", "printing.Print", "compile.DebugMode", "Lop",
+                 "tensor.shared_randomstreams.RandomStreams", "sandbox.rng_mrg.MRG_RandomStreams", "tensor.neq"):
+        assert operator.attrgetter(name)(phintys) is not None
