@@ -23,6 +23,7 @@ from phintys.ops.nnet.softmax import logsoftmax_op, softmax_op
 from phintys.ops.reduction.argmax import Argmax
 from phintys.ops.reduction.careduce import Sum
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.driver import report
 from phintys.optimizer.engine.values import (
     apply_op,
     apply_wide,
@@ -491,8 +492,12 @@ def stand_ins(nodes, stop):
     for node in nodes:
         form = FORMS.get(key_of(node.op))
         if form is not None and node.inputs[-1 if form is quotient else 0].owner is not None:
-            with gradient_of(node._position):
-                value = form(node, stop, derivable=True)
+            try:
+                with gradient_of(node._position):
+                    value = form(node, stop, derivable=True)
+            except Exception as error:         # a failed rewrite must not fail the gradient
+                report(error, REWRITES[0], node)
+                continue
             if value is not None:
                 found[node] = value
     return found

@@ -9,6 +9,7 @@ from optimized_graphs import FAST_RUN, UNFUSED, operations, optimized
 import phintys
 import phintys.tensor as T
 from phintys import gradient
+from phintys.optimizer.rewrites import logarithms
 
 FORMULAS = [*PAIRS, *ROWS]
 SINGLE = [name for name in MOVES if name != "nothing"]
@@ -185,3 +186,15 @@ def test_in_loops_and_of_other_dtypes():
     assert wide.dtype == "float64"
     for value in (wide, whole):
         numpy.testing.assert_allclose(value[:, 0], [0, -numpy.log(2), -800], rtol=1e-6, atol=1e-300)
+
+
+def test_a_form_that_cannot_be_found_fails_no_gradient(monkeypatch):
+    """It is reported, as a failed rewrite of the optimizer is."""
+    def fail(node):
+        raise ArithmeticError("a planted fault")
+    monkeypatch.setitem(logarithms.MOVERS, "DimShuffle", fail)
+    cost = T.log(sigmoid(x).T).sum()
+    with phintys.config.change_flags(on_opt_error="raise"), pytest.raises(ArithmeticError, match="planted"):
+        T.grad(cost, x)
+    with phintys.config.change_flags(on_opt_error="ignore"):
+        assert T.grad(cost, x).ndim == 2
