@@ -473,8 +473,9 @@ def _seeded(seed):
         if seed >= M2:
             raise ValueError(f"seed should be less than {M2}, got {seed!r}")
         seed = [seed] * 6
-    elif not hasattr(seed, "__len__") or len(seed) != 6:
-        raise TypeError(f"seed should be 1 integer or 6 integers, got {seed!r}")
+    elif isinstance(seed, Variable) or not hasattr(seed, "__len__") or len(seed) != 6:
+        hint = "; RandomStreams takes seeds that are computed" if isinstance(seed, Variable) else ""
+        raise TypeError(f"seed should be 1 integer or 6 integers, got {seed!r}{hint}")
     for numbers, which, modulus in ((seed[:3], "first", M1), (seed[3:], "last", M2)):
         if not any(numbers):
             raise ValueError(f"The {which} 3 values of seed should not be all 0, got {seed!r}")

@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ops.random.generator_states import words_of_random_state
+from phintys.sandbox.rng_mrg import MRG_RandomStreams
 from phintys.tensor.shared_randomstreams import RandomStreams
 
 MATRIX = numpy.arange(12.0).reshape(4, 3)
@@ -158,3 +159,7 @@ def test_seeds_that_are_refused():
             RandomStreams(wrong).normal((2,))
     with pytest.raises(ValueError, match="no states to seed"):
         RandomStreams(T.lscalar("seed")).seed(3)
+    with pytest.raises(TypeError, match="1 integer or 6 integers, got .*RandomStreams takes seeds that are computed"):
+        MRG_RandomStreams(T.lscalar("seed"))
+    with pytest.raises(TypeError, match="a seed is an integer of at least 0"):
+        phintys.random.default_rng(T.lscalar("seed"))
