@@ -55,6 +55,9 @@ class PureOp(Properties):
     runs_alone : bool
         The kernel's ``prepare`` can return ``RUNS_ALONE``, and its ``run`` cannot fail: independent nodes may run side
         by side.
+    chooses : bool
+        Each element of the output is an element of one of the inputs, so that gradients have masks; see
+        ``masked_L_op``.
     gives_memory : sequence of int
         Positions of outputs for which ``perform`` stores arrays that own their memory although NumPy did not allocate
         it (a file mapped into memory). They are used as they are; other arrays with a base are copied.
@@ -94,7 +97,7 @@ class PureOp(Properties):
     can_overwrite: dict[int, tuple[int, ...]] = {}
     inplace_property: str | None = "inplace"
     writes_by_strides = False
-    cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = False
+    cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = chooses = False
     linear_in: Any = ()
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()
@@ -321,6 +324,19 @@ class PureOp(Properties):
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Return gradients as ``grad`` does; the outputs are available, too."""
         return self.grad(inputs, output_grads)
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        """Return gradients as ``L_op`` does, and their masks, given those of the outputs' gradients.
+
+        A mask says where a gradient is zero because a branch was not chosen (``ops/elementwise/masks.py``), None that
+        nothing is known. The default makes these zeros, and applies ``L_op``. `grad` calls this method instead of
+        ``L_op`` if there is a mask, or the op ``chooses``.
+        """
+        mask = next((mask for mask in masks if mask is not None), None)
+        given = [gradient if own is None else own.applied(gradient) for gradient, own in zip(output_grads, masks)]
+        terms = list(self.L_op(inputs, outputs, given))
+        left = mask and mask.left(masks)
+        return terms, [left and left.of(term) for term in terms]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
         """Return derivatives of the outputs along ``eval_points``: for each input a Variable, or None for no change.

@@ -11,6 +11,7 @@ depend on a variable, its gradient has ``DisconnectedType``; if there is no deri
 """
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -237,6 +238,9 @@ def format_as(use_list, use_tuple, outputs):
 
 
 # ---- accumulation ----------------------------------------------------------------------------------------------------
+_around = threading.local()           # its `mask`: that of the gradients which an op takes of a graph that it holds
+
+
 class _Accumulation:
     """Gradients while they are collected, from the cost backwards.
 
@@ -250,29 +254,34 @@ class _Accumulation:
     arms : Arms
     inside, terms_inside : dict
         Variable → the arm in which its gradient counts, and node → those of its terms, unless they count everywhere.
+    masks, term_masks : dict
+        Variable → the mask of its gradient, and node → those of its terms, if there are any; see ``Op.masked_L_op``.
     """
 
     def __init__(self, paths, gradients, cost_name):
         self.paths, self.gradients, self.cost_name = paths, gradients, cost_name
         self.terms, self.arms, self.inside, self.terms_inside = {}, Arms(_sum), {}, {}
+        around = getattr(_around, "mask", None)
+        self.term_masks, self.masks = {}, dict.fromkeys(gradients, around) if around is not None else {}
         for node in paths.nodes:
             with gradient_of(node._position):
                 self.terms[node] = self._terms(node)
 
     def finished(self, variable):
         """Return the gradient of a variable; the terms of all nodes that read it are known."""
-        gradient = self._outside(variable, self._gradient(variable), self.arms.everywhere)
+        gradient, mask = self._outside(variable, self._gradient(variable), self.arms.everywhere)
+        gradient = gradient if mask is None else mask.applied(gradient)
         self._name(variable, gradient)
         return gradient
 
     def _gradient(self, variable):
-        """Return the gradient of a variable in the innermost arm in which all its terms count."""
+        """Return the gradient of a variable, without its mask, in the innermost arm in which all its terms count."""
         if variable in self.gradients:
             return self.gradients[variable]
         if variable not in self.paths.active:
             return disconnected_type()
         gradient = self.gradients[variable] = self._collected(variable)
-        if gradient is not None:
+        if gradient is not None and variable not in self.masks:
             self._name(variable, gradient)
         return gradient
 
@@ -281,8 +290,8 @@ class _Accumulation:
             gradient.name = f"(d{self.cost_name}/d{variable.name})"
 
     def _collected(self, variable):
-        """Return the sum of the terms, and note its arm; undefined if one of them is."""
-        found, is_zero, everywhere = {}, False, self.arms.everywhere
+        """Return the sum of the terms, and note its arm and mask; undefined if one of them is."""
+        found, masks, is_zero, everywhere = {}, {}, False, self.arms.everywhere
         for node, position in self.paths.active[variable]:
             term = self.terms[node][position]
             if term is None:
@@ -293,8 +302,10 @@ class _Accumulation:
                 check_rank(term, variable, node)
                 arm = self.terms_inside[node][position] if node in self.terms_inside else everywhere
                 found.setdefault(arm, []).append(term)
+                masks.setdefault(arm, []).append(self.term_masks[node][position] if node in self.term_masks else None)
         if not found:
             return None if is_zero else disconnected_type()
+        self._collect_masks(variable, found, masks)
         if len(found) == 1 and everywhere in found:
             return _sum(found[everywhere])
         arm = self.arms.meeting(found)
@@ -302,14 +313,28 @@ class _Accumulation:
             self.inside[variable] = arm
         return self.arms.joined(variable, found, arm)
 
+    def _collect_masks(self, variable, found, masks):
+        """Note the mask of a sum, and make zero what terms need zero, in place; in arms only such zeros are left."""
+        for arm, own in masks.items():
+            mask = next((mask for mask in own if mask is not None), None)
+            if mask is not None:
+                if len(masks) > 1 or arm is not self.arms.everywhere:
+                    found[arm] = [term if mask is None else mask.applied(term) for term, mask in zip(found[arm], own)]
+                    mask = mask.inside()
+                elif len(own) > 1:
+                    found[arm], mask = mask.collected(found[arm], own)
+            if mask is not None:
+                self.masks[variable] = mask
+
     def _outside(self, variable, gradient, outside):
-        """Return a gradient as it counts outside of its arm."""
+        """Return a gradient as it counts outside of its arm, and its mask."""
         if gradient is None:
-            return float_zeros_like(variable)
-        arm = self.inside.get(variable, self.arms.everywhere)
+            return float_zeros_like(variable), None
+        arm, mask = self.inside.get(variable, self.arms.everywhere), self.masks.get(variable)
         if arm is outside or is_valueless(gradient):
-            return gradient
-        return self.arms.joined(variable, {arm: [gradient]}, outside)
+            return gradient, mask
+        given = gradient if mask is None else mask.applied(gradient)
+        return self.arms.joined(variable, {arm: [given]}, outside), mask and mask.inside()
 
     def _terms(self, node):
         """Return the terms of a node, and note their arms."""
@@ -321,9 +346,28 @@ class _Accumulation:
             arm = self._arm_of(node, gradients)
             if arm is None:
                 return [None] * len(node.inputs)
-            gradients = [self._outside(output, gradient, arm) for output, gradient in zip(node.outputs, gradients)]
+            found = [self._outside(output, gradient, arm) for output, gradient in zip(node.outputs, gradients)]
+            gradients, masks = [gradient for gradient, _ in found], [mask for _, mask in found]
             self.terms_inside[node] = [arm] * len(node.inputs)
-        return terms_of(node, gradients, self.paths.patterns.get(node), node.op.L_op)
+        else:
+            masks = [self.masks.get(output) for output in node.outputs]
+        return terms_of(node, gradients, self.paths.patterns.get(node), self._L_op(node, masks))
+
+    def _L_op(self, node, masks):
+        """Return the method that computes a node's terms, and notes their masks if there are any."""
+        mask = next((mask for mask in masks if mask is not None), None)
+        if mask is None and not node.op.chooses:
+            return node.op.L_op
+
+        def masked(inputs, outputs, gradients):
+            before, _around.mask = getattr(_around, "mask", None), mask and mask.inside()
+            try:
+                terms, self.term_masks[node] = node.op.masked_L_op(inputs, outputs, gradients, masks)
+            finally:
+                _around.mask = before
+            return terms
+
+        return masked
 
     def _arm_of(self, node, gradients):
         """Return the arm in which gradients of a node's outputs count together; None if all of them are zero."""
@@ -335,8 +379,8 @@ class _Accumulation:
 
     def _terms_of_branches(self, node, gradients, condition, *branches):
         """Return the terms of a lazy node: the gradients of its outputs, in the arms, and zero for its condition."""
-        given = [float_zeros_like(output) if gradient is None else gradient
-                 for output, gradient in zip(node.outputs, gradients)]
+        given = [float_zeros_like(output) if gradient is None else gradient if output not in self.masks else
+                 self.masks[output].applied(gradient) for output, gradient in zip(node.outputs, gradients)]
         terms = terms_of(node, given, self.paths.patterns.get(node), node.op.lazy_L_op)
         arms = self.terms_inside[node] = [self.arms.everywhere] * len(node.inputs)
         terms[condition] = None

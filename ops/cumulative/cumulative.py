@@ -15,6 +15,7 @@ from phintys.ops.creation.allocation import alloc, zeros
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.reduction.careduce import lines_with_mask
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
@@ -84,6 +85,11 @@ class CumOp(Op):
             gradient = product_before(values, axis) * hooks.linear_recurrence(
                 values, gz.astype(values.type.dtype), axis, backwards=True, own=False)
         return [reshape(gradient, shape(x), ndim=x.type.ndim) if self.axis is None else gradient]
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        if self.mode == "add" or self.axis is None:
+            return Op.masked_L_op(self, inputs, outputs, output_grads, masks)
+        return lines_with_mask(self, inputs, outputs, output_grads, masks, self.axis % inputs[0].type.ndim)
 
     def R_op(self, inputs, eval_points):
         x, = inputs

@@ -9,7 +9,7 @@ from phintys.graph.config import config
 from phintys.ops.cumulative.cumulative import product_before
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated, real_like
-from phintys.ops.reduction.careduce import CAReduceDtype, Sum, pad_reduced, positive_axes
+from phintys.ops.reduction.careduce import CAReduceDtype, Sum, pad_reduced, positive_axes, repeated_with_mask
 from phintys.ops.reduction.reduction import reduce_by
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import reshape
@@ -49,6 +49,9 @@ class Prod(CAReduceDtype):
             return [x.zeros_like(dtype=config.floatX)]
         gz = pad_reduced(x, output_grads[0], axes)
         return [real_like(x, gz * conjugated(self._others(x, outputs[0], axes)))]
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        return repeated_with_mask(self, inputs, outputs, output_grads, masks, has_slopes=True)
 
     def _others(self, x, product, axes):
         """For each element, the product of the others."""

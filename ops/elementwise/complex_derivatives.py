@@ -80,11 +80,15 @@ def directions(row, inputs, outputs, points):
 
 def _is_complex(row, inputs, outputs):
     """Whether an operand or output is complex; raises an error if the row has no formula for complex operands."""
-    if not any([variable.type.dtype in complex_dtypes for variable in (*inputs, *outputs)]):
-        return False
-    if row.gradient is not None and row.complex_rule is None:
+    if refuses_complex(row, inputs, outputs):
         raise NotImplementedError(f"{row.name} has no gradient for complex operands.")
-    return True
+    return any([variable.type.dtype in complex_dtypes for variable in (*inputs, *outputs)])
+
+
+def refuses_complex(row, inputs, outputs):
+    """Whether an operand or output is complex, and the row has no formula for complex operands."""
+    return row.gradient is not None and row.complex_rule is None and any(
+        [variable.type.dtype in complex_dtypes for variable in (*inputs, *outputs)])
 
 
 def _along(row, inputs, outputs, position, point):

@@ -11,10 +11,11 @@ from phintys.graph.op import Op
 from phintys.graph.public_names import at_home
 from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.elementwise.complex_derivatives import directions, gradients
+from phintys.ops.elementwise.complex_derivatives import directions, gradients, real_like, refuses_complex
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.elementwise_steps import Steps
 from phintys.ops.elementwise.help_text import HelpText, help_text
+from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
@@ -249,18 +250,36 @@ class Elemwise(Op):
         connected = self.scalar_op.connected or (True,) * len(inputs)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
-        terms = gradients(self.scalar_op, inputs, outputs, output_gradients)
-        results = []
-        for position, (x, gradient, flag) in enumerate(zip(inputs, terms, connected)):
-            if not flag:
-                results.append(disconnected_type.make_variable())
-            elif is_padded_constant(x):
-                results.append(GRADIENT_BY_NUMBER.make_variable())
-            elif gradient is None:
-                results.append(grad_not_implemented(self, position, x))
-            else:
-                results.append(sum_broadcast(gradient, x.type.broadcastable, outputs[0].type.broadcastable))
-        return results
+        return [self._summed(position, x, term, None, outputs[0])[0] for position, (x, term) in
+                enumerate(zip(inputs, gradients(self.scalar_op, inputs, outputs, output_gradients)))]
+
+    @property
+    def chooses(self):
+        return self.scalar_op.choices is not None
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        """Gradients as if everything had been chosen, and their masks."""
+        if len(outputs) > 1 or outputs[0].type.dtype in discrete_dtypes:
+            return Op.masked_L_op(self, inputs, outputs, output_grads, masks)
+        row, (gradient,), mask = self.scalar_op, output_grads, masks[0]
+        if row.choices is not None and not refuses_complex(row, inputs, outputs):
+            found = [(None, None) if choice is None else (gradient, (mask or NONE).also(*choice, row.lasts))
+                     for choice in row.choices(*inputs, *outputs, gradient)]
+        else:
+            mask = mask if row.complex_rule == "real_slope" else mask.before_slopes(gradient)
+            found = [(term, mask) for term in gradients(row, inputs, outputs, output_grads)]
+        terms = [self._summed(position, x, *found[position], outputs[0]) for position, x in enumerate(inputs)]
+        return [term for term, _ in terms], [own for _, own in terms]
+
+    def _summed(self, position, x, gradient, mask, output):
+        """The gradient with respect to an input, summed where that was broadcast, and its mask."""
+        if self.scalar_op.connected is not None and not self.scalar_op.connected[position]:
+            return disconnected_type.make_variable(), None
+        if is_padded_constant(x):
+            return GRADIENT_BY_NUMBER.make_variable(), None
+        if gradient is None:
+            return zero_by(x) if self.chooses else grad_not_implemented(self, position, x), None
+        return summed_with_mask(x, real_like(x, gradient), mask, output)
 
     def R_op(self, inputs, eval_points):
         """Derivatives along ``eval_points``: each element depends only on its own operands, so the gradient's formula
@@ -312,8 +331,21 @@ def padded_left(variable, rank):
 
 def sum_broadcast(gradient, pattern, output_pattern):
     """Sum a gradient of the output's shape over the dimensions along which an input of ``pattern`` was broadcast."""
-    axes = [axis for axis, (own, full) in enumerate(zip(pattern, output_pattern)) if own and not full]
+    axes = broadcast_axes(pattern, output_pattern)
     return gradient.sum(axis=axes, keepdims=True) if axes else gradient
+
+
+def summed_with_mask(x, gradient, mask, output):
+    """A gradient with the output's shape, summed where the input was broadcast, and its mask."""
+    axes = broadcast_axes(x.type.broadcastable, output.type.broadcastable)
+    if axes and mask is not None:
+        gradient, mask = mask.summed(gradient, axes)
+    return gradient.sum(axis=axes, keepdims=True) if axes else gradient, mask
+
+
+def broadcast_axes(pattern, output_pattern):
+    """The dimensions along which an input of ``pattern`` was broadcast."""
+    return [axis for axis, (own, full) in enumerate(zip(pattern, output_pattern)) if own and not full]
 
 
 def inside_value(variable):

@@ -8,10 +8,11 @@ import numpy
 import phintys.ops.elementwise.scalar_variable  # noqa: F401  gives numbers their operators
 from phintys.graph.config import change_flags
 from phintys.graph.errors import made_at
+from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, grad_not_implemented
 from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise import Elemwise, sum_broadcast
+from phintys.ops.elementwise.elementwise import Elemwise, summed_with_mask
 from phintys.ops.elementwise.scalar import add, mul, second, zero_by
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -67,13 +68,24 @@ class ImplElemwise(Elemwise):
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if any(flags) else disconnected_type.make_variable()
                     for x, flags in zip(inputs, pattern)]
+        return [term for term, _ in self._summed_terms(inputs, outputs, output_gradients, None)]
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        """Gradients as if everything had been chosen, and their masks."""
+        if len(outputs) > 1 or outputs[0].type.dtype in discrete_dtypes:
+            return Op.masked_L_op(self, inputs, outputs, output_grads, masks)
+        found = self._summed_terms(inputs, outputs, output_grads, masks[0].before_slopes(output_grads[0]))
+        return [term for term, _ in found], [mask for _, mask in found]
+
+    def _summed_terms(self, inputs, outputs, output_gradients, mask):
         results = []
         for position, (x, term) in enumerate(zip(inputs, self._terms(inputs, outputs, output_gradients))):
             if term is None:
-                term = grad_not_implemented(self, position, x)
-            elif not isinstance(term.type, (DisconnectedType, NullType)):
-                term = sum_broadcast(term, x.type.broadcastable, outputs[0].type.broadcastable)
-            results.append(term)
+                results.append((grad_not_implemented(self, position, x), None))
+            elif isinstance(term.type, (DisconnectedType, NullType)):
+                results.append((term, None))
+            else:
+                results.append(summed_with_mask(x, term, mask, outputs[0]))
         return results
 
     def R_op(self, inputs, eval_points):

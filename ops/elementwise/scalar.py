@@ -7,6 +7,7 @@ Gradients have the full shape of the output; ``Elemwise`` sums over broadcast di
 The names are Theano's; ``pow``, ``complex`` and others shadow Python's built-ins inside this file only.
 """
 import math
+from functools import wraps
 from itertools import accumulate
 
 from phintys.graph.config import config
@@ -989,30 +990,41 @@ def emit_clip(steps, dtype, x, lowest, highest):
     return steps.apply_own("clip", dtype, x, lowest, highest)
 
 
-def extremum_gradient(a, b, out, g):
+def extremum_choices(a, b, out, g):
     """The whole gradient goes to ``a`` where it is the extremum, else to ``b``."""
     first = eq(out, a)
-    return switch(first, g, number(0, g)), switch(first, number(0, g), g)
+    return (first, True), (first, False)
 
 
-def clip_gradient(x, lowest, highest, out, g):
-    zero = number(0, g)
-    return switch(and_(ge(x, lowest), le(x, highest)), g, zero), switch(lt(x, lowest), g, zero), \
-        switch(gt(x, highest), g, zero)
+def clip_choices(x, lowest, highest, out, g):
+    return (and_(ge(x, lowest), le(x, highest)), True), (lt(x, lowest), True), (gt(x, highest), True)
 
 
-def switch_gradient(condition, if_true, if_false, out, g):
-    zero = number(0, g)
-    return zero_by(condition), switch(condition, g, zero), switch(condition, zero, g)
+def switch_choices(condition, if_true, if_false, out, g):
+    return None, (condition, True), (condition, False)
 
 
-switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, switch_gradient, operands="as they are",
-                complex_rule="real_slope", doc="Elementwise choice: switch(condition, value if true, value if false).",
+def choosing(choices):
+    """The options of a row with ``choices``, from which its gradient follows: that of the output where chosen, else 0.
+    """
+    @wraps(choices)                                     # whose parameters name the operands in ``help``
+    def gradient(*arguments):
+        *inputs, _, g = arguments
+        zero = number(0, g)
+        return [zero_by(x) if choice is None else switch(choice[0], *((g, zero) if choice[1] else (zero, g)))
+                for x, choice in zip(inputs, choices(*arguments))]
+
+    return {"choices": choices, "gradient": gradient}
+
+
+switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, **choosing(switch_choices), lasts=True,
+                operands="as they are", complex_rule="real_slope",
+                doc="Elementwise choice: switch(condition, value if true, value if false).",
                 example=([True, False], [1.5, 2.5], 0.0))
-maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", extremum_gradient, commutative=True,
+maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", **choosing(extremum_choices), commutative=True,
                  associative=True, doc="Elementwise larger of two; NaN if one is NaN.",
                  example=([1.0, 4.0], [3.0, 2.0]))
-minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", extremum_gradient, commutative=True,
+minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", **choosing(extremum_choices), commutative=True,
                  associative=True, doc="Elementwise smaller of two; NaN if one is NaN.",
                  example=([1.0, 4.0], [3.0, 2.0]))
 
@@ -1056,7 +1068,7 @@ class InRange(LoopedScalarOp):
 inopenrange, inclosedrange, inrange_open_low, inrange_open_high = [
     SCALAR_OPS.setdefault(InRange.name_of(*ends), InRange(*ends))
     for ends in ((True, True), (False, False), (True, False), (False, True))]
-clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, clip_gradient,
+clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, **choosing(clip_choices),
               domain=(ANY, UNIT, ABOVE_ONE),
               doc="Elementwise x limited to [low, high]: clip(x, low, high). At the limits the gradient goes to x.",
               example=([-1.5, 0.5, 4.0], 0.0, 1.0))

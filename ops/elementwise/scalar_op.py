@@ -185,6 +185,12 @@ class LoopedScalarOp(ScalarOp):
     gradient : callable or None
         Takes ``(*inputs, output, output_gradient)`` and returns the gradient, or a tuple of one gradient per input;
         None in the tuple where there is no formula.
+    choices : callable or None
+        For an op whose results are elements of its operands: takes ``(*inputs, output, output_gradient)`` and returns
+        for each input ``(condition, holds)``: its element is the result where the condition holds (or, with False, does
+        not hold). None for an input whose elements never are. The gradient follows from it.
+    lasts : bool
+        Whether such a choice lasts in gradients; see ``Mask``.
     complex_rule : {None, 'holomorphic', 'real_slope', 'transposed'}
         The meaning of the formula for complex operands; see ``complex_derivatives.py``. ``'holomorphic'``: the slope
         in the formula is also the complex derivative.
@@ -209,14 +215,15 @@ class LoopedScalarOp(ScalarOp):
 
     __doc__ = HelpText(__doc__, scalar_help_text)
 
-    def __init__(self, name, nin, output_rule, loop, gradient=None, *, operands="output", complex_rule=None,
-                 connected=None, commutative=False, associative=False, identity=None, symbol=None, public=None,
-                 domain=ANY, doc=None, example=None):
+    def __init__(self, name, nin, output_rule, loop, gradient=None, *, choices=None, lasts=False,
+                 operands="output", complex_rule=None, connected=None, commutative=False, associative=False,
+                 identity=None, symbol=None, public=None, domain=ANY, doc=None, example=None):
         self.name = name
         self.nin = nin
         self.output_rule = output_rule
         self.loop = loop
         self.gradient = gradient
+        self.choices, self.lasts = choices, lasts
         self.operands = operands
         self.complex_rule = complex_rule
         self.connected = connected

@@ -72,6 +72,7 @@ class ScalarOp(Op):
     name = None
     nfunc_spec = None
     connected = None                  # for each input, whether the output depends on it; None: all
+    choices = None                    # see LoopedScalarOp
     complex_rule = gradient = None    # only rows of the table have these, see complex_derivatives.py
     commutative = associative = False
     identity = symbol = None

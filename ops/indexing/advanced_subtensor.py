@@ -16,7 +16,7 @@ from phintys.ops.indexing.advanced_index import AdvancedIndexing, as_index_array
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.last_writers import of_last_writers
 from phintys.ops.indexing.rows_kernel import RowsKernel
-from phintys.ops.indexing.subtensor import fitting_value, index_text, zero_gradients
+from phintys.ops.indexing.subtensor import Assignment, fitting_value, index_text, zero_gradients
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -92,7 +92,7 @@ class AdvancedSubtensor1(Op):
         return [advanced_inc_subtensor1(x.zeros_like(), output_grads[0], ilist), disconnected_type()]
 
 
-class AdvancedIncSubtensor1(Op):
+class AdvancedIncSubtensor1(Assignment, Op):
     """A copy of x in which rows are set or added to. The inputs are x, y, and the vector of row numbers.
 
     Parameters
@@ -266,7 +266,7 @@ class AdvancedBooleanSubtensor(AdvancedSubtensor):
         return AdvancedBooleanIncSubtensor(inplace, set_instead_of_inc, self.idx_list)
 
 
-class AdvancedIncSubtensor(AdvancedIndexing):
+class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
     """A copy of x in which the part selected by arrays of integers is set or added to. The inputs are x, y, and the
     symbolic parts of the index.
 

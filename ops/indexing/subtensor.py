@@ -14,6 +14,7 @@ from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.alloc import gradient_of_broadcast
+from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
@@ -171,6 +172,21 @@ def zero_gradients(x, y):
     return [x.zeros_like(dtype=config.floatX), y.zeros_like(dtype=y_dtype)]
 
 
+class Assignment:
+    """What ops share that set or add to a part of a tensor."""
+
+    @property
+    def chooses(self):
+        return self.set_instead_of_inc
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        """Gradients and their masks: what is overwritten is not chosen."""
+        terms, found = Op.masked_L_op(self, inputs, outputs, output_grads, masks)
+        if self.set_instead_of_inc:
+            found[0] = (found[0] or NONE).of_values()
+        return terms, found
+
+
 # ---- the ops ---------------------------------------------------------------------------------------------------------
 class Indexing(Op):
     """The base class of Subtensor and IncSubtensor, whose index is part of the op.
@@ -306,7 +322,7 @@ def _element(node):
     return None
 
 
-class IncSubtensor(Indexing):
+class IncSubtensor(Assignment, Indexing):
     """A copy of x in which a part is set or added to. The inputs are x, y, and the symbolic integers of the index.
 
     Parameters

@@ -12,7 +12,7 @@ from phintys.ops.elementwise.elementwise_functions import exp
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
-from phintys.ops.reduction.careduce import Sum, pad_reduced
+from phintys.ops.reduction.careduce import Sum, lines_with_mask, pad_reduced
 from phintys.ops.shape.dimshuffle import shape_padleft
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import float_dtypes
@@ -55,6 +55,9 @@ class RowOp(FloatOp):
 
     def infer_shape(self, node, input_shapes):
         return input_shapes
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        return lines_with_mask(self, inputs, outputs, output_grads, masks, 1)
 
 
 class Softmax(RowOp):

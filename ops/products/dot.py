@@ -84,6 +84,18 @@ class Dot(Op):
             gradients = [self(gz, right.T), self(left.T, gz)]
         return [patternbroadcast(gradient, value.type.broadcastable) for gradient, value in zip(gradients, inputs)]
 
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        """Gradients and their masks. A row of x whose products were not chosen has no part in the gradient by y; it may
+        be the logarithm of 0, and 0 times that is NaN. Likewise columns of y."""
+        terms, found = Op.masked_L_op(self, inputs, outputs, output_grads, masks)
+        given = [masks[0].applied(output_grads[0])]
+        for position, operand in enumerate(inputs):
+            mask = masks[0].of_lines(position) if operand.type.ndim == 2 and operand.owner is not None else None
+            if mask is not None:
+                chosen = [mask.applied(operand) if other is operand else other for other in inputs]
+                terms[1 - position] = self.L_op(chosen, outputs, given)[1 - position]
+        return terms, found
+
     def R_op(self, inputs, eval_points):
         x, y = inputs
         by_x, by_y = eval_points

@@ -11,6 +11,7 @@ from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import real_like
+from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -77,6 +78,23 @@ def pad_reduced(x, reduced, axes):
     """``reduced`` with dimensions of length 1 instead of the ``axes`` of ``x`` that were reduced."""
     kept = iter(range(x.type.ndim))
     return dimshuffle(reduced, ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)])
+
+
+def repeated_with_mask(op, inputs, outputs, output_grads, masks, has_slopes=False):
+    """The gradient of a reduction, which repeats that of the result, perhaps multiplied by slopes, and its mask."""
+    x, = inputs
+    axes = positive_axes(x, op.axis)
+    mask = masks[0].before_slopes(output_grads[0]) if has_slopes else masks[0]
+    return op.L_op(inputs, outputs, output_grads), [mask.moved(lambda condition: pad_reduced(x, condition, axes))]
+
+
+def lines_with_mask(op, inputs, outputs, output_grads, masks, axis):
+    """The gradient of an op on the lines along an axis, whose slopes may be infinite, and its mask: it stays zero in
+    lines where the gradient of the result is zero."""
+    terms, (mask,) = Op.masked_L_op(op, inputs, outputs, output_grads, masks)
+    gradient = masks[0].applied(output_grads[0])
+    some = Any((axis,))(scalar.neq(gradient, scalar.number(0, gradient)))
+    return terms, [(mask or NONE).also(pad_reduced(gradient, some, (axis,)), True, masks[0].lasts)]
 
 
 class CAReduce(Op):
@@ -229,6 +247,9 @@ class Extremum(CAReduce):
             return [x.zeros_like(dtype=config.floatX)]
         return [self._chosen(x, outputs[0]) * pad_reduced(x, output_grads[0], positive_axes(x, self.axis))]
 
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        return repeated_with_mask(self, inputs, outputs, output_grads, masks)
+
     def R_op(self, inputs, eval_points):
         x, = inputs
         if eval_points[0] is None:
@@ -363,3 +384,6 @@ class Sum(CAReduceDtype):
             return [x.zeros_like(dtype=config.floatX)]
         gradient = real_like(x, output_grads[0])
         return [scalar.second(x, pad_reduced(x, gradient, positive_axes(x, self.axis)))]
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        return repeated_with_mask(self, inputs, outputs, output_grads, masks)

@@ -7,7 +7,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.elementwise import scalar
-from phintys.ops.reduction.careduce import CAReduce, pad_reduced, positive_axes
+from phintys.ops.reduction.careduce import CAReduce, pad_reduced, positive_axes, repeated_with_mask
 from phintys.ops.reduction.reduction_kernel import MeanKernel
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
@@ -54,6 +54,9 @@ class Mean(CAReduce):
         for axis in axes:
             gz = gz / shape_i(x, axis).astype("float64")
         return [scalar.second(x, pad_reduced(x, gz.astype(x.type.dtype), axes))]
+
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        return repeated_with_mask(self, inputs, outputs, output_grads, masks)
 
     def R_op(self, inputs, eval_points):
         return [None if eval_points[0] is None else self(eval_points[0])]

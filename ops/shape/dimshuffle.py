@@ -127,6 +127,10 @@ class DimShuffle(Op):
                 order[value] = position
         return [dimshuffle(declare_ones(gz, self.augment), *order)]
 
+    def masked_L_op(self, inputs, outputs, output_grads, masks):
+        mask, = masks
+        return self.grad(inputs, output_grads), [mask.moved(lambda condition: self.grad(inputs, [condition])[0])]
+
     def __str__(self):
         return f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
 
