@@ -25,7 +25,8 @@ def stable_toposort(inputs, outputs, stop):
     ``stop`` has the variables that must stay in such forms.
     """
     order = io_toposort(inputs, outputs)
-    found = hooks.stand_ins(order, stop) if hooks.stand_ins else {}
+    inner = {variable for node in order for variable in node.inputs if variable in stop}
+    found = hooks.stand_ins(order, inner) if hooks.stand_ins else {}
     if not found:
         return order
     instead = {node: StableNode(node, variable) for node, variable in found.items()}

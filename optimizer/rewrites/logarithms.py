@@ -50,13 +50,16 @@ def log_of_complement(x):
     """``log(1 - softmax(x))`` of the rows of a matrix.
 
     The largest probability of a row may round to 1. Its complement is the sum of the others: the quotient of two sums
-    of exponentials, of which the upper one lacks the largest term.
+    of exponentials, of which the upper one lacks the largest term. Shifts cancel, so no gradient passes them.
     """
     largest = apply_op("eq", arange(x.shape[1]).dimshuffle("x", 0), Argmax((1,))(x).dimshuffle(0, "x"))
-    others = apply_op("switch", largest, constant_like(-math.inf, x), x)
-    rest, total = [apply_op("log", Sum((1,))(apply_op("exp", terms))) for terms in (others, x)]
-    small = apply_op("mul", softmax_op(x), apply_op("invert", largest))
-    return apply_op("switch", largest, (rest - total).dimshuffle(0, "x"), apply_op("log1p", apply_op("neg", small)))
+    rest = apply_op("invert", largest)
+    others = apply_op("switch", largest, disconnected_grad(x.min(axis=1, keepdims=True)), x)
+    shift = disconnected_grad(others.max(axis=1, keepdims=True))
+    terms = apply_op("mul", apply_op("exp", others - shift), rest)
+    upper, lower = [apply_op("log", Sum((1,))(each)).dimshuffle(0, "x") for each in (terms, apply_op("exp", x))]
+    small = apply_op("log1p", apply_op("neg", apply_op("mul", softmax_op(x), rest)))
+    return apply_op("switch", largest, upper + shift - lower, small)
 
 
 # f: {(sign, k): L}, where log(sign * (f(x) + k)) is L(x)
@@ -220,7 +223,7 @@ class Logarithms(Pushed):
         if name == "sqrt":
             root = None if shift or factor < 0 else self.of(variable.owner.inputs[0])
             return None if root is None else _plus(root._replace(value=_times(root.value, 0.5)), factor)
-        if name in ("Sum", "Max"):
+        if name in ("Sum", "Max", "Prod"):
             return self._of_reduction(name, variable, shift, factor)
         return Pushed._by_name(self, name, variable, shift, factor)
 
@@ -306,9 +309,11 @@ class Logarithms(Pushed):
         if name == "Max":
             found = self.of(x, shift, factor)
             return None if found is None else found._replace(value=op(found.value), passes=found.passes + 1)
-        found = self.of(x)
+        found = self.of(x) if name == "Sum" or not shift else None
         if found is None:
             return None
+        if name == "Prod":
+            return _plus(found._replace(value=Sum(op.axis)(found.value)), factor)
         total = Reduced(op(apply_op("exp", _bare(found.value))), disconnected_grad if self.derivable else None)
         return _plus_number(Found(total.logarithm(), found.passes, False), shift, factor)
 

@@ -110,6 +110,15 @@ def test_variables_in_the_formula_keep_their_gradients(mode):
         numpy.testing.assert_allclose(found, exact, rtol=1e-14)
 
 
+def test_a_negative_cost():
+    """The cost itself is no variable that must stay in the formula."""
+    state = phintys.shared(numpy.array([800.0, -800]))
+    cost = -T.log(sigmoid(state)[::-1]).sum()
+    step = phintys.function([], cost, updates=[(state, state - T.grad(cost, state))])
+    assert step() == 800
+    numpy.testing.assert_array_equal(state.get_value(), [800, -799])
+
+
 @pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 def test_elements_that_are_not_taken_need_no_logarithm(mode):
     for taken in (T.switch(v > 0, sigmoid(v), b), T.set_subtensor(b[:1], sigmoid(v)[:1])):
@@ -173,6 +182,13 @@ def test_the_largest_probability():
     numpy.testing.assert_allclose(first, [0, 0], atol=1e-300)
     assert second == 0
     numpy.testing.assert_allclose(phintys.function([x], T.log(sigmoid(x).max(axis=1)))(X - 1600), [-800, -1597])
+
+
+def test_products_of_probabilities():
+    together, slope = phintys.function([x], [T.log(sigmoid(x).T.prod(axis=0)), T.grad(T.log(softmax(x).prod()), x)])(X)
+    numpy.testing.assert_allclose(together[0], -800 - numpy.log(2))
+    numpy.testing.assert_allclose(slope[0], [-2, 1, 1])
+    numpy.testing.assert_allclose(slope[1], 1 - 3 * numpy.exp(X[1]) / numpy.exp(X[1]).sum())
 
 
 def test_in_loops_and_of_other_dtypes():
