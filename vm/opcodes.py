@@ -22,7 +22,7 @@ OPCODES = (
            reads="", writes="a", empties="", may_fail=True),
     Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs",    # (1) (2)
            reads="inputs", writes="outputs", empties="", may_fail=True),
-    Opcode("TOGETHER", "a", "the next a KERNELs are independent: workers run them side by side if that is faster",
+    Opcode("TOGETHER", "a", "the next a KERNELs are branches: workers run these side by side if that is faster",    # (11)
            reads="", writes="", empties="", may_fail=True),
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]",    # (1) (3)
            reads="inputs", writes="outputs", empties="", may_fail=True),
@@ -73,10 +73,12 @@ NOTES = (
     "(8) From the second call with the same shapes on; a value that is larger in a later call gets memory of its own.",
     "(9) Old values, and cells last used after COMMIT: releasing them can run Python code, even this function.",
     "(10) COMMIT fails if a loaded value that is to be replaced has been replaced during this call by other code.",
+    "(11) A KERNEL with flag 1 continues the branch of the one before it; kernels of other branches do not need it.",
 )
 
 NUMBER = {opcode.name: number for number, opcode in enumerate(OPCODES)}
 RESULT_EMPTIES = 1                       # flag of RESULT
+CONTINUES = 1                            # flag of KERNEL
 DROP_LARGE = 2                           # flag of DROP
 KEPT_BY_RESULT = frozenset(["lent", "late"])        # RESULT never empties cells with this access
 
@@ -105,4 +107,5 @@ def cython_enum():
     """Return the text of the Cython enum that ``setup.py`` writes."""
     lines = ["# Written by setup.py from vm/opcodes.py.", "cdef enum:"]
     lines += [f"    OP_{opcode.name} = {number}    # {opcode.effect}" for number, opcode in enumerate(OPCODES)]
-    return "\n".join(lines + [f"    RESULT_EMPTIES = {RESULT_EMPTIES}", f"    DROP_LARGE = {DROP_LARGE}", ""])
+    flags = {"RESULT_EMPTIES": RESULT_EMPTIES, "CONTINUES": CONTINUES, "DROP_LARGE": DROP_LARGE}
+    return "\n".join([*lines, *[f"    {name} = {value}" for name, value in flags.items()], ""])

@@ -66,7 +66,7 @@ def test_a_donor_of_another_place_is_refused():
 def test_kernels_of_the_host_have_no_operands_elsewhere():
     program = chain()
     with pytest.raises(ProgramError, match="is on the device, where ProductKernel does not work"):
-        verify(moved(program, 0))
+        verify(moved(program, len(program.cells) - 1))          # the result
 
 
 def test_a_graph_with_values_elsewhere_is_linked_only_if_the_kernels_work_there():

@@ -191,7 +191,7 @@ def _describe_plan(program, instruction, text):
 
 
 def _describe_together(program, instruction, text):
-    return f"the next {instruction.a}", "side by side if that pays"
+    return f"the next {instruction.a}", "branches side by side if that pays"
 
 
 _DESCRIBE = {

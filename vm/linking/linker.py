@@ -80,7 +80,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = lowering.emitter.code
     if usable_workers() > 1:
-        code = side_by_side(code, cells)
+        code = side_by_side(code, cells, lowering.emitter.kernels)
     code = collect(code, cells, allow_gc)
     surroundings = {"name": name, "kernels": lowering.emitter.kernels, "calls": lowering.emitter.calls, "cells": cells,
                     "containers": storage, "n_arguments": n_arguments, "n_results": n_outputs, "allow_gc": allow_gc,

@@ -1,12 +1,16 @@
-"""Groups kernels that do not depend on each other after one TOGETHER instruction, so that workers may share them.
+"""Groups kernels after one TOGETHER instruction as independent branches, so that workers may share them.
 
-Only kernels that use one thread are grouped; their ops set ``runs_alone``. Other kernels use the workers themselves.
-Whether several workers run a group is decided at each call, when sizes are known: see TOGETHER in
-``interpreter.pyx``. A kernel moves forward past others, and the kernels it depends on move before the group, only if
-the only memory they share is read by all of them, so the result is the same in every order. Nothing moves more than
-WINDOW instructions, because the schedule was made to keep few values alive. The cost is linear in the length of the
-code.
+A branch is one kernel, or several of which each reads what the one before it has computed: the values of a long path
+share a worker, those of another path another one. Only kernels that use one thread are grouped; their ops set
+``runs_alone``. Other kernels use the workers themselves. Whether several workers run a group is decided at each call,
+when sizes are known: see TOGETHER in ``interpreter.pyx``. All kernels of a group are prepared before any of them runs,
+so none may examine values that another one computes, or continue behind a view, whose memory is known when it has run.
+
+A kernel moves forward past others, and the kernels it depends on move before the group, only if the only memory they
+share is read by all of them, so the result is the same in every order. Nothing moves more than WINDOW instructions,
+because the schedule was made to keep few values alive. The cost is linear in the length of the code.
 """
+from phintys.vm.opcodes import CONTINUES
 from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.views import memories_of
 
@@ -15,14 +19,51 @@ LARGEST = 16                    # the largest number of kernels in a group
 PASSED = frozenset(["KERNEL", "CALL", "COPY"])      # a kernel may move past these; others end the search
 
 
-def side_by_side(code, cells):
-    """Return symbolic code with independent kernels in groups.
+class Effects:
+    """What instructions read and write: cells, and the cells whose memory these may be in."""
+
+    def __init__(self):
+        self.read, self.written = set(), set()
+
+    def add(self, reads, writes):
+        self.read |= reads
+        self.written |= writes
+
+    def concern(self, reads, writes):
+        """Return whether other instructions must stay in the same order with these."""
+        return not (self.written.isdisjoint(reads | writes) and self.read.isdisjoint(writes))
+
+
+class Branch(Effects):
+    """Kernels of which each but the first depends on an earlier one, and no other kernel of the group."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = []
+        self.has_views = False
+
+    def append(self, position, instruction, effects):
+        self.positions.append(position)
+        self.add(*effects)
+        self.has_views |= bool(instruction.views)
+
+    def may_continue(self, instruction, kernels):
+        """Return whether a kernel can be prepared before this branch has run."""
+        examined = kernels[instruction.a].examined
+        inputs = instruction.reads()
+        return (not self.has_views and examined is not None
+                and self.written.isdisjoint([inputs[number] for number in examined]))
+
+
+def side_by_side(code, cells, kernels):
+    """Return symbolic code with independent branches in groups.
 
     Parameters
     ----------
     code : list of SymbolicInstruction
         The emitter's code, without DROPs.
     cells : list of CellLayout
+    kernels : list of Kernel
 
     Returns
     -------
@@ -37,12 +78,14 @@ def side_by_side(code, cells):
         if position in taken:
             continue
         if is_candidate(instruction):
-            members, before = followers(code, position, happening, taken)
-            if members:
+            branches, before = branches_from(code, position, happening, taken, kernels)
+            if len(branches) > 1:
+                members = [member for branch in branches for member in branch]
                 taken.update(members, before)
                 grouped.extend([code[earlier] for earlier in before])
-                grouped.append(SymbolicInstruction("TOGETHER", a=len(members) + 1, remark="if that pays"))
-                grouped.extend([code[member] for member in [position, *members]])
+                grouped.append(SymbolicInstruction("TOGETHER", a=len(members), remark="if that pays"))
+                grouped.extend([code[member]._replace(flags=0 if member == branch[0] else CONTINUES)
+                                for branch in branches for member in branch])
                 continue
         grouped.append(instruction)
     return grouped
@@ -53,30 +96,40 @@ def is_candidate(instruction):
     return instruction.name == "KERNEL" and instruction.node is not None and instruction.node.op.runs_alone
 
 
-def followers(code, first, happening, taken):
-    """Return positions of kernels after ``first`` that may run beside it, and of kernels to run before the group."""
-    read, written = map(set, happening[first])
-    passed_read, passed_written = set(), set()
-    members, before = [], []
+def branches_from(code, first, happening, taken, kernels):
+    """Return the branches of the group that begins with ``first``, as lists of positions, and positions of kernels to
+    run before the group."""
+    branches, passed, before = [Branch()], Effects(), []
+    branches[0].append(first, code[first], happening[first])
     for position in range(first + 1, min(first + 1 + WINDOW, len(code))):
         instruction = code[position]
         if position in taken:
             continue
-        if instruction.name not in PASSED or len(members) + 1 == LARGEST:
+        if instruction.name not in PASSED or sum([len(branch.positions) for branch in branches]) == LARGEST:
             break
-        reads, writes = happening[position]
-        is_free = (written.isdisjoint(reads | writes) and passed_written.isdisjoint(reads | writes)
-                   and read.isdisjoint(writes) and passed_read.isdisjoint(writes))
-        if is_free and is_candidate(instruction):
-            members.append(position)
-            read |= reads
-            written |= writes
-        elif is_free and instruction.name == "KERNEL":
+        effects = happening[position]
+        needed = [branch for branch in branches if branch.concern(*effects)]
+        if passed.concern(*effects) or len(needed) > 1:
+            passed.add(*effects)
+        elif is_candidate(instruction) and not needed:
+            branches.append(Branch())
+            branches[-1].append(position, instruction, effects)
+        elif is_candidate(instruction) and needed[0].may_continue(instruction, kernels):
+            needed[0].append(position, instruction, effects)
+        elif instruction.name == "KERNEL" and not needed:
             before.append(position)
         else:
-            passed_read |= reads
-            passed_written |= writes
-    return members, [position for position in before if members and position < members[-1]]
+            passed.add(*effects)
+    return cut_to_the_second_longest([branch.positions for branch in branches], before)
+
+
+def cut_to_the_second_longest(branches, before):
+    """Cut branches to a length that at least two of them have: while a worker continues the longest one alone, others
+    have nothing to do, but may share its kernels one by one."""
+    length = sorted([0, *map(len, branches)])[-2]
+    branches = [branch[:length] for branch in branches]
+    last = max([branch[-1] for branch in branches if branch], default=0)
+    return branches, [position for position in before if position < last]
 
 
 def effects_of(code, cells):

@@ -15,7 +15,7 @@ import numpy
 
 from phintys.vm.abi import LARGEST_RANK
 from phintys.vm.linking.branch_checks import Branch, State, Summary
-from phintys.vm.opcodes import OPCODES
+from phintys.vm.opcodes import CONTINUES, OPCODES
 from phintys.vm.places import DEVICE, HOST, WORK_AT_DEVICE, place_name
 from phintys.vm.program import ACCESS, DTYPES, INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM
 from phintys.vm.symbolic import ROWS
@@ -337,18 +337,24 @@ class _Check:
         group = self.instructions[self.position + 1:self.position + 1 + instruction.a]
         if instruction.a < 2 or len(group) < instruction.a or any([member.name != "KERNEL" for member in group]):
             self.fail(f"is not followed by {instruction.a} kernels")
-        written, read = set(), set()
-        for member in group:
+        others, branch = (set(), set()), (set(), set())        # (read, written) by earlier branches, and by this one
+        root = self.state.root
+        for number, member in enumerate(group):
             if self.program.kernels[member.a].may_fail:
                 self.fail(f"K{member.a} may fail while others of the group run")
+            if number == 0 or not member.flags & CONTINUES:
+                others, branch = (others[0] | branch[0], others[1] | branch[1]), (set(), set())
             inputs, outputs = member.reads(), member.writes()
-            reads = {self.state.root[cell] for cell in inputs}.union(inputs)
-            writes = set(outputs).union([self.state.root[self.cells[cell].donor] for cell in outputs
+            reads = {root[cell] for cell in inputs}.union(inputs)
+            writes = set(outputs).union([root[self.cells[cell].donor] for cell in outputs
                                          if self.cells[cell].donor is not None])
-            if not written.isdisjoint(reads | writes) or not read.isdisjoint(writes):
+            if not others[1].isdisjoint(reads | writes) or not others[0].isdisjoint(writes):
                 self.fail("kernels of the group depend on each other")
-            read |= reads
-            written |= writes
+            examined = self.program.kernels[member.a].examined
+            if not branch[1].isdisjoint(inputs if examined is None else [inputs[place] for place in examined]):
+                self.fail(f"K{member.a} examines a value before the group has computed it")
+            branch[0].update(reads)
+            branch[1].update(writes)
 
     def check_CALL(self, instruction):
         if not 0 <= instruction.a < len(self.program.calls):

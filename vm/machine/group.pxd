@@ -13,6 +13,7 @@ cdef struct Member:
     char* scratch              # its own, while the others run
     size_t scratch_size
     bint alone                 # its `run` uses one thread, and is long enough for a worker
+    bint continues             # the branch of the member before it
 
 cdef struct Group:
     Context* context
@@ -24,8 +25,8 @@ ctypedef int (*Preparation)(PyObject* kernel, Context* context, Cell** operands)
 cdef Preparation prepare
 
 # Prepare the next member; returns what `Kernel.prepare` does. The GIL is taken only to raise.
-cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room) noexcept nogil
-# Run all members, those that are alone on the workers.
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room, bint continues) noexcept nogil
+# Run all members, those that are alone at the beginning of their branches on the workers.
 cdef void run_group(Group* group) noexcept nogil
 # Give back what the members had; to be called in any case.
 cdef void leave_group(Group* group) noexcept nogil

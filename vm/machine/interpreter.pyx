@@ -482,7 +482,8 @@ cdef int run_together(Machine* machine, const Instruction** place, Site* site) n
         member, operands = &machine.sites[place[0] - machine.code], machine.operands + place[0].b
         if member.varies:
             remember_layouts(machine, operands, member.inputs, place[0].c)
-        worth = prepare_member(&group, machine.kernels[place[0].a], operands, member.room)
+        worth = prepare_member(&group, machine.kernels[place[0].a], operands, member.room,
+                               place[0].flags & CONTINUES)
         if worth < 0:
             leave_group(&group)
             return -1
