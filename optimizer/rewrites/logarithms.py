@@ -55,11 +55,14 @@ def log_of_complement(x):
     largest = apply_op("eq", arange(x.shape[1]).dimshuffle("x", 0), Argmax((1,))(x).dimshuffle(0, "x"))
     rest = apply_op("invert", largest)
     others = apply_op("switch", largest, disconnected_grad(x.min(axis=1, keepdims=True)), x)
-    shift = disconnected_grad(others.max(axis=1, keepdims=True))
-    terms = apply_op("mul", apply_op("exp", others - shift), rest)
-    upper, lower = [apply_op("log", Sum((1,))(each)).dimshuffle(0, "x") for each in (terms, apply_op("exp", x))]
+    logarithms = []
+    for terms, taken in ((others, rest), (x, None)):
+        shift = disconnected_grad(terms.max(axis=1, keepdims=True))
+        exponentials = apply_op("exp", terms - shift)
+        total = Sum((1,))(exponentials if taken is None else apply_op("mul", exponentials, taken))
+        logarithms.append(apply_op("log", total).dimshuffle(0, "x") + shift)
     small = apply_op("log1p", apply_op("neg", apply_op("mul", softmax_op(x), rest)))
-    return apply_op("switch", largest, upper + shift - lower, small)
+    return apply_op("switch", largest, logarithms[0] - logarithms[1], small)
 
 
 # f: {(sign, k): L}, where log(sign * (f(x) + k)) is L(x)
@@ -93,6 +96,8 @@ MOVERS = {
     "Join": lambda node: range(1, len(node.inputs)), "Choose": lambda node: range(1, len(node.inputs)),
     "MakeVector": lambda node: range(len(node.inputs)), "switch": lambda node: [1, 2], "second": lambda node: [1],
 }
+
+NO_WORK = {*MOVERS, "IfElse", "Shape", "Shape_i"}      # what may read a value that another form of it replaces
 
 
 def moved_from(variable):
@@ -367,7 +372,7 @@ class Complements(Pushed):
     def of(self, variable, shift=0, factor=1):
         readers = self.fgraph.clients[variable]
         self.is_shared |= variable is not self.root and len(readers) > 1 and any(
-            [reader == "output" or key_of(reader.op) not in MOVERS for reader, _ in readers])
+            [reader == "output" or key_of(reader.op) not in NO_WORK for reader, _ in readers])
         return Pushed.of(self, variable, shift, factor)
 
     def _of_leaf(self, name, inputs, like, shift, factor):
