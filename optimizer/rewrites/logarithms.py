@@ -244,7 +244,8 @@ class Logarithms(Pushed):
             value = rule(x)
             is_closed = True
             if self.derivable and value is x:
-                value, is_closed = apply_op("log", apply_op("exp", x)), None       # its derivative depends on x
+                is_closed = None           # x, with a slope that depends on x: the user may differentiate again
+                value = apply_op("softplus", x) - apply_op("softplus", -x)
             return _plus(Found(value, 0, is_closed), abs(factor))
         return _plus_number(Found(x, 0, True), shift, factor) if name == "exp" and factor > 0 < shift else None
 
@@ -344,9 +345,9 @@ def _plus_number(found, shift, factor):
 
 
 def _bare(value):
-    """Return x for ``log(exp(x))``, which keeps what a derivative depends on where nothing else does."""
-    return value.owner.inputs[0].owner.inputs[0] if key(value) == "log" and key(value.owner.inputs[0]) == "exp" \
-        and value.owner.inputs[0].owner.inputs[0].type.dtype == value.type.dtype else value
+    """Return x for ``softplus(x) - softplus(-x)``, on which a derivative depends where nothing else does."""
+    return value.owner.inputs[0].owner.inputs[0] if key(value) == "sub" and key(value.owner.inputs[0]) == "softplus" \
+        and key(value.owner.inputs[1]) == "softplus" else value
 
 
 def _is_unshifted(variable):
