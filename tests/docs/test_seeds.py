@@ -168,6 +168,42 @@ def test_reshapes_transposes_and_slices_are_views():
         assert numpy.shares_memory(f(value), value)
 
 
+class Words(phintys.Type):
+    """Values are lists of words."""
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            raise TypeError(f"a list of words is expected, got {value!r}")
+        return value
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return hash(Words)
+
+
+class Count(phintys.Op):
+    """How many words there are."""
+
+    __props__ = ()
+
+    def make_node(self, words):
+        return phintys.Apply(self, [words], [T.lscalar()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = numpy.asarray(len(inputs[0]), "int64")
+
+
+def test_a_type_of_the_users():
+    words = Words()("words")
+    f = phintys.function([words], [words, Count()(words) * 2])
+    found, twice = f(["one", "two", "three"])
+    assert found == ["one", "two", "three"] and twice == 6
+    with pytest.raises(TypeError, match="a list of words is expected, got 3"):
+        f(3)
+
+
 # ---- the note on memory ----------------------------------------------------------------------------------------------
 def overwriting(output):
     """For each sigmoid of a program, in its order, whether it writes to the memory of its operand."""
