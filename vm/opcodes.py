@@ -22,7 +22,7 @@ OPCODES = (
            reads="", writes="a", empties="", may_fail=True),
     Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs",    # (1) (2)
            reads="inputs", writes="outputs", empties="", may_fail=True),
-    Opcode("TOGETHER", "a", "the next a KERNELs are branches: workers run these side by side if that is faster",    # (11)
+    Opcode("TOGETHER", "a", "the next a KERNELs are branches: run side by side by workers if that is faster",    # (11)
            reads="", writes="", empties="", may_fail=True),
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]",    # (1) (3)
            reads="inputs", writes="outputs", empties="", may_fail=True),
