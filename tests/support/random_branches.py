@@ -6,10 +6,9 @@ and second derivatives are those of the same graph without choices, in which wha
 
 ``python tests/support/random_branches.py 0 1000`` checks the graphs of these seeds.
 """
-import sys
-import traceback
 
 import numpy
+import seed_ranges
 
 import phintys
 import phintys.tensor as T
@@ -124,16 +123,5 @@ def check(seed, modes=MODES):
             numpy.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12, err_msg=mode)
 
 
-def main(first, last):
-    """Check the graphs of a range of seeds; print those that fail."""
-    for seed in range(first, last):
-        try:
-            check(seed)
-        except Exception:
-            print(f"seed {seed}", flush=True)
-            traceback.print_exc(limit=-2)
-    print(f"seeds {first} to {last - 1} done", flush=True)
-
-
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    seed_ranges.main(check)

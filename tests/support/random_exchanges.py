@@ -7,11 +7,10 @@ another state, in the same memory, as a condition says. A graph is evaluated by 
 
 ``python tests/support/random_exchanges.py 0 1000`` checks the loops of these seeds in all ``WAYS``.
 """
-import sys
-import traceback
 from dataclasses import dataclass
 
 import numpy
+import seed_ranges
 from random_loops import Plain, Symbolic
 
 import phintys
@@ -159,16 +158,5 @@ def check(seed, ways=WAYS):
                                                   err_msg=f"{mode}, {allow_gc=}, {stress=}")
 
 
-def main(first, last):
-    """Check the loops of a range of seeds; print those that fail."""
-    for seed in range(first, last):
-        try:
-            check(seed)
-        except Exception:
-            print(f"seed {seed}", flush=True)
-            traceback.print_exc(limit=-2)
-    print(f"seeds {first} to {last - 1} done", flush=True)
-
-
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    seed_ranges.main(check)
