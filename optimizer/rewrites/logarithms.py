@@ -371,10 +371,13 @@ class Complements(Pushed):
         self.fgraph, self.root, self.is_shared = fgraph, root, False
 
     def of(self, variable, shift=0, factor=1):
-        readers = self.fgraph.clients[variable]
-        self.is_shared |= variable is not self.root and len(readers) > 1 and any(
-            [reader == "output" or key_of(reader.op) not in NO_WORK for reader, _ in readers])
+        self.is_shared |= variable.owner is not None and variable is not self.root and self._has_other_readers(variable)
         return Pushed.of(self, variable, shift, factor)
+
+    def _has_other_readers(self, variable):
+        readers = self.fgraph.clients[variable]
+        return len(readers) > NEARBY or len(readers) > 1 and any(
+            [reader == "output" or key_of(reader.op) not in NO_WORK for reader, _ in readers])
 
     def _of_leaf(self, name, inputs, like, shift, factor):
         row = COMPLEMENTS[name].get(shift / factor)

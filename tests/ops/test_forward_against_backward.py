@@ -21,6 +21,7 @@ from phintys.graph.op import Op
 from phintys.graph.public_names import defined_in
 from phintys.ops.convolution import convolution
 from phintys.ops.convolution.old_interface import ConvOp
+from phintys.ops.creation.alloc import SumStretched
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
@@ -148,6 +149,7 @@ FAMILIES = {
     "Scan, recurrence backwards": (lambda a, g: linear_recurrence(a, g, 1, True, False), [M, M]),
     "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "FirstRows": (lambda x: first_rows(x, 2), [M]),
     "EnoughRows": (EnoughRows(2), [M]), "Scan": (loop, [M, (4, 4), (2, 4)]),
+    "SumStretched": (lambda x: SumStretched(0)(x, 1), [M]), "SumStretched, all": (lambda x: SumStretched(1)(x, 4), [M]),
     "SumRepeats": (lambda x: SumRepeats(0)(x, numpy.array([1, 0, 2]), 3), [M]),
     "Reshape": (lambda x: x.reshape((4, 3)), [M]), "Rebroadcast": (lambda x: T.addbroadcast(x, 0), [(1, 4)]),
     "SpecifyShape": (lambda x: T.specify_shape(x, (3, 4)), [M]), "Softmax": (Softmax(), [M]),
