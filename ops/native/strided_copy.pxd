@@ -24,9 +24,26 @@ cdef extern from "native/copy_plan.h" nogil:
 cdef void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
                        const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
 
-# The same for an array of any size: between parts it asks whether the call is to end.
-cdef void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
-                        const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
+cdef enum:
+    PART = 8388608                  # bytes that are copied at once: some milliseconds, most of them for fresh memory
+
+# The same for an array of more than PART bytes: between parts it asks whether the call is to end.
+cdef void copy_parts(Context* context, int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
+                     const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil
+
+cdef inline void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char* target,
+                               const npy_intp* target_strides, const char* source, const npy_intp* source_strides,
+                               int itemsize) noexcept nogil:
+    """The same for an array of any size."""
+    cdef npy_intp bytes = itemsize
+    cdef int axis
+    for axis in range(ndim):
+        bytes *= shape[axis]
+    if bytes <= PART:
+        copy_strided(ndim, shape, target, target_strides, source, source_strides, itemsize)
+    else:
+        copy_parts(context, ndim, shape, target, target_strides, source, source_strides, itemsize)
+
 # Write zeros to so many bytes, likewise.
 cdef void clear_in_parts(Context* context, char* data, npy_intp bytes) noexcept nogil
 

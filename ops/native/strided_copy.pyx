@@ -17,11 +17,8 @@ cdef void copy_strided(int ndim, const npy_intp* shape, char* target, const npy_
     copy_elements(ndim, shape, target, target_strides, source, source_strides, itemsize)
 
 
-cdef npy_intp PART = 1 << 23        # bytes of a part of a copy: some milliseconds, most of them for fresh memory
-
-
-cdef void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
-                        const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil:
+cdef void copy_parts(Context* context, int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,
+                     const char* source, const npy_intp* source_strides, int itemsize) noexcept nogil:
     cdef npy_intp bytes = itemsize, place = 0, count, whole
     cdef npy_intp part[2 * MAX_RANK]
     cdef int axis, longest = 0
@@ -30,9 +27,6 @@ cdef void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char*
         bytes *= shape[axis]
         if shape[axis] > 1 and labs(target_strides[axis]) > labs(target_strides[longest]) or shape[longest] == 1:
             longest = axis
-    if bytes <= PART:
-        copy_strided(ndim, shape, target, target_strides, source, source_strides, itemsize)
-        return
     whole = shape[longest]
     count = max(PART // (bytes // whole), <npy_intp>1)
     while place < whole and not (place and interrupted(context)):
@@ -44,5 +38,5 @@ cdef void copy_in_parts(Context* context, int ndim, const npy_intp* shape, char*
 
 cdef void clear_in_parts(Context* context, char* data, npy_intp bytes) noexcept nogil:
     while bytes > 0 and not interrupted(context):
-        memset(data, 0, min(bytes, PART))
+        memset(data, 0, min(bytes, <npy_intp>PART))
         data, bytes = data + PART, bytes - PART

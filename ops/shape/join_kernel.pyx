@@ -12,7 +12,7 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, interrupted, share)
+    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -124,8 +124,6 @@ cdef class JoinKernel(Kernel):
                               array.itemsize)
             else:
                 cast_strided(self.casts[index], array, target, result.strides)
-            if interrupted(context):
-                return 0
             target += array.shape[axis] * result.strides[axis]
         return 0
 
