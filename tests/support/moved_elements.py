@@ -224,6 +224,16 @@ def moved(name, s):
     return s
 
 
+def is_possible(formula, moves):
+    """Return whether results of the formula have the elements that are moved; some have a single column."""
+    shape = numpy.shape([ROWS[formula][2](row)[0] for row in POINTS]) if formula in ROWS else POINTS.shape
+    try:
+        moved(moves, numpy.zeros(shape, int))
+    except IndexError:
+        return False
+    return True
+
+
 # ---- cases -----------------------------------------------------------------------------------------------------------
 class Case:
     """A formula with moves in it, and what it, its gradient, and its Hessian times a vector should be.
