@@ -58,12 +58,7 @@ class TheanoFinder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         """Return the specification of Theano's modules; None for others, which other finders look for."""
-        root, _, rest = fullname.partition(".")
-        if root == "theano":
-            return ModuleSpec(fullname, self, is_package=True)
-        if root == "phintys":
-            raise_if_missing(*rest.rpartition(".")[::2])
-        return None
+        return ModuleSpec(fullname, self, is_package=True) if fullname.partition(".")[0] == "theano" else None
 
     def create_module(self, spec):
         """Make the module that is loaded, for the few that are not modules of phintys."""
@@ -80,6 +75,16 @@ class TheanoFinder(MetaPathFinder, Loader):
             return
         sys.modules[name] = ours(name)
         add_imported_modules()
+
+
+class MissingTheanoNames(MetaPathFinder):
+    """The last finder: no other has found the module, so that advice for a name never hides a module of this name."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """Raise the error of `raise_if_missing` for names of phintys."""
+        root, _, rest = fullname.partition(".")
+        if root == "phintys":
+            raise_if_missing(*rest.rpartition(".")[::2])
 
 
 def raise_if_missing(module, name):
@@ -156,6 +161,7 @@ def install_as_theano():
         raise RuntimeError(f"theano is imported already, from {where}: call install_as_theano() before it")
     read_theano_options(given=[("theano_rules", "True", "install_as_theano")])
     sys.meta_path.insert(0, TheanoFinder())
+    sys.meta_path.append(MissingTheanoNames())
     if FOR_CHILDREN not in sys.path:
         sys.path.insert(1, FOR_CHILDREN)            # after the program's own folder, before installed packages
     return import_module("theano")

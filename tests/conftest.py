@@ -76,7 +76,7 @@ def theano_removed():
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "theano"]:
         del sys.modules[name]
-    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "TheanoFinder"]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "Theano" not in type(finder).__name__]
     sys.modules["phintys"].config.theano_rules = False
 
 

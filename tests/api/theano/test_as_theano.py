@@ -220,6 +220,16 @@ def test_another_theano_was_imported_before():
         "theano is imported already, from an unknown place: call install_as_theano() before it", "True True"]
 
 
+@pytest.mark.parametrize("line", ["from theano.ifelse import ifelse", "from theano import *", "import theano.ifelse"])
+def test_advice_for_a_name_hides_no_module(line):
+    """``cond`` and ``ifelse`` of the paper have advice; the module ``ifelse`` is imported first here."""
+    done = subprocess.run([sys.executable, "-c", f"import phintys; phintys.install_as_theano()\n{line}\n"
+                           "from theano.ifelse import ifelse as choose\n"
+                           "print(choose(phintys.tensor.constant(0) > 1, 2, 3).eval())"],
+                          text=True, capture_output=True)
+    assert done.stdout == "3\n", done.stderr
+
+
 def test_nothing_is_changed_unless_asked_for():
     done = subprocess.run([sys.executable, "-c", "import sys, phintys.as_theano; print('theano' in sys.modules, "
                            "any('Theano' in type(finder).__name__ for finder in sys.meta_path))"], text=True,
