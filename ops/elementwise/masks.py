@@ -46,8 +46,14 @@ class Mask:
         return Mask((*self.conditions, (condition, holds)), self.in_value, self.lasts or lasts)
 
     def before_slopes(self, gradient):
-        """The mask for an op by whose slopes, which may be infinite, a gradient is multiplied."""
-        return self.also(neq(gradient, number(0, gradient)), True, self.lasts) if self.in_value else self
+        """The mask for an op by whose slopes, which may be infinite, a gradient is multiplied.
+
+        Zeros of the gradient become a condition. Those of the product do not count: a product may be 0 because it is
+        too small for a float, and the next slope infinite, as in ``g / exp(x) * exp(x)``.
+        """
+        if not self.in_value:
+            return self
+        return Mask((*self.conditions, (neq(gradient, number(0, gradient)), True)), lasts=self.lasts)
 
     def of_values(self):
         """The mask with the zeros that are in the gradient itself."""
