@@ -98,7 +98,7 @@ class Mask:
         return self if type(term.type) is TensorType else None
 
     def collected(self, terms, masks):
-        """The terms of a sum, with zeros where needed, and the mask of the sum."""
+        """The terms of a sum, with zeros where needed, and the mask of the sum; None if a term counts everywhere."""
         kept = [(term, mask) for term, mask in zip(terms, masks) if mask is not None or not _is_zero(term)]
         terms, masks = [term for term, _ in kept], [mask for _, mask in kept]
         first, last = masks[0], masks[-1]
@@ -112,7 +112,7 @@ class Mask:
             return [chosen], _mask_or_none(first.conditions[:-1], in_value, first.lasts)
         lasts = any([mask is not None and mask.lasts for mask in masks])
         applied = [term if mask is None else mask.applied(term) for term, mask in zip(terms, masks)]
-        return applied, _mask_or_none((), lasts, lasts)
+        return applied, None if None in masks else _mask_or_none((), lasts, lasts)
 
     def _is_opposite(self, other):
         """Whether the masks differ only in their last condition, of which one holds where the other does not."""

@@ -145,6 +145,40 @@ def test_what_is_chosen_is_felt():
         assert numpy.isnan(spread([2.0, 2.0])).all() and not spread([6.0, 6.0]).any()
 
 
+EXTREME = numpy.array([-800.0, -5, 0, 5, 800])
+# Formulas of x and g with their derivatives, which are found or are NaN or infinite, as literal evaluation has it: a
+# product that is too small for a float is no branch that was not chosen.
+FAR = {
+    "set_subtensor": (lambda x, g: T.set_subtensor(T.log(T.exp(x))[:1], x[:1]) * x, lambda x, g: 2 * x, None),
+    "set_subtensor to a number": (lambda x, g: T.set_subtensor(T.log(T.exp(x))[:1], 0.0) * x,
+                                  lambda x, g: numpy.where(x > -800, 2 * x, 0), None),
+    "inc_subtensor": (lambda x, g: T.inc_subtensor(T.log(T.exp(x))[:1], 1.0) * x,
+                      lambda x, g: numpy.where(x > -800, 2 * x, 2 * x + 1), None),
+    "switch": (lambda x, g: T.switch(x > 100, x, e := T.exp(x)) / e * T.exp(x),
+               lambda x, g: numpy.where(x > 100, 1, numpy.exp(numpy.minimum(x, 100))), None),
+    "switch of a product": (lambda x, g: T.switch(x < 900, g * T.exp(x), 0) / T.exp(x), lambda x, g: 0 * x,
+                            lambda x, g: 0 * x + 1),
+    "g / e * e": (lambda x, g: g / T.exp(x) * T.exp(x), lambda x, g: 0 * x, lambda x, g: 0 * x + 1),
+    "part of g / e * e": (lambda x, g: T.set_subtensor(g[-1:], 0) / T.exp(x) * T.exp(x), lambda x, g: 0 * x,
+                          lambda x, g: x < 800),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", FAR)
+def test_what_underflows_was_chosen(name, mode):
+    x, g = T.dvectors("x", "g")
+    formula, *slopes = FAR[name]
+    weights = numpy.array([0.5, 2, -1, 3, 0.25])
+    for slope, by in zip(slopes, (x, g)):
+        if slope is not None:
+            f = phintys.function([x, g], grad(formula(x, g).sum(), by), mode=mode, on_unused_input="ignore")
+            found, wanted = f(EXTREME, weights), slope(EXTREME, weights)
+            numpy.testing.assert_allclose(found[1:-1], wanted[1:-1], atol=1e-12)
+            unknown = numpy.isnan(found) | numpy.isinf(found)
+            numpy.testing.assert_allclose(found[~unknown], wanted[~unknown], atol=1e-12)
+
+
 def test_second_derivatives():
     x = T.dvector()
     cost = T.switch(x > 0, T.log(x), 0).sum()
@@ -187,6 +221,8 @@ def test_sums_of_masked_terms():
     assert mask is None and both.owner.inputs == [c, y, x]
     assert then.collected([x, y], [then, then])[1] is then
     terms, mask = then.collected([x, y], [then, None])
-    assert terms[1] is y and mask.in_value and not mask.conditions
+    assert terms[1] is y and mask is None
+    mask = then.collected([x, y], [then, Mask(((x > 0, True),))])[1]
+    assert mask.in_value and not mask.conditions
     f = phintys.function([c, x, y], grad((T.switch(c, x * 2, T.exp(x)) * y).sum(), x))
     numpy.testing.assert_allclose(f([1, 0], [0.0, 0.0], [1.0, 3.0]), [2.0, 3.0])
