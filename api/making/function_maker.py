@@ -99,8 +99,9 @@ class FunctionMaker:
             self._prepare(givens, updates, no_default_updates)
         with self._timed("compile_time", "optimizer_time"):
             self._optimize()
+            self._shown = None
+            self._copy_objects()
         self.argument_types = argument_types(self._compiled, len(self.arguments))
-        self._shown = None
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     def _timed(self, *names):
@@ -219,6 +220,20 @@ class FunctionMaker:
             optimize(self._compiled, self.mode.query, stages)
         if self.profile is not None:
             self.profile.add_stages(stages)
+
+    def _copy_objects(self):
+        """Copy sparse matrices and lists that would be results or new values in the memory of other values.
+
+        The virtual machine sees by its references whether an array must be copied; it knows no memory of objects.
+        """
+        compiled = self._compiled
+        if all([variable.type.layout is not None for variable in compiled.outputs]):
+            return
+        for position, copied in enumerate(self.fgraph.outputs):
+            kind = copied.type
+            if kind.layout is None and hasattr(kind, "may_share_memory") and copied is not compiled.outputs[position]:
+                compiled.change_input("output", position, copied, reason="results have memory of their own")
+        self._shown = None
 
     def _check_inplace(self):
         if self.accept_inplace:

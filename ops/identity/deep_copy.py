@@ -1,7 +1,7 @@
 """DeepCopyOp: a copy of a value in separate memory.
 
-The optimizer inserts it before a node that would overwrite a value that must be preserved. In a program it becomes the
-virtual machine's COPY instruction instead of a kernel, so it supports every type.
+The optimizer inserts it before a node that would overwrite a value that must be preserved. For arrays and numbers it
+becomes the virtual machine's COPY instruction; other values, such as sparse matrices, are copied by Python.
 """
 from copy import deepcopy
 
@@ -26,6 +26,9 @@ class DeepCopyOp(Op):
         return Apply(self, [x], [x.type()])
 
     def lower(self, emitter, node):
+        if node.outputs[0].type.layout is None:
+            super().lower(emitter, node)
+            return
         emitter.copy(emitter.cell_of[node.outputs[0]], emitter.cell_of[node.inputs[0]], node=node)
 
     def perform(self, node, inputs, output_storage, params=None):

@@ -8,10 +8,12 @@ import threading
 
 import numpy
 import pytest
+import scipy.sparse
 
 import phintys
 import phintys.tensor as T
-from phintys import In, Out, function, shared
+from phintys import In, Out, function, shared, sparse
+from phintys.typed_list import TypedListType
 
 SIZE = 2000             # elements; well above what is copied because copying is cheaper
 
@@ -575,3 +577,46 @@ def test_borrowed_outputs_of_two_threads_are_two_buffers():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def _matrix():
+    return scipy.sparse.csr_matrix(numpy.eye(3))
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+@pytest.mark.parametrize("moved", [lambda x: x, lambda x: x.T, lambda x: x.T.T], ids=["itself", "transposed", "twice"])
+@pytest.mark.parametrize("source", ["argument", "mutable", "shared", "constant", "other result"])
+def test_sparse_results_have_memory_of_their_own(source, moved, mode):
+    value, argument = _matrix(), sparse.csr_matrix("argument")
+    matrix = {"shared": phintys.shared(value), "constant": sparse.as_sparse_variable(value),
+              "other result": sparse.add(argument, argument)}.get(source, argument)
+    inputs = [phintys.In(argument, mutable=source == "mutable")]
+    call = phintys.function(inputs, [moved(matrix), matrix], mode=mode, on_unused_input="ignore")
+    results = call(value)
+    assert not argument.type.may_share_memory(results[0], results[1])
+    for result in results:
+        result.data[:] = 7
+    assert value.data.tolist() == [1, 1, 1]
+    assert call(value)[0].data.tolist() == ([2, 2, 2] if source == "other result" else [1, 1, 1])
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_new_values_of_sparse_matrices_are_no_arguments(mode):
+    argument, value = sparse.csr_matrix("argument"), _matrix()
+    total = phintys.shared(2 * value)
+    phintys.function([argument], updates=[(total, argument)], mode=mode)(value)
+    value.data[:] = 7
+    assert total.get_value().data.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_lists_in_results_have_arrays_of_their_own(mode):
+    given, value = TypedListType(T.dvector)(), [numpy.ones(2)]
+    result, = phintys.function([given], given, mode=mode)(value)
+    result[:] = 7
+    assert value[0].tolist() == [1, 1]
+
+
+def test_a_copy_of_a_sparse_matrix_is_another():
+    x, value = sparse.csr_matrix("x"), _matrix()
+    assert not x.type.may_share_memory(phintys.function([x], phintys.compile.deep_copy_op(x))(value), value)
