@@ -2,7 +2,8 @@
 
 ``make_loop`` computes values that do not depend on the step once, outside, and passes them to the loop as wholes. It
 omits inputs that the body does not read. What only a lazy branch of the body needs stays in the body, so that it is as
-lazy there, unless it can neither fail nor be undefined.
+lazy there, unless it can neither fail nor be undefined. So do zeros from which a sum of an inner loop starts: there the
+body's rewrites see them, and add nothing to them.
 """
 from typing import NamedTuple
 
@@ -186,6 +187,7 @@ def _applied(steps, body, name, options):
     read.update(dict.fromkeys(outputs))
     body.sequences = [(inner, outer) for inner, outer in body.sequences if inner in read]
     read = _lazily_expanded(body, [variable for variable in read if variable not in depending], depending)
+    read = _with_fills_inside(read, nodes, body)
     wholes = [variable for variable in dict.fromkeys([*body.wholes, *read])
               if variable not in depending and not isinstance(variable, Constant)]
     parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
@@ -196,6 +198,29 @@ def _applied(steps, body, name, options):
                  *[steps for _ in body.stacked], *wholes, return_list=True)
     found = parts.outer_outputs(results)
     return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)
+
+
+def _with_fills_inside(read, nodes, body):
+    """What a body reads from outside; for constants in the shape of another variable, from which only sums of inner
+    loops start, that variable. The body fills them itself, so that its rewrites see from which number sums start.
+    """
+    starts, others = set(), {*body.outputs(), *body.outside, *body.wholes}
+    for node in nodes:
+        summed = node.op.parts.outer_inputs(node.inputs).summed if type(node.op) is Scan else ()
+        starts.update(summed)
+        others.update(set(node.inputs).difference(summed))
+    inside = {variable for variable in starts - others if _is_uniform(variable)}
+    return list(dict.fromkeys([variable.owner.inputs[0] if variable in inside else variable for variable in read]))
+
+
+def _is_uniform(variable):
+    """Whether a variable is a constant in the shape of another variable."""
+    node = variable.owner
+    if node is None or type(node.op) is not Elemwise or node.op.scalar_op is not scalar.second:
+        return False
+    value = node.inputs[1]
+    moved = value.owner is not None and type(value.owner.op) is DimShuffle
+    return isinstance(value.owner.inputs[0] if moved else value, Constant)
 
 
 # ---- values of lazy branches -----------------------------------------------------------------------------------------

@@ -1176,8 +1176,9 @@ cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
 cdef int take_turn(Steps steps) except -1:
     """Look at signals and let other threads run; steps of any length lead here about every 20 ms."""
     cdef double now = phintys_seconds(), elapsed = now - steps.turn
-    if elapsed < TURN_SECONDS / 2:
-        steps.interval = min(2 * steps.interval, <npy_intp>1 << 30)
+    cdef bint is_early = elapsed < TURN_SECONDS / 16 and steps.progress is None
+    if elapsed < TURN_SECONDS / 2:                      # eight times as many steps may end within this turn
+        steps.interval = min((8 if is_early else 2) * steps.interval, <npy_intp>1 << 30)
     elif elapsed > 2 * TURN_SECONDS:
         steps.interval = max(steps.interval // 2, <npy_intp>1)
     if elapsed >= TURN_SECONDS / 2:

@@ -125,6 +125,17 @@ def test_factors_of_loops_in_steps_are_copied_once():
     assert kinds_before_loop(f).count("CpuContiguous") == 1
 
 
+def test_sums_of_loops_in_steps_do_not_add_zeros():
+    """The gradient of checkpoints by a matrix adds one product a block to the sum of those before."""
+    states, _ = phintys.scan_checkpoints(lambda h: T.tanh(T.dot(h, W)), [], START, n_steps=7, save_every_N=3)
+    f = same_in_both_modes([START, W], T.grad((states[-1] ** 2).sum(), W), GIVEN[1:3])
+    lines = loop_listing(f)
+    first = next(number for number, line in enumerate(lines) if "grad_of_checkpointscan_fn_outer" in line)
+    found = [line.split(" := ")[1].split("(")[0] for line in lines[first:] if " := " in line]
+    assert "Dot22" in found and not [kind for kind in found if any(
+        name in kind for name in ("Gemm", "add", "second", "Alloc"))]
+
+
 def test_gradients_by_weights_are_products_of_all_rows():
     states, _ = network()
     cost = (states[-1] ** 2).sum()
