@@ -20,8 +20,8 @@ class Mask:
     conditions : tuple of (Variable, bool)
         An element is zero unless all conditions hold, or, with False, do not hold. They have the rank of the gradient,
         or rank 0, and broadcast to it.
-    in_value : bool
-        Whether elements that are zero in the gradient itself count, too.
+    in_value : bool or Variable
+        Whether elements that are zero in the gradient itself count, too, or a condition that holds for all but these.
     lasts : bool
         Whether that is still known when the conditions have been applied. Only the choices of ``switch`` last: limits
         such as ``maximum(x, 0)`` are in every network, and would cost a comparison in each layer before them.
@@ -51,13 +51,14 @@ class Mask:
         Zeros of the gradient become a condition. Those of the product do not count: a product may be 0 because it is
         too small for a float, and the next slope infinite, as in ``g / exp(x) * exp(x)``.
         """
-        if not self.in_value:
+        if self.in_value is False:
             return self
-        return Mask((*self.conditions, (neq(gradient, number(0, gradient)), True)), lasts=self.lasts)
+        condition = neq(gradient, number(0, gradient)) if self.in_value is True else self.in_value
+        return Mask((*self.conditions, (condition, True)), lasts=self.lasts)
 
-    def of_values(self):
-        """The mask with the zeros that are in the gradient itself."""
-        return Mask(self.conditions, True, self.lasts)
+    def of_values(self, condition):
+        """The mask with zeros that are in the gradient itself, where a condition does not hold."""
+        return Mask(self.conditions, condition if self.in_value is False else True, self.lasts)
 
     def summed(self, gradient, axes):
         """A gradient, with zeros as far as a sum over axes needs them, and the mask of the sum, whose axes are kept:
@@ -69,8 +70,11 @@ class Mask:
 
     def moved(self, move):
         """The mask of the gradient whose elements ``move`` moves, a function of a variable of the gradient's rank."""
-        return Mask(tuple([(move(condition) if condition.type.ndim else condition, holds)
-                           for condition, holds in self.conditions]), self.in_value, self.lasts)
+        def moved(condition):
+            return move(condition) if condition.type.ndim else condition
+
+        in_value = self.in_value if type(self.in_value) is bool else moved(self.in_value)
+        return Mask(tuple([(moved(condition), holds) for condition, holds in self.conditions]), in_value, self.lasts)
 
     def left(self, masks):
         """The mask of what any op makes of gradients to which their ``masks`` (some None) have been applied: conditions
@@ -102,13 +106,13 @@ class Mask:
         kept = [(term, mask) for term, mask in zip(terms, masks) if mask is not None or not _is_zero(term)]
         terms, masks = [term for term, _ in kept], [mask for _, mask in kept]
         first, last = masks[0], masks[-1]
-        if None not in masks and all([mask.conditions == first.conditions and mask.in_value == first.in_value
+        if None not in masks and all([mask.conditions == first.conditions and mask.in_value is first.in_value
                                       for mask in masks]):
             return terms, first
         if len(terms) == 2 and None not in masks and first._is_opposite(last) and terms[0].type == terms[1].type:
             condition, holds = first.conditions[-1]
             chosen = switch(condition, *(terms if holds else reversed(terms)))
-            in_value = first.in_value and last.in_value
+            in_value = first.in_value is not False and last.in_value is not False
             return [chosen], _mask_or_none(first.conditions[:-1], in_value, first.lasts)
         lasts = any([mask is not None and mask.lasts for mask in masks])
         applied = [term if mask is None else mask.applied(term) for term, mask in zip(terms, masks)]
@@ -128,7 +132,7 @@ def _is_zero(term):
 
 
 def _mask_or_none(conditions, in_value, lasts):
-    return Mask(conditions, in_value, lasts) if conditions or in_value else None
+    return Mask(conditions, in_value, lasts) if conditions or in_value is not False else None
 
 
 NONE = Mask((), lasts=False)

@@ -13,13 +13,13 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.creation.alloc import gradient_of_broadcast
+from phintys.ops.creation.alloc import Alloc, gradient_of_broadcast
 from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.shape.join import MakeVector
-from phintys.ops.shape.shape import Shape
+from phintys.ops.shape.shape import Shape, shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
 from phintys.ops.types.known_length import passes_on
@@ -182,8 +182,10 @@ class Assignment:
     def masked_L_op(self, inputs, outputs, output_grads, masks):
         """Gradients and their masks: what is overwritten is not chosen."""
         terms, found = Op.masked_L_op(self, inputs, outputs, output_grads, masks)
-        if self.set_instead_of_inc:
-            found[0] = (found[0] or NONE).of_values()
+        if self.set_instead_of_inc and type(terms[0].type) is TensorType:
+            all_of_x = Alloc()(constant(True), *[shape_i(inputs[0], axis) for axis in range(inputs[0].type.ndim)])
+            stays = self.overwriting(())(all_of_x, constant(False), *inputs[2:])
+            found[0] = (found[0] or NONE).of_values(stays)
         return terms, found
 
 
