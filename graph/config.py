@@ -586,8 +586,8 @@ class change_flags:
     """A context manager, and a decorator of functions, that sets options temporarily, for the thread that enters it.
 
     Other threads, and threads that are started inside, are not affected. Options that running programs follow are
-    changed for all threads: cast_policy, cpu, device, gpu.graphs, gpu.tf32, kept_frames, math, pool_limit,
-    scan.progress, stress, traceback.limit.
+    changed for all threads: cast_policy, cpu, device, gpu.graphs, gpu.tf32, guards, kept_frames, math,
+    pool_limit, scan.progress, stress, traceback.limit.
 
     Parameters
     ----------
