@@ -26,6 +26,7 @@ cdef extern from "cumulative/cumulative_loops.h" nogil:
 
 cdef enum:
     COLUMNS = 1024                  # added at a time, so that the slice before is still in the L1 cache
+    SLICES = 256                    # of so many columns, until the next question whether the call is to end
     UNASKED = 1048576               # elements between two questions whether the call is to end, of up to 10 ns
     LONG_CHUNK = 16                 # from here on slices are added, below lines are run along
 
@@ -112,7 +113,7 @@ cdef class CumulativeKernel(Kernel):
                                  npy_intp chunk, npy_intp itemsize) noexcept nogil:
         cdef npy_intp column = 0
         while column < chunk and not interrupted(context):
-            self.add_slices(values + column * itemsize, totals + column * itemsize, length, chunk * itemsize,
+            self.add_slices(context, values + column * itemsize, totals + column * itemsize, length, chunk * itemsize,
                             min(<npy_intp>COLUMNS, chunk - column), itemsize)
             column += COLUMNS
 
@@ -133,8 +134,8 @@ cdef class CumulativeKernel(Kernel):
             self.loop.function(arguments, &count, steps, self.loop.data)
             place += count
 
-    cdef inline void add_slices(self, const char* values, char* totals, npy_intp length, npy_intp row, npy_intp columns,
-                                npy_intp itemsize) noexcept nogil:
+    cdef inline void add_slices(self, Context* context, const char* values, char* totals, npy_intp length, npy_intp row,
+                                npy_intp columns, npy_intp itemsize) noexcept nogil:
         """Compute each slice of totals from the previous slice and the slice of values at the same position."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
@@ -143,6 +144,8 @@ cdef class CumulativeKernel(Kernel):
             memcpy(totals, values, columns * itemsize)
         steps[0] = steps[1] = steps[2] = itemsize
         for position in range(1, length):
+            if position % SLICES == 0 and interrupted(context):
+                return
             arguments[0], arguments[1] = totals + (position - 1) * row, <char*>values + position * row
             arguments[2] = totals + position * row
             self.loop.function(arguments, &columns, steps, self.loop.data)

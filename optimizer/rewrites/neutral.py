@@ -11,11 +11,8 @@ from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import (
     absolute,
     and_,
-    arccosh,
     arcsinh,
-    arctanh,
     conj,
-    cosh,
     deg2rad,
     floor,
     ge,
@@ -28,7 +25,6 @@ from phintys.optimizer.engine.terms import (
     neg,
     rad2deg,
     sinh,
-    tanh,
     x,
     y,
 )
@@ -228,6 +224,4 @@ REWRITES = [
     rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),
     rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype),
     rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype),
-    rule("local_arccosh_cosh", cosh(arccosh(x)), x, keeps_dtype),
-    rule("local_arctanh_tanh", tanh(arctanh(x)), x, keeps_dtype),
 ]

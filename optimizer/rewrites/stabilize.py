@@ -19,18 +19,24 @@ def real(found, out):
     return out.type.dtype.startswith("float") and found["x"].type.dtype == out.type.dtype
 
 
-def exponential_of_logarithm(fgraph, node):
-    """``exp(log(x)) -> x`` and ``expm1(log1p(x)) -> x``, and NaN where the logarithm is NaN."""
+# Function → its inverse to the right, and the values that this inverse has: ``name(x, bound)`` is true outside of them.
+UNDONE = {"exp": ("log", (("lt", 0),)), "expm1": ("log1p", (("lt", -1),)), "cosh": ("arccosh", (("lt", 1),)),
+          "tanh": ("arctanh", (("lt", -1), ("gt", 1)))}
+
+
+def function_of_inverse(fgraph, node):
+    """``exp(log(x)) -> x`` and others in `UNDONE`, and NaN where the inverse is NaN."""
     out, inner = node.outputs[0], node.inputs[0]
-    inverse, least = {"exp": ("log", 0), "expm1": ("log1p", -1)}[key(out)]
+    inverse, outside = UNDONE[key(out)]
     if key(inner) != inverse or not out.type.dtype.startswith("float"):
         return None
     x = inner.owner.inputs[0]
     if x.type.dtype != out.type.dtype:
         return None
-    if is_not_negative(x):
+    if inverse in ("log", "log1p") and is_not_negative(x):
         return x
-    return apply_op("switch", apply_op("lt", x, constant_like(least, x)), constant_like(math.nan, x), x)
+    is_nan = [apply_op(name, x, constant_like(bound, x)) for name, bound in outside]
+    return apply_op("switch", apply_op("or_", *is_nan) if len(is_nan) > 1 else is_nan[0], constant_like(math.nan, x), x)
 
 
 def log_of_sum(fgraph, node):
@@ -68,9 +74,11 @@ def log_of_exp_sum(fgraph, node):
 
 REWRITES = [
     rule("local_log_exp", log(exp(x)), x, real),
-    Rewrite("local_exp_log", ("exp",), exponential_of_logarithm, (FAST_RUN,)),
+    Rewrite("local_exp_log", ("exp",), function_of_inverse, (FAST_RUN,)),
     rule("local_log1p_expm1", log1p(expm1(x)), x, real),
-    Rewrite("local_expm1_log1p", ("expm1",), exponential_of_logarithm, (FAST_RUN,)),
+    Rewrite("local_expm1_log1p", ("expm1",), function_of_inverse, (FAST_RUN,)),
+    Rewrite("local_arccosh_cosh", ("cosh",), function_of_inverse, (FAST_RUN,)),
+    Rewrite("local_arctanh_tanh", ("tanh",), function_of_inverse, (FAST_RUN,)),
     rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x), real, (FAST_RUN, "log_softplus")),
     rule("local_log_one_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),
     rule("local_log1p_minus_sigmoid", log1p(-sigmoid(x)), -softplus(x), real, (FAST_RUN, "log_softplus")),

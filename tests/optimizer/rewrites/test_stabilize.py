@@ -8,7 +8,22 @@ import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
 from phintys.graph.gradients.gradient import grad
-from phintys.ops.elementwise.scalar import erf, erfc, exp, expm1, inv, log, log1p, neg, sigmoid, softplus
+from phintys.ops.elementwise.scalar import (
+    arccosh,
+    arctanh,
+    cosh,
+    erf,
+    erfc,
+    exp,
+    expm1,
+    inv,
+    log,
+    log1p,
+    neg,
+    sigmoid,
+    softplus,
+    tanh,
+)
 
 x, y, f, k = variable("d1", "x"), variable("d1", "y"), variable("f1", "f"), variable("l1", "k")
 
@@ -17,6 +32,8 @@ CASES = {
     "exp(log(x))": (exp(log(x)), ["lt", "switch"]),
     "exp(log(exp(y)))": (exp(log(exp(y))), ["exp"]),
     "expm1(log1p(x))": (expm1(log1p(x)), ["lt", "switch"]),
+    "cosh(arccosh(x))": (cosh(arccosh(x)), ["lt", "switch"]),
+    "tanh(arctanh(x))": (tanh(arctanh(x)), ["gt", "lt", "or_", "switch"]),
     "log(1 + x)": (log(1 + x), ["log1p"]),
     "log(x + 1)": (log(x + 1), ["log1p"]),
     "log(1 + x + y)": (log(1 + x + y), ["add", "log1p"]),
@@ -61,6 +78,11 @@ def test_ops_after_optimising(name):
 def test_same_results_where_the_original_is_exact(name):
     values = [numpy.linspace(0.01, 0.9, 10), numpy.linspace(-3, 3, 10)]
     assert_same_results([x, y], [CASES[name][0]], values=values)
+
+
+@pytest.mark.parametrize("output", [exp(log(x)), expm1(log1p(x)), cosh(arccosh(x)), tanh(arctanh(x))], ids=str)
+def test_what_an_inverse_has_no_value_for_is_nan(output):
+    assert_same_results([x], [output], values=[numpy.array([-3, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 3, numpy.nan])])
 
 
 def test_integers_are_left_alone():

@@ -45,6 +45,7 @@ CASES = {
     "cumulative sum": (T.cumsum(x), (np.tile(numbers, 4),)),
     "cumulative sums of rows": (T.cumsum(m, axis=1), (np.tile(rows, (4, 1)),)),
     "cumulative sums of columns": (T.cumsum(m, axis=0), (numbers.reshape(500, 2000),)),
+    "cumulative products of long columns": (T.cumprod(m, axis=0), (np.tile(rows, (4, 1)),)),
     "repetitions": (T.repeat(x, i[:1] * 0 + 2), (numbers, positions)),
     "joined": (T.concatenate([x, x]), (np.tile(numbers, 3),)),
     "tiled": (T.tile(x, 3), (numbers,)),
