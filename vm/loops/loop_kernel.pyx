@@ -99,6 +99,7 @@ cdef class Steps:
     cdef Cell** outer               # the operands of the outer instruction
     cdef Cell* arguments            # of the body
     cdef Cell** results             # of the body
+    cdef void* room                 # of the rows, taps, spares and carried values
     cdef Rows* rows                 # of states, then of stacked values
     cdef Tap* taps
     cdef Cell* spares               # for carried results in the memory of arguments
@@ -126,11 +127,8 @@ cdef class Steps:
         return 0
 
     def __dealloc__(self):
-        free(self.rows)
-        free(self.taps)
-        free(self.spares)
+        free(self.room)
         free(self.dimensions)
-        free(self.carried)
         free(self.lanes)
         free(self.fixed)
 
@@ -386,12 +384,7 @@ cdef class LoopKernel(Kernel):
         steps.frame.machine.epoch += self.code.reads_wholes         # their values may be others than in the last run
         steps.arguments = steps.frame.cells
         steps.results = steps.frame.machine.operands + self.code.first_result
-        steps.rows = <Rows*>calloc(self.n_states + self.n_stacked + 1, sizeof(Rows))
-        steps.taps = <Tap*>calloc(self.n_taps + 1, sizeof(Tap))
-        steps.spares = <Cell*>calloc(self.n_carried + 1, sizeof(Cell))
-        if steps.rows == NULL or steps.taps == NULL or steps.spares == NULL:
-            raise MemoryError()
-        steps.n_spares = self.n_carried
+        self._make_room_for_tables(steps)
         for index in range(self.n_sequences):
             show_row(steps.frame, &steps.arguments[index], outer[1 + index], outer[1 + index].data)
         for index in range(self.n_states):
@@ -411,6 +404,20 @@ cdef class LoopKernel(Kernel):
             steps.progress.tell(0)
         elif may_show_progress:
             steps.late = steps.turn + long_patience
+        return 0
+
+    cdef int _make_room_for_tables(self, Steps steps) except -1:
+        """One allocation for all tables: short loops in the steps of others notice more."""
+        cdef int n_rows = self.n_states + self.n_stacked
+        steps.room = calloc(1, n_rows * sizeof(Rows) + self.n_taps * sizeof(Tap)
+                            + self.n_carried * (sizeof(Cell) + sizeof(Carried)) + 1)
+        if steps.room == NULL:
+            raise MemoryError()
+        steps.rows = <Rows*>steps.room
+        steps.taps = <Tap*>(steps.rows + n_rows)
+        steps.spares = <Cell*>(steps.taps + self.n_taps)
+        steps.carried = <Carried*>(steps.spares + self.n_carried)
+        steps.n_spares = self.n_carried
         return 0
 
     cdef int _check(self, Steps steps) except -1:
@@ -651,10 +658,6 @@ cdef class LoopKernel(Kernel):
         """Do a step, and note what later ones are to do; see ``replay.pyx``."""
         cdef int index
         steps.replay = Replay(steps.frame)
-        if steps.carried == NULL:
-            steps.carried = <Carried*>calloc(self.n_carried + 1, sizeof(Carried))
-            if steps.carried == NULL:
-                raise MemoryError()
         for index in range(self.n_carried):
             steps.carried[index].before = steps.arguments[self.first_tap + self.n_taps + index].data
         try:

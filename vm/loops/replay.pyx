@@ -54,20 +54,17 @@ cdef class Replay:
     """
 
     def __cinit__(self, Frame frame):
-        cdef int count = frame.code.n_instructions + 1
+        cdef int n_plays = frame.code.n_instructions + 1, n_cells = frame.code.n_cells
         self.frame = frame
-        self.plays = <Play*>calloc(count, sizeof(Play))
-        self.written = <Cell**>calloc(frame.code.n_cells + 1, sizeof(Cell*))
-        self.places = <char**>calloc(frame.code.n_cells + 1, sizeof(char*))
-        self.views = <Cell**>calloc(frame.code.n_cells + 1, sizeof(Cell*))
-        if self.plays == NULL or self.written == NULL or self.places == NULL or self.views == NULL:
+        self.plays = <Play*>calloc(1, n_plays * sizeof(Play) + 3 * n_cells * sizeof(void*))     # and the tables below
+        if self.plays == NULL:
             raise MemoryError()
+        self.written = <Cell**>(self.plays + n_plays)
+        self.places = <char**>(self.written + n_cells)
+        self.views = <Cell**>(self.places + n_cells)
 
     def __dealloc__(self):
         free(self.plays)
-        free(self.written)
-        free(self.places)
-        free(self.views)
 
     cdef int record(self) except -1:
         """Run a step, and note what it does."""
