@@ -138,7 +138,7 @@ class PureOp(Properties):
             if variable.type != wanted:
                 raise TypeError(f"We expected type {wanted} as input {position} but got {variable.type}: {self}")
             converted.append(variable)
-        return Apply(self, converted, [output.make_variable() for output in self.otypes])
+        return Apply(self, converted, [output.make_variable() for output in self.otypes])   # type: ignore[arg-type]
 
     def __call__(self, *inputs: Any, return_list: bool = False, **options: Any) -> Any:
         """Make a node and return its outputs.

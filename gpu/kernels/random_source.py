@@ -144,13 +144,13 @@ REMOVE = """\
 
 @describe(MultinomialKernel)
 def multinomial(arguments, named, operands):
-    chooses, replace = arguments
+    chooses, replace, checked = arguments
     dtype = operands[0][0]
     if chooses and not replace and dtype == "float16":
         raise NoSource("the roundings of float16")
     tolerance = "1e-2" if dtype == "float16" else "1e-3"
     body = ROW_START.format(kept="share" if chooses else "sum", tolerance=tolerance,
-                        wanted="samples > 0" if chooses else "true")
+                        wanted="false" if not checked else "samples > 0" if chooses else "true")
     body += CHOICES.format(remove="" if replace else REMOVE) if chooses else COUNTS
     text = "multinomial: row {value} has no probabilities: one is negative or NaN, or their sum is not 1"
     return Description(["p", "uniform", "n", "out"], {"choose": (THREADS, body)}, [Launch(THREADS, "choose", "p", 1)],

@@ -31,7 +31,9 @@ def make(tmp_path):
     (folder / "ops" / "room.py").touch()
     (folder / "python").write_text(PYTHON.format(python=sys.executable))
     (folder / "python").chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "GNUMAKE"))}
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("MAKE", "MFLAGS", "GNUMAKE"))
+            and name not in ("PYTHON", "VENV", "EDITABLE", "ARGS", "WORKERS")}
 
     def run(*arguments):
         (folder / "calls").write_text("")

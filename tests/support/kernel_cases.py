@@ -199,7 +199,7 @@ CASES = [
     case("EyeKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
     case("FillDiagonalKernel", A, number(7.0), number(1)), case("GerKernel", A, number(2.0), W, V),
     case("FirstRowsKernel", A), case("FirstRowsKernel", A, number(3), arguments=(-1, "x")),
-    case("StepCountKernel", number(3)),
+    case("StepCountKernel", number(3), outputs=((0, "int64"),)),
     case("HingeGradKernel", W, A, LABELS, number(0.5)), case("HingeKernel", A, LABELS, number(0.5), outputs=VECTOR),
     case("IncSubtensorKernel", A, V[:2]),
     case("IncSubtensorKernel", A, V, number(2), arguments=([(True, ("operand", 2), None, None)], 1, "float64", False)),
