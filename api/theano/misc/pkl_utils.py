@@ -206,6 +206,28 @@ class PersistentNdarrayLoad:
         return self._arrays[name]
 
 
+class _Pickler(pickle.Pickler):
+    """With a function as the method ``persistent_id``: CPython 3.13.0 does not let it be set."""
+
+    def __init__(self, file, protocol, persistent_id):
+        super().__init__(file, protocol)
+        self._identify = persistent_id
+
+    def persistent_id(self, obj):
+        return self._identify(obj)
+
+
+class _Unpickler(pickle.Unpickler):
+    """The same for ``persistent_load``."""
+
+    def __init__(self, file, persistent_load):
+        super().__init__(file)
+        self._load = persistent_load
+
+    def persistent_load(self, pid):
+        return self._load(pid)
+
+
 def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=PersistentSharedVariableID):
     """Write a zip file with an object: its arrays, and a pickle of the rest.
 
@@ -233,9 +255,7 @@ def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=Pers
     """
     with zipfile.ZipFile(file_handler, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as zip_file:
         text = BytesIO()
-        pickler = pickle.Pickler(text, protocol)
-        pickler.persistent_id = persistent_id(zip_file)
-        pickler.dump(obj)
+        _Pickler(text, protocol, persistent_id(zip_file)).dump(obj)
         zip_file.writestr("pkl", text.getvalue())
 
 
@@ -262,9 +282,7 @@ def load(f, persistent_load=PersistentNdarrayLoad):
     [array([0, 1, 2])]
     """
     with zipfile.ZipFile(f) as zip_file:
-        unpickler = pickle.Unpickler(BytesIO(zip_file.read("pkl")))
-        unpickler.persistent_load = persistent_load(zip_file)
-        return unpickler.load()
+        return _Unpickler(BytesIO(zip_file.read("pkl")), persistent_load(zip_file)).load()
 
 
 def zipadd(func, zip_file, name):

@@ -2,6 +2,8 @@
 
 Nothing here depends on time: kernels look at signals whenever they ask, and one of these looks finds Ctrl-C.
 """
+import signal
+
 import numpy as np
 import pytest
 
@@ -65,8 +67,12 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def as_usual_afterwards():
+    """Python raises KeyboardInterrupt only if the shell has not started it with SIGINT ignored, as for a job in the
+    background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     interrupt_at_look(0)
+    signal.signal(signal.SIGINT, before)
 
 
 def outcome_of(function, arguments, look):
