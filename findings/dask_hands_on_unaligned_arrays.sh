@@ -1,9 +1,8 @@
 #!/bin/bash
 # Dask's distributed 2026.8.0: an array that a task gets as an argument is unaligned in the worker, although it was
 # aligned in the client: it is a view of the message that the worker received. NumPy copies such arrays where it must;
-# compiled code that asks for aligned memory refuses them. phintys refused every array argument on a cluster until it
-# copied them.
-. "$(dirname "$0")/environment"
+# compiled code that asks for aligned memory refuses them.
+. "$(dirname "$0")/environment" "$(mktemp -d)"
 install "distributed==2026.8.0" "dask==2026.8.0" numpy==2.4.6
 shows "client: aligned True; worker: aligned False, the same numbers True" <<'PROGRAM'
 import numpy

@@ -1,8 +1,8 @@
 #!/bin/bash
 # NumPy 2.4.6: `Generator.choice(3, 2, replace=False, shuffle=False)`. One expects one order for each set of two, since
 # nothing is shuffled. There are four of the six ordered pairs: the set {0, 1} comes in both orders, {0, 2} and {1, 2}
-# in one. So a program that relies on an order sees it for some sets only. phintys draws the same.
-. "$(dirname "$0")/environment"
+# in one. So a program that relies on an order sees it for some sets only.
+. "$(dirname "$0")/environment" "$(mktemp -d)"
 install numpy==2.4.6
 shows "(0, 1) 1/6, (0, 2) 1/3, (1, 0) 1/6, (1, 2) 1/3" <<'PROGRAM'
 from collections import Counter

@@ -1,9 +1,9 @@
 #!/bin/bash
 # NumPy 2.4.6 (2.5.5 the same): does a generator use numbers where nothing is drawn? A choice of no element without
 # replacement shuffles all elements in RandomState, and nothing in Generator. Along an axis of a (0, 3) array,
-# `Generator.permutation` uses numbers, `shuffle` and `permuted` do not. Whoever compares two programs that draw from one
-# stream meets this after an empty batch. phintys follows each of them.
-. "$(dirname "$0")/environment"
+# `Generator.permutation` uses numbers, `shuffle` and `permuted` do not. Whoever compares two programs that draw from
+# one stream meets this after an empty batch.
+. "$(dirname "$0")/environment" "$(mktemp -d)"
 install numpy==2.4.6
 shows "RandomState.choice uses numbers, Generator.choice does not
 Generator.permutation uses numbers, shuffle does not, permuted does not" <<'PROGRAM'

@@ -1,8 +1,7 @@
 #!/bin/bash
 # NumPy 2.4.6: the number of trials until a success of probability 1e-300 does not fit int64. Both interfaces return
 # without an error or a warning, one the largest integer, the other the smallest: a negative number of trials.
-# phintys follows each of them.
-. "$(dirname "$0")/environment"
+. "$(dirname "$0")/environment" "$(mktemp -d)"
 install numpy==2.4.6
 shows "Generator 9223372036854775807, RandomState -9223372036854775808" <<'PROGRAM'
 import numpy

@@ -1,8 +1,8 @@
 #!/bin/bash
 # NumPy 2.4.6 (2.5.5 the same): `sum` adds integers of 8 bits in 64 bits, and one expects other functions that add to do
-# so. einsum, trapezoid, polyval and the weights of histogram add in 8 bits, and wrap around without a warning.
-# std of float16 adds squares in float16: that of 200 and -200 is inf. phintys follows `sum` where it has the function.
-. "$(dirname "$0")/environment"
+# so. einsum, trapezoid, polyval and the weights of histogram add in 8 bits, and wrap around without a warning. std of
+# float16 adds squares in float16: that of 200 and -200 is inf.
+. "$(dirname "$0")/environment" "$(mktemp -d)"
 install numpy==2.4.6
 shows "sum 200, einsum -56, trapezoid -56.0, polyval 44, histogram -56, std of float16 inf" <<'PROGRAM'
 import numpy
