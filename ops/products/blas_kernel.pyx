@@ -426,7 +426,7 @@ cdef class ProductKernel(Kernel):
         settled.context = context
         settled.product, settled.room = product[0], panel_bytes(product, self.itemsize)
         if self.instructions < 0 or wanted_threads() == 1:
-            self.run_piece(context, &settled)
+            self.run_piece(&settled)
         else:
             self.share_out(context, &settled, work, piece)
 
@@ -459,7 +459,7 @@ cdef class ProductKernel(Kernel):
         if shared:
             self.share_out(context, &settled, work, piece)
         else:
-            self.run_piece(context, &settled)
+            self.run_piece(&settled)
         if single:
             leave_single_thread()
 
@@ -476,7 +476,7 @@ cdef class ProductKernel(Kernel):
         settled.length, settled.piece = length, half
         parallel(context, run_part, settled, (length + half - 1) // half, 1)
 
-    cdef void run_piece(self, Context* context, Settled* settled) noexcept nogil:
+    cdef void run_piece(self, Settled* settled) noexcept nogil:
         """Compute a product, or a piece of one, in tiles that are about square if it is long."""
         cdef Product* product = &settled.product
         cdef double most = UNASKED_BLAS if settled.path == GEMM else UNASKED_LOOPS
@@ -488,7 +488,7 @@ cdef class ProductKernel(Kernel):
         columns = min(product.n, max(<npy_intp>sqrt(most / product.k) // TILE_STEP, <npy_intp>1) * TILE_STEP)
         rows = max(<npy_intp>(most / product.k / columns) // TILE_STEP, <npy_intp>1) * TILE_STEP
         for number in range(ceil_divided(product.m, rows) * ceil_divided(product.n, columns)):
-            if interrupted(context):
+            if interrupted(settled.context):
                 return
             row = number % ceil_divided(product.m, rows) * rows
             column = number // ceil_divided(product.m, rows) * columns
@@ -581,7 +581,7 @@ cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) no
     cdef Settled part = (<Settled*>argument)[0]
     part.product.room += worker * part.room
     show_part(&part, part.by_rows, start * part.piece, min(stop * part.piece, part.length))
-    (<ProductKernel>part.kernel).run_piece(part.context, &part)
+    (<ProductKernel>part.kernel).run_piece(&part)
 
 
 cdef inline npy_intp ceil_divided(npy_intp length, npy_intp part) noexcept nogil:
