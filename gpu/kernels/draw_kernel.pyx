@@ -13,7 +13,7 @@ from phintys.gpu.runtime.driver cimport Arguments, put_address, put_integer, set
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS
-from phintys.ops.random.state_cells cimport generator_of_copy
+from phintys.ops.random.samples cimport generator_of_copy
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
 from phintys.vm.pool cimport Buffer, buffer_release
 

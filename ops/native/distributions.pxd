@@ -41,6 +41,9 @@ cdef extern from "numpy/random/distributions.h" nogil:
     double random_wald(bitgen_t* bits, double mean, double scale)
     double random_vonmises(bitgen_t* bits, double mu, double kappa)
 
+    double random_triangular(bitgen_t* bits, double left, double mode, double right)
+
+    int64_t random_hypergeometric(bitgen_t* bits, int64_t good, int64_t bad, int64_t sample)
     int64_t random_poisson(bitgen_t* bits, double lam)
     int64_t random_negative_binomial(bitgen_t* bits, double n, double p)
     int64_t random_binomial(bitgen_t* bits, double p, int64_t n, binomial_t* binomial)

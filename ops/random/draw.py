@@ -41,6 +41,8 @@ DISTRIBUTIONS = {
     "noncentral_chisquare": Distribution((("df", POSITIVE), ("nonc", SCALE))),
     "vonmises": Distribution((("mu", FREE), ("kappa", SCALE))),
     "wald": Distribution((("mean", POSITIVE), ("scale", POSITIVE))),
+    "triangular": Distribution((("left", FREE), ("mode", FREE), ("right", FREE), ("left <= mode", "true"),
+                                ("mode <= right", "true"), ("left < right", "true")), integers=(3, 4, 5)),
     "noncentral_f": Distribution((("dfnum", POSITIVE), ("dfden", POSITIVE), ("nonc", SCALE))),
     "geometric": Distribution((("p", "above 0 and at most 1"),), COUNT),
     "logseries": Distribution((("p", "at least 0 and below 1"),), COUNT),
@@ -48,6 +50,8 @@ DISTRIBUTIONS = {
     "zipf": Distribution((("a", "above 1"),), COUNT),
     "negative_binomial": Distribution((("n", POSITIVE), ("p", "above 0 and at most 1")), COUNT),
     "binomial": Distribution((("n", SCALE), ("p", "from 0 to 1")), COUNT, (0,)),
+    "hypergeometric": Distribution((("ngood", "from 0 to 999,999,999"), ("nbad", "from 0 to 999,999,999"),
+                                    ("nsample", SCALE), ("nsample <= ngood + nbad", "true")), COUNT, (0, 1, 2, 3)),
     "integers": Distribution((("low", FREE), ("high", FREE), ("low <= high", "true")), COUNT, (0, 1, 2)),
 }
 
@@ -67,17 +71,21 @@ class Draw(Sampling):
         Of the samples.
     inplace : bool
         The new state overwrites the old one.
+    rules : tuple of (str, str), optional
+        Names and conditions of the parameters, instead of those in the table. There may be more parameters than the
+        distribution has, which are only checked.
     """
 
-    __props__ = ("name", "kind", "dtype", "ndim", "inplace")
+    __props__ = ("name", "kind", "dtype", "ndim", "inplace", "rules")
     can_overwrite = {0: (0,)}
     runs_alone = True
 
-    def __init__(self, name, kind, dtype, ndim, inplace=False):
+    def __init__(self, name, kind, dtype, ndim, inplace=False, rules=None):
         dtypes = DISTRIBUTIONS[name].dtypes
         if dtype not in dtypes:
             raise TypeError(f"{name} draws {' or '.join(dtypes)}, not {dtype}")
         self.name, self.kind, self.dtype, self.ndim, self.inplace = name, kind, dtype, int(ndim), bool(inplace)
+        self.rules = DISTRIBUTIONS[name].parameters if rules is None else rules
         if inplace:
             self.destroy_map = {0: [0]}
 
@@ -91,16 +99,15 @@ class Draw(Sampling):
     def make_node(self, state, size, *parameters):
         state, (size, known) = self.as_state(state), size_vector(size)
         distribution = DISTRIBUTIONS[self.name]
-        if len(parameters) not in (0, len(distribution.parameters)):
-            raise TypeError(f"{self.name} has {len(distribution.parameters)} parameters, got {len(parameters)}")
+        if len(parameters) not in (0, len(self.rules)):
+            raise TypeError(f"{self.name} has {len(self.rules)} parameters, got {len(parameters)}")
         wanted = ["int64" if position in distribution.integers else "float64" for position in range(len(parameters))]
         parameters = [cast(as_tensor_variable(parameter), dtype) for parameter, dtype in zip(parameters, wanted)]
         return Apply(self, [state, size, *parameters],
                      [state.type(), sample_type(self.dtype, self.ndim, known)()])
 
     def make_kernel(self, node):
-        names = DISTRIBUTIONS[self.name].parameters[:len(node.inputs) - 2]
-        return DrawKernel(self.name, KINDS.index(self.kind), names)
+        return DrawKernel(self.name, KINDS.index(self.kind), self.rules[:len(node.inputs) - 2])
 
     def infer_shape(self, node, input_shapes):
         return [(WORDS[self.kind],), sample_shape(node.inputs[1], self.ndim)]

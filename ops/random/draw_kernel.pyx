@@ -5,7 +5,7 @@ uint64. Parameters are float64 or int64, and are broadcast to the sample; ``prep
 drawn in C order on one thread, except uniform numbers of PCG64, which can be counted ahead.
 """
 cimport numpy as cnp
-from libc.math cimport isnan, signbit
+from libc.math cimport isfinite, isnan, signbit
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
@@ -14,16 +14,17 @@ from phintys.ops.elementwise.block_program cimport Program, nanoseconds, run_ste
 from phintys.ops.elementwise.elementwise_kernel cimport ElementwiseKernel
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_binomial, random_bounded_uint64, random_bounded_uint64_fill,
-    random_chisquare, random_f, random_geometric, random_gumbel, random_laplace, random_logistic, random_lognormal,
-    random_logseries, random_negative_binomial, random_noncentral_chisquare, random_noncentral_f, random_pareto,
-    random_poisson, random_power, random_rayleigh, random_standard_cauchy, random_standard_exponential_fill,
-    random_standard_exponential_fill_f, random_standard_gamma, random_standard_gamma_f, random_standard_normal_fill,
-    random_standard_normal_fill_f, random_standard_t, random_standard_uniform_fill, random_standard_uniform_fill_f,
-    random_vonmises, random_wald, random_weibull, random_zipf)
+    random_chisquare, random_f, random_geometric, random_gumbel, random_hypergeometric, random_laplace,
+    random_logistic, random_lognormal, random_logseries, random_negative_binomial, random_noncentral_chisquare,
+    random_noncentral_f, random_pareto, random_poisson, random_power, random_rayleigh, random_standard_cauchy,
+    random_standard_exponential_fill, random_standard_exponential_fill_f, random_standard_gamma,
+    random_standard_gamma_f, random_standard_normal_fill, random_standard_normal_fill_f, random_standard_t,
+    random_standard_uniform_fill, random_standard_uniform_fill_f, random_triangular, random_vonmises, random_wald,
+    random_weibull, random_zipf)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.random.samples cimport (
-    MOST, Places, begin_walk, fits, next_element, read_size, store_count, store_real)
-from phintys.ops.random.state_cells cimport check_state, copy_state, generator_of_copy, phintys_make_valid
+    MOST, Places, begin_walk, check_state, copy_state, fits, generator_of_copy, next_element, phintys_make_valid,
+    read_size, store_count, store_real)
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel, scratch,
     set_contiguous_strides)
@@ -106,6 +107,7 @@ ctypedef int64_t (*CountOfTwo)(bitgen_t* bits, double first, double second) noex
 
 cdef enum Shape:                    # which of these types a function has
     FILL, PLAIN, OF_ONE, OF_TWO, OF_THREE, COUNT_OF_ONE, COUNT_OF_TWO, BINOMIAL, INTEGERS, MASKED_INTEGERS, GAMMA
+    HYPERGEOMETRIC
     MERSENNE_UNIFORM, MERSENNE_NORMAL, LEGACY_BINOMIAL
 
 cdef struct Tables:                 # of binomial counts, computed anew where the parameters change
@@ -113,11 +115,13 @@ cdef struct Tables:                 # of binomial counts, computed anew where th
     phintys_legacy_table legacy
 
 cdef enum Rule:                     # what a parameter must be
-    ANY, FROM_0, ABOVE_0, FRACTION, FRACTION_ABOVE_0, FRACTION_BELOW_1, ABOVE_1, POISSON_MEAN, TRUE
+    ANY, FROM_0, ABOVE_0, FRACTION, FRACTION_ABOVE_0, FRACTION_BELOW_1, ABOVE_1, POISSON_MEAN, TRUE, NOT_BELOW_0
+    WIDTH, FINITE, UP_TO_BILLION
 
 RULES = {"any": ANY, "at least 0": FROM_0, "above 0": ABOVE_0, "from 0 to 1": FRACTION,
          "above 0 and at most 1": FRACTION_ABOVE_0, "at least 0 and below 1": FRACTION_BELOW_1, "above 1": ABOVE_1,
-         "at least 0 and at most 9.22e18": POISSON_MEAN, "true": TRUE}
+         "at least 0 and at most 9.22e18": POISSON_MEAN, "true": TRUE, "0 or above": NOT_BELOW_0,
+         "finite, and at least 0": WIDTH, "finite": FINITE, "from 0 to 999,999,999": UP_TO_BILLION}
 RULE_TEXTS = {number: text for text, number in RULES.items()}
 
 # Name → (type of the function, the function's address, and of that for float32). Distributions of a location and a
@@ -144,6 +148,7 @@ cdef dict FUNCTIONS = {
     "noncentral_chisquare": (OF_TWO, <size_t><OfTwo>random_noncentral_chisquare, 0),
     "vonmises": (OF_TWO, <size_t><OfTwo>random_vonmises, 0),
     "wald": (OF_TWO, <size_t><OfTwo>random_wald, 0),
+    "triangular": (OF_THREE, <size_t><OfThree>random_triangular, 0),
     "noncentral_f": (OF_THREE, <size_t><OfThree>random_noncentral_f, 0),
     "geometric": (COUNT_OF_ONE, <size_t><CountOfOne>random_geometric, 0),
     "logseries": (COUNT_OF_ONE, <size_t><CountOfOne>random_logseries, 0),
@@ -151,6 +156,7 @@ cdef dict FUNCTIONS = {
     "zipf": (COUNT_OF_ONE, <size_t><CountOfOne>random_zipf, 0),
     "negative_binomial": (COUNT_OF_TWO, <size_t><CountOfTwo>random_negative_binomial, 0),
     "binomial": (BINOMIAL, 0, 0),
+    "hypergeometric": (HYPERGEOMETRIC, 0, 0),
     "integers": (INTEGERS, 0, 0),
     # As numpy.random.RandomState draws them, from MT19937.
     "randomstate_uniform": (MERSENNE_UNIFORM, <size_t><OfTwo>uniform_between, 0),
@@ -212,6 +218,14 @@ cdef inline bint obeys(double value, int rule) noexcept nogil:
         return 0 <= value < 1
     if rule == ABOVE_1:
         return value > 1
+    if rule == NOT_BELOW_0:
+        return value >= 0
+    if rule == WIDTH:
+        return isfinite(value) and not signbit(value)
+    if rule == FINITE:
+        return isfinite(value)
+    if rule == UP_TO_BILLION:
+        return 0 <= value < 1000000000
     if rule == POISSON_MEAN:
         return 0 <= value <= 9.223372006484771e18
     return value != 0
@@ -308,8 +322,9 @@ cdef class DrawKernel(Kernel):
                     with gil:
                         if self.rules[number] == TRUE:
                             raise ValueError(f"{self.name}: it is required that {self.names[number]}")
-                        raise ValueError(f"{self.name}: {self.names[number]} must be "
-                                         f"{RULE_TEXTS[self.rules[number]]}, got {value:g}")
+                        kind = OverflowError if self.rules[number] == WIDTH and not isfinite(value) else ValueError
+                        raise kind(f"{self.name}: {self.names[number]} must be "
+                                   f"{RULE_TEXTS[self.rules[number]]}, got {value:g}")
                 next_element(&places, 1)
         return 0
 
@@ -450,6 +465,8 @@ cdef class DrawKernel(Kernel):
             store_count(sample, place, (<CountOfOne>self.function)(bits, real[0][0]))
         elif self.kind_of_function == COUNT_OF_TWO:
             store_count(sample, place, (<CountOfTwo>self.function)(bits, real[0][0], real[1][0]))
+        elif self.kind_of_function == HYPERGEOMETRIC:
+            store_count(sample, place, random_hypergeometric(bits, integer[0][0], integer[1][0], integer[2][0]))
         elif self.kind_of_function == BINOMIAL:
             store_count(sample, place, random_binomial(bits, real[1][0], integer[0][0], &tables.binomial))
         elif self.kind_of_function == LEGACY_BINOMIAL:

@@ -8,7 +8,6 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.ops.elementwise.elementwise import inside_value
-from phintys.ops.random.draw import DISTRIBUTIONS
 from phintys.ops.random.draw_kernel import DrawnElementwiseKernel
 from phintys.ops.random.generator_states import KINDS, WORDS
 from phintys.ops.random.sampling import sample_shape
@@ -65,7 +64,7 @@ class DrawnElemwise(Op):
         values.insert(self.place, None)
         place = sum([value is None for value in values[:self.place]])
         return DrawnElementwiseKernel(
-            self.draw.name, KINDS.index(self.draw.kind), DISTRIBUTIONS[self.draw.name].parameters[:self.count], place,
+            self.draw.name, KINDS.index(self.draw.kind), self.draw.rules[:self.count], place,
             numpy.dtype(self.draw.dtype).num, elementwise.op._kernel(elementwise, values))
 
     def make_kernel(self, node):

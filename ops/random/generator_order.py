@@ -1,14 +1,14 @@
-"""GeneratorOrder: permutations, choices and multinomial counts of ``numpy.random.Generator``, drawn by kernels.
+"""GeneratorOrder: permutations, choices, multinomial counts and shares of ``numpy.random.Generator``, drawn by kernels.
 
-The op chooses or permutes numbers from 0 on; the code that makes the node takes elements at these positions. ``ORDERS``
-is the table.
+The op chooses or permutes numbers from 0 on, and the code that makes the node takes elements at these positions; or it
+counts outcomes, or divides 1 into shares. ``ORDERS`` is the table.
 """
 from collections import namedtuple
 
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.random.generator_states import KINDS, WORDS
-from phintys.ops.random.orders_kernel import ChoiceKernel, MultinomialDrawKernel, PermutationKernel
+from phintys.ops.random.orders_kernel import ChoiceKernel, DirichletKernel, MultinomialDrawKernel, PermutationKernel
 from phintys.ops.random.sampling import Sampling, sample_shape, size_vector
 from phintys.ops.random.vector_states import tolerance_of
 from phintys.ops.types.constant import as_tensor_variable
@@ -17,19 +17,21 @@ from phintys.ops.types.tensor_type import TensorType
 
 # parameters: name, rank (None: at most that of the size, and one more for the last parameter of multinomial) and dtype;
 # added: dimensions of the sample beside those of the size; kernel: of the number of the generator's kind, whether
-# choices are shuffled, and the dtype that the last parameter had.
-Order = namedtuple("Order", "parameters added kernel")
+# choices are shuffled, the dtype that the last parameter had, and whether probabilities must sum to 1.
+Order = namedtuple("Order", "parameters added kernel dtype", defaults=("int64",))
 ORDERS = {
-    "permutation": Order((("x", 0, "int64"),), 1, lambda kind, shuffled, given: PermutationKernel(kind, False)),
+    "permutation": Order((("x", 0, "int64"),), 1, lambda kind, *_: PermutationKernel(kind, False)),
     "choice": Order((("a", 0, "int64"), ("replace", 0, "int64"), ("p", 1, "float64")), 0,
-                    lambda kind, shuffled, given: ChoiceKernel(kind, False, shuffled, tolerance_of(given))),
+                    lambda kind, shuffled, given, _: ChoiceKernel(kind, False, shuffled, tolerance_of(given))),
     "multinomial": Order((("n", None, "int64"), ("pvals", None, "float64")), 1,
-                         lambda kind, shuffled, given: MultinomialDrawKernel(kind, False, False)),
+                         lambda kind, shuffled, given, exact: MultinomialDrawKernel(kind, False, False, exact)),
+    "dirichlet": Order((("alpha", None, "float64"),), 1, lambda kind, *_: DirichletKernel(kind, False), "float64"),
 }
 
 
 class GeneratorOrder(Sampling):
-    """Integers. The inputs are the state, the size and the parameters, the outputs the new state and the int64 sample.
+    """Integers, or shares. The inputs are the state, the size and the parameters, the outputs the new state and the
+    sample.
 
     Parameters
     ----------
@@ -43,17 +45,19 @@ class GeneratorOrder(Sampling):
         The order of what is chosen without replacement is random, too.
     given : str, optional
         The dtype of the probabilities, which says how exactly they have to sum to 1.
+    exact : bool
+        The probabilities of outcomes must sum to 1. Otherwise the missing part is added to the last one.
     inplace : bool
         The new state overwrites the old one.
     """
 
-    __props__ = ("name", "kind", "ndim", "shuffled", "given", "inplace")
+    __props__ = ("name", "kind", "ndim", "shuffled", "given", "exact", "inplace")
     can_overwrite = {0: (0,)}
     runs_alone = True
 
-    def __init__(self, name, kind, ndim, shuffled=True, given="float64", inplace=False):
+    def __init__(self, name, kind, ndim, shuffled=True, given="float64", exact=True, inplace=False):
         self.name, self.kind, self.ndim, self.shuffled, self.given = name, kind, int(ndim), bool(shuffled), given
-        self.inplace = bool(inplace)
+        self.exact, self.inplace = bool(exact), bool(inplace)
         if inplace:
             self.destroy_map = {0: [0]}
 
@@ -72,10 +76,10 @@ class GeneratorOrder(Sampling):
                 raise TypeError(f"{self.name}: {name} must be an integer, got {parameter} of type {parameter.type}")
         parameters = [cast(parameter, dtype) for parameter, (_, _, dtype) in zip(parameters, order.parameters)]
         return Apply(self, [state, size, *parameters],
-                     [state.type(), TensorType("int64", (False,) * (self.ndim + order.added))()])
+                     [state.type(), TensorType(order.dtype, (False,) * (self.ndim + order.added))()])
 
     def make_kernel(self, node):
-        return ORDERS[self.name].kernel(KINDS.index(self.kind), self.shuffled, self.given)
+        return ORDERS[self.name].kernel(KINDS.index(self.kind), self.shuffled, self.given, self.exact)
 
     def infer_shape(self, node, input_shapes):
         shape = sample_shape(node.inputs[1], self.ndim)

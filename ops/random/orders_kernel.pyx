@@ -1,4 +1,4 @@
-"""Permutations, choices and multinomial counts with NumPy's numbers: ``(state, size, parameter, ..., new state, out)``.
+"""Permutations, choices, counts and shares with NumPy's numbers: ``(state, size, parameter, ..., new state, out)``.
 
 Each kernel draws as ``numpy.random.RandomState`` does (``legacy``) or as ``numpy.random.Generator``. The state is a
 vector of uint64. ``prepare`` checks the parameters and raises; ``run`` cannot fail. The loops are in
@@ -12,10 +12,10 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.distributions cimport (
-    binomial_t, bitgen_t, random_bounded_uint64_fill, random_multinomial)
+    binomial_t, bitgen_t, random_beta, random_bounded_uint64_fill, random_multinomial, random_standard_gamma)
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.random.samples cimport Places, begin_walk, fits, next_element, read_size, store_count
-from phintys.ops.random.state_cells cimport check_state, generator_of_copy
+from phintys.ops.random.samples cimport (
+    Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_DRAW
@@ -284,17 +284,19 @@ cdef class MultinomialDrawKernel(OrderKernel):
         As of `OrderKernel`. RandomState gets the probabilities as Theano corrects them.
     narrow : bool
         The probabilities were float32.
+    exact : bool
+        The probabilities must sum to 1. Otherwise, only all but the last one must not sum to more.
 
     Raises
     ------
     ValueError
         Raised by ``prepare`` if n is negative, a probability is out of range, or the sum of a row's is not 1.
     """
-    cdef bint narrow, skips
+    cdef bint narrow, skips, exact
 
-    def __init__(self, int kind, bint legacy, bint narrow):
+    def __init__(self, int kind, bint legacy, bint narrow, bint exact=True):
         super().__init__(kind, legacy)
-        self.examined, self.narrow = (1, 2, 3), narrow
+        self.examined, self.narrow, self.exact = (1, 2, 3), narrow, exact
         self.skips = legacy and skips_the_impossible()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -347,7 +349,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
                         raise ValueError(f"multinomial: probabilities must not be negative, above 1 or NaN, got "
                                          f"{values[place]} (pvals < 0, pvals > 1 or pvals contains NaNs)")
             total = phintys_exact_sum(values, outcomes)
-            is_one = fabs(total - 1) <= ROUNDING
+            is_one = fabs(total - 1) <= ROUNDING or not self.exact
             if is_one and self.legacy:
                 total = phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
                 is_one = total <= 1
@@ -389,3 +391,110 @@ cdef class MultinomialDrawKernel(OrderKernel):
                 return 0
             next_element(&places, 2)
         return 0
+
+
+cdef double SMALL = 0.1             # a row whose alphas are all below it is drawn by breaking a stick
+
+
+cdef class DirichletKernel(OrderKernel):
+    """``(state, size, alpha, new state, out)``: shares that sum to 1, along the last dimension; alpha without its last
+    dimension is broadcast to the size.
+
+    Raises
+    ------
+    ValueError
+        Raised by ``prepare`` if an alpha is negative or NaN.
+    """
+
+    def __init__(self, int kind, bint legacy):
+        super().__init__(kind, legacy)
+        self.examined = (1, 2)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* alpha = operands[2]
+        cdef Cell* out = operands[4]
+        cdef npy_intp shape[MAX_RANK]
+        cdef int rank = out.ndim - 1
+        check_state(operands[0], self.kind, "dirichlet")
+        read_size(operands[1], rank, shape, b"dirichlet")
+        if not fits(alpha, alpha.ndim - 1, rank, shape):
+            with gil:
+                wanted = tuple([shape[axis] for axis in range(rank)])
+                raise ValueError(f"dirichlet: alpha of shape {shape_of(alpha)}, without the last dimension, cannot be "
+                                 f"broadcast to the size {wanted}")
+        shape[rank] = alpha.shape[alpha.ndim - 1]
+        scratch(context, 2 * shape[rank] * sizeof(double))
+        self.check_rows(context, alpha)
+        allocate(context, operands[3], operands[0].shape)
+        allocate(context, out, shape)
+        return RUNS_ALONE if cell_size(out) >= LONG_DRAW // 4 else 0
+
+    cdef int check_rows(self, Context* context, Cell* alpha) except -1 nogil:
+        cdef Places places
+        cdef npy_intp row, place
+        cdef double* values = <double*>context.scratch
+        begin_walk(&places, alpha.ndim - 1, alpha.shape, &alpha, 1, 1)
+        for row in range(lengths_product(alpha.shape, alpha.ndim - 1)):
+            read_line(alpha, places.data[0], values)
+            for place in range(alpha.shape[alpha.ndim - 1]):
+                if values[place] < 0:
+                    with gil:
+                        raise ValueError(f"dirichlet: alpha must be at least 0, got {values[place]:g} (alpha < 0)")
+            next_element(&places, 1)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef bitgen_t bits = generator_of_copy(operands[0], operands[3], self.kind)
+        cdef Cell* alpha = operands[2]
+        cdef Cell* out = operands[4]
+        cdef npy_intp shares = alpha.shape[alpha.ndim - 1], row, place
+        cdef double* values = <double*>context.scratch
+        cdef double* numbers = <double*>out.data
+        cdef double largest
+        cdef Places places
+        begin_walk(&places, out.ndim - 1, out.shape, operands + 2, 1, 1)
+        for row in range(lengths_product(out.shape, out.ndim - 1)):
+            read_line(alpha, places.data[0], values)
+            largest = 0
+            for place in range(shares):
+                if not values[place] <= largest:
+                    largest = values[place]             # NaN stays
+            if largest < SMALL:
+                break_stick(&bits, values, values + shares, shares, numbers)
+            else:
+                divide_gammas(&bits, values, shares, numbers)
+            numbers += shares
+            if row & 1023 == 1023 and interrupted(context):
+                return 0
+            next_element(&places, 1)
+        return 0
+
+
+cdef void break_stick(bitgen_t* bits, const double* alpha, double* sums, npy_intp shares, double* out) noexcept nogil:
+    """Each share is a part of what the shares before it left. Gamma numbers of small alpha could all be 0."""
+    cdef npy_intp place
+    cdef double sum = 0, rest = 1, part
+    for place in range(shares - 1, -1, -1):
+        sum += alpha[place]
+        sums[place] = sum
+        out[place] = 0
+    if sum == 0:
+        return
+    for place in range(shares - 1):
+        part = random_beta(bits, alpha[place], sums[place + 1])
+        out[place] = rest * part
+        rest *= 1 - part
+        if sums[place + 1] == 0:
+            return
+    out[shares - 1] = rest
+
+
+cdef void divide_gammas(bitgen_t* bits, const double* alpha, npy_intp shares, double* out) noexcept nogil:
+    cdef npy_intp place
+    cdef double sum = 0
+    for place in range(shares):
+        out[place] = random_standard_gamma(bits, alpha[place])
+        sum += out[place]
+    sum = 1 / sum
+    for place in range(shares):
+        out[place] *= sum

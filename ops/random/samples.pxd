@@ -1,15 +1,25 @@
-"""Samples in kernels: their shape, which an integer vector says; their elements, which have several dtypes; and a walk
-over them, with the elements of the parameters that are broadcast to the sample."""
+"""Samples in kernels: the state that they are drawn from, and the generator that advances its copy; their shape, which
+an integer vector says; their elements, which have several dtypes; and a walk over them, with the elements of the
+parameters that are broadcast to the sample."""
 cimport numpy as cnp
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 from numpy cimport npy_intp
 
+from phintys.ops.native.distributions cimport bitgen_t
 from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
 
+cdef extern from "random/bit_generators.h" nogil:
+    const int phintys_state_words[]
+    void phintys_copy_state(uint64_t* copy, const uint64_t* state, ptrdiff_t words)
+    void phintys_make_valid(uint64_t* state)
+    bitgen_t phintys_bit_generator(uint64_t* state)
+
 cdef enum:
-    MOST = 3                        # parameters of a distribution
+    MOST = 6                        # parameters of a distribution, and conditions of them
 
 cdef struct Places:
     int ndim
@@ -88,3 +98,27 @@ cdef inline bint fits(const Cell* parameter, int rank, int ndim, const npy_intp*
         if parameter.shape[axis] != 1 and parameter.shape[axis] != shape[axis + lead]:
             return False
     return True
+
+cdef inline int check_state(const Cell* state, int kind, str name) except -1 nogil:
+    """Raise ``ValueError`` if a state has not the length of those of its kind."""
+    if state.shape[0] != phintys_state_words[kind]:
+        with gil:
+            raise ValueError(f"{name}: the state has {state.shape[0]} words, but that of this generator has "
+                             f"{phintys_state_words[kind]}: it is the state of another generator")
+    return 0
+
+cdef inline void copy_state(const Cell* state, uint64_t* words) noexcept nogil:
+    """Copy a state to memory without gaps."""
+    cdef npy_intp stride = sizeof(uint64_t)
+    if state.strides[0] == stride:
+        phintys_copy_state(words, <uint64_t*>state.data, state.shape[0])
+    else:
+        copy_strided(1, state.shape, <char*>words, &stride, state.data, state.strides, state.itemsize)
+
+cdef inline bitgen_t generator_of_copy(const Cell* state, Cell* advanced, int kind) noexcept nogil:
+    """Copy a state, unless it is overwritten; returns the generator that advances the copy."""
+    if advanced.data != state.data:
+        copy_state(state, <uint64_t*>advanced.data)
+    (<uint64_t*>advanced.data)[0] = kind
+    phintys_make_valid(<uint64_t*>advanced.data)
+    return phintys_bit_generator(<uint64_t*>advanced.data)

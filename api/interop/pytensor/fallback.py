@@ -5,10 +5,13 @@ import numpy
 from pytensor.graph.op import _NoPythonOp
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.op import RNGConsumerOp
+from pytensor.tensor.random.type import RandomType
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.type import generic
 from phintys.interop.pytensor.types import is_dense, translated_type
+from phintys.ops.random.generator_objects import generator_of, state_of
 
 _named = set()
 
@@ -33,6 +36,7 @@ class Performed(Op):
             op.prepare_node(node, None, None, "py")
         self.input_types = [variable.type for variable in node.inputs]
         self.output_types = [variable.type for variable in node.outputs]
+        self.generators = [place for place, kind in enumerate(self.output_types) if isinstance(kind, RandomType)]
 
     def __eq__(self, other):
         return (type(self) is type(other) and self.op == other.op and self.input_types == other.input_types
@@ -45,19 +49,33 @@ class Performed(Op):
         return f"PyTensor's {self.op}"
 
     def make_node(self, *inputs):
-        return Apply(self, list(inputs), [translated_type(kind)() for kind in self.output_types])
+        kinds = list(map(translated_type, self.output_types))
+        if any(isinstance(kind, RandomType) and given.type == generic
+               for kind, given in zip(self.input_types, inputs)):
+            for place in self.generators:
+                kinds[place] = generic
+        return Apply(self, list(inputs), [kind() for kind in kinds])
 
     def perform(self, node, inputs, output_storage):
-        values = [value[()] if isinstance(kind, ScalarType) else value
-                  for kind, value in zip(self.input_types, inputs)]
+        values = [_argument(kind, value) for kind, value in zip(self.input_types, inputs)]
         storage = [[None] for _ in output_storage]
         self.op.perform(self.node, values, storage)
+        for place in self.generators:
+            if node.outputs[place].type != generic:
+                storage[place][0] = state_of(storage[place][0])
         for cell, kind, (value,) in zip(output_storage, self.output_types, storage):
             is_array = isinstance(kind, ScalarType) or is_dense(kind)
             cell[0] = numpy.asarray(value, dtype=kind.dtype) if is_array else value
 
     def do_constant_folding(self, node):
         return False
+
+
+def _argument(kind, value):
+    """A value as PyTensor's op gets it."""
+    if isinstance(kind, ScalarType):
+        return value[()]
+    return generator_of(value) if isinstance(kind, RandomType) and isinstance(value, numpy.ndarray) else value
 
 
 def performed(op, node, inputs):

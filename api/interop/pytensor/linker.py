@@ -11,10 +11,12 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
     indexing_rows,
     linear_algebra_rows,
     loop_rows,
+    random_rows,
     scalar_loop_rows,
     shape_rows,
     signal_rows,
 )
+from phintys.interop.pytensor.generators import with_generators
 from phintys.interop.pytensor.quick_function import let_modes_choose
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.modes import get_mode
@@ -46,7 +48,11 @@ class PhintysLinker(JITLinker):
 
     def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **options):
         """The function of phintys that computes the outputs of a graph from its inputs."""
-        known = {variable: named_input(variable) for variable in fgraph.inputs}
+        return with_generators(fgraph, lambda known: self._program(fgraph, known))
+
+    def _program(self, fgraph, known):
+        """A function of all inputs; those in ``known`` have a translation."""
+        known.update({variable: named_input(variable) for variable in fgraph.inputs if variable not in known})
         inputs = [known[variable] for variable in fgraph.inputs]
         outputs = translated(fgraph.outputs, known)
         mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})

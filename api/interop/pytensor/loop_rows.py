@@ -5,6 +5,7 @@ loop makes its own rows; the outputs of Scan are cut from them.
 """
 from pytensor.scan.op import Scan
 from pytensor.tensor.basic import AllocEmpty
+from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.subtensor import IncSubtensor
 
 from phintys import tensor as T
@@ -20,11 +21,15 @@ class _Inner:
     def __init__(self, inputs):
         self.inputs, self.position, self.known = inputs, 0, {}
 
-    def take(self, count):
-        """New variables for the next inner inputs."""
+    def take(self, count, first=()):
+        """New variables for the next inner inputs; random generators are of the types of their first values."""
         taken = self.inputs[self.position:self.position + count]
         self.position += count
-        return [self.known.setdefault(variable, translated_type(variable.type)()) for variable in taken]
+        kinds = [translated_type(variable.type) for variable in taken]
+        for place, value in enumerate(first):
+            if isinstance(taken[place].type, RandomType):
+                kinds[place] = value.type
+        return [self.known.setdefault(variable, kind()) for variable, kind in zip(taken, kinds)]
 
     def give(self, variables):
         """Set the variables for the next inner inputs."""
@@ -75,8 +80,8 @@ class _Translation:
         sequences = list(zip(self.inner.take(info.n_seqs), [rows[:self.steps] for rows in self._outer("seqs")]))
         gradients = self._gradient_states(sequences)
         states = self._states("mitsot", info.mit_sot_in_slices) + self._states("sitsot", info.sit_sot_in_slices)
-        untraced = self.inner.take(info.n_untraced_sit_sot)
         first = self._outer("untraced_sit_sot")
+        untraced = self.inner.take(info.n_untraced_sit_sot, first)
         self.inner.give(self._outer("non_seqs"))
         found = translated(self.op.inner_outputs, self.inner.known)
         condition = found.pop() if info.as_while else None

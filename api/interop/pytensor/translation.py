@@ -14,6 +14,7 @@ from phintys import tensor as T
 from phintys.interop.pytensor.fallback import performed
 from phintys.interop.pytensor.known_values import with_known_value
 from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
+from phintys.ops.random.generator_objects import state_of
 
 ROWS = {}                               # class of PyTensor's op → row
 late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
@@ -117,7 +118,9 @@ def _leaf(variable):
         return translated_constant(variable)
     if isinstance(variable, SharedVariable):
         translated_type(variable.type)          # which imports phintys.sparse for a sparse one
-        return shared(variable.get_value(), name=variable.name)
+        value = variable.get_value()
+        state = state_of(value)
+        return shared(value if state is None else state, name=variable.name)
     return named_input(variable)
 
 

@@ -3,13 +3,17 @@ from functools import cache, lru_cache
 from importlib import import_module
 
 from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.type_other import NoneTypeT, SliceType
 
 from phintys import tensor as T
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant
+from phintys.ops.random.generator_objects import state_of
+from phintys.ops.random.generator_states import WORDS
 
+STATE_TYPE = T.TensorType("uint64", (False,), shape=(WORDS["PCG64"],))      # of generators on PCG64
 MOST_TYPES = 1024              # that are kept, and not made again for each variable
 
 
@@ -44,7 +48,8 @@ def translated_type(kind):
     """The type of phintys that has the same values.
 
     Tensors keep dtype, rank and static lengths, sparse matrices dtype and format, lists the type of their elements;
-    PyTensor's scalars are tensors of rank 0. All other values, such as random generators, are passed on as objects.
+    PyTensor's scalars are tensors of rank 0. Random generators are states of PCG64; PyTensor's type does not say what
+    bit generator a value has, so callers that meet another one pass on the object. So are all other values.
     """
     if is_dense(kind):
         return _tensor_type(kind.dtype, kind.shape)
@@ -54,6 +59,8 @@ def translated_type(kind):
         return T.none_type_t
     if is_sparse(kind):
         return import_module("phintys.sparse").SparseType(kind.format, kind.dtype)
+    if isinstance(kind, RandomType):
+        return STATE_TYPE
     if hasattr(kind, "ttype"):
         return import_module("phintys.typed_list").TypedListType(translated_type(kind.ttype))
     return generic
@@ -63,6 +70,9 @@ def translated_constant(constant):
     """A constant with the same value; a slice is a Python slice."""
     if isinstance(constant.type, SliceType):
         return constant.data
+    if isinstance(constant.type, RandomType):
+        state = state_of(constant.data)
+        return generic.make_constant(constant.data) if state is None else T.constant(state)
     kind = translated_type(constant.type)
     if isinstance(kind, T.TensorType):
         return T.constant(constant.data, ndim=kind.ndim, dtype=kind.dtype)

@@ -277,7 +277,7 @@ CASES = {
                       [VECTOR, OTHER]),
 }
 PERFORMED = {"solve, tridiagonal", "convolution of integers"}           # by PyTensor's code: such nodes have no row
-ELSEWHERE = {"Scan"}            # test_pytensor_loops.py
+ELSEWHERE = {"Scan", "RandomVariable"}                 # test_pytensor_loops.py, test_pytensor_random.py
 LATE = tuple(translation.late_rows)             # modules of ops whose rows have their own tests
 SCALARS = [scalar_basic.float64("a"), scalar_basic.float64("b")]
 COMPOSITE = scalar_basic.Composite(SCALARS, [scalar_basic.exp(SCALARS[0]) * SCALARS[1] + SCALARS[0]])
