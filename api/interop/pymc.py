@@ -1,0 +1,321 @@
+"""PyMC on phintys: ``sample``, and ``installed``, in which PyMC's own functions use phintys without further changes.
+
+What has no mode of its own is compiled in PyTensor's default mode, ``pytensor.config.mode``, and a mode may be its
+value. Three things of PyMC 6 need more: it samples by nutpie only in modes whose linker it knows, it lets nutpie
+compile by Numba whatever the mode is, and a frozen model keeps functions by the mode that was asked for, so that those
+of the default mode would survive a change of it. ``SWAPS`` lists what is exchanged for each of them.
+"""
+import inspect
+from contextlib import contextmanager
+from functools import wraps
+from threading import Lock
+
+import pymc
+import pytensor
+from pymc.model import core
+from pymc.sampling import mcmc
+from pytensor.compile.mode import get_mode
+from pytensor.tensor.rewriting import elemwise
+
+from phintys.interop.pytensor import PhintysLinker
+
+__all__ = ["install", "installed", "sample", "uninstall"]
+
+MODE = "PHINTYS"
+BACKEND = "phintys"                     # nutpie's name of a way to compile a model
+
+
+def compile_by_phintys():
+    """What compiles a model for nutpie, or None if nutpie is not installed."""
+    if not getattr(mcmc, "NUTPIE_INSTALLED", True):
+        return None
+    try:
+        import nutpie  # noqa: F401  (PyMC 5 does not say whether there is one)
+
+        from phintys.interop.nutpie import compile_pymc_model
+    except ImportError:
+        return None
+    return compile_pymc_model
+
+
+# ---- what is exchanged while phintys is in use -------------------------------------------------------------------
+class Swaps:
+    """Attributes that have other values while any user of them is left.
+
+    Users come and go in any order, as blocks in threads do. Each keeps what it found, and what it found goes to the
+    next one that came if there is one; so the last to go leaves what the first has found.
+
+    Parameters
+    ----------
+    attributes : list of (object, str, callable)
+        An object, the name of its attribute, and a function from the old value to the new one; an attribute that the
+        object does not have is left out.
+    """
+
+    def __init__(self, attributes):
+        self.attributes = [each for each in attributes if hasattr(each[0], each[1])]
+        self.users, self.lock = [], Lock()
+
+    def begin(self):
+        """Exchange the attributes, and return what ``end`` needs."""
+        with self.lock:
+            user = [getattr(owner, name) for owner, name, _ in self.attributes]
+            self.users.append(user)
+            for (owner, name, replaced), value in zip(self.attributes, user):
+                setattr(owner, name, replaced(value))
+        return user
+
+    def end(self, user):
+        """Put back what this user found, unless another one needs the new values."""
+        with self.lock:
+            place = next(place for place, each in enumerate(self.users) if each is user)
+            del self.users[place]
+            if place < len(self.users):
+                self.users[place][:] = user
+                return
+            for (owner, name, _), value in zip(self.attributes, user):
+                setattr(owner, name, value)
+
+    @contextmanager
+    def used(self):
+        user = self.begin()
+        try:
+            yield
+        finally:
+            self.end(user)
+
+
+def marked(replacement):
+    """A function from an old value to the new one, which leaves a value as it is that is a new one already."""
+    def replaced(old):
+        if getattr(old, "by_phintys", False):
+            return old
+        new = replacement(old)
+        new.by_phintys = True
+        return new
+    return replaced
+
+
+def known_linkers(linker):
+    """The linkers in whose modes PyMC 6 lets nutpie sample, with that of phintys."""
+    return linker if compile_by_phintys() is None else linker | PhintysLinker
+
+
+@marked
+def external_sampler(sample_external):
+    """PyMC's call of another sampler: it tells nutpie to compile by phintys if that is the mode."""
+    @wraps(sample_external)
+    def sample_by(*arguments, **options):
+        given = options.get("compile_kwargs")           # PyMC 5 hands over none
+        mode = get_mode((given or {}).get("mode"))
+        sampler = arguments[0] if arguments else options["sampler"]
+        if sampler != "nutpie" or not isinstance(mode.linker, PhintysLinker):
+            return sample_external(*arguments, **options)
+        place = "nuts_sampler_kwargs" if given is None else "compile_kwargs"
+        options[place] = {"backend": BACKEND, **(options.get(place) or {})}
+        with _nutpie_swaps().used():
+            return sample_external(*arguments, **options)
+    return sample_by
+
+
+@marked
+def compiler_of_nutpie(compile_pymc_model):
+    """``nutpie.compile_pymc_model`` with one more backend."""
+    @wraps(compile_pymc_model)
+    def compile_model(model, *arguments, backend="numba", **options):
+        if backend != BACKEND:
+            return compile_pymc_model(model, *arguments, backend=backend, **options)
+        return compile_by_phintys()(model, *arguments, **options)
+    return compile_model
+
+
+def in_default_mode(method):
+    """A method of a frozen model that keeps functions: they are kept by the mode that is used, not by None."""
+    @wraps(method)
+    def with_mode(self, *arguments, mode=None, **options):
+        return method(self, *arguments, mode=pytensor.config.mode if mode is None else mode, **options)
+    return with_mode
+
+
+@marked
+def target_language(language_of):
+    """PyTensor 2.38's rewrites for C ask for the language of the default mode, and know no other linkers."""
+    @wraps(language_of)
+    def known_language(mode=None):
+        linker = get_mode(mode).linker
+        return ("phintys",) if isinstance(linker, PhintysLinker) else language_of(mode)
+    return known_language
+
+
+SAMPLING = Swaps([(mcmc, "NumbaLinker", known_linkers), (mcmc, "_sample_external_nuts", external_sampler)])
+FROZEN = getattr(core, "FrozenModel", None)
+COMPILING = Swaps([(pytensor.config, "mode", lambda mode: get_mode(MODE)),
+                   (elemwise, "get_target_language", target_language),
+                   *[(FROZEN, name, marked(in_default_mode)) for name in ("compile_fn", "_logp_dlogp_function")]])
+_of_nutpie = []
+
+
+def _nutpie_swaps():
+    """The exchange in nutpie, which is imported when a model is sampled by it."""
+    if not _of_nutpie:
+        import nutpie
+        _of_nutpie.append(Swaps([(nutpie, "compile_pymc_model", compiler_of_nutpie)]))
+    return _of_nutpie[0]
+
+
+# ---- what users call ---------------------------------------------------------------------------------------------
+_installed = []                         # what each call of ``install`` found
+
+
+def install():
+    """Let PyMC use phintys until ``uninstall`` is called.
+
+    One line at the top of a program is enough: everything of PyMC, and of what is built with it, that does not ask for
+    a mode runs in the mode PHINTYS from then on. ``installed`` does the same for a block.
+
+    See Also
+    --------
+    installed : the same for a block, with all that it changes.
+
+    Examples
+    --------
+    >>> import pymc as pm, phintys.interop.pymc
+    >>> phintys.interop.pymc.install()
+    >>> float(pm.draw(pm.Normal.dist(5, 1e-9), random_seed=1).round(3))
+    5.0
+    >>> phintys.interop.pymc.uninstall()
+    """
+    _installed.append((SAMPLING.begin(), COMPILING.begin()))
+
+
+def uninstall():
+    """Undo the last ``install``.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+
+    Examples
+    --------
+    >>> import phintys.interop.pymc
+    >>> phintys.interop.pymc.install()
+    >>> phintys.interop.pymc.uninstall()
+    """
+    try:
+        sampling, compiling = _installed.pop()
+    except IndexError:
+        raise RuntimeError("phintys.interop.pymc.uninstall() was called, but phintys is not installed: each call "
+                           "undoes one of install()") from None
+    COMPILING.end(compiling)
+    SAMPLING.end(sampling)
+
+
+@contextmanager
+def installed():
+    """A block in which PyMC uses phintys without further changes.
+
+    ``pm.sample``, ``compile_logp``, ``sample_prior_predictive``, ``sample_posterior_predictive``, ``find_MAP``,
+    ``fit``, ``draw`` and all else that is compiled without a mode of its own run in the mode PHINTYS. In PyMC 6,
+    ``pm.sample`` uses nutpie under PyMC's own conditions, and phintys compiles the model for it. What asks for a mode
+    or a backend, as ``pm.sample(nuts_sampler="numpyro")`` does, gets it.
+
+    Like ``pytensor.config``, this is a matter of the whole process: threads that are started inside see it, and so do
+    others while a block is open. Blocks may be nested, and may end in any order in several threads; after the last one
+    all is as before the first one. Chains in processes run what was compiled here. The functions that were compiled
+    inside stay functions of phintys afterwards.
+
+    Examples
+    --------
+    >>> import pymc as pm, phintys.interop.pymc
+    >>> with pm.Model() as model:
+    ...     mean = pm.Normal("mean")
+    ...     y = pm.Normal("y", mean, 1, observed=[2.0, 4.0])
+    >>> with phintys.interop.pymc.installed():
+    ...     start = pm.find_MAP(model=model, progressbar=False)
+    >>> float(start["mean"].round(4))
+    2.0
+    """
+    with SAMPLING.used(), COMPILING.used():
+        yield
+
+
+def sample(*arguments, **options):
+    """Draw samples from the posterior by phintys: ``pymc.sample`` in the mode PHINTYS.
+
+    nutpie samples if it is installed, all variables are continuous, and no argument is given that only PyMC's samplers
+    know (``step``, ``init``, ``callback``, ``trace``, several ``initvals``, ``return_inferencedata=False``); else
+    PyMC's own NUTS and its other steps do. ``nuts_sampler`` decides otherwise, as in PyMC. Other threads are not
+    affected.
+
+    Parameters
+    ----------
+    model : pymc.Model, optional
+        Also as the first argument; by default the model whose block this is.
+    draws : int, optional
+        Draws of each chain, 1000 by default; the first argument but for the model.
+    **options
+        All others of ``pymc.sample``.
+
+    Returns
+    -------
+    xarray.DataTree or arviz.InferenceData
+        What ``pymc.sample`` returns: a DataTree in PyMC 6, InferenceData in PyMC 5.
+
+    Raises
+    ------
+    ValueError
+        If ``backend`` or ``compile_kwargs["mode"]`` ask for another mode.
+
+    Examples
+    --------
+    >>> import pymc as pm, phintys.interop.pymc
+    >>> with pm.Model() as model:
+    ...     mean = pm.Normal("mean")
+    ...     y = pm.Normal("y", mean, 1, observed=[2.0, 4.0])
+    >>> samples = phintys.interop.pymc.sample(model, draws=20, tune=20, chains=2, cores=1, random_seed=1, quiet=True,
+    ...                                       compute_convergence_checks=False)
+    >>> samples.posterior["mean"].shape
+    (2, 20)
+    """
+    if arguments and isinstance(arguments[0], core.Model if FROZEN is None else core.BaseModel):
+        options["model"], *arguments = arguments
+    options["compile_kwargs"] = _with_mode(options)
+    with SAMPLING.used():
+        if _nutpie_is_to_be_asked_for(options):
+            options["nuts_sampler"] = "nutpie"
+            options["nuts_sampler_kwargs"] = {"backend": BACKEND, **(options.get("nuts_sampler_kwargs") or {})}
+            del options["compile_kwargs"]
+            with _nutpie_swaps().used():
+                return pymc.sample(*arguments, **options)
+        return pymc.sample(*arguments, **options)
+
+
+sample.__signature__ = inspect.signature(pymc.sample)
+
+
+def _with_mode(options):
+    """The options of what is compiled, with the mode; another one is refused."""
+    found = {"mode": MODE, **(options.get("compile_kwargs") or {})}
+    if options.get("backend") is not None or not isinstance(get_mode(found["mode"]).linker, PhintysLinker):
+        asked = f"backend={options['backend']!r}" if options.get("backend") is not None else f"mode={found['mode']!r}"
+        raise ValueError(f"phintys.interop.pymc.sample always uses the mode {MODE}, but got {asked}; "
+                         "pymc.sample takes other ones")
+    return found
+
+
+def _nutpie_is_to_be_asked_for(options):
+    """Whether nutpie can sample, and PyMC does not find out by itself: PyMC 5 uses it only if it is asked to.
+
+    The conditions are those of PyMC 6. PyMC 5 gives nutpie no initial values, so they are one more.
+    """
+    if "NumbaLinker" in vars(mcmc) or compile_by_phintys() is None:
+        return options.get("nuts_sampler") == "nutpie" and "NumbaLinker" not in vars(mcmc)
+    if options.get("nuts_sampler") is not None:
+        return options["nuts_sampler"] == "nutpie"
+    if any(options.get(name) is not None for name in ("step", "trace", "callback", "initvals", "start")):
+        return False
+    if options.get("init", "auto") != "auto" or not options.get("return_inferencedata", True):
+        return False
+    _, chosen = mcmc.assign_step_methods(core.modelcontext(options.get("model")), None, methods=pymc.STEP_METHODS)
+    return [*chosen] == [pymc.NUTS]

@@ -1,0 +1,335 @@
+"""``phintys.interop.pymc``: its ``sample``, and the block in which PyMC uses phintys; what is left when it ends."""
+import inspect
+import logging
+import threading
+import warnings
+
+import cloudpickle
+import numpy as np
+import pytest
+
+pytest.importorskip("pytensor_reference")
+pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
+
+import pytensor_reference as reference
+from pytensor_reference import pytensor
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import pymc as pm
+    from pymc.model import core
+    from pymc.sampling import mcmc
+
+    from phintys.interop.pymc import COMPILING, SAMPLING, Swaps, install, installed, sample, uninstall
+    from phintys.interop.pytensor import PhintysLinker
+
+pt = pytensor.tensor
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+DATA = np.random.default_rng(0).normal(1, 2, size=20)
+FEW = {"draws": 10, "tune": 10, "chains": 1, "cores": 1, "random_seed": 1, "progressbar": False,
+       "compute_convergence_checks": False}
+FROZEN = getattr(core, "FrozenModel", None)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """PyMC reports what it samples."""
+    logging.disable(logging.INFO)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def model():
+    with pm.Model() as found:
+        mean, spread = pm.Normal("mean", 0, 5), pm.HalfNormal("spread", 2)
+        pm.Normal("y", mean, spread, observed=DATA)
+    return found
+
+
+@pytest.fixture
+def linked(monkeypatch):
+    """How many functions phintys has made."""
+    count, convert = [], PhintysLinker.fgraph_convert
+
+    def counted(self, *arguments, **options):
+        count.append(1)
+        return convert(self, *arguments, **options)
+    monkeypatch.setattr(PhintysLinker, "fgraph_convert", counted)
+    return count
+
+
+def state():
+    """All that ``installed`` may exchange."""
+    return [getattr(owner, name) for swaps in (SAMPLING, COMPILING) for owner, name, _ in swaps.attributes]
+
+
+def default_is_phintys():
+    return isinstance(pytensor.compile.mode.get_mode(None).linker, PhintysLinker)
+
+
+@pytest.fixture(autouse=True)
+def everything_is_put_back():
+    before = state()
+    yield
+    assert all(found is wanted for found, wanted in zip(state(), before, strict=True))
+    assert not default_is_phintys()
+
+
+# ---- what it reaches ---------------------------------------------------------------------------------------------
+POINT = {"mean": 0.5, "spread_log__": 0.1}
+
+
+def posterior(model):
+    return pm.sample(**FEW, model=model, nuts_sampler="pymc")
+
+
+USES = {
+    "sample": lambda model: posterior(model).posterior["mean"],
+    "compile_logp": lambda model: model.compile_logp()(POINT),
+    "compile_dlogp": lambda model: model.compile_dlogp()(POINT),
+    "compile_d2logp": lambda model: model.compile_d2logp()(POINT),
+    "logp_dlogp_function": lambda model: model.logp_dlogp_function(ravel_inputs=True)._pytensor_function(np.ones(2))[1],
+    "compile_fn": lambda model: model.compile_fn(model["mean"] ** 2, inputs=[model["mean"]], point_fn=False)(3.0),
+    "prior": lambda model: pm.sample_prior_predictive(5, model=model, random_seed=1).prior["spread"],
+    "predictive": lambda model: pm.sample_posterior_predictive(     # without names, PyMC 5.28 spoils the model
+        posterior(model), var_names=["y"], random_seed=1, progressbar=False).posterior_predictive["y"],
+    "likelihood": lambda model: pm.compute_log_likelihood(
+        posterior(model), model=model, progressbar=False, extend_inferencedata=False)["y"],
+    "find_MAP": lambda model: pm.find_MAP(model=model, progressbar=False)["mean"],
+    "fit": lambda model: pm.fit(20, model=model, random_seed=1, progressbar=False).sample(
+        5, random_seed=1).posterior["mean"],
+    "draw": lambda model: pm.draw(pm.Gamma.dist(2.0, 3.0), 3, random_seed=1),
+    "sample_smc": lambda model: pm.sample_smc(10, chains=1, cores=1, model=model, random_seed=1,
+                                              progressbar=False).posterior["mean"],
+    "eval": lambda model: pt.exp(pt.constant([0.0, 1.0])).eval(),
+    "function": lambda model: pytensor.function([], pt.exp(1.0))(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_everything_without_a_mode_runs_on_phintys(model, linked, use):
+    with pytensor.config.change_flags(mode=reference.PYTHON):
+        with model:
+            wanted = np.asarray(use(model))
+        assert not linked
+        with installed(), model:
+            found = np.asarray(use(model))
+    assert linked
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_a_mode_that_is_asked_for_is_used(model, linked):
+    with installed():
+        model.compile_logp(mode=reference.PYTHON)
+        with pytensor.config.change_flags(mode=reference.PYTHON):
+            model.compile_logp()
+        pt.exp(1.0).eval(mode="FAST_COMPILE")
+    assert not linked
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_rewrites_for_other_modes_still_work():
+    """Some of PyTensor 2.38's ask for the language of the default mode; an error in one of them is a warning."""
+    x = pt.dvector("x")
+    with installed(), pytensor.config.change_flags(on_opt_error="raise"):
+        f = pytensor.function([x], pt.exp(x).sum(), mode=pytensor.compile.mode.Mode("vm", "fast_run"))
+    assert f([0.0, 0.0]) == 2
+
+
+def test_functions_stay_functions_of_phintys(model):
+    """Also when they are pickled, as for chains in new processes."""
+    with installed():
+        f = model.logp_dlogp_function(ravel_inputs=True)
+    program = cloudpickle.loads(cloudpickle.dumps(f._pytensor_function))
+    assert type(program.vm.jit_fn).__module__.startswith("phintys")
+    np.testing.assert_array_equal(program(np.ones(2))[1], f._pytensor_function(np.ones(2))[1])
+
+
+@pytest.mark.skipif(FROZEN is None, reason="PyMC 5 has no frozen models")
+def test_frozen_models_keep_functions_by_mode(model, linked):
+    from pymc.model.transform.optimization import freeze_model
+    frozen = freeze_model(model)
+    uses = {"logp": lambda: frozen.compile_logp()(POINT),
+            "gradient": lambda: frozen.logp_dlogp_function(ravel_inputs=True)._pytensor_function(np.ones(2)),
+            "draws": lambda: pm.sample_prior_predictive(3, model=frozen, random_seed=1)}
+    with pytensor.config.change_flags(mode=reference.PYTHON):
+        for use in uses.values():
+            use()
+            assert not linked
+            with installed():
+                use()
+                assert len(linked) == 1
+                use()
+                assert len(linked) == 1         # it is kept
+            use()
+            assert len(linked) == 1
+            linked.clear()
+
+
+def chains(**options):
+    with pm.Model():
+        pm.Normal("y", pm.Normal("mean", 0, 5), 2, observed=DATA)
+        return pm.sample(**{**FEW, "chains": 2, "nuts_sampler": "pymc", **options}).posterior["mean"].values
+
+
+def test_forked_chains(linked):
+    with installed():
+        found, wanted = chains(cores=2, mp_ctx="fork"), chains()
+    assert len(linked) >= 2
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["spawn", "forkserver"])
+def test_chains_in_new_processes(kind):
+    with installed():
+        found, wanted = chains(cores=2, mp_ctx=kind), chains()
+    np.testing.assert_array_equal(found, wanted)
+
+
+# ---- its end -----------------------------------------------------------------------------------------------------
+def test_exceptions_end_it():
+    with pytest.raises(ZeroDivisionError):
+        with installed():
+            assert default_is_phintys()
+            1 / 0
+    assert not default_is_phintys()
+
+
+def test_blocks_may_be_nested():
+    with installed():
+        with installed():
+            assert default_is_phintys()
+        assert default_is_phintys()
+        with pytensor.config.change_flags(mode=reference.PYTHON):
+            with installed():
+                assert default_is_phintys()
+            assert not default_is_phintys()
+
+
+def test_a_function_may_be_decorated():
+    @installed()
+    def inside():
+        return default_is_phintys()
+    assert [inside(), default_is_phintys(), inside()] == [True, False, True]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_blocks_of_threads_end_in_any_order(order):
+    """Each puts back what the first one has found, and not before the last one ends."""
+    ends, begun, ended = [threading.Event() for _ in order], threading.Semaphore(0), threading.Semaphore(0)
+
+    def block(place):
+        with installed():
+            begun.release()
+            ends[place].wait(60)
+        ended.release()
+    before = state()
+    threads = [threading.Thread(target=block, args=[place]) for place in range(3)]
+    for thread in threads:
+        thread.start()
+        begun.acquire(timeout=60)
+    for place in order:
+        assert default_is_phintys()
+        ends[place].set()
+        ended.acquire(timeout=60)
+    for thread in threads:
+        thread.join(60)
+    assert all(found is wanted for found, wanted in zip(state(), before, strict=True))
+
+
+def test_threads_that_are_started_inside_see_it(model, linked):
+    with installed():
+        thread = threading.Thread(target=lambda: model.compile_logp())
+        thread.start()
+        thread.join(60)
+    assert linked
+
+
+def test_one_line_installs_it():
+    install()
+    install()
+    assert default_is_phintys()
+    uninstall()
+    assert default_is_phintys()
+    uninstall()
+    assert not default_is_phintys()
+    with pytest.raises(RuntimeError, match="each call undoes one of install"):
+        uninstall()
+
+
+class Owner:
+    value = 0
+
+
+def test_swaps_are_undone_in_any_order():
+    """Random beginnings and ends: while anyone uses them the new value is there, and then the old one."""
+    draw = np.random.default_rng(0)
+    for _ in range(200):
+        swaps, users = Swaps([(Owner, "value", lambda value: 1), (Owner, "missing", str)]), []
+        for _ in range(8):
+            if users and draw.random() < 0.5:
+                swaps.end(users.pop(draw.integers(len(users))))
+            else:
+                users.append(swaps.begin())
+            assert Owner.value == bool(users)
+        while users:
+            swaps.end(users.pop(draw.integers(len(users))))
+        assert Owner.value == 0
+
+
+# ---- sample ------------------------------------------------------------------------------------------------------
+def test_samples_are_those_of_pymc_in_the_mode(model, linked):
+    found = sample(model, **FEW, nuts_sampler="pymc")
+    assert linked
+    wanted = pm.sample(**FEW, nuts_sampler="pymc", model=model, compile_kwargs={"mode": "PHINTYS"})
+    assert type(found) is type(wanted)
+    np.testing.assert_array_equal(found.posterior["spread"], wanted.posterior["spread"])
+
+
+def test_draws_and_model_have_pymcs_places(model):
+    options = {name: value for name, value in FEW.items() if name != "draws"}
+    with model:
+        shapes = [sample(7, **options).posterior["mean"].shape]
+    shapes += [sample(7, model=model, **options).posterior["mean"].shape,
+               sample(model, 7, **options).posterior["mean"].shape,
+               sample(model=model, draws=7, **options).posterior["mean"].shape]
+    assert shapes == [(1, 7)] * 4
+    assert inspect.signature(sample) == inspect.signature(pm.sample)
+
+
+def test_other_variables_have_other_steps(linked):
+    with pm.Model() as model:
+        count = pm.Poisson("count", 3)
+        pm.Normal("y", pm.Normal("mean") + count, 1, observed=DATA)
+    found = sample(model, **FEW)
+    assert found.posterior["count"].dtype.kind == "i" and linked
+
+
+def test_other_modes_are_refused(model):
+    for options in ({"compile_kwargs": {"mode": "FAST_COMPILE"}}, {"backend": "numba"}):
+        with pytest.raises(ValueError, match="always uses the mode PHINTYS, but got"):
+            sample(model, **FEW, **options)
+
+
+def test_sample_leaves_other_threads_alone(model):
+    seen = []
+    sample(model, **FEW, nuts_sampler="pymc", callback=lambda **_: seen.append(default_is_phintys()))
+    assert seen and not any(seen)
+
+
+@pytest.mark.parametrize("mode, sampler, asked", [
+    ("PHINTYS", "nutpie", True), ("FAST_COMPILE", "nutpie", False), ("PHINTYS", "blackjax", False)])
+def test_nutpie_is_told_to_compile_by_phintys(monkeypatch, mode, sampler, asked):
+    """Only if nutpie is to sample, and the mode is that of phintys."""
+    from phintys.interop import pymc as interop
+    seen = []
+    call = interop.external_sampler(lambda *arguments, **options: seen.append(options))
+    monkeypatch.setattr(interop, "_nutpie_swaps", lambda: Swaps([]))
+    call(sampler=sampler, compile_kwargs={"mode": mode})
+    with pytensor.config.change_flags(mode=pytensor.compile.mode.get_mode(mode)):
+        call(sampler, nuts_sampler_kwargs=None)          # as PyMC 5 does
+    assert ["phintys" in str([options.get("compile_kwargs"), options.get("nuts_sampler_kwargs")])
+            for options in seen] == [asked, asked]
+    assert mcmc._sample_external_nuts is not call
