@@ -373,12 +373,15 @@ cdef class ConvolutionKernel(Kernel):
         cdef int axis
         for axis in range(rank):
             if wanted[axis] >= 0 and wanted[axis] != found[axis]:
-                with gil:
-                    given = tuple([None if wanted[k] < 0 else wanted[k] for k in range(rank)])
-                    real = tuple([found[k] for k in range(rank)])
-                    parameter = "input_shape" if name == "image" else "filter_shape"
-                    self.fail(operands, f"the shape of the {name} is {real}, but {parameter} says {given}")
+                return self.fail_expectation(operands, name, found, wanted, rank)
         return 0
+
+    cdef int fail_expectation(self, Cell** operands, str name, const npy_intp* found, const npy_intp* wanted,
+                              int rank) except -1 with gil:
+        given = tuple([None if wanted[axis] < 0 else wanted[axis] for axis in range(rank)])
+        real = tuple([found[axis] for axis in range(rank)])
+        parameter = "input_shape" if name == "image" else "filter_shape"
+        return self.fail(operands, f"the shape of the {name} is {real}, but {parameter} says {given}")
 
     cdef int measure(self, Cell** operands, phintys_convolution* what, npy_intp* result) except -1 nogil:
         """Find all lengths, and the shape of the result.

@@ -32,6 +32,7 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts
 from phintys.vm.abi cimport (
@@ -555,9 +556,8 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         for axis in range(value.ndim):
             if value.shape[axis] != 1 and (lead + axis < 0 or value.shape[axis] != shape[lead + axis]):
                 with gil:
-                    part = tuple([shape[other] for other in range(rank)])
                     raise ValueError(f"shape mismatch: value array of shape {shape_of(value)} could not be broadcast "
-                                     f"to indexing result of shape {part}")
+                                     f"to indexing result of shape {tuple_of(shape, rank)}")
         allocate(context, result, operands[0].shape)
         return is_long(result, &walk, 2 * LONG_SCATTER_BYTES)
 

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport Lines, contiguous_data, first_line, next_line
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
 from phintys.vm.limits cimport MAX_RANK
@@ -138,9 +139,8 @@ cdef class UnravelIndexKernel(Kernel):
         position = first_outside(operands[0], size if size > 0 else 0, &found)
         if found:
             with gil:
-                wanted = tuple([shape[axis] for axis in range(self.count)])
                 raise ValueError(f"unravel_index: index {position} is out of bounds for array with size {size}, the "
-                                 f"dimensions are {wanted}")
+                                 f"dimensions are {tuple_of(shape, self.count)}")
         for axis in range(self.count):
             allocate(context, operands[2 + axis], operands[0].shape)
         if not cell_is_contiguous(operands[0]):

@@ -10,6 +10,7 @@ from phintys.ops.indexing.index_parts cimport (
     Part, Range, integer_position, is_computed, checked_operands, read_part, slice_range)
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size,
@@ -238,9 +239,8 @@ cdef class IncSubtensorKernel(IndexKernel):
         for axis in range(part.ndim):
             if part.shape[axis] != 1 and part.shape[axis] != region.shape[ndim - part.ndim + axis]:
                 with gil:
-                    target = tuple([region.shape[other] for other in range(ndim)])
                     raise ValueError(f"IncSubtensor: could not broadcast a value of shape {shape_of(part)} into the "
-                                     f"indexed part of shape {target}")
+                                     f"indexed part of shape {tuple_of(region.shape, ndim)}")
         allocate(context, result, operands[0].shape)
         return RUNS_ALONE if cell_size(result) * result.itemsize >= LONG_COPY else 0
 

@@ -6,6 +6,7 @@ of an array with more dimensions, which must have equal lengths, is the sum of a
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts, copy_strided
 from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
 from phintys.vm.limits cimport MAX_RANK
@@ -83,9 +84,8 @@ cdef class SetDiagonalKernel(DiagonalsKernel):
         for axis in range(value.ndim):
             if value.shape[axis] != 1 and value.shape[axis] != found.shape[lead + axis]:
                 with gil:
-                    shape = tuple([found.shape[each] for each in range(operands[0].ndim - 1)])
                     raise ValueError(f"could not broadcast a value of shape {shape_of(value)} to the diagonal, which "
-                                     f"has shape {shape}")
+                                     f"has shape {tuple_of(found.shape, operands[0].ndim - 1)}")
         allocate(context, operands[2], operands[0].shape)
         return RUNS_ALONE if cell_size(operands[2]) * operands[2].itemsize >= LONG_COPY else 0
 

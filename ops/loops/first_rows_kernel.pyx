@@ -48,15 +48,14 @@ cdef class FirstRowsKernel(Kernel):
 
     cdef int refuse(self, Cell* x, npy_intp least) except -1 nogil:
         with gil:
-            shape = shape_of(x)
             if self.least >= 0:
                 raise ValueError(f"The taps of sequence{self.name} reach over {least + 1} rows, but it has only "
-                                 f"{x.shape[0]}; its shape is {shape}")
+                                 f"{x.shape[0]}; its shape is {shape_of(x)}")
             if self.is_exact:
                 raise ValueError(f"Sequence{self.name} has {x.shape[0]} rows, expected {least}: {self.rule}; its shape "
-                                 f"is {shape}")
+                                 f"is {shape_of(x)}")
             raise ValueError(f"Sequence{self.name} is shorter than the required number of steps: it has {x.shape[0]} "
-                             f"rows for {least} steps; its shape is {shape}")
+                             f"rows for {least} steps; its shape is {shape_of(x)}")
 
 
 cdef class StepCountKernel(Kernel):

@@ -5,6 +5,19 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport Cell, cell_size
 
 
+# ---- for error messages ----------------------------------------------------------------------------------------------
+# A function without the GIL that has a local variable for such a tuple takes the GIL at its end, in each call, to
+# release it; so error messages use these.
+cdef inline tuple tuple_of(const npy_intp* lengths, int count):
+    return tuple([lengths[index] for index in range(count)])
+
+
+cdef inline tuple integers_of(const Cell* vector):
+    """The elements of a vector of integers."""
+    return tuple([integer_at(vector, index) for index in range(vector.shape[0])])
+
+
+# ---- shapes ----------------------------------------------------------------------------------------------------------
 cdef inline int shape_to_reshape(const Cell* source, const Cell* wanted, int rank, npy_intp* shape) except -1 nogil:
     """The shape of a reshape: ``wanted``, in which one length may be -1."""
     cdef npy_intp size = cell_size(source)
@@ -30,8 +43,7 @@ cdef inline int shape_to_reshape(const Cell* source, const Cell* wanted, int ran
         right = False
     if not right:
         with gil:
-            asked = tuple([integer_at(wanted, axis) for axis in range(rank)])
-            raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {asked}")
+            raise ValueError(f"Cannot reshape input of shape {shape_of(source)} to shape {integers_of(wanted)}")
     return 0
 
 
@@ -48,8 +60,8 @@ cdef inline int check_filling(const Cell* value, int rank, const npy_intp* shape
     for axis in range(value.ndim):
         if value.shape[axis] != 1 and value.shape[axis] != shape[axis + lead]:
             with gil:
-                wanted = tuple([shape[other] for other in range(rank)])
-                raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into {wanted}")
+                raise ValueError(f"Alloc: could not broadcast a value of shape {shape_of(value)} into "
+                                 f"{tuple_of(shape, rank)}")
     return 0
 
 

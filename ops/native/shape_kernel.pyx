@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.result_shapes cimport shape_to_reshape
+from phintys.ops.native.result_shapes cimport integers_of, shape_to_reshape
 from phintys.ops.native.strided_copy cimport copy_in_parts, view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
@@ -146,8 +146,8 @@ cdef class SpecifyShapeKernel(Kernel):
             right = right and integer_at(operands[1], axis) == operands[0].shape[axis]
         if not right:
             with gil:
-                wanted = tuple([integer_at(operands[1], axis) for axis in range(operands[1].shape[0])])
-                raise AssertionError(f"SpecifyShape: got shape {shape_of(operands[0])}, expected {wanted}")
+                raise AssertionError(f"SpecifyShape: got shape {shape_of(operands[0])}, expected "
+                                     f"{integers_of(operands[1])}")
         view_whole(operands[0], operands[2])
         return 0
 

@@ -22,6 +22,7 @@ from phintys.ops.native.distributions cimport (
     random_standard_uniform_fill, random_standard_uniform_fill_f, random_triangular, random_vonmises, random_wald,
     random_weibull, random_zipf)
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.random.samples cimport (
     MOST, Places, begin_walk, check_state, copy_state, fits, generator_of_copy, next_element, phintys_make_valid,
     read_size, store_count, store_real)
@@ -302,9 +303,8 @@ cdef class DrawKernel(Kernel):
         cdef int axis
         if not fits(parameter, parameter.ndim, ndim, shape):
             with gil:
-                wanted = tuple([shape[axis] for axis in range(ndim)])
                 raise ValueError(f"{self.name}: {self.names[number]} of shape {shape_of(parameter)} cannot be "
-                                 f"broadcast to the size {wanted}")
+                                 f"broadcast to the size {tuple_of(shape, ndim)}")
 
     cdef int check_values(self, Cell** operands) except -1 nogil:
         """Raise if an element of a parameter is out of range."""

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.random.samples cimport read_size
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
@@ -130,8 +131,8 @@ cdef class MrgUniformKernel(Kernel):
                                  f"MRG_RandomStreams, not an array of shape {shape_of(state)}")
         if size > PHINTYS_MRG_M1:
             with gil:
-                wanted = tuple([shape[axis] for axis in range(samples.ndim)])
-                raise ValueError(f"rng_mrg does not support more than (2**31 -1) samples, got the size {wanted}")
+                raise ValueError(f"rng_mrg does not support more than (2**31 -1) samples, got the size "
+                                 f"{tuple_of(shape, samples.ndim)}")
         allocate(context, samples, shape)
         shape[0], shape[1] = state.shape[0], state.shape[1]
         if self.only_used and size < shape[0]:

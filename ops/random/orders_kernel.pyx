@@ -14,6 +14,7 @@ from numpy cimport npy_intp
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_bounded_uint64_fill, random_multinomial, random_standard_gamma)
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.random.samples cimport (
     Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, scratch
@@ -309,9 +310,9 @@ cdef class MultinomialDrawKernel(OrderKernel):
         read_size(operands[1], rank, shape, b"multinomial")
         if not fits(operands[2], operands[2].ndim, rank, shape) or not fits(p, p.ndim - 1, rank, shape):
             with gil:
-                wanted = tuple([shape[axis] for axis in range(rank)])
                 raise ValueError(f"multinomial: n of shape {shape_of(operands[2])} and probabilities of shape "
-                                 f"{shape_of(p)}, without the last dimension, cannot be broadcast to the size {wanted}")
+                                 f"{shape_of(p)}, without the last dimension, cannot be broadcast to the size "
+                                 f"{tuple_of(shape, rank)}")
         shape[rank] = outcomes
         scratch(context, outcomes * (sizeof(double) + sizeof(float) + sizeof(int64_t)))
         self.check_counts(operands[2])

@@ -10,6 +10,7 @@ from numpy.exceptions import AxisError
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
+from phintys.ops.native.result_shapes cimport integers_of
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
@@ -187,11 +188,12 @@ cdef class SplitKernel(Kernel):
             part.shape[axis] = length
         if negative or total != source.shape[axis]:
             with gil:
-                wanted = [integer_at(lengths, index) for index in range(self.count)]
                 if negative:
-                    raise ValueError(f"Split: a part cannot have a negative length; the lengths are {wanted}")
-                raise ValueError(f"Split: the lengths {wanted} sum to {total}, expected {source.shape[axis]}, the "
-                                 f"length of axis {axis} of an array of shape {shape_of(source)}")
+                    raise ValueError(f"Split: a part cannot have a negative length; the lengths are "
+                                     f"{integers_of(lengths)}")
+                raise ValueError(f"Split: the lengths {integers_of(lengths)} sum to {total}, expected "
+                                 f"{source.shape[axis]}, the length of axis {axis} of an array of shape "
+                                 f"{shape_of(source)}")
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:

@@ -34,6 +34,7 @@ from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
 from weakref import WeakSet
 
 from numpy import integer as numpy_integer
+from numpy.linalg import LinAlgError
 
 from phintys.graph.config import config
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
@@ -72,6 +73,8 @@ include "opcodes.pxi"
 
 cdef int kept_frames = 4            # for the next calls; more are freed when their call ends
 cdef long current_rules = 0         # counts changes of the configuration by which arguments convert
+
+RECOVERABLE = (ArithmeticError, LinAlgError)
 
 cdef enum Unpack:
     UNPACK_SINGLE, UNPACK_LIST, UNPACK_DICT, UNPACK_NONE
@@ -271,6 +274,87 @@ cdef class Callable:
         """The program as text; see ``docs/guide.md``. The style is "formulas" or "instructions"."""
         from phintys.vm.callables.explanation import explained as as_text
         return as_text(self, style)
+
+    def c_function(self, signature="general", shapes=None, workers=1, recoverable=RECOVERABLE):
+        """The function as a C function, which C code calls without the GIL and without Python objects.
+
+        Parameters
+        ----------
+        signature : str
+            How C code calls it, as a name or as the text in C:
+
+            ``"general"``
+                ``int64_t f(const void *const *inputs, const int64_t *const *shapes, void *const *outputs, int64_t
+                *const *output_shapes, void *user_data)``. An address for each argument, whose elements are in C order
+                and of the argument's dtype, with its lengths; and for each result, with the lengths of the memory
+                there. If a result has other lengths, nothing is written but the lengths of all results, and the status
+                is 5. Lengths of numbers, and of arguments whose shape is given in ``shapes``, may be NULL.
+            ``"log_density"``
+                ``int64_t f(uint64_t dim, const double *x, double *gradient, double *value, void *user_data)``, as
+                nutpie calls it. The first result is a number, the others together have ``dim`` elements.
+            ``"expand"``
+                ``int64_t f(uint64_t dim, uint64_t expanded, const double *x, double *out, void *user_data)``, as nutpie
+                calls it. All results together have ``expanded`` elements.
+            ``"number"``, ``"number_data"``, ``"numbers"``, ``"numbers_data"``
+                ``double f(double x)``, ``double f(double x, void *user_data)``, ``double f(int n, double *x)``,
+                ``double f(int n, double *x, void *user_data)``, as ``scipy.integrate`` calls them. The result is a
+                number; NaN if the call fails.
+            ``"window"``, ``"line"``
+                ``int f(double *window, intptr_t size, double *result, void *user_data)`` and ``int f(double *line,
+                intptr_t length, double *result, intptr_t result_length, void *user_data)``, as ``scipy.ndimage`` calls
+                them in ``generic_filter`` and ``generic_filter1d``. They return 0 if the call fails.
+
+            All but the first are *flat*: the arguments, which are of dtype float64, are pieces of the vector ``x``, one
+            after the other, each in C order; and the results are written one after the other as doubles.
+        shapes : sequence or dict, optional
+            The shape of each argument, or of some by their names or numbers, where the types do not say it. Flat
+            signatures need it, except for one vector, which takes what the other arguments leave.
+        workers : int
+            How many threads a long call may use; by default only the thread that calls.
+        recoverable : tuple of type
+            The exceptions after which the status is 1: a computation that has no result for these values, after which
+            a sampler goes on.
+
+        Returns
+        -------
+        CFunction
+            The attribute ``address`` is the address of the C function. The object keeps the function alive, and must
+            live as long as C code may call the address.
+
+        Raises
+        ------
+        NotImplementedError
+            If the program runs Python code (an op without a kernel), has values that are Python objects or are on a
+            device, or updates shared variables. The error names the node and where it was made.
+        TypeError
+            If arguments or results do not fit the signature.
+        ValueError
+            If there is no such signature, or the shape of an argument is not known.
+
+        Notes
+        -----
+        The status is 0 after a call that succeeded; 1 after an exception that is ``recoverable``; 3 if the gradient, 4
+        if the value of a log-density is not finite (both are written); 5 if a result has other lengths than the memory
+        for it; -1 for a wrong argument; -2 after any other exception; -3 without memory; -4 if the object is gone.
+        ``error`` and ``raise_error()`` of the object give the exception. The GIL is taken to keep an exception, to run
+        loops of ``scan``, and when a shared variable has got another value since the last call; for nothing else.
+
+        Each running call has a frame of its own, so any number of threads may call. Nothing is kept of the caller's
+        memory. Results must not lie in the memory of arguments. Signals are not looked at: Ctrl-C does not stop a call.
+
+        Shared variables have their present values in each call. A caller may pass others in ``user_data``: the address
+        of a table of 64-bit numbers, which has the addresses of all values, then their numbers of elements, then the
+        lengths of all their dimensions, in the order of the attribute ``shared``.
+
+        Examples
+        --------
+        >>> x = phintys.tensor.dscalar("x")
+        >>> square = phintys.function([x], x ** 2).c_function("number")
+        >>> square.ctypes(3.0)
+        9.0
+        """
+        from phintys.vm.callables.c_function import CFunction
+        return CFunction(self, signature, shapes, workers, recoverable)
 
     # ---- slow paths ------------------------------------------------------------------------------------------------
     def call(self, positional, named):

@@ -66,6 +66,7 @@ cdef struct Machine:                # one running call, in C
     long long* seen                 # how often they had changed when they were loaded
     int n_watched
     Timing* timing                  # NULL: calls are not measured
+    bint unattended                 # C code called, without the GIL: nothing looks at signals or lets others in
     Context context
 
 cdef class Frame:

@@ -86,7 +86,10 @@ cdef inline void take_gil(Machine* machine) noexcept nogil:
 
 cdef int leave_gil(Machine* machine) noexcept nogil:
     """Work without the GIL from here on; returns -1 when the handler of a signal raised."""
-    cdef double now = phintys_seconds()
+    cdef double now
+    if machine.unattended:
+        return 0
+    now = phintys_seconds()
     if machine.released != NULL:
         if now - machine.looked < SIGNAL_SECONDS:
             return 0
@@ -129,7 +132,7 @@ cdef int look_around(Machine* machine) noexcept nogil:
     """At a marked site, before a short kernel: look at signals and let other threads in, if that is due."""
     cdef double now
     machine.patience -= 1
-    if machine.patience > 0:
+    if machine.patience > 0 or machine.unattended:
         return 0
     machine.patience = PATIENCE
     if machine.released != NULL:

@@ -1,0 +1,946 @@
+"""C functions: a compiled function as an address that C code calls, without the GIL and without Python objects.
+
+A ``CFunction`` has a copy of the function's code in which RESULT ends the run; its results are then copied into the
+caller's memory. Arguments are read where the caller has them. A call takes an idle frame of the entry (``FrameCopy``),
+by one atomic exchange, and gives it back at its end; so each running call has a frame of its own, and threads meet only
+at a lock of the pool, if a value needs more memory than the frame has kept.
+
+Shared variables are read in a *snapshot*: references to the memory of all their values, taken together under the GIL.
+What a reference exists to is never overwritten, so a snapshot never changes. Containers count their changes; a call
+that finds another count than its snapshot's takes the GIL for the next snapshot.
+
+A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction. If Python
+did not know the calling thread, a kernel's exception is lost when it leaves the GIL, along with the state that it made
+for the thread; then the program, which changes nothing, runs again with a state that stays.
+"""
+cimport numpy as cnp
+from libc.math cimport NAN, isfinite
+from libc.stdint cimport int64_t, intptr_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+from numpy cimport npy_intp
+
+from phintys.vm.abi cimport (
+    CELL_OBJECT, CELL_READONLY, Cell, cell_size, cell_to_array, drop, set_contiguous_strides)
+from phintys.vm.containers.claims cimport wait_until_whole
+from phintys.vm.containers.container cimport Container
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.machine.code cimport Code, Instruction
+from phintys.vm.machine.copies cimport copy_elements
+from phintys.vm.machine.frame cimport Frame, take_layout
+from phintys.vm.machine.frame_copy cimport (
+    FrameCopy, FrameModel, bytes_kept_by_copy, copy_frame, describe_frame, free_copy, reset_copy)
+from phintys.vm.machine.interpreter cimport execute
+from phintys.vm.machine.quick_memory cimport drop_quickly
+from phintys.vm.pool cimport Buffer, allocation_fails, buffer_release, buffer_retain
+from phintys.vm.python_api cimport PyObject
+
+from phintys.vm.callables.c_signatures import check_program, lengths_of, signature_named, title_of
+from phintys.vm.explaining.runtime_error import SHOWN_SIZE, explained
+
+cnp.import_array()
+
+include "opcodes.pxi"
+
+cdef extern from "Python.h" nogil:
+    ctypedef int PyGILState_STATE
+    PyGILState_STATE PyGILState_Ensure()
+    void PyGILState_Release(PyGILState_STATE)
+    int PyGILState_Check()
+    PyObject* PyErr_Occurred()
+    void* PyEval_SaveThread()
+    void PyEval_RestoreThread(void*)
+
+cdef extern from "callables/c_entries.h" nogil:
+    enum: PHINTYS_ENTRIES
+    enum: PHINTYS_SEATS
+    ctypedef struct phintys_seat:
+        void* frame
+    void* phintys_entries[1]
+    void** phintys_functions_general
+    void** phintys_functions_log_density
+    void** phintys_functions_expand
+    void** phintys_functions_number
+    void** phintys_functions_number_data
+    void** phintys_functions_numbers
+    void** phintys_functions_numbers_data
+    void** phintys_functions_window
+    void** phintys_functions_line
+    int64_t (*phintys_on_general)(void*, const void**, const int64_t**, void**, int64_t**, void*) noexcept nogil
+    int64_t (*phintys_on_log_density)(void*, uint64_t, const double*, double*, double*, void*) noexcept nogil
+    int64_t (*phintys_on_expand)(void*, uint64_t, uint64_t, const double*, double*, void*) noexcept nogil
+    double (*phintys_on_number)(void*, double) noexcept nogil
+    double (*phintys_on_number_data)(void*, double, void*) noexcept nogil
+    double (*phintys_on_numbers)(void*, int, double*) noexcept nogil
+    double (*phintys_on_numbers_data)(void*, int, double*, void*) noexcept nogil
+    int (*phintys_on_window)(void*, double*, intptr_t, double*, void*) noexcept nogil
+    int (*phintys_on_line)(void*, double*, intptr_t, double*, intptr_t, void*) noexcept nogil
+    unsigned phintys_own_seat()
+    void* phintys_take(phintys_seat*)
+    bint phintys_put(phintys_seat*, void*)
+    long long phintys_look(const long long*)
+    void phintys_count(long long*)
+    void phintys_lock_snapshots()
+    void phintys_unlock_snapshots()
+    void phintys_follow_forks()
+    void phintys_spread(double* out, npy_intp count, int typenum)
+
+phintys_follow_forks()
+
+
+cdef enum Status:                   # what a C function returns; nutpie goes on after positive ones
+    DONE = 0
+    NUMERICAL_ERROR = 1
+    GRADIENT_NOT_FINITE = 3
+    VALUE_NOT_FINITE = 4
+    WRONG_ARGUMENT = -1
+    FAILED = -2
+    NO_MEMORY = -3
+    GONE = -4
+    OTHER_LENGTHS = 5
+
+cdef enum Fault:                    # why an argument is wrong
+    DIMENSION                       # another number of elements
+    EXPANDED                        # the results have another number of elements
+    ALIGNMENT
+    MISSING                         # NULL
+    BROADCAST                       # a dimension that must have length 1
+    NEGATIVE                        # a length
+    HEAD                            # fewer elements in the first results than there is room for
+    NO_LENGTHS                      # a result's: NULL
+    NO_ROOM                         # a result's: NULL
+
+cdef struct Input:
+    int typenum, ndim, itemsize, alignment
+    unsigned long long broadcastable    # bit per axis
+    npy_intp size                   # how many elements of the flat vector it is; -1: what others leave
+    npy_intp* shape                 # of a flat one
+
+cdef struct Shared:                 # the value of a shared variable in a snapshot
+    long long changes               # how often the container had changed
+    Buffer* buffer                  # a reference, or NULL
+    char* data
+    double value[2]
+    npy_intp layout[2 * MAX_RANK]
+
+cdef struct Snapshot:
+    long references                 # changed with the lock
+    Shared values[1]                # one for each shared variable
+
+cdef struct Entry:
+    FrameModel model
+    PyObject* owner                 # the CFunction, borrowed
+    phintys_seat* seats
+    int workers
+    int n_arguments, n_results, n_shared, n_emptied
+    bint gil_must_go                # workers may need the GIL that the caller has
+    Input* inputs
+    npy_intp fixed                  # elements of all inputs that have a size
+    bint has_rest
+    int* results                    # cells
+    int* emptied                    # cells that are emptied when the results are copied
+    int* shared                     # cells
+    PyObject** containers           # of the shared variables
+    Snapshot* snapshot
+    long long frames_made
+
+cdef struct Runner:                 # a frame, and what it knows of shared variables
+    FrameCopy* frame
+    Snapshot* snapshot
+
+cdef struct Call:
+    bint is_flat
+    const double* x                 # flat: all arguments
+    uint64_t dim
+    const void** inputs             # else: an address for each argument,
+    const int64_t** shapes          # and its lengths
+    void* user_data
+    double* head                    # flat: where the first `split` results go, which have `head_size` elements
+    uint64_t split, head_size
+    double* tail                    # and the others
+    uint64_t tail_size
+    void** outputs
+    int64_t** output_shapes
+
+
+# ---- snapshots of shared variables -----------------------------------------------------------------------------------
+cdef void release_snapshot(Entry* entry, Snapshot* snapshot) noexcept nogil:
+    """Remove a reference; the last one drops the values. The caller does not have the lock."""
+    cdef long references
+    cdef int index
+    if snapshot == NULL:
+        return
+    phintys_lock_snapshots()
+    snapshot.references -= 1
+    references = snapshot.references
+    phintys_unlock_snapshots()
+    if references == 0:
+        for index in range(entry.n_shared):
+            if snapshot.values[index].buffer != NULL:
+                buffer_release(snapshot.values[index].buffer)
+        free(snapshot)
+
+
+cdef Snapshot* present_snapshot(Entry* entry) noexcept nogil:
+    """The entry's snapshot, with a reference."""
+    cdef Snapshot* snapshot
+    phintys_lock_snapshots()
+    snapshot = entry.snapshot
+    if snapshot != NULL:
+        snapshot.references += 1
+    phintys_unlock_snapshots()
+    return snapshot
+
+
+cdef inline bint is_present(Entry* entry, const Snapshot* snapshot) noexcept nogil:
+    """Whether no shared variable has got another value since."""
+    cdef int index
+    if snapshot == NULL:
+        return False
+    for index in range(entry.n_shared):
+        if phintys_look(&(<Container>entry.containers[index]).changes) != snapshot.values[index].changes:
+            return False
+    return True
+
+
+cdef int take_snapshot(Entry* entry) except -1:
+    """Replace the entry's snapshot by one of the present values."""
+    cdef Snapshot* fresh = <Snapshot*>calloc(1, sizeof(Snapshot) + entry.n_shared * sizeof(Shared))
+    cdef Snapshot* old
+    cdef Shared* value
+    cdef Container container
+    cdef int index, axis
+    if fresh == NULL:
+        raise MemoryError("no memory for the values of shared variables")
+    try:
+        for index in range(entry.n_shared):
+            (<Container>entry.containers[index])._wait_until_whole()
+    except BaseException:
+        free(fresh)
+        raise
+    for index in range(entry.n_shared):                     # no Python code runs, so all values are of one moment
+        container, value = <Container>entry.containers[index], &fresh.values[index]
+        value.changes, value.buffer, value.data = container.changes, container.cell.buffer, container.cell.data
+        for axis in range(2 * container.cell.ndim):
+            value.layout[axis] = container.cell.shape[axis]
+        if value.buffer != NULL:
+            buffer_retain(value.buffer)
+        else:
+            memcpy(value.value, container.cell.data, container.cell.itemsize)
+            value.data = <char*>value.value
+    fresh.references = 1
+    phintys_lock_snapshots()
+    old, entry.snapshot = entry.snapshot, fresh
+    phintys_unlock_snapshots()
+    release_snapshot(entry, old)
+    return 0
+
+
+cdef long long renew_snapshot(Entry* entry, Runner* runner) noexcept nogil:
+    """Let a frame have the present values."""
+    cdef long long status = DONE
+    release_snapshot(entry, runner.snapshot)
+    runner.snapshot = present_snapshot(entry)
+    while not is_present(entry, runner.snapshot):
+        status = next_snapshot(entry)
+        if status != DONE:
+            return status
+        release_snapshot(entry, runner.snapshot)
+        runner.snapshot = present_snapshot(entry)
+    return status
+
+
+cdef long long next_snapshot(Entry* entry) noexcept with gil:
+    try:
+        take_snapshot(entry)
+        return DONE
+    except BaseException as error:
+        return keep_error(entry, error, -1, NULL)
+
+
+cdef inline long long show_shared(Entry* entry, Runner* runner) noexcept nogil:
+    """Let the cells of shared variables refer to their values."""
+    cdef FrameCopy* frame = runner.frame
+    cdef Cell* cell
+    cdef Shared* value
+    cdef int index
+    if not is_present(entry, runner.snapshot) and renew_snapshot(entry, runner) != DONE:
+        return FAILED
+    for index in range(entry.n_shared):
+        cell, value = &frame.machine.cells[entry.shared[index]], &runner.snapshot.values[index]
+        cell.data = value.data
+        frame.machine.epoch += take_layout(cell, value.layout, value.layout + cell.ndim)
+    return DONE
+
+
+cdef inline void show_table(Entry* entry, Runner* runner, const uint64_t* table) noexcept nogil:
+    """Let the cells of shared variables refer to what the caller has in their places: first all addresses, then all
+    numbers of elements, then all lengths."""
+    cdef FrameCopy* frame = runner.frame
+    cdef const uint64_t* lengths = table + 2 * entry.n_shared
+    cdef npy_intp layout[2 * MAX_RANK]
+    cdef npy_intp stride
+    cdef Cell* cell
+    cdef int index, axis
+    for index in range(entry.n_shared):
+        cell = &frame.machine.cells[entry.shared[index]]
+        cell.data = <char*>table[index]
+        stride = cell.itemsize
+        for axis in range(cell.ndim - 1, -1, -1):
+            layout[axis] = lengths[axis]
+            layout[cell.ndim + axis] = stride
+            stride *= layout[axis]
+        lengths += cell.ndim
+        frame.machine.epoch += take_layout(cell, layout, layout + cell.ndim)
+
+
+# ---- frames ----------------------------------------------------------------------------------------------------------
+cdef void free_runner(Entry* entry, Runner* runner) noexcept nogil:
+    release_snapshot(entry, runner.snapshot)
+    free_copy(runner.frame)
+    free(runner)
+
+
+cdef Runner* new_runner(Entry* entry) noexcept nogil:
+    cdef Runner* runner = NULL if allocation_fails() else <Runner*>calloc(1, sizeof(Runner))
+    cdef Input* input
+    cdef Cell* cell
+    cdef int index, axis
+    if runner == NULL:
+        return NULL
+    runner.frame = copy_frame(&entry.model)
+    if runner.frame == NULL:
+        free(runner)
+        return NULL
+    runner.frame.machine.context.workers = entry.workers
+    for index in range(entry.n_arguments):
+        cell, input = &runner.frame.machine.cells[index], &entry.inputs[index]
+        cell.flags |= CELL_READONLY
+        if input.shape != NULL:
+            for axis in range(input.ndim):
+                cell.shape[axis] = input.shape[axis]
+            set_contiguous_strides(cell)
+    phintys_count(&entry.frames_made)
+    return runner
+
+
+cdef Runner* other_runner(Entry* entry) noexcept nogil:
+    """A frame from another seat, or a new one; NULL: there is no memory."""
+    cdef Runner* runner
+    cdef int index
+    for index in range(PHINTYS_SEATS):
+        runner = <Runner*>phintys_take(&entry.seats[index])
+        if runner != NULL:
+            return runner
+    return new_runner(entry)
+
+
+cdef void put_elsewhere(Entry* entry, Runner* runner) noexcept nogil:
+    cdef int index
+    for index in range(PHINTYS_SEATS):
+        if phintys_put(&entry.seats[index], runner):
+            return
+    free_runner(entry, runner)
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+cdef inline long long show_flat(Entry* entry, Runner* runner, Call* call) noexcept nogil:
+    """Let the cells of all arguments refer to pieces of a vector."""
+    cdef FrameCopy* frame = runner.frame
+    cdef const double* place = call.x
+    cdef npy_intp size, stride = sizeof(double)
+    cdef Cell* cell
+    cdef int index
+    if call.dim != <uint64_t>entry.fixed and not (entry.has_rest and call.dim > <uint64_t>entry.fixed):
+        return refuse(entry, DIMENSION, -1, call.dim, entry.fixed)
+    if <size_t>place & (sizeof(double) - 1):
+        return refuse(entry, ALIGNMENT, 0, <size_t>place, sizeof(double))
+    if place == NULL and call.dim:
+        return refuse(entry, MISSING, 0, 0, 0)
+    for index in range(entry.n_arguments):
+        cell = &frame.machine.cells[index]
+        size = entry.inputs[index].size
+        if size < 0:
+            size = call.dim - entry.fixed
+            frame.machine.epoch += take_layout(cell, &size, &stride)
+        cell.data = <char*>place if size else <char*>cell.value
+        place += size
+    return DONE
+
+
+cdef long long show_each(Entry* entry, Runner* runner, Call* call) noexcept nogil:
+    """Let the cell of each argument refer to the array that the caller has at its address."""
+    cdef FrameCopy* frame = runner.frame
+    cdef Input* input
+    cdef Cell* cell
+    cdef const int64_t* lengths
+    cdef npy_intp layout[2 * MAX_RANK]
+    cdef npy_intp size, stride
+    cdef int index, axis
+    for index in range(entry.n_arguments):
+        cell, input = &frame.machine.cells[index], &entry.inputs[index]
+        size = 1
+        if input.ndim:
+            lengths = NULL if call.shapes == NULL else call.shapes[index]
+            if input.shape != NULL and lengths == NULL:
+                size = cell_size(cell)
+            elif lengths == NULL:
+                return refuse(entry, MISSING, index, 1, 0)
+            else:
+                stride = input.itemsize
+                for axis in range(input.ndim - 1, -1, -1):
+                    if lengths[axis] < 0:
+                        return refuse(entry, NEGATIVE, index, lengths[axis], axis)
+                    if lengths[axis] != 1 and input.broadcastable >> axis & 1:
+                        return refuse(entry, BROADCAST, index, lengths[axis], axis)
+                    layout[axis] = lengths[axis]
+                    layout[input.ndim + axis] = stride
+                    stride *= layout[axis]
+                    size *= layout[axis]
+                frame.machine.epoch += take_layout(cell, layout, layout + input.ndim)
+        if size and call.inputs[index] == NULL:
+            return refuse(entry, MISSING, index, 0, 0)
+        if <size_t>call.inputs[index] % input.alignment:
+            return refuse(entry, ALIGNMENT, index, <size_t>call.inputs[index], input.alignment)
+        cell.data = <char*>call.inputs[index] if size else <char*>cell.value
+    return DONE
+
+
+# ---- results ---------------------------------------------------------------------------------------------------------
+cdef inline void as_doubles(double* out, Cell* cell, npy_intp count) noexcept nogil:
+    """The elements of a cell in C order, as doubles."""
+    if cell.typenum == cnp.NPY_DOUBLE:
+        if count == 1:
+            out[0] = (<const double*>cell.data)[0]
+        else:
+            copy_elements(<char*>out, cell)
+    else:
+        copy_elements(<char*>(out + count) - count * cell.itemsize, cell)
+        phintys_spread(out, count, cell.typenum)
+
+
+cdef inline long long give_flat(Entry* entry, FrameCopy* frame, Call* call) noexcept nogil:
+    """Write the results one after the other to the caller's vectors."""
+    cdef double* out = call.head
+    cdef uint64_t room = call.head_size
+    cdef npy_intp size
+    cdef uint64_t index
+    cdef Cell* cell
+    for index in range(<uint64_t>entry.n_results):
+        if index == call.split:
+            if room:
+                return refuse(entry, HEAD, -1, call.head_size - room, call.head_size)
+            out, room = call.tail, call.tail_size
+        cell = &frame.machine.cells[entry.results[index]]
+        size = cell_size(cell)
+        if <uint64_t>size > room:
+            return refuse(entry, EXPANDED, <int>index, call.tail_size - room + size, call.tail_size)
+        as_doubles(out, cell, size)
+        out += size
+        room -= size
+    return refuse(entry, EXPANDED, -1, call.tail_size - room, call.tail_size) if room else DONE
+
+
+cdef long long give_each(Entry* entry, FrameCopy* frame, Call* call) noexcept nogil:
+    """Write each result to the memory that the caller has for it."""
+    cdef Cell* cell
+    cdef int64_t* lengths
+    cdef int index, axis
+    cdef bint differs
+    for index in range(entry.n_results):                    # first all lengths, so that the caller can get memory
+        cell = &frame.machine.cells[entry.results[index]]
+        lengths = NULL if call.output_shapes == NULL else call.output_shapes[index]
+        if cell.ndim and lengths == NULL:
+            return refuse(entry, NO_LENGTHS, index, 0, 0)
+    differs = False
+    for index in range(entry.n_results):
+        cell = &frame.machine.cells[entry.results[index]]
+        for axis in range(cell.ndim):
+            differs |= call.output_shapes[index][axis] != cell.shape[axis]
+    if differs:
+        for index in range(entry.n_results):
+            cell = &frame.machine.cells[entry.results[index]]
+            for axis in range(cell.ndim):
+                call.output_shapes[index][axis] = cell.shape[axis]
+        return OTHER_LENGTHS
+    for index in range(entry.n_results):
+        cell = &frame.machine.cells[entry.results[index]]
+        if cell_size(cell):
+            if call.outputs[index] == NULL:
+                return refuse(entry, NO_ROOM, index, 0, 0)
+            copy_elements(<char*>call.outputs[index], cell)
+    return DONE
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+cdef inline long long bind(Entry* entry, Runner* runner, Call* call) noexcept nogil:
+    cdef long long status = show_flat(entry, runner, call) if call.is_flat else show_each(entry, runner, call)
+    if status == DONE and entry.n_shared:
+        if call.user_data != NULL:
+            show_table(entry, runner, <const uint64_t*>call.user_data)
+        else:
+            status = show_shared(entry, runner)
+    return status
+
+
+cdef inline void empty(Entry* entry, FrameCopy* frame) noexcept nogil:
+    """Drop what the program drops after RESULT, and the results."""
+    cdef Cell* cell
+    cdef int index
+    for index in range(entry.n_emptied):
+        cell = &frame.machine.cells[entry.emptied[index]]
+        if not drop_quickly(&frame.machine.context, cell):
+            drop(&frame.machine.context, cell)
+
+
+cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
+    cdef Runner* runner
+    cdef phintys_seat* seat
+    cdef void* released = NULL
+    cdef long long status
+    if entry == NULL:
+        return GONE
+    seat = &entry.seats[phintys_own_seat()]
+    runner = <Runner*>phintys_take(seat)
+    if runner == NULL:
+        runner = other_runner(entry)
+        if runner == NULL:
+            return lack_memory(entry)
+    if entry.gil_must_go and PyGILState_Check():
+        released = PyEval_SaveThread()
+    status = bind(entry, runner, call)
+    if status == DONE:
+        if execute(&runner.frame.machine) < 0:
+            status = failed(entry, runner, call)
+        if status == DONE:
+            status = give_flat(entry, runner.frame, call) if call.is_flat else give_each(entry, runner.frame, call)
+            empty(entry, runner.frame)
+    if released != NULL:
+        PyEval_RestoreThread(released)
+    if not phintys_put(seat, runner):
+        put_elsewhere(entry, runner)
+    return status
+
+
+cdef long long failed(Entry* entry, Runner* runner, Call* call) noexcept nogil:
+    """After a failure in the program: keep the error. If it went with the state of a thread that Python did not know,
+    run the program again; whatever it lacked then may be there now."""
+    cdef PyGILState_STATE state = PyGILState_Ensure()
+    cdef void* released
+    cdef long long status = DONE
+    cdef int result = -1
+    if PyErr_Occurred() == NULL:
+        released = PyEval_SaveThread()
+        reset_copy(runner.frame)
+        status = bind(entry, runner, call)
+        if status == DONE:
+            result = execute(&runner.frame.machine)
+        PyEval_RestoreThread(released)
+    if status == DONE and result < 0:
+        status = keep_failure(entry, runner)
+    if status != DONE:
+        reset_copy(runner.frame)
+    PyGILState_Release(state)
+    return status
+
+
+cdef long long keep_failure(Entry* entry, Runner* runner) noexcept with gil:
+    cdef int position = <int>(runner.frame.machine.at - runner.frame.machine.code)
+    try:
+        raise_pending()
+    except BaseException as error:
+        return keep_error(entry, error, position, runner)
+
+
+cdef int raise_pending() except -1:
+    """Let an exception that C code has set travel on as a Cython one."""
+    return -1
+
+
+cdef long long keep_error(Entry* entry, error, int position, Runner* runner) noexcept:
+    cdef CFunction owner = <CFunction>entry.owner
+    cdef long long status = FAILED
+    try:
+        if isinstance(error, MemoryError):
+            status = NO_MEMORY
+        elif isinstance(error, owner.recoverable):
+            status = NUMERICAL_ERROR
+        owner.failure = (error, position, None if position < 0 else owner.operands_of(runner, position))
+    except BaseException as another:                        # no memory for this either
+        owner.failure = (another, -1, None)
+    return status
+
+
+cdef long long lack_memory(Entry* entry) noexcept with gil:
+    return keep_error(entry, MemoryError("no memory for a frame"), -1, NULL)
+
+
+cdef long long refuse(Entry* entry, Fault fault, int index, long long found, long long wanted) noexcept with gil:
+    """Keep the error for an argument that is wrong."""
+    cdef CFunction owner = <CFunction>entry.owner
+    try:
+        error = ValueError(owner.describe_fault(fault, index, found, wanted))
+    except BaseException as another:
+        error = another
+    keep_error(entry, error, -1, NULL)
+    return WRONG_ARGUMENT
+
+
+# ---- handlers: one for each signature --------------------------------------------------------------------------------
+cdef inline bint all_finite(const double* numbers, uint64_t count) noexcept nogil:
+    cdef double difference = 0
+    cdef uint64_t index
+    for index in range(count):
+        difference += numbers[index] - numbers[index]
+    return difference == 0
+
+
+cdef int64_t on_general(void* entry, const void** inputs, const int64_t** shapes, void** outputs,
+                        int64_t** output_shapes, void* user_data) noexcept nogil:
+    cdef Call call
+    call.is_flat, call.inputs, call.shapes, call.user_data = False, inputs, shapes, user_data
+    call.outputs, call.output_shapes = outputs, output_shapes
+    return call_entry(<Entry*>entry, &call)
+
+
+cdef inline int64_t call_flat(void* entry, uint64_t dim, const double* x, uint64_t split, double* head,
+                              double* tail, uint64_t tail_size, void* user_data) noexcept nogil:
+    cdef Call call
+    call.is_flat, call.x, call.dim, call.user_data = True, x, dim, user_data
+    call.split, call.head, call.head_size, call.tail, call.tail_size = split, head, split, tail, tail_size
+    return call_entry(<Entry*>entry, &call)
+
+
+cdef int64_t on_log_density(void* entry, uint64_t dim, const double* x, double* gradient, double* value,
+                            void* user_data) noexcept nogil:
+    cdef int64_t status = call_flat(entry, dim, x, 1, value, gradient, dim, user_data)
+    if status == DONE:
+        if not all_finite(gradient, dim):
+            return GRADIENT_NOT_FINITE
+        if not isfinite(value[0]):
+            return VALUE_NOT_FINITE
+    return status
+
+
+cdef int64_t on_expand(void* entry, uint64_t dim, uint64_t expanded, const double* x, double* out,
+                       void* user_data) noexcept nogil:
+    return call_flat(entry, dim, x, 0, NULL, out, expanded, user_data)
+
+
+cdef double on_number(void* entry, double x) noexcept nogil:
+    return on_numbers_data(entry, 1, &x, NULL)
+
+
+cdef double on_number_data(void* entry, double x, void* user_data) noexcept nogil:
+    return on_numbers_data(entry, 1, &x, user_data)
+
+
+cdef double on_numbers(void* entry, int count, double* x) noexcept nogil:
+    return on_numbers_data(entry, count, x, NULL)
+
+
+cdef double on_numbers_data(void* entry, int count, double* x, void* user_data) noexcept nogil:
+    cdef double result = NAN
+    cdef int64_t status = call_flat(entry, count, x, 0, NULL, &result, 1, user_data)
+    return result if status == DONE else NAN
+
+
+cdef int on_window(void* entry, double* x, intptr_t count, double* result, void* user_data) noexcept nogil:
+    return call_flat(entry, count, x, 0, NULL, result, 1, user_data) == DONE
+
+
+cdef int on_line(void* entry, double* x, intptr_t count, double* result, intptr_t result_count,
+                 void* user_data) noexcept nogil:
+    return call_flat(entry, count, x, 0, NULL, result, result_count, user_data) == DONE
+
+
+phintys_on_general, phintys_on_log_density, phintys_on_expand = on_general, on_log_density, on_expand
+phintys_on_number, phintys_on_number_data = on_number, on_number_data
+phintys_on_numbers, phintys_on_numbers_data = on_numbers, on_numbers_data
+phintys_on_window, phintys_on_line = on_window, on_line
+
+
+# ---- the object ------------------------------------------------------------------------------------------------------
+cdef void* address_for(str name, int slot) except NULL:
+    """The C function of an entry."""
+    if name == "general":
+        return phintys_functions_general[slot]
+    if name == "log_density":
+        return phintys_functions_log_density[slot]
+    if name == "expand":
+        return phintys_functions_expand[slot]
+    if name == "number":
+        return phintys_functions_number[slot]
+    if name == "number_data":
+        return phintys_functions_number_data[slot]
+    if name == "numbers":
+        return phintys_functions_numbers[slot]
+    if name == "numbers_data":
+        return phintys_functions_numbers_data[slot]
+    if name == "window":
+        return phintys_functions_window[slot]
+    return phintys_functions_line[slot]
+
+
+cdef class CFunction:
+    """A compiled function as a C function; made by ``Function.c_function``, which says what the parameters are.
+
+    The object keeps the function alive, and must live as long as C code may call the address.
+
+    Attributes
+    ----------
+    address : int
+        Of the C function.
+    name : str
+        The name of its signature.
+    signature : str
+        The signature in C.
+    ctypes_type : type
+        The signature as a function type of ``ctypes``.
+    function : Function
+        What was compiled.
+    shared : list of Container
+        The storage of the shared variables that the function reads, in the order of the table that C code may pass
+        instead; see ``user_data``.
+    error : Exception or None
+        What the last failing call raised, with its node and where that was made; None: no call has failed.
+    """
+    cdef Entry* entry
+    cdef int slot
+    cdef readonly object function, name, signature, ctypes_type
+    cdef readonly list shared
+    cdef object program, made, pointers
+    cdef tuple recoverable
+    cdef object failure             # (exception, position, operands) or None
+    cdef Frame frame                # what copies are made of
+    cdef Code code
+    cdef object __weakref__
+
+    def __cinit__(self, function, signature="general", shapes=None, workers=1, recoverable=()):
+        self.slot = -1
+
+    def __init__(self, function, signature="general", shapes=None, int workers=1, recoverable=()):
+        if self.entry != NULL:
+            raise TypeError("a CFunction is made once")
+        row = signature_named(signature)
+        check_program(function.program, row, function.argument_names)
+        self.function, self.program, self.name, self.signature = function, function.program, row.name, row.text
+        self.ctypes_type, self.recoverable = row.ctypes_type(), tuple(recoverable)
+        self.code = Code(self.program, self.program.n_arguments)      # as of a body: no caller gives it memory
+        self.frame = Frame(self.code)
+        self.entry = <Entry*>calloc(1, sizeof(Entry))
+        if self.entry == NULL:
+            raise MemoryError()
+        self.entry.workers, self.entry.owner = workers, <PyObject*>self
+        self.entry.gil_must_go = workers > 1
+        describe_frame(self.frame, &self.entry.model)
+        self._note_cells()
+        self._note_arguments(lengths_of(function, row, shapes))
+        self._find_slot()
+
+    cdef int _note_cells(self) except -1:
+        """Let the code end with RESULT, and note which cells are results, shared values, or to be emptied."""
+        cdef Entry* entry = self.entry
+        cdef Instruction* at
+        cdef int position, index, cell
+        cdef list results = [], emptied = [], loaded = []
+        cdef bint ended = False
+        self.shared = []
+        for position in range(self.code.halt + 1):
+            at = &self.code.instructions[position]
+            operands = [self.code.pool[at.b + index] for index in range(at.c)]
+            if at.op == OP_LOAD:
+                loaded.append(at.a)
+                self.shared.append(self.program.containers[at.b])
+                at.op, at.c = OP_DROP, 0
+            elif at.op == OP_PLAN:
+                at.op, at.c = OP_DROP, 0
+            elif at.op == OP_RESULT:
+                ended, results = True, operands
+                if at.flags & RESULT_EMPTIES:
+                    emptied += operands
+                at.op = OP_HALT
+            elif ended and (at.op == OP_DROP or at.op == OP_HALT):
+                emptied += operands
+        emptied = [cell for cell in dict.fromkeys(emptied) if self.program.cells[cell].kind != "constant"]
+        entry.n_arguments, entry.n_results = self.program.n_arguments, len(results)
+        entry.n_shared, entry.n_emptied = len(loaded), len(emptied)
+        entry.results, entry.emptied, entry.shared = in_c(results), in_c(emptied), in_c(loaded)
+        entry.containers = <PyObject**>malloc((len(self.shared) + 1) * sizeof(PyObject*))
+        entry.seats = <phintys_seat*>calloc(PHINTYS_SEATS, sizeof(phintys_seat))
+        if entry.containers == NULL or entry.seats == NULL:
+            raise MemoryError()
+        for index, container in enumerate(self.shared):
+            entry.containers[index] = <PyObject*>container
+        if self.shared:
+            take_snapshot(entry)
+        return 0
+
+    cdef int _note_arguments(self, list lengths) except -1:
+        """Note the types of arguments, and their lengths: a tuple for each, or None."""
+        cdef Entry* entry = self.entry
+        cdef Input* input
+        cdef int index, axis
+        entry.inputs = <Input*>calloc(entry.n_arguments + 1, sizeof(Input))
+        if entry.inputs == NULL:
+            raise MemoryError()
+        for index in range(entry.n_arguments):
+            input = &entry.inputs[index]
+            type_ = self.function.argument_types[index]
+            dtype = cnp.PyArray_DescrFromType(self.program.cells[index].typenum)
+            input.typenum, input.ndim = self.program.cells[index].typenum, self.program.cells[index].ndim
+            input.itemsize, input.alignment = dtype.itemsize, dtype.alignment
+            for axis, broadcastable in enumerate(type_.broadcastable):
+                if broadcastable:
+                    input.broadcastable |= <unsigned long long>1 << axis
+            if lengths[index] is None:
+                input.size = -1
+                entry.has_rest = True
+                continue
+            input.size = 1
+            input.shape = <npy_intp*>malloc((input.ndim + 1) * sizeof(npy_intp))
+            if input.shape == NULL:
+                raise MemoryError()
+            for axis, length in enumerate(lengths[index]):
+                input.shape[axis] = length
+                input.size *= input.shape[axis]
+            entry.fixed += input.size
+        return 0
+
+    cdef int _find_slot(self) except -1:
+        cdef int slot
+        for slot in range(PHINTYS_ENTRIES):
+            if phintys_entries[slot] == NULL:
+                phintys_entries[slot] = self.entry
+                self.slot = slot
+                return 0
+        raise RuntimeError(f"there are {PHINTYS_ENTRIES} C functions already, which is the most that may live at once: "
+                           "drop some")
+
+    def __dealloc__(self):
+        cdef int index
+        if self.slot >= 0:
+            phintys_entries[self.slot] = NULL
+        if self.entry == NULL:
+            return
+        if self.entry.seats != NULL:
+            free_idle(self.entry)
+        release_snapshot(self.entry, self.entry.snapshot)
+        if self.entry.inputs != NULL:
+            for index in range(self.entry.n_arguments):
+                free(self.entry.inputs[index].shape)
+        free(self.entry.inputs)
+        free(self.entry.results)
+        free(self.entry.emptied)
+        free(self.entry.shared)
+        free(self.entry.containers)
+        free(self.entry.seats)
+        free(self.entry)
+
+    @property
+    def address(self):
+        return <size_t>address_for(self.name, self.slot)
+
+    @property
+    def ctypes(self):
+        """The C function as a function of ``ctypes``, which keeps this object alive."""
+        pointer = self.ctypes_type(self.address)
+        pointer.c_function = self
+        return pointer
+
+    @property
+    def error(self):
+        if self.failure is None:
+            return None
+        error, position, operands = self.failure
+        if position >= 0:
+            described = explained(error, self.program, position, operands, self.function.at_length)
+            if described is not error:
+                described = described.with_traceback(error.__traceback__)
+                described.__cause__ = error.__cause__
+            self.failure = described, -1, None
+            return described
+        return error
+
+    def raise_error(self):
+        """Raise what the last failing call raised, if one failed since this was asked last."""
+        error = self.error
+        self.failure = None
+        if error is not None:
+            raise error
+
+    @property
+    def frames_made(self):
+        """How many frames there have been: as many as calls ran at the same time, at most."""
+        return phintys_look(&self.entry.frames_made)
+
+    def free(self):
+        """Give up idle frames, with all memory that they keep."""
+        free_idle(self.entry)
+
+    def kept_bytes(self):
+        """The memory that idle frames keep for the next calls, in bytes."""
+        cdef Runner* runner
+        cdef size_t total = 0
+        cdef int index
+        for index in range(PHINTYS_SEATS):
+            runner = <Runner*>phintys_take(&self.entry.seats[index])
+            if runner != NULL:
+                total += bytes_kept_by_copy(runner.frame)
+                put_elsewhere(self.entry, runner)
+        return total
+
+    cdef list operands_of(self, Runner* runner, int position):
+        """(shape, strides, value if it is small) of what an instruction reads, as ``explained`` wants it."""
+        cdef Cell* cell
+        cdef int index, axis
+        cdef list described = []
+        for index in range(min(<int>self.program.operands_of_node(position), self.code.instructions[position].c)):
+            cell = runner.frame.machine.operands[self.code.instructions[position].b + index]
+            if cell.data == NULL or cell.flags & CELL_OBJECT:
+                described.append(None)
+            else:
+                described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
+                                  tuple([cell.strides[axis] for axis in range(cell.ndim)]),
+                                  None if cell_size(cell) > SHOWN_SIZE else cell_to_array(cell)))
+        return described
+
+    cdef object describe_fault(self, Fault fault, int index, long long found, long long wanted):
+        title = f"C function {self.name} of {self.function.name or 'a phintys function'}"
+        if fault == DIMENSION:
+            more = "at least " if self.entry.has_rest else ""
+            return f"{title}: x has {found} elements, expected {more}{wanted}"
+        if fault == EXPANDED or fault == HEAD:
+            return f"{title}: the results have {found} elements, or more; there is room for {wanted}"
+        if index >= 0 and fault != NO_LENGTHS and fault != NO_ROOM:
+            title += f", argument {index} ({title_of(self.function, index)})"
+        elif index >= 0:
+            title += f", result {index}"
+        if fault == ALIGNMENT:
+            return f"{title}: the address {found:#x} is no multiple of {wanted}"
+        if fault == MISSING:
+            return f"{title}: the address of its {'lengths' if found else 'elements'} is NULL"
+        if fault == BROADCAST:
+            return f"{title}: its length in dimension {wanted} is {found}, but it is declared to be 1"
+        if fault == NEGATIVE:
+            return f"{title}: its length in dimension {wanted} is {found}"
+        return f"{title}: the address of its {'lengths' if fault == NO_LENGTHS else 'elements'} is NULL"
+
+
+cdef void free_idle(Entry* entry) noexcept:
+    cdef Runner* runner
+    cdef int index
+    for index in range(PHINTYS_SEATS):
+        runner = <Runner*>phintys_take(&entry.seats[index])
+        if runner != NULL:
+            free_runner(entry, runner)
+
+
+cdef int* in_c(list numbers) except NULL:
+    cdef int* copied = <int*>malloc((len(numbers) + 1) * sizeof(int))
+    cdef int index
+    if copied == NULL:
+        raise MemoryError()
+    for index in range(len(numbers)):
+        copied[index] = numbers[index]
+    return copied
