@@ -32,6 +32,7 @@ class GpuFromHost(Op):
     """A tensor on the device."""
 
     __props__ = ()
+    is_harmless = True
 
     def make_node(self, x):
         x = as_tensor_variable(x)
@@ -63,6 +64,7 @@ class HostFromGpu(Op):
     """A value of the device on the host."""
 
     __props__ = ()
+    is_harmless = True
 
     def make_node(self, x):
         if not isinstance(x, Variable) or not isinstance(x.type, GpuArrayType):

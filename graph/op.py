@@ -73,6 +73,9 @@ class PureOp(Properties):
         node overwrites may also be another input of the node.
     destroyhandler_tolerate_same, destroyhandler_tolerate_aliased : sequence of (int, int)
         Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.
+    is_harmless : bool
+        A node does not fail, have an effect, or compute values that are not finite from finite ones, so it may run
+        where its outputs are not needed. Only lengths of its inputs may not fit.
     explains_errors : bool
         Exceptions of ``perform`` already say which node of the op's inner graph failed.
     takes_none : sequence of int
@@ -98,6 +101,7 @@ class PureOp(Properties):
     inplace_property: str | None = "inplace"
     writes_by_strides = False
     cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = chooses = False
+    is_harmless = False
     linear_in: Any = ()
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()

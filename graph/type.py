@@ -86,6 +86,10 @@ class Type(Properties):
         """Return why ``value`` is not a value of this type."""
         return "none"
 
+    def unread_value(self):
+        """Return a value of this type for places where none is read; None: there is none that is easily made."""
+        return None
+
     def values_eq(self, a, b):
         """Return whether two values are equal."""
         return a == b

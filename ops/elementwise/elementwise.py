@@ -231,12 +231,15 @@ class Elemwise(Op):
         return ElementwiseKernel(inputs, *steps.finish(outputs))
 
     def infer_shape(self, node, input_shapes):
-        """For each dimension, the length of the first input not broadcastable there; known lengths are preferred."""
+        """For each dimension, the length of the first input not broadcastable there; known lengths are preferred, and
+        those that can only be read from an input that is computed come last."""
         shape = []
         for axis, known in enumerate(node.outputs[0].type.shape):
             wide = [position for position, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
             fixed = [position for position in wide if node.inputs[position].type.shape[axis] is not None]
-            position = (fixed or wide or [0])[0]
+            inferred = [position for position in wide
+                        if not _is_read_from(input_shapes[position][axis], node.inputs[position])]
+            position = (fixed or inferred or wide or [0])[0]
             shape.append(input_shapes[position][axis])
         return [tuple(shape)] * len(node.outputs)
 
@@ -316,6 +319,12 @@ def _rebuilt(scalar_op, inplace_pattern, name):
 def _direction(point, dtype):
     """A direction in the dtype of the output, as for gradients; ``complex_derivatives`` treats complex numbers."""
     return point if dtype in complex_dtypes or point.type.dtype in complex_dtypes else as_dtype(point, dtype)
+
+
+def _is_read_from(length, x):
+    """Whether a length can only be read from a variable, which must be computed for it."""
+    reader = getattr(length, "owner", None)
+    return x.owner is not None and reader is not None and x in reader.inputs
 
 
 def _common_length(flags, lengths):

@@ -110,16 +110,7 @@ class InnerGraphOp(Op):
 
     def local_shapes(self, input_shapes=()):
         """The lengths of ``local_outputs`` as expressions of the inner graph, and of those of its inputs if given."""
-        shapes = dict(zip(self.local_inputs, input_shapes))
-        for node in io_toposort(self.local_inputs, self.local_outputs):
-            known = [shapes[variable] if variable in shapes else _own_shape(variable) for variable in node.inputs]
-            try:
-                inferred = node.op.infer_shape(node, known)
-            except (MethodNotDefined, NotImplementedError):
-                inferred = [None] * len(node.outputs)
-            for output, shape in zip(node.outputs, inferred):
-                shapes.setdefault(output, _own_shape(output) if shape is None else shape)
-        return [shapes[output] if output in shapes else _own_shape(output) for output in self.local_outputs]
+        return inferred_shapes(self.local_inputs, self.local_outputs, input_shapes)
 
     def __getstate__(self):
         state = super().__getstate__()
@@ -128,6 +119,44 @@ class InnerGraphOp(Op):
 
     def __str__(self):
         return type(self).__name__ if self.name is None else self.name
+
+
+def inferred_shapes(inputs, outputs, input_shapes=()):
+    """The lengths of some variables, by the rules of the ops that compute them.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Variable
+        The graph; ancestors of the inputs are not part of it.
+    input_shapes : list of tuple, optional
+        The lengths of the inputs; by default they are read from the inputs themselves.
+
+    Returns
+    -------
+    list of tuple or None
+        None for variables whose types have no dimensions.
+    """
+    shapes = dict(zip(inputs, input_shapes))
+    for node in io_toposort(inputs, outputs):
+        known = [shapes[variable] if variable in shapes else _own_shape(variable) for variable in node.inputs]
+        try:
+            inferred = node.op.infer_shape(node, known)
+        except (MethodNotDefined, NotImplementedError):
+            inferred = [None] * len(node.outputs)
+        for output, shape in zip(node.outputs, inferred):
+            shapes.setdefault(output, _own_shape(output) if shape is None
+                              else tuple([_resolved(length, shapes) for length in shape]))
+    return [shapes[output] if output in shapes else _own_shape(output) for output in outputs]
+
+
+def _resolved(length, shapes):
+    """A length, or what is known of it if the graph itself reads it from a variable of these shapes."""
+    while isinstance(length, Variable) and length.owner is not None and isinstance(length.owner.op, Shape_i):
+        known = shapes.get(length.owner.inputs[0])
+        if known is None or known[length.owner.op.i] is length:
+            break
+        length = known[length.owner.op.i]
+    return length
 
 
 def gradient_type(kind):

@@ -37,6 +37,9 @@ class TypedListType(Type):
             ttype = TypedListType(ttype)
         self.ttype = ttype
 
+    def unread_value(self):
+        return []
+
     def filter(self, x, strict=False, allow_downcast=None):
         """Return a list of converted elements; the list itself if ``strict``."""
         if strict:

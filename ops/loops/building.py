@@ -1,9 +1,10 @@
 """Makes a loop from a body: the graph of one step, and the outer variables that belong to its variables.
 
-``make_loop`` computes values that do not depend on the step once, outside, and passes them to the loop as wholes. It
-omits inputs that the body does not read. What only a lazy branch of the body needs stays in the body, so that it is as
-lazy there, unless it can neither fail nor be undefined. So do zeros from which a sum of an inner loop starts: there the
-body's rewrites see them, and add nothing to them.
+``make_loop`` computes values that do not depend on the step once, outside, and passes them to the loop as wholes; what
+can fail or be undefined only if there is a step (``before_loops.py``). It omits inputs that the body does not read.
+What only a lazy branch of the body needs stays in the body, so that it is as lazy there, unless it can neither fail nor
+be undefined. So do zeros from which a sum of an inner loop starts: there the body's rewrites see them, and add nothing
+to them.
 """
 from typing import NamedTuple
 
@@ -13,14 +14,11 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.row_batching import repeated
+from phintys.ops.loops.before_loops import is_harmless, only_with_steps, sum_of_equal_terms
 from phintys.ops.loops.loop import LoopOptions, Scan
 from phintys.ops.loops.parts import LoopParts
-from phintys.ops.products.dot import Dot
-from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import DimShuffle
-from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i
 
 
 class State:
@@ -155,13 +153,13 @@ def replaced(outputs, pairs):
 
 def _of_all_steps(steps, body, depending):
     """The outer values of outputs whose rows or terms are the same in each step."""
-    same = {}
+    same, known = {}, {*body.outside, *body.wholes}
     for number, row in enumerate(body.stacked):
         if row not in depending:
-            same["stacked", number] = repeated(row, steps)
+            same["stacked", number] = repeated(*only_with_steps(steps, [row], known), steps)
     for number, (term, initial) in enumerate(body.summed):
         if term not in depending:
-            same["summed", number] = initial + term * cast_op(term.type.dtype)(steps)
+            same["summed", number] = sum_of_equal_terms(steps, initial, term)
     return same
 
 
@@ -193,9 +191,10 @@ def _applied(steps, body, name, options):
     parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
                       len(body.summed), len(body.carried), body.condition is not None)
     op = Scan([*body.moving(), *wholes], outputs, parts, None, name, options)
+    given = only_with_steps(steps, wholes, {*body.outside, *body.wholes})
     results = op(steps, *[outer for _, outer in body.sequences], *[state.initial for state in body.states],
                  *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried],
-                 *[steps for _ in body.stacked], *wholes, return_list=True)
+                 *[steps for _ in body.stacked], *given, return_list=True)
     found = parts.outer_outputs(results)
     return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)
 
@@ -224,14 +223,6 @@ def _is_uniform(variable):
 
 
 # ---- values of lazy branches -----------------------------------------------------------------------------------------
-# Ops whose values are finite where their inputs are, and that do not fail.
-HARMLESS = (DimShuffle, Dot, Sum, Shape, Shape_i, Rebroadcast)
-HARMLESS_SCALAR_OPS = frozenset([
-    scalar.add, scalar.sub, scalar.mul, scalar.neg, scalar.sqr, scalar.tanh, scalar.sigmoid, scalar.sin, scalar.cos,
-    scalar.maximum, scalar.minimum, scalar.second, scalar.switch, scalar.lt, scalar.gt, scalar.le, scalar.ge, scalar.eq,
-    scalar.neq])
-
-
 def _lazily_expanded(body, read, depending):
     """What a body reads from outside, with the inputs of what only its lazy branches need in the place of that."""
     certain = _certain(body.outputs(), depending)
@@ -242,7 +233,7 @@ def _lazily_expanded(body, read, depending):
         pending = [variable]
         while pending:
             current = pending.pop()
-            if current.owner is None or current in kept or _is_harmless(current, kept):
+            if current.owner is None or current in kept or is_harmless(current, kept):
                 found[current] = None
             else:
                 pending.extend(reversed(current.owner.inputs))
@@ -263,18 +254,3 @@ def _certain(outputs, depending):
             is_lazy = is_lazy or lazy is not None
             pending.extend(node.inputs if lazy is None else [node.inputs[lazy[0]]])
     return found if is_lazy else None
-
-
-def _is_harmless(variable, known):
-    """Whether only harmless ops compute a variable, from known ones and leaves."""
-    pending, seen = [variable], set()
-    while pending:
-        node = pending.pop().owner
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        scalar_op = getattr(node.op, "scalar_op", None)
-        if not (isinstance(node.op, HARMLESS) or (type(node.op) is Elemwise and scalar_op in HARMLESS_SCALAR_OPS)):
-            return False
-        pending.extend([source for source in node.inputs if source not in known])
-    return True

@@ -10,6 +10,7 @@ from phintys.graph import hooks
 from phintys.graph.config import change_flags
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
+from phintys.ops.graphs.ifelse import IfElse
 from phintys.ops.shape.shape import Shape, Shape_i
 
 
@@ -93,10 +94,15 @@ class _Body:
         node = length.owner
         if node is not None and isinstance(node.op, Shape_i) and node.inputs[0] in self.position:
             return self.position[node.inputs[0]], node.op.i
-        if not self._is_known(length):
-            return 0
-        self.computed.append(length)
-        return None
+        if self._is_known(length):
+            self.computed.append(length)
+            return None
+        if node is not None and type(node.op) is IfElse:        # nearly always, both branches have one shape
+            for branch in node.op.branches(node.inputs):
+                found = self.entry(None, branch[length.index])
+                if found != 0:
+                    return found
+        return 0
 
     def _is_known(self, length):
         """Whether a length depends on no step: only kernels compute it, from shapes and values that there are."""

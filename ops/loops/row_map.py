@@ -1,8 +1,10 @@
 """``map_rows``: applies a graph on single rows to each row of some tensors, and stacks its results.
 
-Values that do not depend on a row are computed once. If all ops have rules for all rows at once (``row_batching.py``),
-no loop is needed; otherwise the result is a loop without states.
+Values that do not depend on a row are computed once, even if there is no row: most of them are outside already. If all
+ops have rules for all rows at once (``row_batching.py``), no loop is needed; otherwise the result is a loop without
+states.
 """
+from phintys.graph.toposort import io_toposort
 from phintys.ops.graphs.row_batching import batched, repeated
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, dependents, make_loop
@@ -29,6 +31,7 @@ def map_rows(outputs, rows, name=None):
     chosen = [output for output in outputs if output in depending]
     stacked = batched(chosen, dict(rows)) if chosen else []
     if stacked is None:
-        stacked = make_loop(count, Body(rows, stacked=chosen), name).stacked
+        read = {variable for node in io_toposort([row for row, _ in rows], chosen) for variable in node.inputs}
+        stacked = make_loop(count, Body(rows, stacked=chosen, outside=read - depending), name).stacked
     stacked = iter(stacked)
     return [next(stacked) if output in depending else repeated(output, count) for output in outputs]

@@ -58,6 +58,9 @@ class SparseType(Type):
         self.format = format
         self.numpy_dtype = numpy.dtype(self.dtype)
 
+    def unread_value(self):
+        return self.format_cls[self.format]((1, 1), dtype=self.dtype)
+
     def filter(self, value, strict=False, allow_downcast=None):
         """Return a matrix of this format and dtype; the value itself if it is one.
 

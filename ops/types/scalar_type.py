@@ -75,6 +75,9 @@ class Scalar(Type):
         return upcast(self.dtype, *[other.dtype for other in others])
 
     # ---- values ------------------------------------------------------------------------------------------
+    def unread_value(self):
+        return self.numpy_dtype.type(0)
+
     def filter(self, data, strict=False, allow_downcast=None):
         """Convert ``data`` to a NumPy number of this dtype.
 

@@ -17,12 +17,12 @@ from phintys.graph.trace import noted
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import alloc
-from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.graphs.inner_graph import stacked_type
 from phintys.ops.graphs.row_batching import batch_of_node, is_row, repeated
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
+from phintys.ops.loops.before_loops import is_lazy, is_safe_without_rows, only_with_steps, sum_of_equal_terms
 from phintys.ops.loops.building import replaced
 from phintys.ops.loops.open_loop import Entry, OpenLoop
 from phintys.ops.products.dot import Dot, dot_op
@@ -173,6 +173,7 @@ def _pushed_before(fgraph, node):
     moved, rows = _rows_ahead(fgraph, loop, loop.steps, dict(loop.sequences), {})
     if not moved:
         return None
+    rows = _unless_no_steps(fgraph, loop.steps, rows, dict(loop.sequences).values(), dict(loop.wholes).values())
     fresh = {variable: variable.type.make_variable(variable.name) for variable in moved}
     loop.sequences += list(zip(fresh.values(), rows))
     loop.replace(fresh)
@@ -248,7 +249,7 @@ class _AfterPlan:
     """
 
     def __init__(self, fgraph, loop, nodes, needed):
-        self.loop = loop
+        self.fgraph, self.loop = fgraph, loop
         self.steps = loop.steps if loop.condition is None else loop.steps.type.make_variable()
         self.placeholders = {}                      # inner variable → its rows
         self.sequences = dict(loop.sequences)
@@ -305,7 +306,7 @@ class _AfterPlan:
     def _summed_outside(self, entry):
         same = self._same_in_each_step(entry.inner)
         if same is not None:
-            return entry.initial + same * cast_op(same.type.dtype)(self.steps)
+            return sum_of_equal_terms(self.steps, entry.initial, same)
         total = self._sum(entry.inner)
         return None if total is None else entry.initial + total
 
@@ -429,7 +430,7 @@ class _AfterPlan:
         for variable in self.added:
             inner[variable] = Entry(variable)
             loop.stacked.append(inner[variable])
-        sequences = dict(loop.sequences)            # also those that the body will not read any more
+        sequences, wholes = dict(loop.sequences), dict(loop.wholes)     # also what the body will not read any more
         loop.drop_unread()
         pairs = loop.close()
         known = {rows: self._rows(variable, inner, sequences) for variable, rows in self.placeholders.items()
@@ -437,7 +438,10 @@ class _AfterPlan:
         if loop.condition is not None:
             known[self.steps] = loop.steps_done
         found = replaced([value for _, _, value in self.moved], known)
-        return pairs + [(entry.old, value) for (_, entry, _), value in zip(self.moved, found)]
+        rows = [*sequences.values(), *known.values()]
+        return pairs + [(entry.old, *_unless_no_steps(self.fgraph, loop.steps, [value], rows, wholes.values(),
+                                                      entry.initial))
+                        for (_, entry, _), value in zip(self.moved, found)]
 
     def _rows(self, variable, inner, sequences):
         """The variable that replaces a placeholder."""
@@ -454,6 +458,17 @@ class _AfterPlan:
                 if variable is read:
                     return entry.new[depth + tap:tap]
         raise AssertionError(f"{variable} has no rows")
+
+
+def _unless_no_steps(fgraph, steps, values, rows, wholes, unread=None):
+    """Values that are computed for all steps at once, from rows; lazily if this could fail without a step."""
+    lazy, rows = {outer for outer in wholes if is_lazy(outer, steps)}, set(rows)
+
+    def is_known(variable):
+        return variable not in lazy and variable.owner in fgraph.apply_nodes
+
+    return only_with_steps(steps, values, {*rows, *wholes}, lambda value: is_safe_without_rows(value, rows, is_known),
+                           unread)
 
 
 def _is_zero(variable):
