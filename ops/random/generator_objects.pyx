@@ -54,7 +54,7 @@ cdef int write(object bit_generator, cnp.ndarray words) except -1:
     return 0
 
 
-def knows_layout():
+cpdef bint knows_layout() except -1:
     """Whether states are copied from and to memory."""
     global layout
     if layout < 0:
@@ -96,12 +96,17 @@ def set_state(generator, cnp.ndarray words not None):
     bit_generator = generator.bit_generator
     if type(bit_generator) is not PCG64:
         raise TypeError(f"expected a generator on PCG64, got {generator!r}")
-    if words.ndim != 1 or words.shape[0] != WORDS or words.dtype != "uint64":
+    store(bit_generator, words)
+
+
+cdef int store(object bit_generator, cnp.ndarray words) except -1:
+    if words.ndim != 1 or words.shape[0] != WORDS or cnp.PyArray_TYPE(words) != cnp.NPY_UINT64:
         raise ValueError(f"a state of PCG64 is a vector of {WORDS} uint64, got {words!r}")
     if knows_layout() and cnp.PyArray_ISBEHAVED(words) and cnp.PyArray_IS_C_CONTIGUOUS(words):
         write(bit_generator, words)
     else:
         bit_generator.state = bit_generator_of(words).state
+    return 0
 
 
 def generator_of(words, like=None):
@@ -123,8 +128,8 @@ def generator_of(words, like=None):
 cdef class ProgramWithGenerators:
     """A function of states, called with generators on PCG64.
 
-    The bit generators are locked during a call, in one order, so that calls in several threads draw different numbers.
-    A generator changes only after the function has returned.
+    The bit generators are locked during a call, in the order of their addresses, so that calls in several threads draw
+    different numbers. A generator changes only after the function has returned.
 
     Parameters
     ----------
@@ -140,37 +145,60 @@ cdef class ProgramWithGenerators:
     """
     cdef readonly object program, otherwise
     cdef readonly tuple places, results
+    cdef tuple order                    # numbers of places: the order in which generators were locked last
 
     def __init__(self, program, places, results, otherwise):
         self.program, self.places, self.results, self.otherwise = program, tuple(places), tuple(results), otherwise
+        self.order = tuple(range(len(self.places)))
 
     def __call__(self, *args):
-        cdef dict locks = {}
-        cdef list taken = []
+        cdef list bits = []
+        cdef int taken = 0, place
+        cdef tuple order
         for place in self.places:
             bit_generator = getattr(args[place], "bit_generator", None)
             if type(bit_generator) is not PCG64:
                 return self.otherwise(*args)
-            locks[id(bit_generator)] = bit_generator.lock
+            bits.append(bit_generator)
+        order = self.order
+        are_different = is_ascending(bits, order)
+        if not are_different:
+            order = self.order = tuple(sorted(order, key=lambda number: id(bits[number])))
+            are_different = is_ascending(bits, order)
         try:
-            for key in sorted(locks) if len(locks) > 1 else locks:
-                lock = locks[key]
-                lock.acquire()
-                taken.append(lock)
-            return self.run(args, len(locks) == len(self.places))
+            for place in order:
+                bits[place].lock.acquire()
+                taken += 1
+            return self.run(args, bits, are_different)
         finally:
-            for lock in taken:
-                lock.release()
+            for place in range(taken):
+                bits[order[place]].lock.release()
 
-    cdef list run(self, tuple args, bint are_different):
+    cdef list run(self, tuple args, list bits, bint are_different):
         cdef list given = list(args), found
+        cdef bint known = knows_layout()
+        cdef int place, number = 0, output
         for place in self.places:
-            given[place] = state_of(given[place])
+            given[place] = read(bits[number]) if known else words_of(bits[number])
+            number += 1
         found = self.program(*given)
         for output, source, changes in self.results:
             if changes and are_different:
-                set_state(args[source], found[output])
+                store(args[source].bit_generator, found[output])
                 found[output] = args[source]
             else:
                 found[output] = generator_of(found[output], None if source is None else args[source])
         return found
+
+
+cdef bint is_ascending(list bits, tuple order):
+    """Whether objects are different, and their addresses ascend in an order."""
+    cdef void* last = NULL
+    cdef void* address
+    cdef int number
+    for number in order:
+        address = <void*>bits[number]
+        if address <= last:
+            return False
+        last = address
+    return True
