@@ -1,9 +1,9 @@
 """Functions of PyTensor that call the program of phintys directly.
 
 PyTensor's ``Function.__call__`` stores arguments in containers, runs the graph and empties the containers again, which
-takes longer than a small model. A ``QuickFunction`` does this only if something must be stored: for updates, arguments
-with defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the
-arguments, followed by the values of shared variables.
+takes longer than a small model. A ``QuickFunction`` does this only if something must be stored: arguments with
+defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the arguments,
+followed by the values of shared variables, and stores the updates.
 """
 import copyreg
 import gc
@@ -26,7 +26,8 @@ class QuickFunction(Function):
         self._shared = [container.storage for container in input_storage[len(given):]]
         self._count, self._program = len(given), getattr(vm, "jit_fn", None)
         self._accepts = [_checker(container.type) for container in given]
-        if (self._program is None or self.update_input_storage or self.has_defaults or return_none
+        self._updates = [(place, container.storage) for place, container in self.update_input_storage]
+        if (self._program is None or self.has_defaults or return_none
                 or output_keys is not None or input_storage[:len(given)] != given):
             self._count = -1                    # no call has so many arguments
 
@@ -35,9 +36,12 @@ class QuickFunction(Function):
             return super().__call__(*args, **kwargs)
         if self._shared:
             args += tuple([storage[0] for storage in self._shared])
-        if self.unpack_single:
-            return self._program(*args)[0]
-        return self._program(*args)
+        results = self._program(*args)
+        if self._updates:
+            for place, storage in self._updates:
+                storage[0] = results[place]
+            results = results[:self.n_returned_outputs]
+        return results[0] if self.unpack_single else results
 
     def _accepted(self, args):
         """Whether PyTensor would use all arguments as they are."""
