@@ -2,8 +2,8 @@
 
 PyTensor's ``Function.__call__`` stores arguments in containers, runs the graph and empties the containers again, which
 takes longer than a small model. A ``QuickFunction`` does this only if something must be stored: arguments with
-defaults or by name, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the arguments,
-followed by the values of shared variables, and stores the updates.
+defaults, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the arguments, followed by
+the values of shared variables, and stores the updates.
 """
 import copyreg
 import gc
@@ -26,22 +26,31 @@ class QuickFunction(Function):
         self._shared = [container.storage for container in input_storage[len(given):]]
         self._count, self._program = len(given), getattr(vm, "jit_fn", None)
         self._accepts = [_checker(container.type) for container in given]
+        names = [argument.name for argument in maker.expanded_inputs[:len(given)]]
+        self._names = names if len(set(names)) == len(names) else [None]            # which no call has
         self._updates = [(place, container.storage) for place, container in self.update_input_storage]
         if (self._program is None or self.has_defaults or return_none
                 or output_keys is not None or input_storage[:len(given)] != given):
             self._count = -1                    # no call has so many arguments
 
     def __call__(self, *args, **kwargs):
-        if len(args) != self._count or kwargs or self.profile or not (self.trust_input or self._accepted(args)):
+        given = self._by_name(args, kwargs) if kwargs else args
+        if len(given) != self._count or self.profile or not (self.trust_input or self._accepted(given)):
             return super().__call__(*args, **kwargs)
         if self._shared:
-            args += tuple([storage[0] for storage in self._shared])
-        results = self._program(*args)
+            given += tuple([storage[0] for storage in self._shared])
+        results = self._program(*given)
         if self._updates:
             for place, storage in self._updates:
                 storage[0] = results[place]
             results = results[:self.n_returned_outputs]
         return results[0] if self.unpack_single else results
+
+    def _by_name(self, args, kwargs):
+        """The arguments in order, if all are given by name, as PyMC does; otherwise more than there can be."""
+        if args or len(kwargs) != len(self._names) or not all([name in kwargs for name in self._names]):
+            return (None,) * (len(self._names) + 1)
+        return tuple([kwargs[name] for name in self._names])
 
     def _accepted(self, args):
         """Whether PyTensor would use all arguments as they are."""

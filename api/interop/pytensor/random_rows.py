@@ -123,9 +123,9 @@ class Draws:
         self.state, sample = op(self.state, self.size if size is None else size, *parameters)
         return sample
 
-    def lengths(self, *more):
+    def lengths(self, *last, first=()):
         """The size with further dimensions."""
-        return T.stack([*[self.size[axis] for axis in range(self.ndim)], *more]) if self.ndim + len(more) else []
+        return [*first, *[self.size[axis] for axis in range(self.ndim)], *last]
 
     # ---- parameters ----------------------------------------------------------------------------------------------
     def wide(self, parameter, own=0):
@@ -147,9 +147,9 @@ class Draws:
         lengths = [1 if kind.broadcastable[axis] else self.size[self.ndim - lead + axis] for axis in range(lead)]
         return T.alloc(parameter, *lengths, *[T.shape_i(parameter, lead + axis) for axis in range(own)])
 
-    def real(self, parameter):
+    def real(self, parameter, own=0):
         """The same as float64."""
-        return T.cast(self.wide(parameter), "float64")
+        return T.cast(self.wide(parameter, own), "float64")
 
     def floating(self, parameter, short=()):
         """The same in the precision in which NumPy's functions compute with it: integers become float64, except those
@@ -192,7 +192,7 @@ def _known_length(parameter, axis):
     return T.shape_i(parameter, axis) if length is None else length
 
 
-def _are_integers(*parameters):
+def are_integers(*parameters):
     return all([parameter.type.dtype.startswith(("int", "uint", "bool")) for parameter in parameters])
 
 
@@ -228,7 +228,7 @@ def _exponential(draws, op, scale):
 
 @drawn(basic.UniformRV)
 def _uniform(draws, op, low, high):
-    width = T.cast(draws.wide(high), "float64") - T.cast(draws.wide(low), "float64")
+    width = draws.real(high) - draws.real(low)
     return draws.located(low, width, draws.draw("random", ("high - low", width, "finite, and at least 0")))
 
 
@@ -253,12 +253,12 @@ def _triangular(draws, op, left, mode, right):
 
 @drawn(basic.BinomialRV)
 def _binomial(draws, op, n, p):
-    return draws.draw("binomial", ("n", n, NUMPY_SCALE), ("p", p, FRACTION)) if _are_integers(n) else None
+    return draws.draw("binomial", ("n", n, NUMPY_SCALE), ("p", p, FRACTION)) if are_integers(n) else None
 
 
 @drawn(basic.HyperGeometricRV)
 def _hypergeometric(draws, op, good, bad, wanted):
-    if not _are_integers(good, bad, wanted):
+    if not are_integers(good, bad, wanted):
         return None
     good, bad, wanted = map(draws.wide, (good, bad, wanted))
     count = "from 0 to 999,999,999"
@@ -268,41 +268,41 @@ def _hypergeometric(draws, op, good, bad, wanted):
 
 @drawn(basic.IntegersRV)
 def _integers(draws, op, low, high):
-    if not _are_integers(low, high):
+    if not are_integers(low, high):
         return None
     low, last = T.cast(draws.wide(low), "int64"), T.cast(draws.wide(high), "int64") - 1
     return draws.draw("integers", ("low", low, ANY), ("high", last, ANY), ("low < high", T.le(low, last), "true"))
 
 
 # ---- by SciPy --------------------------------------------------------------------------------------------------------
-def _by_scipy(draws, loc, scale, name, *parameters, then=lambda number: number):
+def by_scipy(draws, loc, scale, name, *parameters, then=lambda number: number):
     """``loc + scale * then(number)``, checked as SciPy's ``rvs`` does."""
     before = draws.state
-    number = then(draws.draw(name, *parameters, ("scale", scale, SCALE), *_fitting(loc)))
+    number = then(draws.draw(name, *parameters, ("scale", scale, SCALE), *fitting(loc)))
     draws.unless_all_zero(scale, before)
     return draws.located(loc, scale, number)
 
 
-def _fitting(*parameters):
+def fitting(*parameters):
     """Parameters that have any value, whose shapes are checked."""
     return [("loc", parameter, ANY) for parameter in parameters if parameter is not None]
 
 
 @drawn(basic.HalfNormalRV)
 def _half_normal(draws, op, loc, scale):
-    return _by_scipy(draws, loc, scale, "normal", then=T.abs)
+    return by_scipy(draws, loc, scale, "normal", then=T.abs)
 
 
 @drawn(basic.HalfCauchyRV)
 def _half_cauchy(draws, op, loc, scale):
-    return _by_scipy(draws, loc, scale, "random", then=lambda number: T.tan(numpy.pi / 2 * number))
+    return by_scipy(draws, loc, scale, "random", then=lambda number: T.tan(numpy.pi / 2 * number))
 
 
 @drawn(basic.CauchyRV)
 def _cauchy(draws, op, loc, scale):
     if follows_numba():
-        return draws.located(loc, scale, draws.draw("standard_cauchy", *_fitting(loc, scale)))
-    return _by_scipy(draws, loc, scale, "random", then=_cauchy_quantile)
+        return draws.located(loc, scale, draws.draw("standard_cauchy", *fitting(loc, scale)))
+    return by_scipy(draws, loc, scale, "random", then=_cauchy_quantile)
 
 
 def _cauchy_quantile(p):
@@ -313,32 +313,32 @@ def _cauchy_quantile(p):
 @drawn(basic.GumbelRV)
 def _gumbel(draws, op, loc, scale):
     if follows_numba():
-        return draws.located(loc, scale, draws.draw("gumbel", *_fitting(loc, scale)))
-    return _by_scipy(draws, loc, scale, "random", then=lambda number: -T.log(-T.log(number)))
+        return draws.located(loc, scale, draws.draw("gumbel", *fitting(loc, scale)))
+    return by_scipy(draws, loc, scale, "random", then=lambda number: -T.log(-T.log(number)))
 
 
 @drawn(basic.ParetoRV)
 def _pareto(draws, op, b, scale):
-    return _by_scipy(draws, None, scale, "random", ("b", b, POSITIVE),
+    return by_scipy(draws, None, scale, "random", ("b", b, POSITIVE),
                      then=lambda number: (1 - number) ** (-1 / draws.floating(b)))
 
 
 @drawn(basic.TruncExponentialRV)
 def _truncated_exponential(draws, op, b, loc, scale):
-    return _by_scipy(draws, loc, scale, "random", ("b", b, POSITIVE),
+    return by_scipy(draws, loc, scale, "random", ("b", b, POSITIVE),
                      then=lambda number: -T.log1p(number * T.expm1(-draws.floating(b, FLOAT32_IN_SCIPY))))
 
 
 @drawn(basic.StudentTRV)
 def _student_t(draws, op, df, loc, scale):
-    return _by_scipy(draws, loc, scale, "standard_t", ("df", df, POSITIVE))
+    return by_scipy(draws, loc, scale, "standard_t", ("df", df, POSITIVE))
 
 
 @drawn(basic.GenGammaRV)
 def _generalized_gamma(draws, op, alpha, p, scale):
     p = draws.floating(p)
     shape = draws.floating(alpha) / p
-    return _by_scipy(draws, None, scale, "gamma", ("alpha / p", shape, POSITIVE), ("p is not 0", T.neq(p, 0), "true"),
+    return by_scipy(draws, None, scale, "gamma", ("alpha / p", shape, POSITIVE), ("p is not 0", T.neq(p, 0), "true"),
                      then=lambda number: number ** (1 / p))
 
 
@@ -356,7 +356,7 @@ def _negative_binomial(draws, op, n, p):
 
 @drawn(basic.BetaBinomialRV)
 def _beta_binomial(draws, op, n, a, b):
-    if not _are_integers(n):
+    if not are_integers(n):
         return None
     p = draws.draw("beta", ("a", a, POSITIVE), ("b", b, POSITIVE), ("n", n, SCALE))
     return draws.draw("binomial", ("n", n, NUMPY_SCALE), ("p", p, ANY))
@@ -374,7 +374,7 @@ def _categorical(draws, op, p):
 
 @drawn(basic.MultinomialRV)
 def _multinomial(draws, op, n, p):
-    return draws.order("multinomial", n, p, exact=False) if _are_integers(n) else None
+    return draws.order("multinomial", n, p, exact=False) if are_integers(n) else None
 
 
 @drawn(basic.DirichletRV)
@@ -392,7 +392,7 @@ def _multivariate_normal(draws, op, mean, cov):
         return None
     factor = slinalg.cholesky(T.cast(cov, "float64"))
     numbers = draws.draw("normal", size=draws.lengths(T.shape_i(mean, mean.type.ndim - 1)), ndim=draws.ndim + 1)
-    return transformed(draws, factor, numbers) + T.cast(draws.wide(mean, 1), "float64")
+    return transformed(draws, factor, numbers) + draws.real(mean, 1)
 
 
 def transformed(draws, factor, numbers):
@@ -406,7 +406,7 @@ def transformed(draws, factor, numbers):
 def _permutation(draws, op, x):
     own = op.ndims_params[0]
     if own == 0:
-        return draws.order("permutation", x if x.type.ndim == 0 else x.flatten()[0]) if _are_integers(x) else None
+        return draws.order("permutation", x if x.type.ndim == 0 else x.flatten()[0]) if are_integers(x) else None
     order = draws.order("permutation", T.shape_i(x, x.type.ndim - own))
     if draws.ndim == 0:
         return x.take(order, axis=0)
