@@ -77,15 +77,18 @@ cdef class BlockGemvKernel(BlockSparseKernel):
         Raised by ``prepare`` for shapes that do not fit together.
     """
 
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+    cdef int check_lengths(self, Cell** operands) except -1 with gil:
         cdef Cell* weights = operands[1]
         cdef Cell* h = operands[2]
+        batch, inputs, outputs = h.shape[0], h.shape[1], operands[4].shape[1]
+        return self.check("SparseBlockGemv", operands, weights.shape[0], weights.shape[1], (
+            (batch, outputs, weights.shape[3]), None, (batch, inputs, weights.shape[2]), (batch, inputs),
+            (batch, outputs)))
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* h = operands[2]
         cdef npy_intp work
-        with gil:
-            batch, inputs, outputs = h.shape[0], h.shape[1], operands[4].shape[1]
-            self.check("SparseBlockGemv", operands, weights.shape[0], weights.shape[1], (
-                (batch, outputs, weights.shape[3]), None, (batch, inputs, weights.shape[2]), (batch, inputs),
-                (batch, outputs)))
+        self.check_lengths(operands)
         allocate(context, operands[5], operands[0].shape)
         work = self.work_of_example(operands) * h.shape[0]
         return 0 if work < LONG_BATCHED else 1 if work > 2 * LONG_BATCHED else RUNS_ALONE
@@ -144,14 +147,18 @@ cdef class BlockOuterKernel(BlockSparseKernel):
         Raised by ``prepare`` for shapes that do not fit together.
     """
 
+    cdef int check_lengths(self, Cell** operands) except -1 with gil:
+        cdef Cell* o = operands[0]
+        cdef Cell* x = operands[1]
+        batch, inputs, outputs = x.shape[0], x.shape[1], operands[2].shape[1]
+        return self.check("SparseBlockOuter", operands, o.shape[0], o.shape[1], (
+            None, (batch, inputs, o.shape[2]), (batch, outputs, o.shape[3]), (batch, inputs), (batch, outputs)))
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* o = operands[0]
         cdef Cell* x = operands[1]
         cdef npy_intp work
-        with gil:
-            batch, inputs, outputs = x.shape[0], x.shape[1], operands[2].shape[1]
-            self.check("SparseBlockOuter", operands, o.shape[0], o.shape[1], (
-                None, (batch, inputs, o.shape[2]), (batch, outputs, o.shape[3]), (batch, inputs), (batch, outputs)))
+        self.check_lengths(operands)
         allocate(context, operands[6], o.shape)
         work = x.shape[0] * x.shape[1] * operands[2].shape[1] * o.shape[2] * o.shape[3]
         return RUNS_ALONE if work + cell_size(o) >= LONG_BATCHED else 0

@@ -319,14 +319,15 @@ cdef class DrawKernel(Kernel):
             for place in range(cell_size(operands[2 + number])):
                 value = value_at(places.data[0], operands[2 + number].typenum)
                 if not obeys(value, self.rules[number]):
-                    with gil:
-                        if self.rules[number] == TRUE:
-                            raise ValueError(f"{self.name}: it is required that {self.names[number]}")
-                        kind = OverflowError if self.rules[number] == WIDTH and not isfinite(value) else ValueError
-                        raise kind(f"{self.name}: {self.names[number]} must be "
-                                   f"{RULE_TEXTS[self.rules[number]]}, got {value:g}")
+                    return self.refuse_value(number, value)
                 next_element(&places, 1)
         return 0
+
+    cdef int refuse_value(self, int number, double value) except -1 with gil:
+        if self.rules[number] == TRUE:
+            raise ValueError(f"{self.name}: it is required that {self.names[number]}")
+        kind = OverflowError if self.rules[number] == WIDTH and not isfinite(value) else ValueError
+        raise kind(f"{self.name}: {self.names[number]} must be {RULE_TEXTS[self.rules[number]]}, got {value:g}")
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* sample = operands[3 + self.count]

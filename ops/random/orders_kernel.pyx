@@ -420,9 +420,8 @@ cdef class DirichletKernel(OrderKernel):
         read_size(operands[1], rank, shape, b"dirichlet")
         if not fits(alpha, alpha.ndim - 1, rank, shape):
             with gil:
-                wanted = tuple([shape[axis] for axis in range(rank)])
                 raise ValueError(f"dirichlet: alpha of shape {shape_of(alpha)}, without the last dimension, cannot be "
-                                 f"broadcast to the size {wanted}")
+                                 f"broadcast to the size {tuple_of(shape, rank)}")
         shape[rank] = alpha.shape[alpha.ndim - 1]
         scratch(context, 2 * shape[rank] * sizeof(double))
         self.check_rows(context, alpha)

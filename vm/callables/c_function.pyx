@@ -21,21 +21,22 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, Cell, cell_size, cell_to_array, drop, set_contiguous_strides)
+    CELL_OBJECT, CELL_READONLY, Cell, Kernel, cell_size, cell_to_array, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
-from phintys.vm.machine.frame cimport Frame, take_layout
+from phintys.vm.machine.frame cimport Frame, Machine, take_layout
 from phintys.vm.machine.frame_copy cimport (
     FrameCopy, FrameModel, bytes_kept_by_copy, copy_frame, describe_frame, free_copy, reset_copy)
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.quick_memory cimport drop_quickly
+from phintys.vm.machine.recorded_call cimport Recording, can_record, hold, play, record, release
 from phintys.vm.pool cimport Buffer, allocation_fails, buffer_release, buffer_retain
 from phintys.vm.python_api cimport PyObject
 
-from phintys.vm.callables.c_signatures import check_program, lengths_of, signature_named, title_of
+from phintys.vm.callables.c_signatures import SharedTable, check_program, lengths_of, signature_named, title_of
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, explained
 
 cnp.import_array()
@@ -86,6 +87,8 @@ cdef extern from "callables/c_entries.h" nogil:
     void phintys_spread(double* out, npy_intp count, int typenum)
 
 phintys_follow_forks()
+
+STRAIGHT = (OP_LOAD, OP_PLAN, OP_KERNEL, OP_TOGETHER, OP_DROP, OP_RESULT, OP_HALT)
 
 
 cdef enum Status:                   # what a C function returns; nutpie goes on after positive ones
@@ -143,10 +146,18 @@ cdef struct Entry:
     PyObject** containers           # of the shared variables
     Snapshot* snapshot
     long long frames_made
+    bint is_straight                # the program has no jumps
+    int* leaves                     # the cells of arguments and shared values
+    unsigned char* only_looks       # of each instruction: its kernel makes views, and does nothing else
 
 cdef struct Runner:                 # a frame, and what it knows of shared variables
     FrameCopy* frame
     Snapshot* snapshot
+    Recording* recording            # or NULL
+    long long epoch                 # in which the frame has tried to record a call,
+    int trials                      # so often
+    Recording* fresh                # of the call that is running, or NULL
+    int layouts                     # how often a recording was given up for other layouts
 
 cdef struct Call:
     bint is_flat
@@ -296,6 +307,7 @@ cdef inline void show_table(Entry* entry, Runner* runner, const uint64_t* table)
 
 # ---- frames ----------------------------------------------------------------------------------------------------------
 cdef void free_runner(Entry* entry, Runner* runner) noexcept nogil:
+    forget_recording(runner)
     release_snapshot(entry, runner.snapshot)
     free_copy(runner.frame)
     free(runner)
@@ -472,6 +484,59 @@ cdef long long give_each(Entry* entry, FrameCopy* frame, Call* call) noexcept no
     return DONE
 
 
+# ---- recorded calls --------------------------------------------------------------------------------------------------
+cdef enum:
+    MOST_TRIALS = 8                 # calls of one layout in which all kernels are bound, if ever
+    MOST_LAYOUTS = 8                # a caller with more does not come back to one
+
+
+cdef inline void forget_recording(Runner* runner) noexcept nogil:
+    if runner.recording != NULL:
+        release(runner.recording)
+        runner.recording = NULL
+
+
+cdef bint may_record(Entry* entry, Runner* runner) noexcept nogil:
+    """Whether to record this call."""
+    cdef const Machine* machine = &runner.frame.machine
+    if runner.epoch != machine.epoch:
+        runner.epoch, runner.trials = machine.epoch, 0
+    if not entry.is_straight or runner.trials == MOST_TRIALS or runner.layouts == MOST_LAYOUTS:
+        return False
+    runner.trials += 1
+    return can_record(machine)
+
+
+cdef inline int run(Entry* entry, Runner* runner) noexcept nogil:
+    """Run the program on arguments that are bound: as recorded, or recording, or by the interpreter."""
+    cdef Machine* machine = &runner.frame.machine
+    cdef bint has_failed
+    if runner.recording != NULL:
+        if runner.recording.epoch == machine.epoch:
+            return play(runner.recording, machine)
+        forget_recording(runner)
+        runner.layouts += 1
+    if may_record(entry, runner):
+        runner.fresh = record(machine, <int>entry.model.n_sites, <int>entry.model.n_cells, entry.leaves,
+                              entry.n_arguments + entry.n_shared, entry.only_looks, &has_failed)
+        if runner.fresh != NULL:
+            return 0
+        if has_failed:
+            return -1
+    return execute(machine)
+
+
+cdef inline void finish(Entry* entry, Runner* runner) noexcept nogil:
+    """After a call that succeeded: drop what the program drops, and hold what was recorded."""
+    if runner.recording != NULL:
+        return
+    empty(entry, runner.frame)
+    if runner.fresh != NULL:
+        runner.recording, runner.fresh = runner.fresh, NULL
+        if not hold(runner.recording, &runner.frame.machine):
+            forget_recording(runner)
+
+
 # ---- calls -----------------------------------------------------------------------------------------------------------
 cdef inline long long bind(Entry* entry, Runner* runner, Call* call) noexcept nogil:
     cdef long long status = show_flat(entry, runner, call) if call.is_flat else show_each(entry, runner, call)
@@ -510,11 +575,11 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
         released = PyEval_SaveThread()
     status = bind(entry, runner, call)
     if status == DONE:
-        if execute(&runner.frame.machine) < 0:
+        if run(entry, runner) < 0:
             status = failed(entry, runner, call)
         if status == DONE:
             status = give_flat(entry, runner.frame, call) if call.is_flat else give_each(entry, runner.frame, call)
-            empty(entry, runner.frame)
+            finish(entry, runner)
     if released != NULL:
         PyEval_RestoreThread(released)
     if not phintys_put(seat, runner):
@@ -529,6 +594,7 @@ cdef long long failed(Entry* entry, Runner* runner, Call* call) noexcept nogil:
     cdef void* released
     cdef long long status = DONE
     cdef int result = -1
+    forget_recording(runner)
     if PyErr_Occurred() == NULL:
         released = PyEval_SaveThread()
         reset_copy(runner.frame)
@@ -700,8 +766,8 @@ cdef class CFunction:
     function : Function
         What was compiled.
     shared : list of Container
-        The storage of the shared variables that the function reads, in the order of the table that C code may pass
-        instead; see ``user_data``.
+        The storage of the shared variables that the function reads, in the order of the tables that C code may pass
+        instead; see ``table``.
     error : Exception or None
         What the last failing call raised, with its node and where that was made; None: no call has failed.
     """
@@ -745,10 +811,11 @@ cdef class CFunction:
         cdef int position, index, cell
         cdef list results = [], emptied = [], loaded = []
         cdef bint ended = False
-        self.shared = []
+        self.shared, entry.is_straight = [], True
         for position in range(self.code.halt + 1):
             at = &self.code.instructions[position]
             operands = [self.code.pool[at.b + index] for index in range(at.c)]
+            entry.is_straight &= at.op in STRAIGHT
             if at.op == OP_LOAD:
                 loaded.append(at.a)
                 self.shared.append(self.program.containers[at.b])
@@ -766,6 +833,8 @@ cdef class CFunction:
         entry.n_arguments, entry.n_results = self.program.n_arguments, len(results)
         entry.n_shared, entry.n_emptied = len(loaded), len(emptied)
         entry.results, entry.emptied, entry.shared = in_c(results), in_c(emptied), in_c(loaded)
+        entry.leaves = in_c([*range(entry.n_arguments), *loaded])
+        self._note_views()
         entry.containers = <PyObject**>malloc((len(self.shared) + 1) * sizeof(PyObject*))
         entry.seats = <phintys_seat*>calloc(PHINTYS_SEATS, sizeof(phintys_seat))
         if entry.containers == NULL or entry.seats == NULL:
@@ -774,6 +843,23 @@ cdef class CFunction:
             entry.containers[index] = <PyObject*>container
         if self.shared:
             take_snapshot(entry)
+        return 0
+
+    cdef int _note_views(self) except -1:
+        """Note which kernels make views of what lies at the same place in each call."""
+        cdef Instruction* at
+        cdef Kernel kernel
+        cdef int position
+        self.entry.only_looks = <unsigned char*>calloc(self.code.n_instructions + 1, 1)
+        if self.entry.only_looks == NULL:
+            raise MemoryError()
+        for position in range(self.code.n_instructions):
+            at = &self.code.instructions[position]
+            if at.op == OP_KERNEL:
+                kernel = <Kernel>self.code.kernels[at.a]
+                self.entry.only_looks[position] = (
+                    not kernel.may_fail and kernel.examined is not None
+                    and self.code.fixed.issuperset([self.code.pool[at.b + index] for index in kernel.examined]))
         return 0
 
     cdef int _note_arguments(self, list lengths) except -1:
@@ -833,6 +919,8 @@ cdef class CFunction:
         free(self.entry.results)
         free(self.entry.emptied)
         free(self.entry.shared)
+        free(self.entry.leaves)
+        free(self.entry.only_looks)
         free(self.entry.containers)
         free(self.entry.seats)
         free(self.entry)
@@ -868,6 +956,22 @@ cdef class CFunction:
         self.failure = None
         if error is not None:
             raise error
+
+    def table(self, values):
+        """Values that C code may pass in the places of shared variables, as nutpie does with its data.
+
+        Parameters
+        ----------
+        values : dict
+            Shared variable, or its name or container, to a value of its dtype and rank; lengths may be others. The
+            others have their present values. All values are copied.
+
+        Returns
+        -------
+        SharedTable
+            Its attribute ``address`` is what to pass as ``user_data``; it must live as long as calls read it.
+        """
+        return SharedTable(self.shared, values)
 
     @property
     def frames_made(self):

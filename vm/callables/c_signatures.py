@@ -224,3 +224,48 @@ def _lengths(function, row, index, shape):
                                  f"the length {length} in dimension {axis}, expected {known[axis]}")
             known[axis] = int(length)
     return tuple(known)
+
+
+class SharedTable:
+    """Values that C code passes in the places of shared variables; made by ``CFunction.table``.
+
+    Attributes
+    ----------
+    address : int
+        What to pass as ``user_data``. The table must live as long as calls read it.
+    values : list of numpy.ndarray
+        The values, read-only.
+    """
+
+    def __init__(self, containers, values):
+        known = {name: index for index, container in enumerate(containers)
+                 for name in (container.name, container) if name is not None}
+        self.values = [numpy.array(container.get(), order="C") for container in containers]
+        for key, value in values.items():
+            index = known.get(getattr(key, "container", key))
+            if index is None:
+                raise KeyError(f"the function reads no shared variable {key!r}; there are "
+                               f"{[container.name for container in containers]}")
+            self.values[index] = _as_value(containers[index], value, self.values[index])
+        for value in self.values:
+            value.flags.writeable = False
+        self._numbers = numpy.array([*[value.ctypes.data for value in self.values],
+                                     *[value.size for value in self.values],
+                                     *[length for value in self.values for length in value.shape], 0], dtype="uint64")
+        self.address = self._numbers.ctypes.data
+
+
+def _as_value(container, value, present):
+    """A copy of a value in C order, of the dtype and rank of the present one."""
+    value = numpy.asarray(value)
+    if value.ndim != present.ndim:
+        raise ValueError(f"the value of {container.name or container.type} has {value.ndim} dimensions, "
+                         f"expected {present.ndim}")
+    if not numpy.can_cast(value.dtype, present.dtype, "same_kind"):
+        raise TypeError(f"the value of {container.name or container.type} is of dtype {value.dtype}, expected "
+                        f"{present.dtype}")
+    for axis, broadcastable in enumerate(container.type.broadcastable):
+        if broadcastable and value.shape[axis] != 1:
+            raise ValueError(f"the value of {container.name or container.type} has length {value.shape[axis]} in "
+                             f"dimension {axis}, which is declared to be 1")
+    return numpy.array(value, dtype=present.dtype, order="C")

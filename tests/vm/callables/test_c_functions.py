@@ -1,10 +1,19 @@
 """C functions: a compiled function called from C, by several signatures and from several threads at once."""
 import ctypes
+import gc
+import os
+import threading
+import weakref
 
 import numpy as np
+import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.ifelse import ifelse
+from phintys.vm.callables.c_function import CFunction
+from phintys.vm.callables.c_threads import call_in_threads
+from phintys.vm.pool import fail_allocation, pool_statistics
 
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 x, y = T.dvectors("x", "y")
@@ -66,3 +75,546 @@ def test_a_number_that_is_not_finite():
     assert log_density(entry, [1.0, 0.0])[:2] == (4, -np.inf)
     assert log_density(entry, [0.0, 1.0])[0] == 3
     assert entry.error is None
+
+
+# ---- calls that repeat a recorded one --------------------------------------------------------------------------------
+def pieces():
+    """Views of arguments, of computed values, of numbers inside their cells and of constants; values in place."""
+    total = x.sum()
+    return [x[1:3], x[::-1], T.exp(x)[::2], x[0], total.dimshuffle("x"), T.exp(total).dimshuffle("x", "x"),
+            T.set_subtensor(T.tanh(x)[1:], x[:-1] * 2), T.constant([1.0, 2.0])[::-1], x.reshape((2, -1)).T,
+            T.join(0, x, y, x), (x + y[0])[T.argmax(y[:4])], y.dimshuffle("x", 0) + x.dimshuffle(0, "x")[:2], x]
+
+
+def positions():
+    """Views whose place follows from a value, and views of these."""
+    row = T.cast(x[0], "int64")
+    matrix = x[1:].reshape((3, 3))
+    return [matrix[row], matrix[row][::-1], matrix[:row].sum(), matrix[row, 1:] * 2, matrix[row:][0]]
+
+
+def branches():
+    common = T.exp(x).sum()
+    return [ifelse(T.gt(x[0], 0), T.log1p(common) * x, T.tanh(common) - x), ifelse(T.gt(x[1], 0), common, x[0])]
+
+
+def loops():
+    rows, _ = phintys.scan(lambda value, state: state * 0.5 + T.tanh(value), sequences=x, outputs_info=[x[0]])
+    powers, _ = phintys.scan(lambda state: T.dot(x.reshape((2, 2)), state), outputs_info=[y[:2]], n_steps=4)
+    return [rows, powers[-1], phintys.grad(rows.sum(), x)]
+
+
+def matrices():
+    square = x.reshape((2, 2))
+    definite = T.dot(square, square.T) + T.eye(2)
+    return [T.slinalg.cholesky(definite), T.nlinalg.matrix_inverse(definite), T.dot(definite, y[:2])]
+
+
+def reductions():
+    return [x.max(), T.argmax(x), x.reshape((2, -1)).sum(axis=0), T.sort(x), T.cumsum(x), x[T.gt(x, 0).nonzero()].sum()]
+
+
+def flat(results):
+    return np.concatenate([np.asarray(result, dtype="float64").ravel() for result in results])
+
+
+# name → (outputs, lengths of x and y)
+PROGRAMS = {"pieces": (pieces, 4, 5), "branches": (branches, 3, 0), "loops": (loops, 4, 3), "matrices": (matrices, 4, 3),
+            "reductions": (reductions, 6, 2), "positions": (positions, 10, 0)}
+
+
+def compiled(name, **options):
+    outputs, n, m = PROGRAMS[name]
+    function = phintys.function([x, y], outputs(), on_unused_input="ignore", **options)
+    return function, function.c_function("expand", shapes=[(n,), (m,)]), n, m
+
+
+@pytest.mark.parametrize("allow_gc", [True, False, "plan"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_many_calls_with_arguments_elsewhere(name, allow_gc):
+    """From some call on, calls are repeated as one was recorded; the caller's memory is another in each call."""
+    function, entry, n, m = compiled(name, mode=phintys.Mode(allow_gc=allow_gc))
+    random = np.random.default_rng(0)
+    kept = []                                               # so that no memory is used again
+    for call in range(24):
+        point = random.normal(size=n + m)
+        if name == "positions":
+            point[0] = call % 3
+        expected = flat(function(point[:n], point[n:]))
+        before = point.copy()
+        status, out = expand(entry, point, expected.size)
+        assert status == 0, entry.error
+        np.testing.assert_array_equal(out, expected)
+        np.testing.assert_array_equal(point, before)
+        kept.append((point, out))
+    assert entry.frames_made == 1
+
+
+def test_layouts_that_alternate():
+    function = normal_density()
+    entry = function.c_function("log_density")
+    for call in range(200):
+        point = np.linspace(-1, 2, 2 + call // 12 % 5 if call < 150 else 2 + call % 2)
+        status, value, gradient = log_density(entry, point)
+        assert (status, value) == (0, float(function(point)[0]))
+        np.testing.assert_array_equal(gradient, function(point)[1])
+
+
+# ---- shared variables ------------------------------------------------------------------------------------------------
+def test_shared_variables_have_their_present_values():
+    weights, scale = phintys.shared(np.arange(3.0), "weights"), phintys.shared(2.0, "scale")
+    function = phintys.function([x], [weights * x * scale, weights[::-1], weights.sum()])
+    entry = function.c_function("expand")
+    assert [container.name for container in entry.shared] == [
+        container.name for container in function.program.containers]
+    step = phintys.function([], [], updates=[(weights, weights + 1), (scale, scale * 2)])
+    point = np.array([1.0, -1.0, 0.5])
+    for change in [lambda: None, lambda: weights.set_value([5.0, 6.0, 7.0]), lambda: scale.set_value(3.0), step, step,
+                   lambda: weights.set_value(np.array([1.0, 2.0, 3.0]), borrow=True), step]:
+        change()
+        for _ in range(7):
+            status, out = expand(entry, point, 7)
+            assert status == 0
+            np.testing.assert_array_equal(out, flat(function(point)))
+    weights.set_value(np.ones(4))                           # another length: one of the operands does not fit
+    assert expand(entry, point, 9)[0] == -2
+    with pytest.raises(ValueError, match="mis-match"):
+        entry.raise_error()
+    weights.set_value(np.ones(3))
+    assert expand(entry, point, 7)[0] == 0
+
+
+def test_a_value_that_is_being_read_is_not_overwritten():
+    weights = phintys.shared(np.arange(5.0), "weights")
+    entry = phintys.function([x], [weights + x]).c_function("expand")
+    assert expand(entry, np.zeros(5), 5)[0] == 0
+    borrowed = weights.get_value(borrow=True)
+    weights.set_value(np.zeros(5))                          # the snapshot of the entry keeps the old value
+    phintys.function([], [], updates=[(weights, weights + 7)])()
+    np.testing.assert_array_equal(borrowed, np.arange(5.0))
+    np.testing.assert_array_equal(expand(entry, np.zeros(5), 5)[1], np.full(5, 7.0))
+
+
+def test_other_values_of_shared_variables_by_user_data():
+    matrix, scale = phintys.shared(np.ones((2, 3)), "matrix"), phintys.shared(2.0, "scale")
+    function = phintys.function([x], [T.dot(matrix, x) * scale])
+    entry = function.c_function("expand")
+    point = np.array([1.0, 2.0, 4.0])
+    for call in range(30):
+        rows = 2 if call < 20 else 3
+        values = {"matrix": np.random.default_rng(call).normal(size=(rows, 3)).T[::-1].T, scale: call}
+        table = entry.table(values)
+        status, out = expand(entry, point, rows, table.address)
+        assert status == 0
+        np.testing.assert_allclose(out, values["matrix"] @ point * call)
+        assert table.values[[each.name for each in entry.shared].index("scale")] == call
+        if call % 3 == 0:
+            np.testing.assert_array_equal(expand(entry, point, 2)[1], function(point)[0])   # the function's own
+
+
+def test_values_that_do_not_fit_a_table():
+    matrix, count = phintys.shared(np.ones((2, 3)), "matrix"), phintys.shared(np.int64(2), "count")
+    entry = phintys.function([x], [T.dot(matrix, x) * count]).c_function("expand")
+    present = entry.table({})
+    assert expand(entry, np.ones(3), 2, present.address)[1][0] == 6
+    for values, error, match in [({"matrix": np.ones(3)}, ValueError, "matrix has 1 dimensions, expected 2"),
+                                 ({"count": 2.5}, TypeError, "count is of dtype float64, expected int64"),
+                                 ({"weights": 1}, KeyError, "no shared variable 'weights'; there are")]:
+        with pytest.raises(error, match=match):
+            entry.table(values)
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+def test_an_error_names_its_node_and_line():
+    function = phintys.function([x, y], [x * y + 1])
+    entry = function.c_function("expand", shapes={"y": (3,)})
+    for _ in range(5):
+        assert expand(entry, np.ones(6), 3)[0] == 0
+        status, out = expand(entry, np.ones(7), 3)
+        assert status == -2 and np.isnan(out).all()
+        with pytest.raises(ValueError, match="mis-match") as caught:
+            entry.raise_error()
+        assert "test_c_functions.py" in str(caught.value) and "Inputs shapes: [(4,), (3,)]" in str(caught.value)
+        assert entry.error is None
+        entry.raise_error()                                 # nothing has failed since
+
+
+def test_recoverable_errors():
+    matrix = x.reshape((2, 2))
+    function = phintys.function([x], [T.slinalg.cholesky(matrix).sum(), x])
+    entry = function.c_function("log_density")
+    positive, negative = [2.0, 0.0, 0.0, 2.0], [-1.0, 0.0, 0.0, -1.0]
+    for _ in range(12):
+        assert log_density(entry, positive)[0] == 0
+        assert log_density(entry, negative)[0] == 1
+    assert isinstance(entry.error, np.linalg.LinAlgError)
+    strict = function.c_function("log_density", recoverable=())
+    assert log_density(strict, negative)[0] == -2
+    assertion = phintys.function([x], [T.opt.assert_(x.sum(), x[0] > 0), x]).c_function(
+        "log_density", recoverable=(AssertionError,))
+    assert [log_density(assertion, [sign])[0] for sign in (1.0, -1.0, 1.0)] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dim, expanded, match", [
+    (2, 3, "x has 2 elements, expected 3"), (3, 2, "the results have 3 elements"), (3, 4, "there is room for 4")])
+def test_wrong_numbers_of_elements(dim, expanded, match):
+    entry = phintys.function([x], [x + 1]).c_function("expand", shapes=[(3,)])
+    assert expand(entry, np.ones(dim), expanded)[0] == -1
+    with pytest.raises(ValueError, match=match):
+        entry.raise_error()
+    assert expand(entry, np.ones(3), 3)[0] == 0
+
+
+def test_addresses_that_cannot_be_used():
+    entry = phintys.function([x], [x + 1]).c_function("expand", shapes=[(1,)])
+    memory = np.zeros(4)
+    odd = ctypes.cast(memory.ctypes.data + 1, DOUBLES)
+    assert entry.ctypes(1, 1, odd, doubles(memory), None) == -1
+    with pytest.raises(ValueError, match="no multiple of 8"):
+        entry.raise_error()
+    assert entry.ctypes(1, 1, None, doubles(memory), None) == -1
+    with pytest.raises(ValueError, match="NULL"):
+        entry.raise_error()
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a thread of Python's", "a thread that Python does not know"])
+@pytest.mark.parametrize("name", ["pieces", "matrices", "branches"])
+def test_each_allocation_fails_in_turn(name, known):
+    """The status says so, nothing is lost, and the next call is right. A thread that Python does not know runs the
+    program again to get at its exception; then there is memory."""
+    function, entry, n, m = compiled(name)
+    point = np.linspace(0.5, 2, n + m)
+    expected = flat(function(point[:n], point[n:]))
+    gc.collect()
+    before, number, statuses = pool_statistics()["live_buffers"], 0, []
+    while number == 0 or not fail_allocation(0):            # the last call makes fewer allocations
+        number += 1
+        entry.free()
+        assert pool_statistics()["live_buffers"] == before
+        fail_allocation(number)
+        if known:
+            status = expand(entry, point, expected.size)[0]
+        else:
+            status = call_in_threads(entry.address, [point], expected.size)[0][0]
+        statuses.append(status)
+        if status:
+            assert status == -3 and isinstance(entry.error, MemoryError)
+    assert len(statuses) > 2 and statuses[-1] == 0 and statuses[0] == -3
+    assert all(statuses[:-1]) or not known
+    np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
+
+
+# ---- threads ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops"}))
+def test_threads_that_python_does_not_know_need_no_gil(name):
+    """The GIL is held while eight of them work: a call that needs it would wait for ever."""
+    function, entry, n, m = compiled(name)
+    points = list(np.random.default_rng(0).normal(size=(8, n + m)))
+    if name == "positions":
+        for number, point in enumerate(points):
+            point[0] = number % 3
+    for repeats in (1, 50):
+        results = call_in_threads(entry.address, points, expected_size(function, points[0], n), repeats, keep_gil=True)
+        for point, (status, out, _) in zip(points, results):
+            assert status == 0
+            np.testing.assert_array_equal(out[:flat(function(point[:n], point[n:])).size],
+                                          flat(function(point[:n], point[n:])))
+    assert 1 <= entry.frames_made <= 16
+
+
+def expected_size(function, point, n):
+    return flat(function(point[:n], point[n:])).size
+
+
+def test_threads_with_loops_errors_and_new_values():
+    """Eight threads at once: what needs the GIL gets it, each has its own results, and nothing is left over."""
+    weights = phintys.shared(np.ones(4), "weights")
+    outputs, n, m = PROGRAMS["loops"]
+    looping = phintys.function([x, y], outputs()).c_function("expand", shapes=[(n,), (m,)])
+    factored = phintys.function([x], [T.slinalg.cholesky(x.reshape((2, 2)) * weights[0])]).c_function("expand")
+    weighted = phintys.function([x], [weights * x]).c_function("expand")
+    points = [*np.random.default_rng(1).normal(size=(4, n + m)), *np.random.default_rng(2).normal(size=(4, n + m))]
+    single = [call_in_threads(looping.address, [point], 10)[0][1] for point in points]
+    definite = [np.array([2.0, 0.0, 0.0, 2.0]) * (-1) ** number for number in range(8)]
+    gc.collect()
+    before = pool_statistics()["live_buffers"]
+
+    def change():
+        for number in range(200):
+            weights.set_value(np.full(4, 1.0 + number % 2))
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    for (status, out, _), expected in zip(call_in_threads(looping.address, points, 10, 40), single):
+        assert status == 0
+        np.testing.assert_array_equal(out, expected)
+    assert [status for status, _, _ in call_in_threads(factored.address, definite, 4, 40)] == [0, 1] * 4
+    for status, out, _ in call_in_threads(weighted.address, [np.ones(4)] * 8, 4, 2000):
+        assert status == 0 and out[0] in (1.0, 2.0) and len(set(out)) == 1
+    changing.join()
+    for entry in (looping, factored, weighted):
+        entry.free()
+    gc.collect()
+    assert pool_statistics()["live_buffers"] <= before + 2          # the present snapshots
+
+
+def test_frames_and_memory_are_used_again():
+    function, entry, n, m = compiled("pieces")
+    points = list(np.random.default_rng(0).normal(size=(8, n + m)))
+    size = expected_size(function, points[0], n)
+    for _ in range(20):
+        call_in_threads(entry.address, points, size, 5)
+    made, buffers, kept = entry.frames_made, pool_statistics()["live_buffers"], entry.kept_bytes()
+    assert made <= 8 * 2
+    for _ in range(20):
+        call_in_threads(entry.address, points[:1], size, 5)
+    assert (entry.frames_made, pool_statistics()["live_buffers"], entry.kept_bytes()) == (made, buffers, kept)
+    entry.free()
+    assert entry.kept_bytes() == 0
+
+
+def test_after_a_fork_the_child_can_call():
+    function, entry, n, m = compiled("pieces")
+    point = np.linspace(-1, 1, n + m)
+    expected = flat(function(point[:n], point[n:]))
+    stop = threading.Event()
+
+    def keep_calling():
+        while not stop.is_set():
+            expand(entry, point, expected.size)
+
+    calling = [threading.Thread(target=keep_calling) for _ in range(2)]
+    for thread in calling:
+        thread.start()
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if np.array_equal(expand(entry, point, expected.size)[1], expected) else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        for thread in calling:
+            thread.join()
+
+
+# ---- lives -----------------------------------------------------------------------------------------------------------
+def test_the_entry_keeps_the_function_alive():
+    function = normal_density()
+    entry, alive = function.c_function("log_density"), weakref.ref(function)
+    expected = function(np.ones(3))[0]
+    del function
+    gc.collect()
+    pointer = entry.ctypes
+    assert alive() is not None and log_density(entry, np.ones(3))[1] == expected
+    del entry
+    gc.collect()
+    gradient, value = np.empty(3), ctypes.c_double()
+    assert pointer(3, doubles(np.ones(3)), doubles(gradient), ctypes.byref(value), None) == 0      # it keeps the entry
+    address, kind = pointer.c_function.address, pointer.c_function.ctypes_type
+    del pointer
+    gc.collect()
+    assert alive() is None
+    assert kind(address)(3, doubles(np.ones(3)), doubles(gradient), ctypes.byref(value), None) == -4
+
+
+def test_entries_end_and_others_take_their_places():
+    function = phintys.function([a], [a * 2])
+    entries = [function.c_function("number") for _ in range(512 - used_places())]
+    assert len({entry.address for entry in entries}) == len(entries)
+    assert entries[-1].ctypes(4.0) == 8.0
+    with pytest.raises(RuntimeError, match="512 C functions already"):
+        function.c_function("number")
+    entries.pop()
+    assert function.c_function("number").ctypes(5.0) == 10.0
+
+
+def used_places():
+    gc.collect()
+    return sum(isinstance(found, CFunction) for found in gc.get_objects())
+
+
+# ---- other signatures ------------------------------------------------------------------------------------------------
+def call_general(entry, arguments, outputs, user_data=None):
+    """Call an entry of the signature ``general`` on arrays; the outputs are written to."""
+    def addresses(arrays):
+        return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+
+    def lengths(arrays):
+        return [(ctypes.c_int64 * max(array.ndim, 1))(*array.shape) for array in arrays]
+
+    def pointers(vectors):
+        pointer = ctypes.POINTER(ctypes.c_int64)
+        return (pointer * len(vectors))(*[ctypes.cast(each, pointer) for each in vectors])
+
+    given, wanted = lengths(arguments), lengths(outputs)
+    status = entry.ctypes(addresses(arguments), pointers(given), addresses(outputs), pointers(wanted), user_data)
+    return status, [tuple(each)[:array.ndim] for each, array in zip(wanted, outputs)]
+
+
+def test_general_signature():
+    matrix, index, choice = T.matrix("matrix", dtype="float32"), T.lvector("index"), T.bscalar("choice")
+    function = phintys.function([matrix, index, choice], [
+        matrix[index] * choice, T.cast(matrix, "complex128").T, index[T.gt(index, 0).nonzero()]])
+    entry = function.c_function()
+    random = np.random.default_rng(0)
+    for call in range(20):
+        arguments = [random.normal(size=(3, 2 + call // 10)).astype("float32"), random.integers(0, 3, size=4),
+                     np.array(call, dtype="int8")]
+        expected = function(*arguments)
+        outputs = [np.empty(result.shape, result.dtype) for result in expected]
+        status, _ = call_general(entry, arguments, outputs)
+        assert status == 0, entry.error
+        for out, result in zip(outputs, expected):
+            np.testing.assert_array_equal(out, result)
+        status, lengths = call_general(entry, arguments, [*outputs[:2], np.empty(99, dtype="int64")])
+        assert status == 5 and lengths == [result.shape for result in expected]
+    outputs[0][:] = -1
+    assert call_general(entry, [arguments[0], arguments[1] + 9, arguments[2]], outputs)[0] == -2
+    assert (outputs[0] == -1).all() and isinstance(entry.error, IndexError)
+
+
+def test_general_arguments_in_one_memory():
+    """Two arguments at one address, then apart: views of one must not follow the other."""
+    function = phintys.function([x, y], [x[::-1] + y[1], y[::2]])
+    entry = function.c_function()
+    both, other = np.arange(3.0), np.array([5.0, 6.0, 7.0])
+    for first, second in [*[(both, both)] * 9, *[(both, other)] * 9, *[(both, both)] * 3, *[(other, both)] * 3]:
+        outputs = [np.empty(3), np.empty(2)]
+        assert call_general(entry, [first, second], outputs)[0] == 0
+        for out, result in zip(outputs, function(first, second)):
+            np.testing.assert_array_equal(out, result)
+
+
+def test_general_arguments_that_do_not_fit():
+    row = T.drow("row")
+    entry = phintys.function([row], [row.sum()]).c_function()
+    assert call_general(entry, [np.ones((1, 3))], [np.empty(())])[0] == 0
+    assert call_general(entry, [np.ones((2, 3))], [np.empty(())])[0] == -1
+    with pytest.raises(ValueError, match="argument 0 .row.: its length in dimension 0 is 2"):
+        entry.raise_error()
+
+
+def test_window_and_line():
+    window = phintys.function([x], [T.max(x) - T.min(x)]).c_function("window")
+    line = phintys.function([x], [x[1:-1] - x[:-2]]).c_function("line")
+    result, values = np.full(3, np.nan), np.array([1.0, 5.0, 2.0, 8.0, 7.0])
+    assert window.ctypes(doubles(values), 5, doubles(result), None) == 1 and result[0] == 7
+    assert line.ctypes(doubles(values), 5, doubles(result), 3, None) == 1
+    np.testing.assert_array_equal(result, [4.0, -3.0, 6.0])
+    assert line.ctypes(doubles(values), 4, doubles(result), 3, None) == 0 and line.error is not None
+
+
+def test_scipy_calls_it():
+    scipy = pytest.importorskip("scipy")
+    integrate = pytest.importorskip("scipy.integrate")
+    ndimage = pytest.importorskip("scipy.ndimage")
+    number = phintys.function([a], [T.exp(-a ** 2)]).c_function("double (double)")
+    numbers = phintys.function([a, b], [T.exp(-a * b) * b]).c_function("numbers")
+    scale = phintys.shared(2.0, "scale")
+    scaled = phintys.function([a], [scale * a]).c_function("double (double, void *)")
+    assert integrate.quad(scipy.LowLevelCallable(number.ctypes), 0, np.inf)[0] == pytest.approx(np.sqrt(np.pi) / 2)
+    assert integrate.quad(scipy.LowLevelCallable(numbers.ctypes), 0, np.inf, args=(3.0,))[0] == pytest.approx(1)
+    assert integrate.nquad(scipy.LowLevelCallable(numbers.ctypes), [(0, 1), (0, 2)])[0] == pytest.approx(
+        integrate.dblquad(lambda second, first: np.exp(-first * second) * second, 0, 1, 0, 2)[0])
+    table = scaled.table({"scale": 7.0})
+    own = scipy.LowLevelCallable(scaled.ctypes)
+    other = scipy.LowLevelCallable(scaled.ctypes, ctypes.c_void_p(table.address))
+    assert integrate.quad(own, 0, 1)[0] == pytest.approx(1) and integrate.quad(other, 0, 1)[0] == pytest.approx(3.5)
+    window = phintys.function([x], [T.max(x) - T.min(x)]).c_function("window")
+    image = np.random.default_rng(0).normal(size=(8, 9))
+    np.testing.assert_array_equal(ndimage.generic_filter(image, scipy.LowLevelCallable(window.ctypes), size=3),
+                                  ndimage.maximum_filter(image, 3) - ndimage.minimum_filter(image, 3))
+
+
+def test_numba_calls_it():
+    numba = pytest.importorskip("numba")
+    entry = normal_density().c_function("log_density")
+    call = entry.ctypes
+
+    @numba.njit(nogil=True)
+    def descended(point, gradient, value, steps):
+        for _ in range(steps):
+            if call(point.size, point.ctypes, gradient.ctypes, value.ctypes, 0) != 0:
+                return False
+            point += 0.1 * gradient
+        return True
+
+    point, gradient, value = np.array([1.0, -2.0, 3.0]), np.empty(3), np.empty(1)
+    assert descended(point, gradient, value, 200)
+    assert abs(gradient).max() < 1e-8 and value[0] == pytest.approx(np.log1p(1.0) - 0.5)
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+class Doubled(phintys.Op):
+    """Twice its input, in Python."""
+
+    __props__ = ()
+
+    def make_node(self, value):
+        return phintys.Apply(self, [value], [value.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2
+
+
+def python_op():
+    return phintys.function([x], [Doubled()(x) + 1])
+
+
+def python_op_in_a_loop():
+    rows, _ = phintys.scan(lambda value: Doubled()(value), sequences=x)
+    return phintys.function([x], [rows])
+
+
+def update():
+    count = phintys.shared(0.0, "count")
+    return phintys.function([x], [x], updates=[(count, count + 1)])
+
+
+def draws():
+    return phintys.function([x], [x + T.shared_randomstreams.RandomStreams(1).normal((3,))])
+
+
+def strings():
+    value = phintys.graph.type.generic("value")
+    return phintys.function([value, x], [x], on_unused_input="ignore")
+
+
+@pytest.mark.parametrize("make, match", [
+    (python_op, r"(?s)the op Doubled.* runs in Python.*test_c_functions.py"),
+    (python_op_in_a_loop, r"(?s)Doubled.*test_c_functions.py"),
+    (update, "updates count of type"), (draws, "updates .*random draws: no_default_updates"),
+    (strings, "argument value .* is a Python object")])
+def test_programs_that_need_python_or_change_something(make, match):
+    with pytest.raises(NotImplementedError, match=match):
+        make().c_function()
+
+
+def test_draws_without_updates_are_the_same_each_time():
+    stream = T.shared_randomstreams.RandomStreams(1)
+    draw = phintys.function([x], [x + stream.normal((3,))], no_default_updates=True)
+    entry = draw.c_function("expand")
+    expected = draw(np.ones(3))[0]
+    for _ in range(12):
+        np.testing.assert_array_equal(expand(entry, np.ones(3), 3)[1], expected)
+
+
+@pytest.mark.parametrize("signature, inputs, outputs, options, error, match", [
+    ("no such", [x], [x], {}, ValueError, "no signature 'no such'; expected one of 'general'"),
+    ("log_density", [x], [x.sum()], {}, TypeError, "has 1 results, expected at least 2: the log-density, then"),
+    ("log_density", [x], [x, x], {}, TypeError, "result 0 has 1 dimensions, expected a number"),
+    ("number", [x], [x, x], {}, TypeError, "has 2 results, expected 1"),
+    ("number", [a, b], [a + b], {}, TypeError, "the arguments have 2 elements, but .* passes one"),
+    ("expand", [x, y], [x, y], {}, ValueError, "the shape of argument 0 .x. is not known: give shapes="),
+    ("expand", [x], [x], {"shapes": [(2, 3)]}, ValueError, "has 2 dimensions, expected 1"),
+    ("expand", [x], [x], {"shapes": {"z": 3}}, ValueError, "has the key 'z', but the arguments are"),
+    ("expand", [x], [x], {"shapes": [3, 4]}, ValueError, "shapes has 2 entries, but there are 1 arguments"),
+    ("expand", [x], [T.cast(x, "complex128")], {}, TypeError, "result 0 is of dtype complex128"),
+    ("expand", [T.ivector("i")], [x], {}, TypeError, "argument 0 .i. is of dtype int32"),
+])
+def test_functions_that_do_not_fit_the_signature(signature, inputs, outputs, options, error, match):
+    function = phintys.function(inputs, outputs, on_unused_input="ignore",
+                                givens=[(x, T.ones((2,)))] if x not in inputs else [])
+    with pytest.raises(error, match=match):
+        function.c_function(signature, **options)

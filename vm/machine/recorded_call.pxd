@@ -1,0 +1,42 @@
+"""Calls of a frame's copy that repeat a recorded one; see ``recorded_call.pyx``."""
+from phintys.vm.abi cimport Cell, Span, Step
+from phintys.vm.machine.code cimport Instruction
+from phintys.vm.machine.frame cimport Machine
+from phintys.vm.python_api cimport PyObject
+
+cdef struct Play:                   # what one KERNEL calls
+    Step step                       # NULL: the kernel's `run`
+    PyObject* kernel
+    Cell** operands
+    void* room
+    const Instruction* at
+
+cdef struct Leaf:                   # an argument or a shared value
+    Cell* cell
+    char* data                      # where it was in the last call
+    Span span                       # its memory in the recorded call
+    Cell** views                    # cells that look at it
+    int n_views
+
+cdef struct Recording:              # all in one block of memory, this struct first
+    long long epoch
+    int n_plays, n_written, n_leaves, n_wandering
+    Play* plays
+    Cell** written                  # cells that own what they have,
+    char** places                   # and where it is
+    Cell** wandering                # cells that look elsewhere in each call
+    Leaf* leaves
+
+# Whether the next call can be recorded: no jumps, all kernels short and bound.
+cdef bint can_record(const Machine* machine) noexcept nogil
+# Run a call as `execute` does, and note what it does. NULL if that fails, or there is no memory to note it: then
+# `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel, if it makes its
+# outputs views, does nothing else, so that it need not run again.
+cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* leaves, int n_leaves,
+                       const unsigned char* only_looks, bint* failed) noexcept nogil
+# When the recorded call is over: let each value have the place that it had. Returns whether the frame has kept them.
+cdef bint hold(Recording* recording, Machine* machine) noexcept nogil
+# Do what the recorded call did, on arguments that are elsewhere; as `execute`.
+cdef int play(Recording* recording, Machine* machine) noexcept nogil
+# Let the cells have what the frame says again, and free the recording. Values are lost.
+cdef void release(Recording* recording) noexcept nogil

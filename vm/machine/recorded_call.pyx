@@ -1,0 +1,238 @@
+"""Calls that repeat a recorded one.
+
+When all kernels of a program without jumps are bound, and their layouts stay, a call differs from the one before in
+the addresses of arguments only. So one call is *recorded*: it is run as any other, and for each kernel is noted what is
+called, and for each value where it is. Later calls move the cells that look at arguments, and call the same functions
+one after the other. No cell gets or gives up memory, views are not made again, and nothing is decided.
+
+The memory is that of the recorded call. What the frame has released in it stays with the frame, in its lists of free
+blocks, from which nothing is taken until ``release``. This holds for frames that keep their memory. The bodies of loops
+do the same with their steps: see ``loops/replay.pyx``.
+"""
+from libc.stdlib cimport calloc, free
+
+from phintys.vm cimport pool
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, INLINE_BYTES, Cell, Context, Kernel, Span, drop, overlap, renew, span_of_cell)
+from phintys.vm.machine.code cimport LOOKS, Instruction
+from phintys.vm.machine.frame cimport Machine, Site
+from phintys.vm.machine.interpreter cimport raise_failure
+from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+
+include "opcodes.pxi"
+
+ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
+
+
+cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
+    return renew(context, cell)
+
+
+cdef MemoryStep renew_step = <MemoryStep>renew_cell         # what raises returns -1, with the exception set
+
+
+cdef bint can_record(const Machine* machine) noexcept nogil:
+    cdef const Instruction* at = machine.code
+    cdef const Site* site
+    if not machine.context.keeps or machine.context.poison or pool.stress:
+        return False
+    while at.op != OP_HALT:
+        site = &machine.sites[at - machine.code]
+        if at.op == OP_KERNEL:
+            if site.bound != machine.epoch or site.worth & ~LOOKS or site.binding not in (BOUND, BOUND_VIEW):
+                return False
+        elif at.op == OP_TOGETHER:
+            if site.bound != machine.epoch:
+                return False
+        elif at.op != OP_DROP:
+            return False
+        at += 1
+    return True
+
+
+cdef Recording* new_recording(int n_instructions, int n_cells, int n_leaves) noexcept nogil:
+    cdef size_t size = (sizeof(Recording) + n_instructions * sizeof(Play) + n_leaves * sizeof(Leaf)
+                        + (3 + n_leaves) * n_cells * sizeof(void*))
+    cdef Recording* recording = <Recording*>calloc(1, size)
+    cdef int index
+    if recording == NULL:
+        return NULL
+    recording.plays = <Play*>(recording + 1)
+    recording.leaves = <Leaf*>(recording.plays + n_instructions)
+    recording.written = <Cell**>(recording.leaves + n_leaves)
+    recording.places = <char**>(recording.written + n_cells)
+    recording.wandering = <Cell**>(recording.places + n_cells)
+    for index in range(n_leaves):
+        recording.leaves[index].views = recording.wandering + (1 + index) * n_cells
+    return recording
+
+
+cdef inline bint is_inline(const Cell* cell) noexcept nogil:
+    return <const char*>cell.value <= cell.data < <const char*>cell.value + INLINE_BYTES
+
+
+cdef inline void note_place(Recording* recording, Cell* cell) noexcept nogil:
+    recording.written[recording.n_written], recording.places[recording.n_written] = cell, cell.data
+    recording.n_written += 1
+
+
+cdef bint note_view(Recording* recording, Cell* cell) noexcept nogil:
+    """Note a cell that looks at memory of others; returns whether its kernel need not run again."""
+    cdef Leaf* leaf
+    cdef int index
+    if is_inline(cell):                                     # a copy of a value that is inside its cell
+        return False
+    for index in range(recording.n_leaves):
+        leaf = &recording.leaves[index]
+        if leaf.span.low <= cell.data < leaf.span.high:     # an empty view may be outside: nobody reads there
+            leaf.views[leaf.n_views] = cell
+            leaf.n_views += 1
+            break
+    note_place(recording, cell)
+    return True
+
+
+cdef inline bint wanders(const Recording* recording, Cell** operands, int count) noexcept nogil:
+    """Whether one of these cells looks elsewhere in each call, by its kernel's choice."""
+    cdef int index, position
+    for index in range(recording.n_wandering):
+        for position in range(count):
+            if recording.wandering[index] == operands[position]:
+                return True
+    return False
+
+
+cdef void note_views(Recording* recording, Cell** operands, int inputs, int count, bint only_looks) noexcept nogil:
+    """After a kernel that makes its outputs views: it runs again unless it does nothing else."""
+    cdef bint again = not only_looks or wanders(recording, operands, inputs)
+    cdef int index
+    for index in range(inputs, count):
+        if again:
+            recording.wandering[recording.n_wandering] = operands[index]
+            recording.n_wandering += 1
+        elif not note_view(recording, operands[index]):
+            recording.n_plays += 1
+            return                                          # a number inside its cell is the only output
+    recording.n_plays += again
+
+
+cdef int record_kernel(Recording* recording, Machine* machine, const Instruction* at, bint only_looks) noexcept nogil:
+    cdef const Site* site = &machine.sites[at - machine.code]
+    cdef Cell** operands = machine.operands + at.b
+    cdef Play* to = &recording.plays[recording.n_plays]
+    cdef int index
+    to.at, to.step, to.kernel, to.room, to.operands = at, site.step, machine.kernels[at.a], site.room, operands
+    machine.context.room = site.room
+    if site.binding == BOUND:
+        for index in range(site.inputs, at.c):
+            if renew_step(&machine.context, operands[index]) < 0:
+                return -1
+    if play_one(machine, to) < 0:
+        raise_failure(machine)
+        return -1
+    if site.binding != BOUND:
+        note_views(recording, operands, site.inputs, at.c, only_looks)
+        return 0
+    for index in range(site.inputs, at.c):
+        note_place(recording, operands[index])
+    recording.n_plays += 1
+    return 0
+
+
+cdef bint find_leaves(Recording* recording, Machine* machine, int* leaves) noexcept nogil:
+    """Note where arguments and shared values are; returns whether they are apart."""
+    cdef Leaf* leaf
+    cdef int index, other
+    for index in range(recording.n_leaves):
+        leaf = &recording.leaves[index]
+        leaf.cell = &machine.cells[leaves[index]]
+        leaf.data, leaf.span = leaf.cell.data, span_of_cell(leaf.cell)
+        for other in range(index):
+            if overlap(leaf.span, recording.leaves[other].span):
+                return False
+    return True
+
+
+cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* leaves, int n_leaves,
+                       const unsigned char* only_looks, bint* failed) noexcept nogil:
+    cdef Recording* recording = new_recording(n_instructions, n_cells, n_leaves)
+    cdef const Instruction* at = machine.code
+    cdef Cell** operands
+    cdef int index
+    failed[0] = False
+    if recording == NULL:
+        return NULL
+    recording.epoch, recording.n_leaves = machine.epoch, n_leaves
+    if not find_leaves(recording, machine, leaves):
+        free(recording)
+        return NULL
+    machine.call += 1
+    while at.op != OP_HALT:
+        if at.op == OP_KERNEL:
+            if record_kernel(recording, machine, at, only_looks[at - machine.code]) < 0:
+                machine.at = at
+                free(recording)
+                failed[0] = True
+                return NULL
+        elif at.op == OP_DROP:
+            operands = machine.operands + at.b
+            for index in range(at.c):
+                if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
+                    drop(&machine.context, operands[index])
+        at += 1
+    return recording
+
+
+cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
+    return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
+
+
+cdef bint hold(Recording* recording, Machine* machine) noexcept nogil:
+    cdef int index
+    for index in range(recording.n_written):
+        if recording.written[index].size + machine.context.kept_bytes > pool.pool_limit:
+            return False
+    for index in range(recording.n_written):
+        recording.written[index].data = recording.places[index]
+    return True
+
+
+cdef inline int play_one(Machine* machine, const Play* at) noexcept nogil:
+    if at.step != NULL:
+        return at.step(&machine.context, at.operands)
+    return (<Kernel>at.kernel).run(&machine.context, at.operands)
+
+
+cdef inline void move_views(Leaf* leaf) noexcept nogil:
+    """Follow an argument to where it is in this call."""
+    cdef Py_ssize_t distance = leaf.cell.data - leaf.data
+    cdef int index
+    leaf.data = leaf.cell.data
+    for index in range(leaf.n_views):
+        leaf.views[index].data += distance
+
+
+cdef int play(Recording* recording, Machine* machine) noexcept nogil:
+    cdef const Play* at = recording.plays
+    cdef const Play* end = at + recording.n_plays
+    cdef int index
+    for index in range(recording.n_leaves):
+        if recording.leaves[index].cell.data != recording.leaves[index].data:
+            move_views(&recording.leaves[index])
+    while at != end:
+        machine.context.room = at.room
+        if play_one(machine, at) < 0:
+            machine.at = at.at
+            raise_failure(machine)
+            return -1
+        at += 1
+    return 0
+
+
+cdef void release(Recording* recording) noexcept nogil:
+    cdef Cell* cell
+    cdef int index
+    for index in range(recording.n_written):
+        cell = recording.written[index]
+        cell.data = cell.buffer.data if cell.buffer != NULL else NULL
+    free(recording)
