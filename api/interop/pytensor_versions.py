@@ -1,8 +1,39 @@
-"""The versions of PyTensor that the translation supports; none is imported with a wrong one."""
+"""What the versions of PyTensor that are supported call things; none is imported with a wrong one.
+
+The classes of ops are in the table of ``phintys.interop.pytensor.op_table``.
+"""
 import re
 import warnings
+from importlib import import_module
 
-OLDEST, NEWEST = (2, 38), (2, 38)                       # both are tested
+OLDEST, NEWEST = (2, 38), (3, 3)                        # both are tested, and those between
+
+# A name → the modules that have had it, the newest first.
+HOMES = {
+    "Function": ("compile.executor", "compile.function.types"),
+    "FunctionMaker": ("compile.maker", "compile.function.types"),
+    "ifelse": ("conditional.op", "ifelse"),
+    "UnusedInputError": ("compile.rebuild", "compile.function.types"),
+}
+
+CLASS_ARGUMENT = {(2, 38): "function_builder", (3, 0): "function_class"}        # FunctionMaker's, for the class to make
+
+
+def imported(name):
+    """PyTensor's object of this name, from the module that has it in the version installed."""
+    for module in HOMES[name]:
+        try:
+            return getattr(import_module(f"pytensor.{module}"), name)
+        except (ImportError, AttributeError):
+            continue
+    raise ImportError(f"PyTensor {import_module('pytensor').__version__} has no {name} in any of "
+                      f"{', '.join([f'pytensor.{module}' for module in HOMES[name]])}, where other versions have it")
+
+
+def of_version(choices):
+    """The choice for the version installed: of the newest version that is not newer than it."""
+    found = version_of(import_module("pytensor").__version__)
+    return choices[max([version for version in choices if version <= found])]
 
 
 def check_versions():
@@ -19,9 +50,9 @@ def check_versions():
         raise ImportError("phintys.interop.pytensor needs PyTensor, which is not installed: "
                           "pip install phintys[pytensor]") from error
     found = version_of(pytensor.__version__)
-    supported = text_of(OLDEST) if OLDEST == NEWEST else f"{text_of(OLDEST)} to {text_of(NEWEST)}"
+    supported = f"{text_of(OLDEST)} to {text_of(NEWEST)}"
     if found < OLDEST or found[0] > NEWEST[0]:
-        raise ImportError(f"phintys.interop.pytensor supports PyTensor {supported} (which PyMC 5 uses), not version "
+        raise ImportError(f"phintys.interop.pytensor supports PyTensor {supported}, not version "
                           f"{pytensor.__version__}, which is installed: pip install phintys[pytensor]")
     if found > NEWEST:
         warnings.warn(f"phintys.interop.pytensor was tested with PyTensor {supported}; version "

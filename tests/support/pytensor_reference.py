@@ -9,7 +9,7 @@ os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")          # Python functions: no 
 
 import pytest
 
-from phintys.interop.pytensor_versions import check_versions
+from phintys.interop.pytensor_versions import check_versions, imported
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -23,6 +23,7 @@ with warnings.catch_warnings():
 import phintys.interop.pytensor  # noqa: F401  (registers the mode)
 
 PYTHON = Mode("py", "minimum_compile")
+ifelse = imported("ifelse")
 
 
 def functions(inputs, outputs, **options):

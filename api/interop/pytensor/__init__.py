@@ -31,8 +31,8 @@ def _specified_ones(axis, rank):
 
 
 _translation.late_rows.update({
-    f"{start}.": (lambda name=name: _import_module(f"phintys.interop.pytensor.{name}_rows"))
-    for start, name in (("pytensor.sparse", "sparse"), ("pytensor.typed_list", "list"),
-                        ("pytensor.xtensor", "named_dimensions"), ("pymc", "pymc"))})
+    area: (lambda name=name: _import_module(f"phintys.interop.pytensor.{name}_rows"))
+    for area, name in (("sparse", "sparse"), ("typed_list", "list"), ("xtensor", "named_dimensions"),
+                       ("pymc", "pymc"))})
 _hooks.broadcast_advice = _specified_ones
 register()

@@ -1,88 +1,58 @@
 """Products, factorizations and solutions of linear systems, and their application to stacks (Blockwise)."""
 import numpy
-from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
-from pytensor.tensor.blockwise import Blockwise
-from pytensor.tensor.math import Dot
-from pytensor.tensor.nlinalg import (
-    SVD,
-    Det,
-    Eig,
-    Eigh,
-    EighGrad,
-    KroneckerProduct,
-    Lstsq,
-    MatrixInverse,
-    MatrixPinv,
-    SLogDet,
-    TensorInv,
-    TensorSolve,
-)
-from pytensor.tensor.slinalg import (
-    LU,
-    QR,
-    BlockDiagonal,
-    Cholesky,
-    CholeskySolve,
-    Eigvalsh,
-    EigvalshGrad,
-    Expm,
-    LUFactor,
-    PivotToPermutations,
-    Solve,
-    SolveTriangular,
-)
 
 from phintys import tensor as T
 from phintys.interop.pytensor.batches import batched, spread
+from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row
 from phintys.ops.factorizations.permutation import PivotsToPermutation
 from phintys.tensor import nlinalg, slinalg
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
-@row(Dot, Dot22)
+@row("tensor.Dot", "tensor.Dot22")
 def _dot(op, node, a, b):
     return T.dot(a, b) if a.type.ndim <= 2 and b.type.ndim <= 2 else T.matmul(a, b)
 
 
-@row(Dot22Scalar)
+@row("tensor.Dot22Scalar")
 def _scaled_dot(op, node, a, b, factor):
     return factor * T.dot(a, b)
 
 
-@row(Gemv, Gemm)
+@row("tensor.Gemv", "tensor.Gemm")
 def _added_dot(op, node, y, factor, a, b, kept):
     return kept * y + factor * T.dot(a, b)
 
 
-@row(Ger)
+@row("tensor.Ger")
 def _added_outer(op, node, a, factor, x, y):
     return a + factor * T.outer(x, y)
 
 
-@row(BatchedDot)
+@row("tensor.BatchedDot")
 def _batched_dot(op, node, a, b):
     return T.batched_dot(a, b)
 
 
 # ---- matrices, and stacks of them ----------------------------------------------------------------------------------
-@row(Cholesky)
+@row("tensor.Cholesky")
 def _cholesky(op, node, a):
     return slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
 
 
-@row(SolveTriangular)
+@row("tensor.SolveTriangular")
 def _solve_triangular(op, node, a, b):
     return _solved(op, b, lambda b: slinalg.solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal,
                                                              on_error="nan"))
 
 
-@row(CholeskySolve)
+@row("tensor.CholeskySolve")
 def _cho_solve(op, node, a, b):
     return _solved(op, b, lambda b: slinalg.cho_solve((a, op.lower), b, on_error="nan"))
 
 
-@row(Solve)
+@row("tensor.Solve")
 def _solve(op, node, a, b):
     if op.assume_a == "pos":
         factor = slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
@@ -109,7 +79,7 @@ def _solved(op, b, solve):
     return solve(b.dimshuffle(*range(b.type.ndim), "x"))[..., 0]
 
 
-@row(LU)
+@row("tensor.LU")
 def _lu(op, node, a):
     if not op.p_indices:
         return list(slinalg.lu(a, permute_l=op.permute_l))
@@ -118,14 +88,14 @@ def _lu(op, node, a):
     return [T.inverse_permutation(_order(pivots)), lower, T.triu(packed)]
 
 
-@row(LUFactor)
+@row("tensor.LUFactor")
 def _lu_factor(op, node, a):
     """As in PyTensor, the factors of a singular matrix are NaN."""
     packed, pivots = slinalg.lu_factor(a)
     return [T.switch(T.any(T.eq(T.diagonal(packed), 0)), numpy.nan, packed), pivots]
 
 
-@row(PivotToPermutations)
+@row("tensor.PivotToPermutations")
 def _permutation(op, node, pivots):
     return _order(pivots) if op.inverse else T.inverse_permutation(_order(pivots))
 
@@ -135,77 +105,89 @@ def _order(pivots):
     return PivotsToPermutation()(pivots + 1)
 
 
-@row(Lstsq)
+@row("tensor.Lstsq")
 def _least_squares(op, node, a, b, ratio):
     return nlinalg.lstsq()(a, b, ratio) if b.type.ndim == 2 else None
 
 
-@row(TensorInv)
+@row("tensor.TensorInv")
 def _tensor_inverse(op, node, a):
     return nlinalg.tensorinv(a, ind=op.ind)
 
 
-@row(TensorSolve)
+@row("tensor.TensorSolve")
 def _tensor_solution(op, node, a, b):
     return nlinalg.tensorsolve(a, b, axes=op.axes)
 
 
-@row(MatrixInverse)
+@row("tensor.MatrixInverse")
 def _inverse(op, node, a):
     return nlinalg.matrix_inverse(a)
 
 
-@row(MatrixPinv)
+@row("tensor.MatrixPinv")
 def _pinv(op, node, a):
     return nlinalg.pinv(a)
 
 
-@row(Det)
+@row("tensor.Det")
 def _det(op, node, a):
     return nlinalg.det(a)
 
 
-@row(SLogDet)
+@row("tensor.SLogDet")
 def _slogdet(op, node, a):
     return list(nlinalg.slogdet(a))
 
 
-@row(Expm)
+@row("tensor.Expm")
 def _expm(op, node, a):
     return slinalg.expm(a)
 
 
-@row(Eigh)
-def _eigh(op, node, a):
-    return list(nlinalg.eigh(a, UPLO=op.UPLO))
+@row("tensor.Eigh")
+def _eigh(op, node, a, *others):
+    lower = op.lower if "lower" in op.__props__ else op.UPLO == "L"
+    if not others:
+        return list(nlinalg.eigh(a, UPLO="UL"[lower]))
+    return None if node.outputs[1].type.dtype.startswith("complex") else _generalized_eigh(a, *others, lower)
 
 
-@row(EighGrad)
+def _generalized_eigh(a, b, lower):
+    """Eigenvalues w and eigenvectors v of ``a v = w b v``; they have ``v.T b v = 1``. As LAPACK, by a factor of b."""
+    factor = slinalg.Cholesky(lower=lower)(b)
+    factor = factor if lower else factor.T
+    half = slinalg.solve_triangular(factor, _from_triangle(a, lower, False), lower=True)
+    values, vectors = nlinalg.eigh(slinalg.solve_triangular(factor, half.T, lower=True))
+    return [values, slinalg.solve_triangular(factor.T, vectors, lower=False)]
+
+
+@row("tensor.EighGrad")
 def _eigh_gradient(op, node, *inputs):
     return nlinalg.EighGrad(op.UPLO)(*inputs)
 
 
-@row(Eig)
+@row("tensor.Eig")
 def _eig(op, node, a):
     return list(nlinalg.eig(a))
 
 
-@row(Eigvalsh)
+@row("tensor.Eigvalsh")
 def _eigvalsh(op, node, *matrices):
     return slinalg.eigvalsh(*matrices, lower=op.lower)
 
 
-@row(EigvalshGrad)
+@row("tensor.EigvalshGrad")
 def _eigvalsh_gradient(op, node, *inputs):
     return slinalg.EigvalshGrad(op.lower)(*inputs)
 
 
-@row(SVD)
+@row("tensor.SVD")
 def _svd(op, node, a):
     return nlinalg.svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
 
 
-@row(QR)
+@row("tensor.QR")
 def _qr(op, node, a):
     if op.pivoting or op.mode == "raw":
         return None
@@ -213,28 +195,30 @@ def _qr(op, node, a):
     return upper if op.mode == "r" else [orthogonal, upper]
 
 
-@row(KroneckerProduct)
+@row("tensor.KroneckerProduct")
 def _kron(op, node, a, b):
     return slinalg.kron(a, b)
 
 
-@row(BlockDiagonal)
+@row("tensor.BlockDiagonal")
 def _block_diagonal(op, node, *matrices):
     return slinalg.block_diag(*matrices)
 
 
 # Ops whose rows take stacks of matrices.
-OF_STACKS = (Cholesky, SolveTriangular, CholeskySolve, Solve, MatrixInverse, MatrixPinv, Det, SLogDet)
+OF_STACKS = {f"tensor.{name}" for name in ("Cholesky", "SolveTriangular", "CholeskySolve", "Solve", "MatrixInverse",
+                                           "MatrixPinv", "Det", "SLogDet")}
 
 
-@row(Blockwise)
+@row("tensor.Blockwise")
 def _blockwise(op, node, *inputs):
     rank = op.batch_ndim(node)
     if not rank:
         return applied(op.core_op, node, list(inputs))
     core_ranks = [len(signature) for signature in op.inputs_sig]
-    if isinstance(op.core_op, Dot) and core_ranks == [2, 2]:
+    name = name_of(op.core_op)
+    if name == "tensor.Dot" and core_ranks == [2, 2]:
         return T.matmul(*inputs)
-    if isinstance(op.core_op, OF_STACKS):
+    if name in OF_STACKS:
         return applied(op.core_op, node, spread(inputs, core_ranks))
     return batched(op, node, inputs, core_ranks)

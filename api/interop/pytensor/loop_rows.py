@@ -3,12 +3,10 @@
 PyTensor passes the states as buffers: the rows before the first step, and room for the rows that the steps compute. The
 loop makes its own rows; the outputs of Scan are cut from them.
 """
-from pytensor.scan.op import Scan
-from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.random.type import RandomType
-from pytensor.tensor.subtensor import IncSubtensor
 
 from phintys import tensor as T
+from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import TranslationError, row, translated
 from phintys.interop.pytensor.types import translated_type
 from phintys.ops.loops.building import Body, State, make_loop
@@ -61,7 +59,7 @@ def _fitted(rows, count, is_while):
     return T.join(0, last, T.alloc(T.constant(0, dtype=rows.type.dtype), *missing))
 
 
-@row(Scan)
+@row("compile.Scan")
 def _scan(op, node, *inputs):
     return _Translation(op, node, list(inputs)).outputs()
 
@@ -186,10 +184,10 @@ def _is_same(count, steps):
 def _is_whole(buffer, steps):
     """Whether a buffer was made by Scan for all steps: ``set_subtensor(empty(rows + steps, ...)[:rows], first)``."""
     made = buffer.owner
-    if made is None or not isinstance(made.op, IncSubtensor) or not made.op.set_instead_of_inc:
+    if made is None or name_of(made.op) != "tensor.IncSubtensor" or not made.op.set_instead_of_inc:
         return False
     empty = made.inputs[0].owner
-    if empty is None or not isinstance(empty.op, AllocEmpty):
+    if empty is None or name_of(empty.op) != "tensor.AllocEmpty":
         return False
     length = empty.inputs[0].owner
     return length is not None and any(_is_same(part, steps) for part in length.inputs)

@@ -10,27 +10,33 @@ import gc
 from contextlib import contextmanager
 
 from numpy import ndarray
-from pytensor.compile.function.types import Function, FunctionMaker
 from pytensor.compile.mode import Mode
 from pytensor.tensor.type import TensorType
+
+from phintys.interop.pytensor_versions import CLASS_ARGUMENT, imported, of_version
+
+Function, FunctionMaker = imported("Function"), imported("FunctionMaker")
+# Attributes that say that a call does more than compute and update, and where its updates are.
+BESIDES = of_version({(2, 38): ("return_none", "has_defaults"), (3, 0): ("return_none",)})
+UPDATES = of_version({(2, 38): "update_input_storage", (3, 0): "_update_input_storage"})
 
 
 class QuickFunction(Function):
     """A compiled function of PyTensor that is called with less work if it only computes."""
 
-    def __init__(self, vm, input_storage, output_storage, indices, outputs, defaults, unpack_single, return_none,
-                 output_keys, maker, trust_input=False, name=None):
-        super().__init__(vm, input_storage, output_storage, indices, outputs, defaults, unpack_single, return_none,
-                         output_keys, maker, trust_input, name)
+    def __init__(self, vm, input_storage, output_storage, *arguments, **options):
+        super().__init__(vm, input_storage, output_storage, *arguments, **options)
         given = [container for container in input_storage if container.required]
         self._shared = [container.storage for container in input_storage[len(given):]]
         self._count, self._program = len(given), getattr(vm, "jit_fn", None)
         self._accepts = [_checker(container.type) for container in given]
-        names = [argument.name for argument in maker.expanded_inputs[:len(given)]]
+        names = [argument.name for argument in self.maker.expanded_inputs[:len(given)]]
         self._names = names if len(set(names)) == len(names) else [None]            # which no call has
-        self._updates = [(place, container.storage) for place, container in self.update_input_storage]
-        if (self._program is None or self.has_defaults or return_none
-                or output_keys is not None or input_storage[:len(given)] != given):
+        self._updates = [(place, container.storage) for place, container in getattr(self, UPDATES)]
+        self._returned = len(output_storage) - len(self._updates)
+        more = [getattr(self, name) for name in BESIDES]
+        if (self._program is None or input_storage[:len(given)] != given or any(more)
+                or getattr(self, "output_keys", None) is not None):         # of a version that returns dictionaries
             self._count = -1                    # no call has so many arguments
 
     def __call__(self, *args, **kwargs):
@@ -43,7 +49,7 @@ class QuickFunction(Function):
         if self._updates:
             for place, storage in self._updates:
                 storage[0] = results[place]
-            results = results[:self.n_returned_outputs]
+            results = results[:self._returned]
         return results[0] if self.unpack_single else results
 
     def _by_name(self, args, kwargs):
@@ -82,9 +88,10 @@ copyreg.pickle(QuickFunction, copyreg.dispatch_table[Function])
 class QuickFunctionMaker(FunctionMaker):
     """Makes functions of this kind, also when PyTensor copies or unpickles them."""
 
-    def __init__(self, *args, function_builder=QuickFunction, **options):
+    def __init__(self, *args, **options):
+        options.setdefault(of_version(CLASS_ARGUMENT), QuickFunction)
         with garbage_kept():
-            super().__init__(*args, function_builder=function_builder, **options)
+            super().__init__(*args, **options)
 
     def create(self, *args, **options):
         """Make a function; the arguments are PyTensor's."""

@@ -13,7 +13,6 @@ from importlib import import_module
 import numpy
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.random import basic
-from pytensor.tensor.random.op import RandomVariable
 
 from phintys import tensor as T
 from phintys.graph.variable import Constant
@@ -65,7 +64,7 @@ def follows_numba():
     return type(get_mode("Mode").linker).__name__ == "NumbaLinker"
 
 
-@row(RandomVariable)
+@row("random.RandomVariable")
 def _random_variable(op, node, state, size, *parameters):
     function = _row_of(type(op))
     if function is None or state.type != STATE_TYPE:

@@ -3,14 +3,12 @@
 All elements take their steps together, in a loop of phintys over whole tensors. An element that is done keeps its
 states; the loop ends when all are.
 """
-from pytensor.scalar.loop import ScalarLoop
-
 from phintys import tensor as T
 from phintys.interop.pytensor.translation import row, translated
 from phintys.ops.loops.building import Body, make_loop
 
 
-@row(ScalarLoop)
+@row("scalar.ScalarLoop")
 def _scalar_loop(op, node, steps, *inputs):
     count = len(op.outputs) - op.is_while
     steps, *inputs = T.broadcast_arrays(T.cast(steps, "int64"), *inputs)

@@ -2,75 +2,43 @@
 from functools import reduce
 from operator import mul
 
-from pytensor.compile.ops import DeepCopyOp, ViewOp
-from pytensor.printing import Print
-from pytensor.raise_op import CheckAndRaise
-from pytensor.tensor.basic import (
-    Alloc,
-    AllocDiag,
-    AllocEmpty,
-    ARange,
-    ExtractDiag,
-    Eye,
-    Join,
-    MakeVector,
-    Nonzero,
-    ScalarFromTensor,
-    Split,
-    TensorFromScalar,
-)
-from pytensor.tensor.extra_ops import (
-    CpuContiguous,
-    CumOp,
-    FillDiagonal,
-    FillDiagonalOffset,
-    RavelMultiIndex,
-    Repeat,
-    SearchsortedOp,
-    Unique,
-    UnravelIndex,
-)
-from pytensor.tensor.reshape import JoinDims, SplitDims
-from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
-from pytensor.tensor.sort import ArgSortOp, SortOp
-
 from phintys import printing
 from phintys import tensor as T
-from phintys.graph.variable import Constant
 from phintys.interop.pytensor.checks import Check
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import number, numbers
 
 
-@row(ScalarFromTensor, TensorFromScalar, DeepCopyOp, ViewOp, CpuContiguous)
+@row("tensor.ScalarFromTensor", "tensor.TensorFromScalar", "tensor.CpuContiguous", "compile.DeepCopyOp",
+     "compile.ViewOp")
 def _same(op, node, x):
     return x
 
 
-@row(Print)
+@row("compile.Print")
 def _print(op, node, x):
     return printing.Print(op.message, op.attrs, op.global_fn)(x)
 
 
-@row(CheckAndRaise)
+@row("compile.CheckAndRaise")
 def _check(op, node, value, *conditions):
     return Check(op.exc_type, op.msg)(value, *conditions) if conditions else value
 
 
 # ---- shapes --------------------------------------------------------------------------------------------------------
-@row(Shape)
+@row("tensor.Shape")
 def _shape(op, node, x):
     lengths = node.inputs[0].type.shape
     return T.shape(x) if None in lengths else T.constant(lengths, ndim=1, dtype="int64")
 
 
-@row(Shape_i)
+@row("tensor.Shape_i")
 def _shape_i(op, node, x):
     length = node.inputs[0].type.shape[op.i]
     return T.shape_i(x, op.i) if length is None else T.constant(length, dtype="int64")
 
 
-@row(Reshape)
+@row("tensor.Reshape")
 def _reshape(op, node, x, shape):
     before, after = node.inputs[0].type.shape, node.outputs[0].type.shape
     axes = [axis for axis, length in enumerate(before) if length != 1]
@@ -85,7 +53,7 @@ def _with_ones(x, axes, lengths):
     return x.dimshuffle(["x" if length == 1 else next(axes) for length in lengths])
 
 
-@row(JoinDims)
+@row("tensor.JoinDims")
 def _join_dims(op, node, x):
     lengths = [T.shape_i(x, axis) for axis in range(x.type.ndim)]
     first, last = op.start_axis, op.start_axis + op.n_axes
@@ -93,7 +61,7 @@ def _join_dims(op, node, x):
     return T.reshape(x, [*lengths[:first], joined, *lengths[last:]], ndim=node.outputs[0].type.ndim)
 
 
-@row(SplitDims)
+@row("tensor.SplitDims")
 def _split_dims(op, node, x, parts):
     lengths = [T.shape_i(x, axis) for axis in range(x.type.ndim)]
     rank = node.outputs[0].type.ndim
@@ -101,7 +69,7 @@ def _split_dims(op, node, x, parts):
     return T.reshape(x, [*lengths[:op.axis], *inner, *lengths[op.axis + 1:]], ndim=rank)
 
 
-@row(SpecifyShape)
+@row("tensor.SpecifyShape")
 def _specify_shape(op, node, x, *lengths):
     lengths = [number(length) for length in lengths]
     return T.specify_shape(x, [T.shape_i(x, axis) if length is None else length
@@ -109,105 +77,113 @@ def _specify_shape(op, node, x, *lengths):
 
 
 # ---- creation ------------------------------------------------------------------------------------------------------
-@row(Alloc)
+@row("tensor.Alloc")
 def _alloc(op, node, value, *lengths):
     return T.alloc(value, *map(number, lengths))
 
 
-@row(AllocEmpty)
+@row("tensor.AllocEmpty")
 def _alloc_empty(op, node, *lengths):
     return T.AllocEmpty(op.dtype)(*map(number, lengths))
 
 
-@row(ARange)
+@row("tensor.ARange")
 def _arange(op, node, start, stop, step):
     return T.arange(number(start), number(stop), number(step), dtype=op.dtype)
 
 
-@row(Eye)
+@row("tensor.Eye")
 def _eye(op, node, rows, columns, offset):
     return T.eye(rows, columns, offset, dtype=op.dtype)
 
 
-@row(MakeVector)
+@row("tensor.MakeVector")
 def _make_vector(op, node, *items):
     return T.MakeVector(op.dtype)(*[T.cast(item, op.dtype) for item in items])
 
 
-@row(ExtractDiag)
+@row("tensor.ExtractDiag")
 def _extract_diag(op, node, x):
     return T.ExtractDiag(op.offset, op.axis1, op.axis2)(x)
 
 
-@row(AllocDiag)
+@row("tensor.AllocDiag")
 def _alloc_diag(op, node, x):
     return T.AllocDiag(op.offset, op.axis1, op.axis2)(x)
 
 
 # ---- joining -------------------------------------------------------------------------------------------------------
-@row(Join)
-def _join(op, node, axis, *tensors):
-    return T.join(number(axis), *tensors)
+# The axis is a property of the op in newer versions, an input before.
+def _axis_and_inputs(op, inputs, place):
+    """The axis as a number, or None if it is not known; and the other inputs."""
+    if "axis" in op.__props__:
+        return op.axis, inputs
+    axis = number(inputs[place])
+    return axis if isinstance(axis, int) else None, inputs[:place] + inputs[place + 1:]
 
 
-@row(Split)
-def _split(op, node, x, axis, lengths):
-    found = T.split(x, lengths, op.len_splits, axis=number(axis))
+@row("tensor.Join")
+def _join(op, node, *inputs):
+    axis, tensors = _axis_and_inputs(op, inputs, 0)
+    return T.join(inputs[0] if axis is None else axis, *tensors)
+
+
+@row("tensor.Split")
+def _split(op, node, x, *inputs):
+    axis, (lengths,) = _axis_and_inputs(op, inputs, 0)
+    found = T.split(x, lengths, op.len_splits, axis=inputs[0] if axis is None else axis)
     return found if isinstance(found, (list, tuple)) else [found]
 
 
-@row(Repeat)
+@row("tensor.Repeat")
 def _repeat(op, node, x, repeats):
     return T.repeat(x, number(repeats), axis=op.axis)
 
 
 # ---- along an axis -------------------------------------------------------------------------------------------------
-@row(CumOp)
+@row("tensor.CumOp")
 def _cumulative(op, node, x):
     return {"add": T.cumsum, "mul": T.cumprod}[op.mode](x, axis=op.axis)
 
 
-@row(SortOp)
-def _sort(op, node, x, axis):
-    return T.sort(x, axis=number(axis), kind=op.kind) if isinstance(axis, Constant) else None
+@row("tensor.SortOp", "tensor.ArgSortOp")
+def _sort(op, node, x, *inputs):
+    axis, _ = _axis_and_inputs(op, inputs, 0)
+    function = T.sort if type(op).__name__ == "SortOp" else T.argsort
+    return None if axis is None else function(x, axis=axis, kind=op.kind)
 
 
-@row(ArgSortOp)
-def _argsort(op, node, x, axis):
-    return T.argsort(x, axis=number(axis), kind=op.kind) if isinstance(axis, Constant) else None
-
-
-@row(SearchsortedOp)
+@row("tensor.SearchsortedOp")
 def _searchsorted(op, node, x, values, *sorter):
     return T.searchsorted(x, values, side=op.side, sorter=sorter[0] if sorter else None)
 
 
-@row(Unique)
+@row("tensor.Unique")
 def _unique(op, node, x):
     return T.unique(x, op.return_index, op.return_inverse, op.return_counts, axis=op.axis)
 
 
-@row(FillDiagonal)
+@row("tensor.FillDiagonal")
 def _fill_diagonal(op, node, x, value):
     return T.fill_diagonal(x, value)
 
 
-@row(FillDiagonalOffset)
+@row("tensor.FillDiagonalOffset")
 def _fill_diagonal_offset(op, node, x, value, offset):
     return T.fill_diagonal_offset(x, value, offset)
 
 
-@row(UnravelIndex)
+@row("tensor.UnravelIndex")
 def _unravel_index(op, node, places, lengths):
     return list(T.unravel_index(places, lengths, order=op.order, ndim=len(node.outputs)))
 
 
-@row(RavelMultiIndex)
+@row("tensor.RavelMultiIndex")
 def _ravel_multi_index(op, node, *inputs):
     *places, lengths = inputs
     return T.ravel_multi_index(places, lengths, mode=op.mode, order=op.order)
 
 
-@row(Nonzero)
+@row("tensor.Nonzero")
 def _nonzero(op, node, x):
     return list(T.nonzero(x, return_matrix=False))

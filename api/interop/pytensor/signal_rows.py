@@ -1,9 +1,4 @@
 """Convolutions, Fourier transforms and windows."""
-from pytensor.tensor.extra_ops import Bartlett
-from pytensor.tensor.fft import IRFFTOp, RFFTOp
-from pytensor.tensor.fourier import Fourier
-from pytensor.tensor.signal.conv import Convolve1d, Convolve2d
-
 from phintys import tensor as T
 from phintys.ifelse import ifelse
 from phintys.interop.pytensor.translation import row
@@ -13,12 +8,12 @@ from phintys.tensor import fft, fourier, nnet
 FLOATS = ("float32", "float64")
 
 
-@row(Convolve1d)
+@row("tensor.Convolve1d")
 def _convolution(op, node, a, b, full):
     return _of_mode(full, lambda: T.convolve(a, b, "full"), lambda: T.convolve(a, b, "valid"))
 
 
-@row(Convolve2d)
+@row("tensor.Convolve2d")
 def _image_convolution(op, node, a, b, full):
     if node.outputs[0].type.dtype not in FLOATS:
         return None
@@ -41,21 +36,21 @@ def _choice(condition, then, otherwise):
     return ifelse(condition, then(), otherwise()) if known is condition else then() if known else otherwise()
 
 
-@row(RFFTOp)
+@row("tensor.RFFTOp")
 def _real_transform(op, node, x, lengths):
     return fft.rfft_op(x, lengths)
 
 
-@row(IRFFTOp)
+@row("tensor.IRFFTOp")
 def _inverse_real_transform(op, node, x, lengths):
     return fft.irfft_op(x, lengths)
 
 
-@row(Fourier)
+@row("tensor.Fourier")
 def _transform(op, node, x, length, axis):
     return fourier.fft(x, length, number(axis))
 
 
-@row(Bartlett)
+@row("tensor.Bartlett")
 def _bartlett(op, node, length):
     return T.bartlett(length)

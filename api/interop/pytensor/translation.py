@@ -13,45 +13,34 @@ from phintys import shared
 from phintys import tensor as T
 from phintys.interop.pytensor.fallback import performed
 from phintys.interop.pytensor.known_values import with_known_value
+from phintys.interop.pytensor.op_table import line_of
 from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
 from phintys.ops.random.generator_objects import state_of
 
-ROWS = {}                               # class of PyTensor's op → row
-late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
+ROWS = {}                               # name in the table of ops → row
+late_rows = {}                          # area of the table → imports the rows of its ops; the package fills it
 
 
 class TranslationError(NotImplementedError):
     """An op of PyTensor that phintys cannot run; the message names the op and its node."""
 
 
-def row(*classes):
-    """A decorator: the function is the row of ops of these classes, and of classes derived from them."""
+def row(*names):
+    """A decorator: the function is the row of the ops of these names, ``"area.Class"``, in the table of ops."""
     def add(function):
-        for kind in classes:
-            ROWS[kind] = function
+        ROWS.update(dict.fromkeys(names, function))
         return function
     return add
 
 
-def row_of(op):
-    """The row of an op, or None."""
-    found = _known_row(op)
-    if found is not None:
-        return found
-    module = type(op).__module__
-    for start, import_rows in late_rows.items():
-        if module.startswith(start):
-            import_rows()
-            return _known_row(op)
-    return None
-
-
-def _known_row(op):
-    """The row of the nearest of the op's classes that has one."""
-    for kind in type(op).__mro__:
-        if kind in ROWS:
-            return ROWS[kind]
-    return None
+def row_of(op, count):
+    """The row of an op that has so many inputs, or None."""
+    kind, line = line_of(type(op))
+    if line is None or not any([form.fits(kind, count) for form in line.forms]):
+        return None
+    if line.name not in ROWS and line.area in late_rows:
+        late_rows[line.area]()
+    return ROWS.get(line.name)
 
 
 def translate(variables):
@@ -133,7 +122,7 @@ def named_input(variable):
 
 def applied(op, node, inputs):
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
-    function = row_of(op)
+    function = row_of(op, len(inputs))
     outputs = None
     try:
         if function is not None:

@@ -14,21 +14,23 @@ import pytest
 pytest.importorskip("pytensor_reference")
 
 import pytensor_reference as reference
-from pytensor.compile.function.types import Function, FunctionMaker
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op, _NoPythonOp
 from pytensor.graph.type import Type
+from pytensor.tensor import nlinalg
 from pytensor_reference import pytensor
 
 import phintys
 from phintys.interop import pytensor_versions as checked_versions
 from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback, linker
-from phintys.interop.pytensor.quick_function import QuickFunction, garbage_kept
+from phintys.interop.pytensor.quick_function import Function, FunctionMaker, QuickFunction, garbage_kept
+from phintys.interop.pytensor_versions import imported, version_of
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
 DATA = np.arange(4.0)
+NEW = version_of(pytensor.__version__) >= (3, 0)
 
 
 def compiled(inputs, outputs, **options):
@@ -65,9 +67,27 @@ def test_no_update_is_stored_if_the_call_fails():
     assert f(DATA).shape == (2, 2) and n.get_value() == 1
 
 
+@pytest.mark.skipif(NEW, reason="PyTensor 3 has no arguments with defaults")
+def test_arguments_with_defaults():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([pytensor.In(x, value=DATA, update=x + 1)], x)
+    np.testing.assert_array_equal([f(), f()], [DATA, DATA + 1])
+    default = compiled([pytensor.In(x, value=DATA)], x.sum())
+    assert [float(default()), float(default(DATA + 1)), float(default())] == [6.0, 10.0, 6.0]
+
+
+@pytest.mark.skipif(NEW, reason="PyTensor 3 returns no dictionaries, and no part of the results")
+def test_dictionaries_and_parts_of_the_results():
+    x = pt.vector("x", dtype="float64")
+    f = compiled([x], {"total": x.sum(), "first": x[0]})
+    assert f(DATA) == {"total": 6.0, "first": 0.0}
+    assert compiled([x], [x.sum(), x[1]])(DATA, output_subset=[1]) == [1.0]
+
+
 @pytest.mark.parametrize("argument, error, words", [
     (np.zeros((4, 4)), TypeError, "Wrong number of dimensions"), (np.zeros(4, "complex128"), TypeError, "complex128"),
-    (np.zeros(3), ValueError, r"shape\[0\]"), ("four", ValueError, "four"), (None, TypeError, "None")])
+    (np.zeros(3), ValueError, r"shape\[0\]"), ("four", ValueError, "four"),
+    (None, TypeError, "isnan" if NEW else "None")])
 def test_bad_arguments_change_no_state(argument, error, words):
     x, n, w = pt.vector("x", dtype="float64"), pytensor.shared(0), pytensor.shared(DATA.copy())
     f = compiled([x], w + x, updates={n: n + 1, w: 2 * w})
@@ -96,9 +116,7 @@ def test_givens_and_updates_of_arguments():
     x, y, w = pt.vector("x", dtype="float64"), pt.vector("y", dtype="float64"), pytensor.shared(DATA)
     np.testing.assert_array_equal(compiled([x], x + y, givens={y: x * 2})(DATA), 3 * DATA)
     np.testing.assert_array_equal(compiled([], w + 1, givens={w: pt.ones(2)})(), [2.0, 2.0])
-    f = compiled([pytensor.In(x, value=DATA, update=x + 1)], x)
-    np.testing.assert_array_equal([f(), f()], [DATA, DATA + 1])
-    with pytest.raises(pytensor.compile.function.types.UnusedInputError, match="not part of the computational graph"):
+    with pytest.raises(imported("UnusedInputError"), match="not part of the computational graph"):
         compiled([x, y], x)
     np.testing.assert_array_equal(compiled([x, y], x, on_unused_input="ignore")(DATA, DATA), DATA)
 
@@ -172,18 +190,13 @@ def test_arguments_that_need_no_conversion_skip_pytensors_call(monkeypatch):
 
 def test_other_calls_are_pytensors():
     x, n = pt.vector("x", dtype="float64"), pytensor.shared(0)
-    f = compiled([x], {"total": x.sum(), "first": x[0]})
-    assert f(DATA) == {"total": 6.0, "first": 0.0}
     assert compiled([x], x.sum())(x=DATA) == 6 and compiled([x], x.sum())([1, 2]) == 3
-    with pytest.raises(TypeError, match="Missing required input"):
+    with pytest.raises(TypeError, match="Missing (required )?input"):
         compiled([x], x.sum())()
-    with pytest.raises(TypeError, match="(?s)Bad input argument.*Wrong number of dimensions"):
+    with pytest.raises(TypeError, match="Wrong number of dimensions"):
         compiled([x], x.sum())(np.ones((2, 2)))
-    default = compiled([pytensor.In(x, value=DATA)], x.sum())
-    assert [float(default()), float(default(DATA + 1)), float(default())] == [6.0, 10.0, 6.0]
     counted = compiled([x], x.sum(), updates={n: n + 1})
     assert counted(DATA) == 6 and n.get_value() == 1
-    assert compiled([x], [x.sum(), x[1]])(DATA, output_subset=[1]) == [1.0]
     profiled = compiled([x], x.sum(), profile=True)
     assert profiled(DATA) == 6 and profiled.profile.fct_callcount == 1
 
@@ -354,7 +367,7 @@ def test_values_of_other_types_are_passed_on():
 def test_a_result_of_another_rank_than_the_node_says_is_refused():
     """As of PyTensor's least squares, whose solution for a vector is one, which the node does not say."""
     a, b = pt.matrix("a", dtype="float64"), pt.vector("b", dtype="float64")
-    f = compiled([a, b], pt.nlinalg.lstsq(a, b, -1.0)[0])
+    f = compiled([a, b], nlinalg.lstsq(a, b, -1.0)[0])
     with pytest.raises(TypeError, match="(?s)Wrong number of dimensions: expected 2, got 1.*PyTensor's Lstsq"):
         f(np.eye(4), DATA)
 
@@ -382,17 +395,18 @@ def test_checks_raise_pytensors_exception():
 
 
 def test_versions_of_pytensor(monkeypatch):
-    for refused in ("2.18.0", "3.3.8"):
+    for refused in ("2.18.0", "2.37.5", "4.0.0"):
         monkeypatch.setattr(pytensor, "__version__", refused)
-        with pytest.raises(ImportError, match=rf"supports PyTensor 2\.38 .*{refused}.*pip install phintys\[pytensor\]"):
+        with pytest.raises(ImportError, match=rf"PyTensor 2\.38 to 3\.3, not .*{refused}.*pip install phintys\["):
             checked_versions.check_versions()
-    monkeypatch.setattr(pytensor, "__version__", "2.99")
-    with pytest.warns(UserWarning, match=r"2\.38.*2\.99"):
+    monkeypatch.setattr(pytensor, "__version__", "3.99")
+    with pytest.warns(UserWarning, match=r"2\.38 to 3\.3.*3\.99"):
         checked_versions.check_versions()
-    monkeypatch.undo()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        checked_versions.check_versions()
+        for supported in ("2.38.0", "2.38.3", "3.0.7", "3.1.1", "3.2.0", "3.3.8"):
+            monkeypatch.setattr(pytensor, "__version__", supported)
+            checked_versions.check_versions()
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -444,7 +458,8 @@ def test_named_dimensions():
     xtensor = pytest.importorskip("pytensor.xtensor")
     x = xtensor.xtensor("x", dims=("row", "column"), shape=(2, None))
     kept = pytensor.shared(DATA)
-    outputs = [x.mean("row"), (x * xtensor.as_xtensor(kept, dims=("column",))).values, x.transpose("column", "row"),
+    outputs = [x.mean("row"), x.isel(column=slice(1, None)),
+               (x * xtensor.as_xtensor(kept, dims=("column",))).values, x.transpose("column", "row"),
                x + xtensor.as_xtensor(np.arange(2.0), dims=("row",))]
     with warnings.catch_warnings():
         warnings.simplefilter("error", PyTensorFallbackWarning)
