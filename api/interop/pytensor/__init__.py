@@ -15,6 +15,7 @@ from phintys.interop.pytensor_versions import check_versions
 
 check_versions()
 
+from phintys.interop.pytensor import random_rows as _random_rows  # noqa: E402
 from phintys.interop.pytensor import translation as _translation  # noqa: E402
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning  # noqa: E402  (PyTensor's version comes first)
 from phintys.interop.pytensor.linker import PhintysLinker, register  # noqa: E402
@@ -34,5 +35,6 @@ _translation.late_rows.update({
     area: (lambda name=name: _import_module(f"phintys.interop.pytensor.{name}_rows"))
     for area, name in (("sparse", "sparse"), ("typed_list", "list"), ("xtensor", "named_dimensions"),
                        ("pymc", "pymc"))})
+_random_rows.late_rows["pymc."] = lambda: _import_module("phintys.interop.pytensor.pymc_random_rows")
 _hooks.broadcast_advice = _specified_ones
 register()

@@ -9,11 +9,11 @@ import copyreg
 import gc
 from contextlib import contextmanager
 
-from numpy import ndarray
 from pytensor.compile.mode import Mode
 from pytensor.tensor.type import TensorType
 
 from phintys.interop.pytensor_versions import CLASS_ARGUMENT, imported, of_version
+from phintys.vm.callables.plain_arguments import PlainArguments
 
 Function, FunctionMaker = imported("Function"), imported("FunctionMaker")
 # Attributes that say that a call does more than compute and update, and where its updates are.
@@ -29,9 +29,8 @@ class QuickFunction(Function):
         given = [container for container in input_storage if container.required]
         self._shared = [container.storage for container in input_storage[len(given):]]
         self._count, self._program = len(given), getattr(vm, "jit_fn", None)
-        self._accepts = [_checker(container.type) for container in given]
-        names = [argument.name for argument in self.maker.expanded_inputs[:len(given)]]
-        self._names = names if len(set(names)) == len(names) else [None]            # which no call has
+        self._plain = PlainArguments([argument.name for argument in self.maker.expanded_inputs[:len(given)]],
+                                     [_plain_type(container.type) for container in given])
         self._updates = [(place, container.storage) for place, container in getattr(self, UPDATES)]
         self._returned = len(output_storage) - len(self._updates)
         more = [getattr(self, name) for name in BESIDES]
@@ -40,46 +39,29 @@ class QuickFunction(Function):
             self._count = -1                    # no call has so many arguments
 
     def __call__(self, *args, **kwargs):
-        given = self._by_name(args, kwargs) if kwargs else args
-        if len(given) != self._count or self.profile or not (self.trust_input or self._accepted(given)):
-            return super().__call__(*args, **kwargs)
+        if kwargs:
+            given = None if args else self._plain.in_order(kwargs)              # PyMC passes all arguments by name
+            return super().__call__(*args, **kwargs) if given is None or len(given) != self._count else self(*given)
+        if len(args) != self._count or self.profile or not (self.trust_input or self._plain.accepts(args)):
+            return super().__call__(*args)
         if self._shared:
-            given += tuple([storage[0] for storage in self._shared])
-        results = self._program(*given)
+            args += tuple([storage[0] for storage in self._shared])
         if self._updates:
-            for place, storage in self._updates:
-                storage[0] = results[place]
-            results = results[:self._returned]
-        return results[0] if self.unpack_single else results
+            return self._with_updates(self._program(*args))
+        if self.unpack_single:
+            return self._program(*args)[0]
+        return self._program(*args)
 
-    def _by_name(self, args, kwargs):
-        """The arguments in order, if all are given by name, as PyMC does; otherwise more than there can be."""
-        if args or len(kwargs) != len(self._names) or not all([name in kwargs for name in self._names]):
-            return (None,) * (len(self._names) + 1)
-        return tuple([kwargs[name] for name in self._names])
-
-    def _accepted(self, args):
-        """Whether PyTensor would use all arguments as they are."""
-        for accepts, value in zip(self._accepts, args):     # of equal lengths; ``strict`` would cost 40 ns
-            if not accepts(value):
-                return False
-        return True
+    def _with_updates(self, results):
+        """Store the updates, which are the last results, and return the others."""
+        for place, storage in self._updates:
+            storage[0] = results[place]
+        return results[0] if self.unpack_single else results[:self._returned]
 
 
-def _checker(kind):
-    """A function that says whether values of a type are used without a conversion."""
-    if type(kind) is not TensorType or kind.filter_checks_isfinite:
-        return _never
-    dtype, rank, lengths = kind.numpy_dtype, kind.ndim, kind.shape
-    if None not in lengths:
-        return lambda value: type(value) is ndarray and value.dtype == dtype and value.shape == lengths
-    known = [(axis, length) for axis, length in enumerate(lengths) if length is not None]
-    return lambda value: (type(value) is ndarray and value.dtype == dtype and value.ndim == rank
-                          and all([value.shape[axis] == length for axis, length in known]))
-
-
-def _never(value):
-    return False
+def _plain_type(kind):
+    """The dtype and shape of values that PyTensor uses as they are, or None if it looks at all of them."""
+    return None if type(kind) is not TensorType or kind.filter_checks_isfinite else (kind.dtype, kind.shape)
 
 
 copyreg.pickle(QuickFunction, copyreg.dispatch_table[Function])

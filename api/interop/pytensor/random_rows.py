@@ -8,7 +8,6 @@ Numba draws a few distributions in another way; where it is the default, these a
 Ops derived from one with a row have that row if they draw by the same code.
 """
 from functools import cache
-from importlib import import_module
 
 import numpy
 from pytensor.compile.mode import get_mode
@@ -23,6 +22,7 @@ from phintys.ops.random.generator_order import GeneratorOrder
 from phintys.tensor import slinalg
 
 DRAWN = {}                              # class of PyTensor's op → row
+late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
 ANY, NUMPY_SCALE, SCALE, POSITIVE = "any", "at least 0", "0 or above", "above 0"
 FRACTION = "from 0 to 1"
 FLOAT32_IN_SCIPY = ("bool", "int8", "uint8", "int16", "uint16")         # what its functions of these are
@@ -46,8 +46,9 @@ def is_native(op):
 @cache
 def _row_of(kind):
     """The row of the nearest class, if it draws by the same code."""
-    if kind.__module__.startswith("pymc."):
-        import_module("phintys.interop.pytensor.pymc_random_rows")      # when a graph has an op of PyMC
+    for start, import_rows in late_rows.items():
+        if kind.__module__.startswith(start):
+            import_rows()
     base = next((base for base in kind.__mro__ if base in DRAWN), None)
     if base is None or any(_code(kind, name) is not _code(base, name) for name in DRAWING):
         return None

@@ -372,6 +372,22 @@ def test_translated_generators():
     np.testing.assert_array_equal(found.eval(), np.random.default_rng(3).normal(size=3))
 
 
+def test_arguments_by_name_and_other_updates():
+    """Such calls go to the program directly; wrong names are PyTensor's errors."""
+    x, y = pt.dvector("x"), pt.dvector("y")
+    total, rng = pytensor.shared(np.zeros(2)), pytensor.shared(np.random.default_rng(3))
+    new_rng, noise = basic.normal(size=2, rng=rng).owner.outputs
+    f = pytensor.function([x, y], x - y + noise, updates={total: total + x, rng: new_rng}, mode="PHINTYS")
+    expected = np.random.default_rng(3)
+    np.testing.assert_allclose(f(y=np.ones(2), x=np.full(2, 3.0)), 2 + expected.normal(size=2))
+    np.testing.assert_allclose(f(np.full(2, 3.0), y=[1, 1]), 2 + expected.normal(size=2))
+    np.testing.assert_array_equal(total.get_value(), [6, 6])
+    for wrong in ({"x": np.ones(2)}, {"x": np.ones(2), "z": np.ones(2)}):
+        with pytest.raises(TypeError):
+            f(**wrong)
+    np.testing.assert_allclose(f(y=np.ones(2), x=np.full(2, 3.0)), 2 + expected.normal(size=2))
+
+
 def test_each_random_variable_has_a_case():
     """The table of rows is that of the ops that PyTensor defines."""
     rows = {kind for kind in random_rows.DRAWN if kind.__module__.startswith("pytensor")}
