@@ -4,10 +4,11 @@ from dataclasses import replace
 import numpy
 import pytest
 from random_loops import random_loop
+from replays import replayed, replays
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.loops.loop_kernel import loops_in, record_steps
+from phintys.vm.loops.loop_kernel import record_steps
 from phintys.vm.pool import fail_allocation
 
 SIZES = [3, 40, 200]                    # values of a few bytes, of a small block, and larger ones in matrices
@@ -18,11 +19,6 @@ def recorded():
     """Functions that set before which step one is recorded, and undo it."""
     yield record_steps
     record_steps()
-
-
-def replayed(f):
-    """How many steps of a function's loops have been replayed."""
-    return sum([loop.replayed for loop in loops_in(f.program)])
 
 
 def compare(f, *arguments, last=8):
@@ -175,8 +171,8 @@ def test_bodies_that_are_not_replayed(recorded):
 
 def test_bodies_that_are_replayed(recorded):
     f, rng = network(1, slice(None)), numpy.random.RandomState(0)
-    compare(f, rng.randn(50, 4), rng.randn(4), rng.randn(4, 4))
-    assert replayed(f) > 2 * 2 * 40                     # two loops, two calls
+    with replays(f, 2 * 2 * 41):                        # two loops, two calls
+        compare(f, rng.randn(50, 4), rng.randn(4), rng.randn(4, 4))
     with phintys.change_flags(**{"scan.allow_gc": True}):
         f = network(1, slice(None))
     compare(f, rng.randn(50, 4), rng.randn(4), rng.randn(4, 4))
