@@ -168,7 +168,7 @@ class DeviceLoop(DeviceOp):
         lengths = row_lengths(op, inputs, {local for local in inputs if there[local]})
         groups = (len(inner.sequences), parts.taps, len(found.stacked), len(sums) + len(inner.carried), parts.is_while)
         return hooks.loop_kernel(function.program, *groups, op.kept, lengths.entries, str(op), op.name, None,
-                                 None if ahead is None else ahead.program, lengths.program)
+                                 None if ahead is None else ahead.program, lengths.program, op.options.needs_step)
 
     def _n_outer(self):
         parts, inner = self.op.parts, self.op.inner_inputs

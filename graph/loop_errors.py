@@ -8,6 +8,12 @@ def negative_steps(title, n_steps):
     return IndexError(f"Scan was asked to run for negative number of step {n_steps}: {title}")
 
 
+def no_step(title):
+    """The error for a loop of no steps that must do one: a gradient by its last row is asked for."""
+    return IndexError(f"{title} was asked to run for 0 steps, and the last row, by which there is a gradient, is index "
+                      "-1 out of bounds for axis 0 with size 0")
+
+
 def negative_rows(title, number, count):
     """The error for a negative number of kept rows of a stacked output."""
     return IndexError(f"{title} was asked to keep a negative number of rows of its stacked output {number}: {count}")

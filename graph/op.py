@@ -285,6 +285,11 @@ class PureOp(Properties):
         """Return whether a node with constant inputs may be computed while a function is made."""
         return True
 
+    @property
+    def as_merged(self):
+        """The op by which merging compares nodes; also that of the merged node, unless no node is known by another."""
+        return self
+
     # ---- overwriting -------------------------------------------------------------------------------------------------
     def inplace_candidates(self, node):
         """Yield which inputs the outputs of a node could overwrite, as far as the op is concerned.

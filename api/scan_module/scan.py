@@ -121,6 +121,13 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     reached = integer(truncate_gradient, "truncate_gradient is an integer")
     _check_options(fn, reached, go_backwards, mode, profile)
     options = LoopOptions(reached, mode, profile, allow_gc, bool(strict))
+    return made_loop(fn, sequences, outputs_info, non_sequences, n_steps, options, go_backwards, name, return_list,
+                     return_updates)
+
+
+def made_loop(fn, sequences, outputs_info, non_sequences, n_steps, options, go_backwards=False, name=None,
+              return_list=False, return_updates=True):
+    """What ``scan`` returns, with the options of a loop as one value."""
     scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
     others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
     steps = read_steps(n_steps)
@@ -138,7 +145,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     steps, rows = _steps_and_rows(_checked_steps(steps, name or "scan_fn"), rows, condition)
     states = _SharedStates(found, updates, condition, others)
     states.check_missing([*slices, *taps, *others])
-    if strict:
+    if options.strict:
         states.check_strict(fn, others)
     body = Body(list(zip(slices, rows)),
                 [State(output.taps, output.inner, output.initial, row)

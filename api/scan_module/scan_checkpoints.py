@@ -4,11 +4,13 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import alloc, arange
 from phintys.ops.elementwise import scalar as elementwise
 from phintys.ops.identity.assertion import Assert
 from phintys.ops.loops.first_rows import FirstRows, first_rows
+from phintys.ops.loops.loop import LoopOptions
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import shape_i
@@ -17,7 +19,7 @@ from phintys.ops.types.dtypes import integer_dtypes
 from phintys.scan_module.body_call import result_of
 from phintys.scan_module.body_results import until
 from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_input, read_steps
-from phintys.scan_module.scan import check_count, scan
+from phintys.scan_module.scan import check_count, made_loop, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,9 +98,10 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
         rows, length = list(arguments[:len(blocks)]), arguments[len(blocks)]
         states = iter(arguments[len(blocks) + 1:len(blocks) + 1 + n_states])
         inner_info = [next(states) if _is_state(info) else None for info in outputs_info]
-        results, updates = scan(step, rows, inner_info and [*inner_info, None],
-                                list(arguments[len(blocks) + 1 + n_states:]), length, name=f"{name}_inner",
-                                return_list=True)
+        results, updates = made_loop(step, rows, inner_info and [*inner_info, None],
+                                     list(arguments[len(blocks) + 1 + n_states:]), length,
+                                     LoopOptions(allow_gc=config.scan.allow_gc, needs_step=True),
+                                     name=f"{name}_inner", return_list=True)
         *outputs, ends = [result[-1] for result in results]
         return [outputs, updates, until(ends)] if step.may_end and known_number(count) != 1 else [outputs, updates]
 

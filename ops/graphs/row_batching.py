@@ -23,7 +23,7 @@ from phintys.ops.products.products import tensordot
 from phintys.ops.reduction.careduce import All, Any, Max, Min, Sum
 from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.shape.join import Join, join
-from phintys.ops.shape.reshape import Reshape, reshape
+from phintys.ops.shape.reshape import Reshape, entries_of, reshape
 from phintys.ops.shape.shape import Rebroadcast, shape_i, shape_padleft
 from phintys.ops.shape.split import Split
 from phintys.ops.types.known_length import known_integer
@@ -158,7 +158,13 @@ def reshaped(node, inputs, flags, count):
         return None
     x, lengths = inputs
     rank = node.outputs[0].type.ndim
-    return [reshape(x, [count, *[lengths[axis] for axis in range(rank)]], ndim=rank + 1)]
+    known = [entry for entry in entries_of(lengths, rank) if isinstance(entry, int)]
+    if -1 in known:                                 # without rows, it would not follow from the number of elements
+        own = [shape_i(x, axis) for axis in range(1, x.type.ndim)]
+        entries, = node.op.infer_shape(node, [own, (rank,)])
+    else:
+        entries = [lengths[axis] for axis in range(rank)]
+    return [reshape(x, [count, *entries], ndim=rank + 1)]
 
 
 @rule_for(Alloc)

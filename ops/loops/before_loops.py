@@ -30,6 +30,7 @@ from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.reshape import Reshape
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, patternbroadcast
 from phintys.ops.types.constant import constant
+from phintys.ops.types.scalar_type import Scalar
 from phintys.ops.types.tensor_type import TensorType
 
 # Ops whose values are finite where their inputs are, and that do not fail if the lengths of their inputs fit.
@@ -57,8 +58,7 @@ def is_harmless(variable, known, lengths_fit=True):
     bool
     """
     return _computed_by(variable, known.__contains__,
-                        lambda node: _is_harmless_op(node) and (lengths_fit or _lengths_fit(node))
-                        or _is_finite(node.outputs[0]))
+                        lambda node: _is_harmless_op(node) and (lengths_fit or _lengths_fit(node)))
 
 
 def _computed_by(variable, is_known, is_allowed):
@@ -80,13 +80,25 @@ def _is_harmless_op(node):
     op = node.op
     if type(op) is Elemwise or isinstance(op, ScalarOp):
         scalar_op = getattr(op, "scalar_op", op)
-        return scalar_op in HARMLESS_SCALAR_OPS or isinstance(scalar_op, scalar.Cast)
-    if type(op) is Subtensor:
-        return all([isinstance(entry, slice) and (entry.step is None or isinstance(entry.step, int))
-                    for entry in op.idx_list])
-    if type(op) is Alloc:
-        return all([_is_length(length) for length in node.inputs[1:]])
-    return op.is_harmless or isinstance(op, HARMLESS)
+        found = scalar_op in HARMLESS_SCALAR_OPS or isinstance(scalar_op, scalar.Cast)
+    elif type(op) is Subtensor:
+        found = all([isinstance(entry, slice) and (entry.step is None or isinstance(entry.step, int))
+                     for entry in op.idx_list])
+    elif type(op) is Alloc:
+        found = all([_is_length(length) for length in node.inputs[1:]])
+    else:
+        found = op.is_harmless or isinstance(op, HARMLESS)
+    return found or _is_finite(node.outputs[0])
+
+
+def _is_finite(variable):
+    """Whether all elements are known to be one finite number."""
+    if not isinstance(variable.type, (TensorType, Scalar)):
+        return False
+    try:
+        return bool(numpy.isfinite(get_scalar_constant_value(variable)))
+    except NotScalarConstantError:
+        return False
 
 
 def _is_length(variable):
@@ -255,10 +267,3 @@ def sum_of_equal_terms(steps, initial, term):
     if does_a_step(steps) or _is_finite(term) or total.type != initial.type:
         return total
     return IfElse(1, as_view=True)(steps, total, initial)
-
-
-def _is_finite(term):
-    try:
-        return bool(numpy.isfinite(get_scalar_constant_value(term)))
-    except NotScalarConstantError:
-        return False

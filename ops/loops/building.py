@@ -108,7 +108,7 @@ def make_loop(steps, body, name=None, options=LoopOptions(), lifts=True):
     depending = dependents(body.moving(), body.outputs())
     if config.compute_test_value != "off":
         _give_test_values(body, depending)
-    same = {} if body.condition is not None or not lifts else _of_all_steps(steps, body, depending)
+    same = {} if body.condition is not None or not lifts else _of_all_steps(steps, body, depending, options)
     inside = Body(body.sequences, body.states,
                   [row for number, row in enumerate(body.stacked) if ("stacked", number) not in same],
                   [term for number, term in enumerate(body.summed) if ("summed", number) not in same],
@@ -151,12 +151,12 @@ def replaced(outputs, pairs):
     return [found.get(output, output) for output in outputs]
 
 
-def _of_all_steps(steps, body, depending):
+def _of_all_steps(steps, body, depending, options):
     """The outer values of outputs whose rows or terms are the same in each step."""
-    same, known = {}, {*body.outside, *body.wholes}
+    same = {}
     for number, row in enumerate(body.stacked):
         if row not in depending:
-            same["stacked", number] = repeated(*only_with_steps(steps, [row], known), steps)
+            same["stacked", number] = repeated(*_before(steps, [row], body, options), steps)
     for number, (term, initial) in enumerate(body.summed):
         if term not in depending:
             same["summed", number] = sum_of_equal_terms(steps, initial, term)
@@ -191,12 +191,17 @@ def _applied(steps, body, name, options):
     parts = LoopParts(len(body.sequences), tuple([tuple(state.taps) for state in body.states]), len(body.stacked),
                       len(body.summed), len(body.carried), body.condition is not None)
     op = Scan([*body.moving(), *wholes], outputs, parts, None, name, options)
-    given = only_with_steps(steps, wholes, {*body.outside, *body.wholes})
+    given = _before(steps, wholes, body, options)
     results = op(steps, *[outer for _, outer in body.sequences], *[state.initial for state in body.states],
                  *[initial for _, initial in body.summed], *[initial for _, _, initial in body.carried],
                  *[steps for _ in body.stacked], *given, return_list=True)
     found = parts.outer_outputs(results)
     return Results(list(found.states), list(found.stacked), list(found.summed), list(found.carried), found.steps)
+
+
+def _before(steps, values, body, options):
+    """Values of the body that are computed before the loop."""
+    return list(values) if options.needs_step else only_with_steps(steps, values, {*body.outside, *body.wholes})
 
 
 def _with_fills_inside(read, nodes, body):

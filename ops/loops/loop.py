@@ -50,6 +50,8 @@ class LoopOptions(NamedTuple):
         longer in functions that keep theirs (``allow_gc=False``).
     strict : bool
         Whether all shared variables of the body had to be passed.
+    needs_step : bool
+        Whether the loop is refused if it does no step. So all that its body computes once may be computed before it.
     """
 
     truncate_gradient: int = -1
@@ -57,6 +59,7 @@ class LoopOptions(NamedTuple):
     profile: object = False
     allow_gc: bool = False
     strict: bool = False
+    needs_step: bool = False
 
 
 class Scan(TheanoNames, InnerGraphOp):
@@ -97,7 +100,7 @@ class Scan(TheanoNames, InnerGraphOp):
         self.parts = parts
         self.kept = (None,) * parts.n_states if kept is None else tuple(kept)
         self.options, self.ahead = options, ahead
-        self._connections = None
+        self._connections = self._without_need = None
         self._kernels, self._step_profile, self._ahead_function, self._row_lengths = {}, None, None, None
         if options.mode is not None:
             self.kwargs = {"mode": options.mode}
@@ -253,12 +256,13 @@ class Scan(TheanoNames, InnerGraphOp):
     def __getstate__(self):
         state = super().__getstate__()
         state["_kernels"] = {}                          # made again where they are needed
-        state["_step_profile"] = state["_ahead_function"] = state["_row_lengths"] = None
+        state["_step_profile"] = state["_ahead_function"] = state["_row_lengths"] = state["_without_need"] = None
         return state
 
-    def with_kept(self, kept):
-        """The same loop with other numbers of kept rows."""
-        return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, self.options, self.ahead)
+    def with_kept(self, kept, options=None):
+        """The same loop with other numbers of kept rows, or other options."""
+        return type(self)(self.local_inputs, self.local_outputs, self.parts, kept, self.name, options or self.options,
+                          self.ahead)
 
     # ---- shapes ----------------------------------------------------------------------------------------------
     def infer_shape(self, node, input_shapes):
@@ -340,6 +344,15 @@ class Scan(TheanoNames, InnerGraphOp):
             graphs.append((*self.ahead, *other.ahead))
         return all([equal_computations(outputs, others, inputs, other_inputs)
                     for inputs, outputs, other_inputs, others in graphs])
+
+    @property
+    def as_merged(self):
+        """The loop without the need of a step: it may replace one that an equal loop does not need."""
+        if not self.options.needs_step:
+            return self
+        if self._without_need is None:
+            self._without_need = self.with_kept(self.kept, self.options._replace(needs_step=False))
+        return self._without_need
 
     def __hash__(self):
         try:

@@ -220,11 +220,13 @@ class _Backward:
 
     def _collect_gradients(self):
         """Collect the gradients by the rows of outputs, in a step: from outside, and from taps of later steps."""
+        self.reads_last_row = False                 # which must be there, then
         self.states = {}                            # (state, position of a tap) → State of the backward loop
         for number, variable in self.terms.by_state.items():
             parts, given, last = [], self.given.states[number], None
             if is_valued(given):
                 last = self._gradient_by_last_row(number)
+                self.reads_last_row |= last is not None
                 if last is None:
                     rows = as_gradient(given, variable.type)[self.parts.depths[number]:]
                     parts.append(self._row_of(rows, variable.type))
@@ -286,7 +288,8 @@ class _Backward:
         summed = [(term, _zeros_for(self.inputs.wholes[position], term)) for position, term in zip(wholes, moved)]
         body = Body(self.sequences, list(self.states.values()), stacked, summed, outside=self.replace.values())
         name = f"grad_of_{self.op.name or 'scan_fn'}"
-        results = make_loop(self.steps, body, name, self.op.options)
+        options = self.op.options._replace(needs_step=self.op.options.needs_step or self.reads_last_row)
+        results = make_loop(self.steps, body, name, options)
         by_sequence = {position: self._as_long_as(self.inputs.sequences[position], rows)
                        for position, rows in zip(sequences, results.stacked)}
         by_whole = dict(zip(wholes, results.summed))

@@ -57,7 +57,8 @@ def _compiled(op):
     lengths = row_lengths(op, arguments)
     ahead = None if op.ahead is None else op.compiled_ahead().program
     body = None if op.ahead is not None else recurrence_body(op) or scalar_body(program, *groups)
-    return hooks.loop_kernel(program, *groups, op.kept, lengths.entries, str(op), op.name, body, ahead, lengths.program)
+    return hooks.loop_kernel(program, *groups, op.kept, lengths.entries, str(op), op.name, body, ahead, lengths.program,
+                             op.options.needs_step)
 
 
 def arguments_of(op, sums):

@@ -52,6 +52,7 @@ class OpenLoop:
     ----------
     steps : Variable
     name : str or None
+    options : LoopOptions
     sequences, wholes : list of (Variable, Variable)
         Inside and outside.
     states, stacked, summed, carried : list of Entry
@@ -65,7 +66,7 @@ class OpenLoop:
         op = self.op = node.op.with_kept(node.op.kept) if own else node.op
         inner, found = op.inner_inputs, op.inner_outputs
         given, outputs = op.parts.outer_inputs(node.inputs), op.parts.outer_outputs(node.outputs)
-        self.steps, self.name, self.position = given.steps, op.name, node._position
+        self.steps, self.name, self.options, self.position = given.steps, op.name, op.options, node._position
         self.sequences = list(zip(inner.sequences, given.sequences))
         self.wholes = list(zip(inner.wholes, given.wholes))
         self.states = [Entry(row, old, initial, kept, taps, own) for row, old, initial, kept, taps, own
@@ -118,6 +119,7 @@ class OpenLoop:
         """Add the work of another loop with the same number of steps and without a condition."""
         for name in ("sequences", "wholes", "states", "stacked", "summed", "carried", "same"):
             getattr(self, name).extend(getattr(other, name))
+        self.options = self.options._replace(needs_step=self.options.needs_step or other.options.needs_step)
         if other.name != self.name:
             self.name = f"{self.name}&{other.name}"
 
@@ -135,7 +137,7 @@ class OpenLoop:
         parts = LoopParts(len(self.sequences), tuple([entry.taps for entry in self.states]), len(self.stacked),
                           len(self.summed), len(self.carried), self.condition is not None)
         op = Scan([*self.moving(), *[inner for inner, _ in self.wholes]], outputs, parts,
-                  [entry.kept for entry in self.states], self.name, self.op.options)
+                  [entry.kept for entry in self.states], self.name, self.options)
         made = op(self.steps, *[outer for _, outer in self.sequences], *[entry.initial for entry in self.states],
                   *[entry.initial for entry in self.summed], *[entry.initial for entry in self.carried],
                   *[self.steps if entry.kept is None else entry.kept for entry in self.stacked],

@@ -16,6 +16,7 @@ from phintys.graph.loop_errors import (
     changed_row,
     negative_rows,
     negative_steps,
+    no_step,
     short_sequence,
     where,
     wrong_initial_rows,
@@ -186,6 +187,8 @@ class _Run:
 def _check(op, given, n_steps):
     if n_steps < 0:
         raise negative_steps(op, n_steps)
+    if n_steps == 0 and op.options.needs_step:
+        raise no_step(op)
     for number, count in enumerate(given.stacked):
         if count < 0:
             raise negative_rows(op, number, int(count))

@@ -103,7 +103,7 @@ class Reshape(Op):
 
     def infer_shape(self, node, input_shapes):
         vector = node.inputs[1]
-        wanted = _entries(vector, self.ndim)
+        wanted = entries_of(vector, self.ndim)
         if -1 in [entry for entry in wanted if isinstance(entry, int)]:
             rest = _product([entry for entry in wanted if not isinstance(entry, int) or entry != -1])
             missing = _quotient(_product(list(input_shapes[0])), rest)
@@ -123,7 +123,7 @@ class Reshape(Op):
         return [patternbroadcast(gradient, x.type.broadcastable), disconnected_type()]
 
 
-def _entries(vector, ndim):
+def entries_of(vector, ndim):
     """The entries of a shape vector, as ints if known, else as variables."""
     if isinstance(vector, Constant):
         return [int(length) for length in vector.data]

@@ -1,8 +1,10 @@
 """Loops that do the same number of steps, and do not need each other's results, become one loop.
 
+Only loops that run on the same paths are merged: a loop of a lazy branch would run where the branch is not taken.
 Every loop has a level: one more than the highest level among the loops that it depends on. Loops of one level do not
 depend on each other, and merging them makes no circle, because a loop depends only on loops of lower levels.
 """
+from phintys.graph.lazy_regions import known_regions
 from phintys.ops.loops.first_rows import StepCount
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
@@ -40,15 +42,15 @@ def merge_loops(fgraph):
     """
     if sum([type(node.op) is Scan for node in fgraph.apply_nodes]) < 2:
         return 0
-    groups, levels = {}, {}
+    groups, levels, regions = {}, {}, known_regions(fgraph)
     for node in fgraph.toposort():
         level = max([levels.get(variable, 0) for variable in node.inputs], default=0)
         if type(node.op) is Scan:
             level += 1
-            groups.setdefault((level, _kind(node)), []).append(node)
+            groups.setdefault((level, regions and regions.of[node], _kind(node)), []).append(node)
         levels.update(dict.fromkeys(node.outputs, level))
     merged = 0
-    for (_, kind), nodes in groups.items():
+    for (_, _, kind), nodes in groups.items():
         if kind is None or len(nodes) < 2:
             continue
         loop, ops = OpenLoop(nodes[0]), {id(nodes[0].op)}

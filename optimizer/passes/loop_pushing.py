@@ -173,7 +173,7 @@ def _pushed_before(fgraph, node):
     moved, rows = _rows_ahead(fgraph, loop, loop.steps, dict(loop.sequences), {})
     if not moved:
         return None
-    rows = _unless_no_steps(fgraph, loop.steps, rows, dict(loop.sequences).values(), dict(loop.wholes).values())
+    rows = _unless_no_steps(fgraph, loop, rows, dict(loop.sequences).values(), dict(loop.wholes).values())
     fresh = {variable: variable.type.make_variable(variable.name) for variable in moved}
     loop.sequences += list(zip(fresh.values(), rows))
     loop.replace(fresh)
@@ -439,8 +439,7 @@ class _AfterPlan:
             known[self.steps] = loop.steps_done
         found = replaced([value for _, _, value in self.moved], known)
         rows = [*sequences.values(), *known.values()]
-        return pairs + [(entry.old, *_unless_no_steps(self.fgraph, loop.steps, [value], rows, wholes.values(),
-                                                      entry.initial))
+        return pairs + [(entry.old, *_unless_no_steps(self.fgraph, loop, [value], rows, wholes.values(), entry.initial))
                         for (_, entry, _), value in zip(self.moved, found)]
 
     def _rows(self, variable, inner, sequences):
@@ -460,15 +459,17 @@ class _AfterPlan:
         raise AssertionError(f"{variable} has no rows")
 
 
-def _unless_no_steps(fgraph, steps, values, rows, wholes, unread=None):
+def _unless_no_steps(fgraph, loop, values, rows, wholes, unread=None):
     """Values that are computed for all steps at once, from rows; lazily if this could fail without a step."""
-    lazy, rows = {outer for outer in wholes if is_lazy(outer, steps)}, set(rows)
+    if loop.options.needs_step:
+        return values
+    lazy, rows = {outer for outer in wholes if is_lazy(outer, loop.steps)}, set(rows)
 
-    def is_known(variable):
-        return variable not in lazy and variable.owner in fgraph.apply_nodes
+    def is_safe(value):
+        return is_safe_without_rows(value, rows, lambda variable: variable not in lazy
+                                    and variable.owner in fgraph.apply_nodes)
 
-    return only_with_steps(steps, values, {*rows, *wholes}, lambda value: is_safe_without_rows(value, rows, is_known),
-                           unread)
+    return only_with_steps(loop.steps, values, {*rows, *wholes}, is_safe, unread)
 
 
 def _is_zero(variable):

@@ -20,10 +20,12 @@ def merge(fgraph):
                 if kept is not variable:
                     fgraph.change_input(node, position, kept, reason="merge")
                     merged += 1
-        signature = (node.op, *inputs)
+        signature = (node.op.as_merged, *inputs)
         kept = nodes.setdefault(signature, node)
         if kept is not node and [out.type for out in kept.outputs] == [out.type for out in node.outputs]:
             merged += 1
+            if node.op.as_merged is node.op and kept.op.as_merged is not kept.op:
+                fgraph.change_op(kept, kept.op.as_merged)
             for old, new in zip(node.outputs, kept.outputs):
                 new.name = new.name or old.name
                 fgraph.replace(old, new, reason="merge")

@@ -47,7 +47,8 @@ from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
-    NO_BOUND, changed_row, negative_rows, negative_steps, short_sequence, where, where_of_steps, wrong_initial_rows)
+    NO_BOUND, changed_row, negative_rows, negative_steps, no_step, short_sequence, where, where_of_steps,
+    wrong_initial_rows)
 from phintys.graph.progress import Progress, is_on_terminal, patience_when_not_asked
 from phintys.graph.row_lengths import lengths_of_rows
 from phintys.vm.explaining.runtime_error import explained
@@ -164,11 +165,13 @@ cdef class LoopKernel(Kernel):
     lengths : Program, optional
         Has the arguments of the body, and returns the lengths that ``row_lengths`` leaves open. It reads no element of
         a row of a sequence, and of values on a device only the shapes.
+    needs_step : bool, optional
+        Whether the loop is refused if it does no step.
 
     Raises
     ------
     IndexError
-        From ``prepare``: for a negative number of steps.
+        From ``prepare``: for a negative number of steps, or none where one is needed.
     ValueError
         From ``prepare``: for sequences that are too short, and for rows whose shapes differ from step to step.
     """
@@ -182,6 +185,7 @@ cdef class LoopKernel(Kernel):
     cdef int n_sequences, n_states, n_stacked, n_carried, n_taps, n_wholes, n_arguments
     cdef int first_tap              # the argument for the first tap
     cdef bint is_while
+    cdef bint needs_step
     cdef bint at_device             # some values of the body are
     cdef bint* copied               # which carried results may be in the memory of arguments
     cdef bint* looking              # which states' results are views of earlier rows
@@ -195,11 +199,12 @@ cdef class LoopKernel(Kernel):
     cdef object title, name
 
     def __init__(self, program, int n_sequences, tuple taps, int n_stacked, int n_carried, bint is_while, tuple kept,
-                 tuple row_lengths, title, name=None, Kernel scalar_body=None, ahead=None, lengths=None):
+                 tuple row_lengths, title, name=None, Kernel scalar_body=None, ahead=None, lengths=None,
+                 bint needs_step=False):
         self.scalar_body = scalar_body
         self.program, self.title, self.name, self.idle = program, title, name, []
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
-        self.is_while = is_while
+        self.is_while, self.needs_step = is_while, needs_step
         self.at_device = any([cell.place != HOST for cell in program.cells])
         self.n_taps = sum([len(own) for own in taps])
         self.blocks = None if ahead is None else Blocks(ahead)
@@ -425,6 +430,8 @@ cdef class LoopKernel(Kernel):
         cdef int index
         if steps.n_steps < 0:
             raise negative_steps(self.title, steps.n_steps)
+        if steps.n_steps == 0 and self.needs_step:
+            raise no_step(self.title)
         for index in range(self.n_sequences):
             cell = steps.outer[1 + index]
             if cell.shape[0] < steps.n_steps:

@@ -5,7 +5,8 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.compile.ops import as_op
-from phintys.ifelse import ifelse
+from phintys.graph.traversal import ancestors
+from phintys.ifelse import IfElse, ifelse
 from phintys.vm.callables.saving import callable_of, dumps, loads
 
 MODES = ["FAST_RUN", "FAST_COMPILE"]
@@ -188,3 +189,118 @@ def test_all_uses(name, use, capsys):
     assert not seen and capsys.readouterr().out == ""
     with numpy.errstate(all="ignore"):
         check_steps(name, use, MODES)
+
+
+def _outside(x, w, v):
+    """A value of the body that is also an output."""
+    found = []
+
+    def body(r, v):
+        found.append(T.exp(v) * v[2])
+        return r * found[0]
+
+    rows, _ = phintys.scan(body, x, non_sequences=v)
+    return [rows, found[0], T.grad(rows.sum() + v[2] ** 2, v)]
+
+
+def _checkpoints(x, w, v):
+    states, _ = phintys.scan_checkpoints(lambda r, s, v: s * r * v[7], x, w, v, save_every_N=2)
+    return [states, *T.grad(states.sum(), [w, v])]
+
+
+def _until(x, w, v):
+    states, _ = phintys.scan(lambda r, s, v: (s * v[7], phintys.scan_module.until(s[0] > 3)), x, w, v)
+    return [states, T.grad(states.sum(), v)]
+
+
+def _sparse(x, w, v):
+    squares = phintys.sparse.csr_from_dense(T.outer(v, v[:2]))
+    rows, _ = phintys.scan(lambda r, m: phintys.sparse.dot(phintys.sparse.csr_from_dense(T.outer(r, r)), m), x,
+                           non_sequences=[T.outer(v, v)])
+    return [rows, phintys.scan(lambda r, m: r.sum() + phintys.sparse.sp_sum(phintys.sparse.mul(m, m.T)), x,
+                               non_sequences=[squares])[0]]
+
+
+def _pushed(kernel):
+    """Products of all rows, which FAST_RUN computes at once, of or with what fails."""
+    def made(x, w, v):
+        rows, _ = phintys.scan(kernel, x, None, T.outer(w, w))
+        return [rows, T.grad(rows.sum(), w)]
+    return made
+
+
+def _in_a_branch(x, w, v):
+    """Loops of as many steps in a branch that is not taken, and outside of it."""
+    first, _ = phintys.scan(lambda r, s, v: T.tanh(s * r * v[7]), x, w, v)
+    other, _ = phintys.scan(lambda r, s: T.tanh(s * r), x, w)
+    cost = ifelse(w.sum() < 0, first[-1].sum(), T.zeros(())) + other.sum()
+    return [cost, *T.grad(cost, [w, v])]
+
+
+ZEROS = numpy.zeros(3)
+# Loops, and what they compute without a step.
+LOOPS = {
+    "a value that is an output": (_outside, [EMPTY, numpy.exp(START) * 4, [0, 0, 8]]),
+    "checkpoints": (_checkpoints, [EMPTY, ZEROS, ZEROS]),
+    "until": (_until, [EMPTY, ZEROS]),
+    "sparse matrices": (_sparse, [numpy.zeros((0, 3, 3)), numpy.zeros(0)]),
+    "an index of rows": (_pushed(lambda r, m: T.dot(T.stack([r[5], r[6], r[7]]), m)), [EMPTY, ZEROS]),
+    "an index of products": (_pushed(lambda r, m: T.dot(r, m)[7]), [numpy.zeros(0), ZEROS]),
+    "another shape of products": (_pushed(lambda r, m: T.dot(r, m).reshape((2, 2))), [numpy.zeros((0, 2, 2)), ZEROS]),
+    "a shape with -1": (_pushed(lambda r, m: T.dot(r.reshape((-1, 3)), m)), [numpy.zeros((0, 1, 3)), ZEROS]),
+    "a lookup": (_pushed(lambda r, m: T.dot(r, m[T.cast(r, "int64")])), [EMPTY, ZEROS]),
+    "a product with what fails": (_pushed(lambda r, m: T.dot(r, cholesky(-m)) + m[0]), [EMPTY, ZEROS]),
+    "branches": (_in_a_branch, [0.0, ZEROS, ZEROS]),
+    "a loop of a loop": (_pushed(lambda r, m: phintys.scan(lambda e, s: s * e * m[7, 0], r, r)[0][-1]), [EMPTY, ZEROS]),
+}
+
+
+@pytest.mark.parametrize("mode", [*MODES, "DebugMode"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_other_loops(name, mode):
+    made, wanted = LOOPS[name]
+    x, w, v = inputs = T.dmatrix(), T.dvector(), T.dvector()
+    f = phintys.function(inputs, made(*inputs), mode=mode, on_unused_input="ignore")
+    for _ in range(2):
+        for value, expected in zip(f(EMPTY, START, START), wanted, strict=True):
+            numpy.testing.assert_array_equal(value, expected)
+            assert value.shape == numpy.shape(expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_branch_with_a_loop_is_not_run_by_a_loop_outside(mode):
+    x, w, v = inputs = T.dmatrix(), T.dvector(), T.dvector()
+    f = phintys.function(inputs, _in_a_branch(*inputs), mode=mode)
+    states = numpy.tanh(START), numpy.tanh(numpy.tanh(START))
+    numpy.testing.assert_allclose(f(numpy.ones((2, 3)), START, START)[0], numpy.sum(states))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fold", [phintys.foldl, phintys.foldr, phintys.reduce])
+def test_gradient_of_a_fold_of_nothing(fold, mode):
+    x, w = T.dmatrix(), T.dvector()
+    for step in (lambda r, s: s * r, lambda r, s: T.tanh(s + r)):
+        f = phintys.function([x, w], T.grad(fold(step, x, w)[0].sum(), w), mode=mode, on_unused_input="ignore")
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(EMPTY, START)
+        assert f(numpy.ones((1, 3)), START).shape == (3,)
+
+
+def test_loops_known_to_do_a_step_are_not_guarded():
+    """What is computed before them is computed in any case, so that rewrites see it; and values that cannot fail."""
+    x, v, n = T.dmatrix(), T.dvector(), T.lscalar()
+    fails, harmless = (lambda s, v: s * v[2]), (lambda s, v: s * T.tanh(3 - v[:2].sum()))
+    for body, steps, expected in ((fails, 5, 0), (fails, n, 1), (harmless, n, 0), (fails, T.zeros((7, 2)).shape[0], 0)):
+        rows, _ = phintys.scan(body, None, v, v, n_steps=steps)
+        f = phintys.function([v, n], rows, on_unused_input="ignore")
+        assert sum([isinstance(node.op, IfElse) for node in f.maker.fgraph.apply_nodes]) == expected
+    states, _ = phintys.scan_checkpoints(lambda r, s, v: s * r * v[2], x, v, v)
+    gradient = T.grad((states[-1] ** 2).sum(), v)
+    for node in nodes_of(gradient):
+        if type(node.op).__name__ == "Scan":
+            assert not any([isinstance(inner.op, IfElse) for inner in nodes_of(*node.op.local_outputs)])
+
+
+def nodes_of(*variables):
+    """The nodes that compute variables."""
+    return {variable.owner for variable in ancestors(variables) if variable.owner is not None}
