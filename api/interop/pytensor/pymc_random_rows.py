@@ -76,7 +76,7 @@ def _interpolated(draws, op, x, pdf, cdf):
 @drawn(continuous.TruncatedNormalRV)
 def _truncated_normal(draws, op, mean, deviation, lower, upper):
     mean, deviation = draws.floating(mean), draws.floating(deviation)
-    a, b = [T.cast((draws.wide(end) - mean) / deviation, "float64") for end in (lower, upper)]
+    a, b = [T.cast((draws.floating(end) - mean) / deviation, "float64") for end in (lower, upper)]
     return by_scipy(draws, mean, deviation, "random", ("lower < upper", T.lt(a, b), "true"),
                     then=lambda p: _truncated_quantile(p, a, b))
 

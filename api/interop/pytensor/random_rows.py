@@ -151,13 +151,17 @@ class Draws:
         """The same as float64."""
         return T.cast(self.wide(parameter, own), "float64")
 
-    def floating(self, parameter, short=()):
+    def floating(self, parameter, short=(), own=0):
         """The same in the precision in which NumPy's functions compute with it: integers become float64, except those
         of the dtypes in ``short``, which become float32."""
-        parameter = self.wide(parameter)
+        parameter = self.wide(parameter, own)
         if parameter.type.dtype.startswith("float"):
             return parameter
         return T.cast(parameter, "float32" if parameter.type.dtype in short else "float64")
+
+    def of_numbas_precision(self, parameter, own=0):
+        """The same as float64, if PyTensor makes it so for Numba; otherwise in its own precision."""
+        return self.real(parameter, own) if follows_numba() else self.floating(parameter, own=own)
 
     def located(self, loc, scale, sample):
         """``loc + scale * sample``, in float64 as NumPy computes it; None means the location 0."""
@@ -239,7 +243,7 @@ def _gamma(draws, op, shape, scale):
 
 @drawn(basic.InvGammaRV)
 def _inverse_gamma(draws, op, shape, scale):
-    return 1 / _gamma(draws, op, shape, 1 / draws.floating(scale))
+    return 1 / _gamma(draws, op, shape, 1 / draws.of_numbas_precision(scale))
 
 
 @drawn(basic.TriangularRV)
@@ -381,16 +385,16 @@ def _multinomial(draws, op, n, p):
 def _dirichlet(draws, op, alpha):
     if not follows_numba():
         return draws.order("dirichlet", alpha)
-    numbers = draws.draw("gamma", ("alpha", alpha, NUMPY_SCALE), size=draws.lengths(T.shape_i(alpha, -1)),
-                         ndim=draws.ndim + 1)
-    return numbers / T.cumsum(numbers, axis=-1)[..., -1:]
+    size = draws.lengths(T.shape_i(alpha, alpha.type.ndim - 1))
+    numbers = draws.draw("gamma", ("alpha", alpha, NUMPY_SCALE), size=size, ndim=draws.ndim + 1)
+    return numbers / T.cumsum(numbers, axis=-1)[..., -1].dimshuffle(*range(draws.ndim), "x")
 
 
 @drawn(basic.MvNormalRV)
 def _multivariate_normal(draws, op, mean, cov):
     if op.method != "cholesky":
         return None
-    factor = slinalg.cholesky(T.cast(cov, "float64"))
+    factor = slinalg.cholesky(draws.of_numbas_precision(cov, 2))
     numbers = draws.draw("normal", size=draws.lengths(T.shape_i(mean, mean.type.ndim - 1)), ndim=draws.ndim + 1)
     return transformed(draws, factor, numbers) + draws.real(mean, 1)
 
