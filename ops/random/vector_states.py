@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import numpy
 
+from phintys.graph.config import config
 from phintys.ops.elementwise.elementwise_functions import cast, isinf, isnan, le, or_
 from phintys.ops.elementwise.elementwise_functions import invert as not_
 from phintys.ops.random.draw_kernel import DrawKernel
@@ -61,7 +62,8 @@ NATIVE_ORDERS = {
     "choice": NativeOrder(3, (0, 0, 1), 0, (("int64", INTEGERS), ("int64", INTEGERS), ("float64", float_dtypes)),
                           lambda dtype: ChoiceKernel(MERSENNE, True, True, tolerance_of(dtype))),
     "multinomial": NativeOrder(2, (None, None), 1, (("int64", INTEGERS), ("float64", frozenset(REALS))),
-                               lambda dtype: MultinomialDrawKernel(MERSENNE, True, dtype == "float32")),
+                               lambda dtype: MultinomialDrawKernel(MERSENNE, True, dtype == "float32",
+                                                                   not config.theano_rules)),
 }
 
 

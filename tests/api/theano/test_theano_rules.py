@@ -8,9 +8,12 @@ import numpy
 import pytest
 
 import phintys.tensor as T
-from phintys import function
+from phintys import function, shared
 from phintys.graph.config import change_flags, config
 from phintys.sandbox.rng_mrg import MRG_RandomStreams
+from phintys.tensor import raw_random
+from phintys.tensor.raw_random import multinomial_helper
+from phintys.tensor.shared_randomstreams import RandomStreams
 
 ENTRIES = {"None": None, "...": Ellipsis, ":": slice(None), "1:": slice(1, None), "::-1": slice(None, None, -1),
            "0": 0, "i": T.iscalar("i")}
@@ -168,3 +171,25 @@ def test_probabilities_need_not_sum_to_1():
     assert 10 < counts[0].sum() < 40 and counts[1].tolist() == [50, 0] and counts[2].tolist() == [0, 0]
     assert counts[3].sum() == 50 and counts[4].tolist() == [0, 50]
     assert chosen[1, 0] == 0 and chosen[2, 0] == -1 and chosen[4, 0] == 1
+
+
+def test_streams_give_the_last_outcome_what_is_missing():
+    """As NumPy does. A sum above 1 is an error in Theano, too."""
+    p = T.dmatrix("p")
+    below, above = numpy.array([[0.25, 0.25], [0.1, 0.0]]), numpy.array([[0.75, 0.5]])
+    expected = numpy.random.RandomState(3)
+    expected = [expected.multinomial(50, row) for row in below]
+    with change_flags(theano_rules=True):
+        for dtype in ("int64", "int32"):
+            state = shared(numpy.random.RandomState(3))
+            new_state, counts = raw_random.multinomial(state, None, 50, p, dtype=dtype)
+            f = function([p], counts)
+            numpy.testing.assert_array_equal(f(below), expected)
+            with pytest.raises(ValueError, match=r"sum of the probabilities is 1.25, not 1"):
+                f(above)
+        drawn = multinomial_helper(numpy.random.RandomState(3), numpy.array([50, 50]), below, None)
+        numpy.testing.assert_array_equal(drawn, expected)
+        drawn = RandomStreams(5).multinomial(n=50, pvals=p)
+        assert function([p], drawn)(below).sum(axis=1).tolist() == [50, 50]
+    with pytest.raises(ValueError, match=r"sum of the probabilities is 0.5, not 1"):
+        function([p], RandomStreams(5).multinomial(n=50, pvals=p))(below)
