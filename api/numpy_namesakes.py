@@ -129,8 +129,10 @@ def round(a, decimals=0):
     dtype = a.type.dtype
     if dtype in complex_dtypes:
         return tensor().complex(round(a.real, decimals), round(a.imag, decimals))
-    if dtype == "bool":
+    if dtype == "bool" and decimals:
         raise TypeError(f"numpy.round of a symbolic variable: {a} is bool, which has no decimals")
+    if dtype == "bool":
+        return tensor().cast(a, "float16")              # the first dtype of floats into which NumPy casts bools
     if dtype in discrete_dtypes:
         return a if decimals >= 0 else tensor().cast(_rounded(tensor().cast(a, "float64"), decimals), dtype)
     return _rounded(a, decimals)

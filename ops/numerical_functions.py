@@ -170,7 +170,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     Raises
     ------
     TypeError
-        For a wrong number of distances.
+        For a wrong number of distances, and for bools, which have no differences.
     ValueError
         For an axis that does not exist, or another order.
 
@@ -179,6 +179,9 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     >>> T.gradient([1.0, 2.0, 4.0]).eval().tolist()
     [1.0, 1.5, 2.0]
     """
+    f = as_tensor_variable(f)
+    if f.type.dtype == "bool":
+        raise TypeError(f"gradient: bools have no differences, got {f}; convert them: f.astype('int8')")
     f = _float(f)
     rank = f.type.ndim
     axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -252,13 +255,17 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     >>> T.trapezoid([1.0, 2.0, 3.0]).eval().item()
     4.0
     """
-    y = _float(y)
+    y = as_tensor_variable(y)
     axis = _axis("trapezoid", axis, y.type.ndim)
+    before, after = _part(y, axis, None, -1), _part(y, axis, 1, None)
+    # NumPy adds small integers in their own dtype. Here they do not wrap around, but the sum of two bools is a bool.
+    pairs = _float(elementwise.or_(after, before)) if y.type.dtype == "bool" else _float(after) + _float(before)
     width = as_tensor_variable(dx)
     if x is not None:
-        x = _float(x)
+        x = as_tensor_variable(x)
         along = 0 if x.type.ndim == 1 else axis
-        width = _part(x, along, 1, None) - _part(x, along, None, -1)
+        after, before = _part(x, along, 1, None), _part(x, along, None, -1)
+        width = _float(elementwise.xor(after, before)) if x.type.dtype == "bool" else _float(after) - _float(before)
         if x.type.ndim == 1:
             width = dimshuffle(width, *[0 if number == axis else "x" for number in range(y.type.ndim)])
-    return sum_over(width * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) * 0.5, axis=axis)
+    return sum_over(width * pairs * 0.5, axis=axis)

@@ -1,4 +1,6 @@
 """``cov`` and ``corrcoef``: matrices of covariances and correlations, composed of existing ops."""
+import numpy
+
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype
@@ -98,7 +100,7 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     -------
     TensorVariable
         A float matrix of numbers between -1 and 1; of a single variable the number 1. The parts of complex numbers are
-        between -1 and 1.
+        between -1 and 1. NaN for what does not vary.
 
     Examples
     --------
@@ -107,7 +109,8 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     """
     covariance = cov(x, y, rowvar, dtype=dtype)
     if not covariance.type.ndim:
-        return covariance / covariance
+        ratio = covariance / covariance         # the optimizer makes this 1
+        return elementwise.switch(elementwise.neq(covariance, 0), ratio, numpy.asarray(numpy.nan, ratio.type.dtype))
     deviation = elementwise.sqrt(elementwise.real(extract_diag(covariance)))
     found = [elementwise.clip(part / dimshuffle(deviation, 0, "x") / dimshuffle(deviation, "x", 0), -1, 1)
              for part in _parts(covariance)]

@@ -242,6 +242,9 @@ def flatten(x, ndim=None, outdim=None):
     """
     x = as_tensor_variable(x)
     ndim = _wanted_rank(ndim, outdim)
+    if isinstance(ndim, str):
+        raise TypeError(f"flatten takes the number of dimensions that remain, an integer, not an order: got {ndim!r}; "
+                        "numpy.ravel(x, order=...) takes an order")
     if ndim < 1 or (ndim > 1 and ndim > x.type.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.type.ndim + 1})")
     lengths = shape(x)

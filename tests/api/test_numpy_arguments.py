@@ -34,7 +34,8 @@ CALLS = {
     "isclose(a, b, 0.5)": SMALL, "allclose(a, b)": SMALL, "where(a > 0, a, 0)": ("uint8",), "where(a > 0, 1, 0)": FLOAT,
     "fabs(a)": ("int64",), "sinc(a)": ("int8",), "i0(a)": ("uint8",), "float_power(a, 2)": COMPLEX,
     "linalg.norm(a)": SMALL, "linalg.norm(a, 3, axis=1)": ("int8", "float32"), "linalg.norm(a, 1)": SMALL,
-    "linalg.norm(a, -1, axis=0)": ("int8",), "trapezoid(a, x=v)": ("float32",),
+    "linalg.norm(a, -1, axis=0)": ("int8",), "trapezoid(a, x=v)": ("float32", "bool"), "trapezoid(a)": ("bool",),
+    "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 
 
@@ -53,6 +54,8 @@ REFUSED = {
     "searchsorted(a, 1.0)": ("float64", ValueError, "must be a vector, got a of type"),
     "clip(a, 0, min=1)": ("float64", ValueError, "two names"),
     "cov(a[None])": ("float64", ValueError, "one or two dimensions"),
+    "gradient(v)": ("bool", TypeError, "bools have no differences"),
+    "round(v, 1)": ("bool", TypeError, "bool, which has no decimals"),
     "ravel(a, order='Q')": ("float64", ValueError, "order must be"),
     "linalg.matrix_power(a, 0)": ("float64", numpy.linalg.LinAlgError, "must be square"),
     "linalg.matrix_power(a, 1)": ("float64", numpy.linalg.LinAlgError, "must be square"),

@@ -174,6 +174,11 @@ def test_bad_graphs(name):
         build()
 
 
+def test_flatten_takes_no_order():
+    with pytest.raises(TypeError, match="number of dimensions that remain.*not an order: got 'F'.*ravel"):
+        flatten(variable_for(values((2, 3))), "F")
+
+
 def test_swapaxes_names_the_axis():
     for axes in ((0, 1), (-2, 0)):
         with pytest.raises(IndexError, match="swapaxes: axis (1|-2) is out of bounds .* with 1 dimensions"):
