@@ -14,9 +14,12 @@ from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.gradients.gradient import float_zeros_like
 from phintys.graph.op import Op
+from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise_functions import eq, neq, or_
+from phintys.ops.shape.inference import inferred_shapes
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes
@@ -152,9 +155,11 @@ class IfElse(Op):
         return [_gradient_of_condition(inputs[0], output_grads), *terms, *terms]
 
     def chosen_gradient(self, condition, first, second, variable):
-        """The gradient by a variable that has this one in the first branch, and this one in the second; None: zeros."""
-        terms = [_like_gradient(float_zeros_like(variable) if term is None else term, variable)
-                 for term in (first, second)]
+        """The gradient by a variable that has this one in the first branch, and this one in the second; None: zeros.
+
+        Perhaps only the other branch needs the variable. So it is not computed for the shape of zeros.
+        """
+        terms = [_like_gradient(_zeros_of(variable) if term is None else term, variable) for term in (first, second)]
         return IfElse(1, name=self.name and f"{self.name}_grad")(condition, *terms)
 
     def any_taken(self, paths):
@@ -182,6 +187,18 @@ class IfElse(Op):
     def __str__(self):
         words = [*([self.name] if self.name is not None else []), *["inplace"] * self.as_view, *["gpu"] * self.gpu]
         return f"if{{{','.join(words)}}}"
+
+
+def _zeros_of(variable):
+    """Zeros in the shape of a variable, of its dtype if that is a float; if possible, without computing it."""
+    zeros = float_zeros_like(variable)
+    if variable.owner is None or type(variable.type) is not TensorType:
+        return zeros
+    shape, = inferred_shapes(graph_inputs([variable]), [variable])
+    lengths = [length for length in shape if isinstance(length, Variable)]
+    if variable in ancestors(lengths):
+        return zeros
+    return patternbroadcast(alloc(constant(0, dtype=zeros.type.dtype), *shape), variable.type.broadcastable)
 
 
 def ifelse(condition, then_branch, else_branch, name=None):

@@ -87,6 +87,19 @@ def test_ops_that_are_not_to_run(mode):
         assert ("back" in runs) == any(flags) and ("ahead" not in runs or any(flags)), flags
 
 
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("value, shape", [(factor, (2, 2)), (factor.T[1:], (1, 2)), (T.dot(factor, factor)[0], (2,)),
+                                          (T.slinalg.cholesky(A + A).sum(axis=0, keepdims=True), (1, 2))])
+def test_the_gradient_by_a_value_that_only_a_branch_computes(value, shape, mode):
+    """It is zero in the other branch, for which the value is not computed: a matrix below 0 has no factor."""
+    gradient = T.grad(ifelse(c, (value ** 2).sum(), zero), value)
+    assert gradient.type == value.type
+    f = phintys.function([c, A], gradient, mode=mode, on_unused_input="ignore")
+    numpy.testing.assert_array_equal(f(0, -numpy.eye(2)), numpy.zeros(shape))
+    with pytest.raises(numpy.linalg.LinAlgError):
+        f(1, -numpy.eye(2))
+
+
 def test_one_choice_leads_out_of_both_branches():
     gradient = T.grad(ifelse(c, T.log(x), T.exp(x)).sum(), x)
     nodes = phintys.gof.graph.io_toposort([c, x], [gradient])
