@@ -47,7 +47,7 @@ from phintys.ops.creation.stretching_kernel import SumStretchedKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.factorizations.spectral_kernel import EighKernel, SVDKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
-from phintys.ops.identity.assertion_kernel import AssertKernel
+from phintys.ops.identity.assertion_kernel import AssertKernel, EqualLengthsKernel
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
@@ -165,6 +165,7 @@ register_view(ExtractDiagKernel)
 register_view(ComplexPartsKernel)
 register_view(FirstRowsKernel)
 register_view(AssertKernel)
+register_view(EqualLengthsKernel)
 
 
 def labelled(device_class, matrix, labels):

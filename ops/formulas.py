@@ -13,6 +13,7 @@ from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.graphs.ifelse import IfElse
+from phintys.ops.identity.equal_lengths import NUMBER, VALUE, EqualLengths
 from phintys.ops.indexing.advanced_subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor, filled
 from phintys.ops.loops.loop import Scan
@@ -284,6 +285,14 @@ def _shape(op, node, texts):
 @formula.register(Shape_i)
 def _length(op, node, texts):
     return f"{atom(texts[0])}.shape[{op.i}]"
+
+
+@formula.register(EqualLengths)
+def _equal_lengths(op, node, texts):
+    groups = [" == ".join([str(place) if number == NUMBER else texts[number] if place == VALUE
+                           else f"{atom(texts[number])}.shape[{place}]" for number, place, _ in group])
+              for group in op.groups]
+    return call("equal_lengths", [texts[0], *groups])
 
 
 @formula.register(MakeVector)

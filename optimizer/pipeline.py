@@ -21,6 +21,7 @@ from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inner_products import find_inner_products
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
+from phintys.optimizer.passes.length_checks import check_lengths, note_lengths
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.passes.state_changes import change_states
@@ -128,6 +129,7 @@ def _in_turns(first, second):
 
 
 _merge = _whole(merge, FAST_RUN, "merge")
+_CHECKS = FAST_RUN, "canonicalize", "stabilize", "specialize", "length_checks"
 _resolve_nested = _whole(lazy_branches.resolve_nested, FAST_RUN, "ifelse", "cond_merge_nested")
 
 STAGES = [
@@ -141,6 +143,7 @@ STAGES = [
                                        "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
                                           "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
+    ("note_lengths", _whole(note_lengths, *_CHECKS)),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + LOGARITHMS + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
@@ -168,6 +171,7 @@ STAGES = [
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("inner_products", _whole(find_inner_products, FAST_RUN, "fusion", "fuse", "inner_products")),
+    ("length_checks", _whole(check_lengths, *_CHECKS)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
     ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",

@@ -1,10 +1,14 @@
-"""The kernel of Assert and Check: returns a view of a value if conditions are true.
+"""The kernels of Assert and Check, and of EqualLengths: return a view of a value if conditions are true.
 
 ``prepare`` checks the conditions, because it may raise errors. Conditions are of bool or integer dtype, so that a value
 is true if one of its bytes is not 0; ``perform`` handles other dtypes.
 """
+from libc.stdlib cimport free, malloc
+from numpy cimport npy_intp
+
 from numpy.linalg import LinAlgError
 
+from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
 ERRORS = {error.__name__: error for error in (AssertionError, IndexError, ValueError, LinAlgError)}
@@ -29,16 +33,12 @@ cdef class AssertKernel(Kernel):
         self.message, self.error = message, ERRORS[error]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* value = operands[0]
-        cdef Cell* view = operands[1 + self.n_conditions]
-        cdef int number, axis
+        cdef int number
         for number in range(1, 1 + self.n_conditions):
             if not is_true(operands[number]):
                 with gil:
                     raise self.error(self.message)
-        for axis in range(value.ndim):
-            view.shape[axis] = value.shape[axis]
-            view.strides[axis] = value.strides[axis]
+        view_whole(operands[0], operands[1 + self.n_conditions])
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -52,3 +52,76 @@ cdef bint is_true(const Cell* condition) noexcept nogil:
         if condition.data[position]:
             return True
     return False
+
+
+cdef struct Length:
+    int group
+    int operand                # -1: `axis` is the length
+    npy_intp axis              # -1: the operand's value is the length
+
+
+cdef class EqualLengthsKernel(Kernel):
+    """``(value, operands..., out)``. No value is read if all lengths are those of operands, so it is bound.
+
+    Parameters
+    ----------
+    n_inputs : int
+    groups : tuple of tuples of (int, int, str)
+        See ``equal_lengths.py``.
+    values : tuple of int
+        Operands that hold a length.
+    """
+    cdef Length* lengths
+    cdef int n_inputs, n_lengths
+    cdef tuple groups
+
+    def __cinit__(self, int n_inputs, groups, values):
+        self.examined, self.binding = values, BOUND_VIEW
+        self.n_inputs, self.groups = n_inputs, groups
+        self.n_lengths = sum([len(group) for group in groups])
+        self.lengths = <Length*>malloc(max(self.n_lengths, 1) * sizeof(Length))
+        if self.lengths == NULL:
+            raise MemoryError()
+        entries = [(number, *entry) for number, group in enumerate(groups) for entry in group]
+        for place, (number, operand, axis, _) in enumerate(entries):
+            self.lengths[place] = Length(number, operand, axis)
+
+    def __dealloc__(self):
+        free(self.lengths)
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef int place
+        for place in range(1, self.n_lengths):
+            if self.lengths[place].group == self.lengths[place - 1].group \
+                    and length_of(self.lengths[place], operands) != length_of(self.lengths[place - 1], operands):
+                with gil:
+                    raise ValueError(self.mismatch(place, operands))
+        view_whole(operands[0], operands[self.n_inputs])
+        return 0
+
+    cdef str mismatch(self, int place, Cell** operands):
+        """The message for two neighbours that differ."""
+        names = [name for group in self.groups for _, _, name in group]
+        found = [length_of(self.lengths[place - 1], operands), length_of(self.lengths[place], operands)]
+        return "Input dimension mis-match. ({})".format(", ".join([
+            f"{name} = {length}" if name else f"expected {length}"
+            for name, length in zip(names[place - 1:place + 1], found)]))
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        share(context, operands[self.n_inputs], operands[0], operands[0].data)
+        return 0
+
+
+cdef npy_intp length_of(Length length, Cell** operands) noexcept nogil:
+    if length.operand < 0:
+        return length.axis
+    if length.axis < 0:
+        return integer_at(operands[length.operand], 0)
+    return operands[length.operand].shape[length.axis]
+
+
+cdef void view_whole(const Cell* source, Cell* view) noexcept nogil:
+    """Give a view the shape and the strides of its source."""
+    cdef int axis
+    for axis in range(source.ndim):
+        view.shape[axis], view.strides[axis] = source.shape[axis], source.strides[axis]

@@ -3,7 +3,7 @@
 A part is taken as early as possible: from the inputs of an elementwise op, a product or an Alloc instead of from their
 result. Gradients of indexing are sums of zeros into which values were put; such a sum becomes one tensor, into which
 all the values are put one after the other. If the operation that would have failed is removed, an index out of range
-may go unnoticed; nothing else changes.
+may go unnoticed; nothing else changes (`length_checks` finds lengths that nothing compares any more).
 """
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant

@@ -26,6 +26,7 @@ from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.identity.assertion import Check
+from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
 from phintys.ops.linalg.polynomial import Horner, PowerSums
@@ -152,7 +153,8 @@ FAMILIES = {
     "SumStretched": (lambda x: SumStretched(0)(x, 1), [M]), "SumStretched, all": (lambda x: SumStretched(1)(x, 4), [M]),
     "SumRepeats": (lambda x: SumRepeats(0)(x, numpy.array([1, 0, 2]), 3), [M]),
     "Reshape": (lambda x: x.reshape((4, 3)), [M]), "Rebroadcast": (lambda x: T.addbroadcast(x, 0), [(1, 4)]),
-    "SpecifyShape": (lambda x: T.specify_shape(x, (3, 4)), [M]), "Softmax": (Softmax(), [M]),
+    "SpecifyShape": (lambda x: T.specify_shape(x, (3, 4)), [M]),
+    "EqualLengths": (lambda x: EqualLengths.of(x, [[(x, 0), 3]]), [M]), "Softmax": (Softmax(), [M]),
     "LogSoftmax": (LogSoftmax(), [M]), "SoftmaxWithBias": (SoftmaxWithBias(), [M, (4,)]),
     "SoftmaxGrad": (SoftmaxGrad(), [M, M]), "Split": (lambda x: T.split(x, [1, 2], 2)[1], [V]),
     "Triangle": (lambda x: T.tril(x), [M]), "ViewOp": (ViewOp(), [M]),

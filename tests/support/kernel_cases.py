@@ -53,6 +53,7 @@ MADE = {
     "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
         [("float64", (False,))] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2])),
     "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
+    "EqualLengthsKernel": (3, (((0, 0, "x.shape[0]"), (1, 1, "y.shape[1]"), (2, -1, "n"), (-1, 3, "")),), (2,)),
     "ExtractDiagKernel": (1, 0, 1),
     "ExtremumKernel": ("float64", 2, [1], "argmax"),
     "EyeKernel": (ONE,),
@@ -196,6 +197,7 @@ CASES = [
     case("DifferenceKernel", W > 0, outputs=((1, "bool"),)), case("DimShuffleKernel", A, outputs=((3, "float64"),)),
     case("ElementwiseKernel", V, outputs=VECTOR), case("ExtractDiagKernel", A, outputs=VECTOR),
     case("ExtremumKernel", A, outputs=[*VECTOR, *INDICES]),
+    case("EqualLengthsKernel", V, A, number(3), outputs=VECTOR),
     case("EyeKernel", number(4), number(3), number(1), outputs=((2, "float32"),)),
     case("FillDiagonalKernel", A, number(7.0), number(1)), case("GerKernel", A, number(2.0), W, V),
     case("FirstRowsKernel", A), case("FirstRowsKernel", A, number(3), arguments=(-1, "x")),

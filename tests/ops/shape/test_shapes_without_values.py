@@ -12,6 +12,7 @@ import phintys.tensor as T
 from phintys.graph.variable import Constant
 from phintys.ops.cumulative.product import ProdWithoutZeros
 from phintys.ops.identity.deep_copy import DeepCopyOp
+from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.shape import Shape_i
 from phintys.tensor import nnet
@@ -120,7 +121,7 @@ CASES = {f"{family}: {name}": case for family, cases in {
 
 def looks_at_values(node):
     """Whether a node does more than arithmetic with lengths and single numbers, or returning a constant."""
-    if isinstance(node.op, (DeepCopyOp, MakeVector, Shape_i)):
+    if isinstance(node.op, (DeepCopyOp, EqualLengths, MakeVector, Shape_i)):
         return isinstance(node.op, DeepCopyOp) and not isinstance(node.inputs[0], Constant)
     return any(variable.type.ndim for variable in node.inputs + node.outputs)
 

@@ -1,0 +1,73 @@
+"""EqualLengths: passes on a tensor if lengths are equal, and raises the error of an elementwise operation otherwise."""
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.valueless_types import disconnected_type
+from phintys.graph.variable import Variable
+from phintys.ops.identity.assertion_kernel import EqualLengthsKernel
+
+NUMBER, VALUE = -1, -1         # in `groups`: an operand that is no input but a number; an axis: the input is the length
+
+
+class EqualLengths(Op):
+    """Returns the first input, a view; raises a ValueError if lengths in a group differ.
+
+    Parameters
+    ----------
+    groups : tuple of tuples of (int, int, str)
+        Lengths that must be equal, each with its name: ``(input, axis)`` is a length of an input, ``(input, VALUE)``
+        the number that an input holds, ``(NUMBER, n)`` the number n.
+    """
+
+    __props__ = ("groups",)
+    view_map = {0: [0]}
+
+    def __init__(self, groups):
+        self.groups = tuple([tuple([tuple(entry) for entry in group]) for group in groups])
+
+    @classmethod
+    def of(cls, value, groups):
+        """Return a view of ``value``.
+
+        Parameters
+        ----------
+        value : TensorVariable
+        groups : list of lists
+            Lengths that must be equal: numbers, 0-d variables, and pairs (tensor, axis).
+        """
+        inputs = [value]
+
+        def described(entry):
+            if not isinstance(entry, (tuple, Variable)):
+                return NUMBER, int(entry), ""
+            variable, axis = entry if isinstance(entry, tuple) else (entry, VALUE)
+            if variable not in inputs:
+                inputs.append(variable)
+            name = variable.name or "input"
+            return inputs.index(variable), axis, name if axis == VALUE else f"{name}.shape[{axis}]"
+
+        return cls([list(map(described, group)) for group in groups])(*inputs)
+
+    def make_node(self, value, *operands):
+        return Apply(self, [value, *operands], [value.type.make_variable()])
+
+    def make_kernel(self, node):
+        values = [number for group in self.groups for number, axis, _ in group if number != NUMBER and axis == VALUE]
+        return EqualLengthsKernel(len(node.inputs), self.groups, tuple(sorted(set(values))))
+
+    def do_constant_folding(self, node):
+        return False                            # lengths that differ are an error of the call, not before
+
+    def infer_shape(self, node, input_shapes):
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node):
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def L_op(self, inputs, outputs, output_grads):
+        return [output_grads[0]] + [disconnected_type() for _ in inputs[1:]]
+
+    def R_op(self, inputs, eval_points):
+        return [eval_points[0]]
+
+    def __str__(self):
+        return type(self).__name__

@@ -1,0 +1,256 @@
+"""What the optimizer leaves out must still have had lengths that agree: modes raise for the same arguments, and the
+check costs nothing where other nodes compare the same lengths.
+"""
+import random
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.graph.gradients.gradient import grad
+from phintys.graph.traversal import graph_inputs as inputs_of
+from phintys.ops.identity.equal_lengths import EqualLengths
+from phintys.ops.types.tensor_type import TensorType
+
+MODES = ("FAST_RUN", "FAST_COMPILE")
+V, W, M, N = T.dvector("v"), T.dvector("w"), T.dmatrix("m"), T.dmatrix("n")
+S, COUNT = T.dscalar("s"), T.lscalar("count")
+FIVE = TensorType("float64", (False,), shape=(5,))("five")
+VALUES = {V: numpy.arange(1, 6.0), W: numpy.linspace(2, 3, 5), M: numpy.arange(1, 26.0).reshape(5, 5), S: 0.5, COUNT: 5,
+          N: numpy.arange(25.0).reshape(5, 5)[::-1] + 1, FIVE: numpy.arange(5.0)}
+
+# Expressions in which no element of an operand matters, or only some elements do. All lengths must be 5.
+CASES = {
+    "fill": T.fill(V, W),
+    "zeros_like": T.zeros_like(V) + W,
+    "ones_like": T.ones_like(V) * W,
+    "product with 0": V * 0 + W,
+    "power 0": (V * W) ** 0,
+    "terms that cancel": V + W - V,
+    "factors that cancel": V * W / V,
+    "switch of one branch": T.switch(1, V, W),
+    "equal branches": T.switch(T.ge(V, 0), W, W),
+    "element": (V + W)[1],
+    "element of a switch": T.switch(S > 0, V, W)[0],
+    "first elements": (V * W)[:2],
+    "every other element": T.exp(V - W)[::2],
+    "elements": (V * W)[[0, 2]],
+    "row": (M + N)[1],
+    "row beside a vector": (M + V)[1],
+    "part of a product": T.dot(M, N)[0, 1],
+    "shape": (V + W).shape,
+    "length": (M * N).shape[0] + (M * N).shape[1],
+    "product with 0 of a dot": T.dot(M, V) * 0 + S,
+    "one of a stack": T.stack([V, W])[0],
+    "columns": T.concatenate([V[:, None], W[:, None]], axis=1)[:, 0],
+    "sum of zeros": (0 * M).sum(axis=0) + V,
+    "given length": T.alloc(S, COUNT) * 0 + V,
+    "static length": FIVE * 0 + V,
+    "with a constant": numpy.ones(5) * 0 + V,
+    "reversed": V[::-1] * 0 + W,
+    "slices": V[1:3] + W[2:4] + (V[1:] * W[1:])[:2],
+    "gradient": grad((V * W).sum(), V),
+    "gradient of a quotient": grad((V / W).sum(), V),
+    "gradient of a sum": grad((V + W).sum(), [V, W]),
+    "gradient of a product": grad(T.dot(M, V).sum(), V),
+    "gradient by a row": grad((M + V).sum(), V),
+    "gradient of an element": grad((V * W)[0], W),
+    "solution": T.slinalg.solve(M + 10 * T.eye(5), V) * 0 + W,
+    "biased rows": (T.nnet.softmax_with_bias(M, V) * 0).sum(axis=0) + W,
+    "in a loop": phintys.scan(lambda row: row * 0 + W, M)[0],
+    "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_modes_raise_for_the_same_lengths(name):
+    outputs = CASES[name] if isinstance(CASES[name], list) else [CASES[name]]
+    inputs = [x for x in VALUES if x in inputs_of(outputs)]
+    functions = [phintys.function(inputs, outputs, mode=mode) for mode in MODES]
+    values = [VALUES[x] for x in inputs]
+    for _ in range(3):
+        fast, plain = [f(*values) for f in functions]
+        for mine, other in zip(fast, plain):
+            numpy.testing.assert_allclose(mine, other, rtol=1e-12)
+    changed = 0
+    for position, x in enumerate(inputs):
+        for axis in range(x.type.ndim):
+            if x.type.shape[axis] is None:
+                for wrong in (numpy.repeat(values[position], 2, axis), values[position].take([0], axis)):
+                    arguments = [*values[:position], wrong, *values[position + 1:]]
+                    fast, plain = [raised(f, arguments) is not None for f in functions]
+                    assert fast == plain, (x, wrong.shape)
+                    changed += fast
+        if x is COUNT:
+            assert all([raised(f, [*values[:position], 4, *values[position + 1:]]) for f in functions])
+    assert changed >= 2
+    for f in functions:
+        f(*values)                                  # a call that failed leaves nothing behind
+
+
+def raised(f, arguments):
+    """The class of the error of a call, or None. An element of an operand may be taken before lengths are compared."""
+    try:
+        f(*arguments)
+    except (ValueError, IndexError) as error:
+        return type(error)
+    return None
+
+
+def test_the_error_says_what_differs_and_where():
+    y = V * 0 + W                                   # the line that is named
+    f = phintys.function([V, W], T.exp(y))
+    with pytest.raises(ValueError, match=r"mis-match. \(v.shape\[0\] = 2, w.shape\[0\] = 3\)(?s:.)*line that is named"):
+        f([1, 2], [1, 2, 3])
+    assert "equal_lengths(exp1, v.shape[0] == w.shape[0])" in f.explain()
+
+
+def checks_of(inputs, outputs, updates=(), mode="FAST_RUN"):
+    f = phintys.function(inputs, outputs, updates=updates, mode=mode)
+    return [node for node in f.maker.fgraph.toposort() if type(node.op) is EqualLengths]
+
+
+def test_one_node_checks_everything_that_nothing_else_checks():
+    outputs = [V * 0 + W, (V + W)[1], (M + N).shape[0], V.shape[0], T.exp(M) + V]
+    check, = checks_of([V, W, M, N], outputs)
+    assert sorted([len(group) for group in check.op.groups]) == [2, 3]        # rows; v, w and columns of n
+    assert not checks_of([V, W, M], [V * 0 + W, V + M + W])
+    assert not checks_of([V, W], [V * 0 + W], mode=phintys.compile.mode.get_mode("FAST_RUN").excluding("length_checks"))
+
+
+def usual_programs():
+    x, y, labels = T.dmatrix(), T.dvector(), T.lvector()
+    weights = [phintys.shared(numpy.full(shape, 0.1)) for shape in ((4, 3), (3, 3), (3, 2))]
+    biases = [phintys.shared(numpy.zeros(length)) for length in (3, 3, 2)]
+    linear = phintys.shared(numpy.zeros(4))
+    p = 1 / (1 + T.exp(-T.dot(x, linear)))
+    cost = -(y * T.log(p) + (1 - y) * T.log(1 - p)).mean() + 0.1 * (linear ** 2).sum()
+    yield "logistic regression", [x, y], [cost], [(linear, linear - 0.1 * grad(cost, linear))]
+    hidden = x
+    for weight, bias in zip(weights[:2], biases):
+        hidden = T.tanh(T.dot(hidden, weight) + bias)
+    p = T.nnet.softmax(T.dot(hidden, weights[2]) + biases[2])
+    cost = T.nnet.categorical_crossentropy(p, labels).mean()
+    parameters = weights + biases
+    yield "network", [x, labels], [cost], [(w, w - 0.1 * g) for w, g in zip(parameters, grad(cost, parameters))]
+    mean, scale = T.dscalars("mean", "scale")
+    density = (-0.5 * ((y - mean) / T.exp(scale)) ** 2 - scale).sum() - mean ** 2
+    yield "density", [y, mean, scale], [density, *grad(density, [mean, scale])], []
+    inner = weights[1]
+    states, _ = phintys.scan(lambda row, h: T.tanh(T.dot(row, weights[0]) + T.dot(h, inner) + biases[0]), x,
+                             outputs_info=T.zeros(3))
+    cost = (states[-1] ** 2).sum()
+    yield "recurrent network", [x], [cost], [(w, w - g) for w, g in zip(parameters[:2], grad(cost, parameters[:2]))]
+    places, values = T.dvectors("places", "values")
+    factor = T.slinalg.cholesky(T.exp(-(places[:, None] - places) ** 2 * mean) + T.eye(places.shape[0]))
+    white = T.slinalg.solve_triangular(factor, values, lower=True)
+    density = -0.5 * (white ** 2).sum() - T.log(T.diagonal(factor)).sum()
+    yield "Gaussian process", [places, values, mean], [density, grad(density, mean)], []
+
+
+@pytest.mark.parametrize("name, inputs, outputs, updates", list(usual_programs()))
+def test_usual_programs_have_no_such_node(name, inputs, outputs, updates):
+    assert not checks_of(inputs, outputs, updates)
+
+
+def test_updates_stay_in_place_and_are_not_made_if_lengths_differ():
+    shared = phintys.shared(numpy.zeros(3), "shared")
+    f = phintys.function([V, W], [], updates=[(shared, shared + (V * 0 + W))])
+    assert "in place of shared" in f.explain()
+    f([1, 2, 3], [1, 2, 3])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="mis-match"):
+            f([1, 2], [1, 2, 3])
+    assert shared.get_value().tolist() == [1, 2, 3]
+    other = phintys.shared(numpy.ones(3), "other")
+    g = phintys.function([], [], updates=[(shared, shared + (other * 0 + shared)), (other, other * 2)])
+    g()
+    other.set_value(numpy.ones(4))
+    with pytest.raises(ValueError, match="mis-match"):
+        g()
+    assert shared.get_value().tolist() == [2, 4, 6] and other.get_value().tolist() == [1] * 4
+
+
+def test_nothing_is_computed_only_to_be_compared():
+    """How many elements are above 0 is not known without computing it."""
+    positive = V.nonzero()[0]
+    f = phintys.function([V, W], positive * 0 + W)
+    assert f([1.0], [1.0, 2.0]).tolist() == [1, 2] and "nonzero" not in f.explain().lower()
+    check, = checks_of([V, W], [positive * 0 + W, positive])
+    assert check.inputs[0].type.ndim == 1
+
+
+def test_what_an_untaken_branch_would_compare_is_not_compared():
+    output = phintys.ifelse.ifelse(S > 0, V * 0 + W, W)
+    for mode in MODES:
+        f = phintys.function([S, V, W], output, mode=mode)
+        assert f(-1.0, [1.0], [1.0, 2.0]).tolist() == [1, 2]
+
+
+def test_debug_mode():
+    f = phintys.function([V, W], [V * 0 + W, (V + W)[0]], mode="DebugMode")
+    f([1, 2], [3, 4])
+    with pytest.raises(ValueError, match="mis-match"):
+        f([1, 2], [3])
+
+
+# ---- random expressions ----------------------------------------------------------------------------------------------
+BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / (b * b + 1), T.maximum,
+          lambda a, b: T.fill(a, b) if b.ndim <= a.ndim else a + b, lambda a, b: T.switch(S > 0, a, b),
+          lambda a, b: a + b - a, lambda a, b: T.switch(T.ge(a, b), a, 1.0), lambda a, b: (a * b) ** 0, T.dot,
+          lambda a, b: T.stack([a, b])[0], lambda a, b: T.stack([a, b])[1], lambda a, b: T.concatenate([a, b])[:3],
+          lambda a, b: grad((a * a).sum(), b, disconnected_inputs="ignore"),
+          lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore")]
+UNARY = [lambda a: a * 0, T.zeros_like, T.ones_like, lambda a: T.exp(-a * a), lambda a: a[1:], lambda a: a[1],
+         lambda a: a[::-1], lambda a: a[:2], lambda a: a.T, lambda a: a.sum(axis=0), lambda a: a.sum(axis=-1),
+         lambda a: a.mean(), lambda a: a.max(), lambda a: a.shape[0] * a, lambda a: a[[1, 0]],
+         lambda a: a[:, None] if a.ndim == 1 else a.flatten(), lambda a: a.reshape((-1, 1))]
+
+
+def random_case(seed):
+    """Inputs and a few expressions of them."""
+    draw = random.Random(seed)
+    inputs = [T.dvector(), T.dvector(), T.dvector(), T.dmatrix(), T.dmatrix()]
+    pool = list(inputs)
+    for _ in range(draw.randint(3, 8)):
+        operands = [draw.choice(pool[-6:] if draw.random() < 0.6 else pool) for _ in range(2)]
+        try:
+            made = draw.choice(BINARY)(*operands) if draw.random() < 0.5 else draw.choice(UNARY)(operands[0])
+        except (ValueError, TypeError, IndexError):
+            continue
+        if made.ndim <= 2:
+            pool.append(made)
+    return inputs, pool[5:][-draw.randint(1, 2):], draw
+
+
+def check_random_case(seed):
+    inputs, outputs, draw = random_case(seed)
+    if not outputs:
+        return
+    functions = [phintys.function([*inputs, S], outputs, mode=mode, on_unused_input="ignore") for mode in MODES]
+    for _ in range(5):
+        usual = draw.choice([3, 4])
+        shapes = [[usual if draw.random() < 0.8 else draw.choice([1, 2, 3, 4, 5]) for _ in range(x.type.ndim)]
+                  for x in inputs]
+        normal = numpy.random.RandomState(draw.randrange(10 ** 6)).randn
+        arguments = [*[normal(*shape) for shape in shapes], normal()]
+        fast, plain = [raised(f, arguments) for f in functions]
+        if plain is not IndexError:
+            assert (fast is None) == (plain is None), (seed, shapes, fast, plain)
+        if plain is None:
+            for mine, other in zip(*[f(*arguments) for f in functions]):
+                numpy.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-8, err_msg=f"{seed} {shapes}")
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_random_expressions(first):
+    for seed in range(first, first + 20):
+        check_random_case(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(100, 10_100, 500))
+def test_many_random_expressions(first):
+    for seed in range(first, first + 500):
+        check_random_case(seed)
