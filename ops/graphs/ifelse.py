@@ -19,7 +19,7 @@ from phintys.graph.valueless_types import DisconnectedType, NullType, disconnect
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise_functions import eq, neq, or_
-from phintys.ops.shape.inference import inferred_shapes
+from phintys.ops.graphs.inner_graph import inferred_shapes
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes

@@ -8,13 +8,13 @@ inputs.
 """
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
+from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import ancestors, clone_replace, graph_inputs
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import cast_op
-from phintys.ops.shape.inference import inferred_shapes
-from phintys.ops.shape.shape import Shape, Shape_i, patternbroadcast
+from phintys.ops.shape.shape import Shape, Shape_i, patternbroadcast, shape_i
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
@@ -187,6 +187,13 @@ def _stand_in(variable):
     leaf = variable.type.make_variable(variable.name)
     leaf._position = variable._position if variable.owner is None else variable.owner._position
     return leaf
+
+
+def _own_shape(variable):
+    """The lengths of a variable, read from the variable itself; None if its type has no dimensions."""
+    if getattr(variable.type, "ndim", None) is None:
+        return None
+    return tuple([shape_i(variable, axis) for axis in range(variable.type.ndim)])
 
 
 def _is_known(shape, given, computed, inside):

@@ -59,7 +59,6 @@ CASES = {
     "solution": T.slinalg.solve(M + 10 * T.eye(5), V) * 0 + W,
     "biased rows": (T.nnet.softmax_with_bias(M, V) * 0).sum(axis=0) + W,
     "in a loop": phintys.scan(lambda row: row * 0 + W, M)[0],
-    "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
 }
 
 
