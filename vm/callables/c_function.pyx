@@ -21,7 +21,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, Cell, Kernel, cell_size, cell_to_array, drop, set_contiguous_strides)
+    CELL_OBJECT, CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_size, cell_to_array, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
@@ -237,8 +237,8 @@ cdef int take_snapshot(Entry* entry) except -1:
         if value.buffer != NULL:
             buffer_retain(value.buffer)
         else:
-            memcpy(value.value, container.cell.data, container.cell.itemsize)
-            value.data = <char*>value.value
+            memcpy(value.value, container.cell.value, INLINE_BYTES)
+            value.data = <char*>value.value + (container.cell.data - <char*>container.cell.value)
     fresh.references = 1
     phintys_lock_snapshots()
     old, entry.snapshot = entry.snapshot, fresh

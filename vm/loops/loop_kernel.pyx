@@ -37,7 +37,8 @@ from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_result
 from phintys.vm.loops.replay cimport Replay, can_replay, play
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
-from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
+from phintys.vm.machine.frame cimport (
+    UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.profile cimport end, phintys_seconds
 from phintys.vm.machine.slots cimport shapes_of
@@ -268,9 +269,10 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        if self.may_be_short and self._run_few(context, operands):
+            return 0
         with gil:
-            if not (self.may_be_short and self._run_few(context, operands)):
-                self._run(context, operands)
+            self._run(context, operands)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -450,7 +452,7 @@ cdef class LoopKernel(Kernel):
         return self._begin_rows_of_state(context, steps.outer, &steps.rows[index], index, steps.n_steps)
 
     cdef int _begin_rows_of_state(self, Context* context, Cell** outer, Rows* rows, int index,
-                                  npy_intp n_steps) except -1:
+                                  npy_intp n_steps) except -1 nogil:
         cdef Cell* initial = outer[1 + self.n_sequences + index]
         rows.out = outer[self._first_output() + index]
         rows.depth = initial.shape[0]
@@ -461,19 +463,19 @@ cdef class LoopKernel(Kernel):
         rows.place = rows.depth
         return 0
 
-    cdef inline int _first_count(self) noexcept:
+    cdef inline int _first_count(self) noexcept nogil:
         """Which operand is the first that says how many rows of a stacked value are kept."""
         return 1 + self.n_sequences + self.n_states + self.n_carried
 
-    cdef inline int _first_output(self) noexcept:
+    cdef inline int _first_output(self) noexcept nogil:
         """Which operand is the first output."""
         return self._first_count() + self.n_stacked + self.n_wholes
 
-    cdef npy_intp _count(self, Cell** outer, int index) noexcept:
+    cdef npy_intp _count(self, Cell** outer, int index) noexcept nogil:
         """How many rows of a stacked value are kept at most."""
         return (<long long*>outer[self._first_count() + index].data)[0]
 
-    cdef npy_intp _first_room(self, npy_intp n_steps, Rows* rows) noexcept:
+    cdef npy_intp _first_room(self, npy_intp n_steps, Rows* rows) noexcept nogil:
         """For how many rows of steps there is room at first."""
         if 0 <= rows.kept < n_steps:
             return rows.kept
@@ -515,26 +517,31 @@ cdef class LoopKernel(Kernel):
                 self._replayed_steps(context, steps)
         return 0
 
-    cdef inline bint _goes_on(self, Steps steps) except -1:
-        """After a step: let signals and other threads have their turn, and begin the next step, if there is one."""
+    cdef inline bint _advance(self, Steps steps) noexcept nogil:
+        """After a step: begin the next one, if there is one."""
         steps.step += 1
         if self.is_while and not is_zero(steps.results[self.n_states + self.n_stacked + self.n_carried]):
             steps.n_steps = steps.step
-        if steps.step == steps.next_turn:
-            take_turn(steps)
         self._move_sequences(steps)
-        if steps.step == steps.block_end and steps.step < steps.n_steps and self.blocks is not None:
-            self._next_block(steps)
         return steps.step < steps.n_steps
 
-    cdef inline void _move_sequences(self, Steps steps) noexcept:
+    cdef inline bint _goes_on(self, Steps steps) except -1:
+        """The same, and let signals and other threads have their turn."""
+        cdef bint goes_on = self._advance(steps)
+        if steps.step == steps.next_turn:
+            take_turn(steps)
+        if goes_on and steps.step == steps.block_end and self.blocks is not None:
+            self._next_block(steps)
+        return goes_on
+
+    cdef inline void _move_sequences(self, Steps steps) noexcept nogil:
         cdef int index
         for index in range(self.n_sequences):
             steps.arguments[index].data += steps.outer[1 + index].strides[0]
         for index in range(self.n_sequences, self.first_tap):
             steps.arguments[index].data += self._ahead(steps, index).strides[0]
 
-    cdef inline Cell* _ahead(self, Steps steps, int argument) noexcept:
+    cdef inline Cell* _ahead(self, Steps steps, int argument) noexcept nogil:
         """The rows that were computed ahead for an argument."""
         return steps.ahead.machine.operands[self.blocks.code.first_result + argument - self.n_sequences]
 
@@ -557,7 +564,7 @@ cdef class LoopKernel(Kernel):
         steps.block_end = steps.step + count
         return 0
 
-    cdef inline void _move_taps(self, Steps steps) noexcept:
+    cdef inline void _move_taps(self, Steps steps) noexcept nogil:
         """Let the arguments of taps refer to the rows of earlier steps."""
         cdef Tap* tap = steps.taps
         cdef Tap* end = tap + self.n_taps
@@ -595,7 +602,7 @@ cdef class LoopKernel(Kernel):
             self._hand_over(steps)
         return 0
 
-    cdef inline int _begin_row(self, Context* context, Steps steps, Rows* rows) except -1:
+    cdef inline int _begin_row(self, Context* context, Steps steps, Rows* rows) except -1 nogil:
         """Room for the next row."""
         if rows.place == rows.room:
             if rows.kept >= 0:
@@ -609,13 +616,13 @@ cdef class LoopKernel(Kernel):
         return self._begin_rows_of_stacked(context, steps.outer, rows, index, shape, steps.n_steps)
 
     cdef int _begin_rows_of_stacked(self, Context* context, Cell** outer, Rows* rows, int index, const npy_intp* shape,
-                                    npy_intp n_steps) except -1:
+                                    npy_intp n_steps) except -1 nogil:
         rows.out, rows.depth, rows.place = outer[self._first_output() + index], 0, 0
         rows.kept = rows.wanted = self._count(outer, index - self.n_states)
         make_room(context, rows, shape, self._first_room(n_steps, rows))
         return 0
 
-    cdef int _grow(self, Context* context, Steps steps, Rows* rows) except -1:
+    cdef int _grow(self, Context* context, Steps steps, Rows* rows) except -1 nogil:
         """Double the room for the rows of a while loop."""
         cdef Cell old = rows.out[0]
         cdef npy_intp done = rows.place
@@ -717,24 +724,40 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _replayed_steps(self, Context* context, Steps steps) except -1:
-        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
-        cdef Cell** results = steps.results + self.n_states + self.n_stacked
-        cdef int index
+        if context.flags & UNATTENDED and self.blocks is None:
+            with nogil:
+                self._replay_unattended(context, steps)
+            return 0
         while True:
-            self.replayed += 1
-            self._move_taps(steps)
-            self._place_rows(context, steps)
-            if play(steps.replay) < 0:
-                self._fail(steps)
-            for index in range(self.n_states + self.n_stacked):
-                keep_row(&steps.rows[self.order[index]], steps.results[self.order[index]])
-            for index in range(self.n_carried):
-                if steps.carried[index].bytes:
-                    memcpy(argument[index].data, results[index].data, steps.carried[index].bytes)
+            self._replay_step(context, steps)
             if not self._goes_on(steps):
                 return 0
 
-    cdef inline int _place_rows(self, Context* context, Steps steps) except -1:
+    cdef int _replay_unattended(self, Context* context, Steps steps) except -1 nogil:
+        """All other steps, without the GIL."""
+        while True:
+            self._replay_step(context, steps)
+            if not self._advance(steps):
+                return 0
+
+    cdef inline int _replay_step(self, Context* context, Steps steps) except -1 nogil:
+        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
+        cdef Cell** results = steps.results + self.n_states + self.n_stacked
+        cdef int index
+        self.replayed += 1
+        self._move_taps(steps)
+        self._place_rows(context, steps)
+        if play(steps.replay) < 0:
+            with gil:
+                self._fail(steps)
+        for index in range(self.n_states + self.n_stacked):
+            keep_row(&steps.rows[self.order[index]], steps.results[self.order[index]])
+        for index in range(self.n_carried):
+            if steps.carried[index].bytes:
+                memcpy(argument[index].data, results[index].data, steps.carried[index].bytes)
+        return 0
+
+    cdef inline int _place_rows(self, Context* context, Steps steps) except -1 nogil:
         """Room for the step's rows; where it can, the body writes into them."""
         cdef int index
         cdef Rows* rows
@@ -746,7 +769,7 @@ cdef class LoopKernel(Kernel):
         return 0
 
     # ---- few steps in registers --------------------------------------------------------------------------------------
-    cdef int _run_few(self, Context* context, Cell** outer) except -1:
+    cdef int _run_few(self, Context* context, Cell** outer) except -1 nogil:
         """Do all steps at once, without a frame, if they are few and nothing is wrong; return whether they are done."""
         cdef Rows rows[FEW_LANES]
         cdef Lane lanes[FEW_LANES]
@@ -775,7 +798,7 @@ cdef class LoopKernel(Kernel):
             put_in_order(context, &rows[index], scalar.steps)
         return 1
 
-    cdef bint _are_few(self, Cell** outer, ScalarSteps* scalar) noexcept:
+    cdef bint _are_few(self, Cell** outer, ScalarSteps* scalar) noexcept nogil:
         """Whether there are rows for all steps, of one shape and without gaps, and few elements in all of them."""
         cdef Cell* first = outer[1]                     # of sequences or initial rows; without them rows have no shape
         cdef Cell* cell
@@ -871,7 +894,8 @@ cdef class LoopKernel(Kernel):
         self._point_lanes(steps.outer, steps.rows, steps.lanes, steps.step, <char*>steps.unread)
         return 0
 
-    cdef void _point_lanes(self, Cell** outer, const Rows* rows, Lane* lane, npy_intp step, char* unread) noexcept:
+    cdef void _point_lanes(self, Cell** outer, const Rows* rows, Lane* lane, npy_intp step,
+                           char* unread) noexcept nogil:
         cdef Cell* sequence
         cdef int index
         for index in range(self.n_sequences):
@@ -980,7 +1004,7 @@ cdef tuple shape_of(Cell* cell):
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
-cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1:
+cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1 nogil:
     """Memory for the rows before the first step and those of so many steps."""
     cdef npy_intp whole[MAX_RANK]
     cdef int axis
@@ -1000,7 +1024,7 @@ cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
     return True
 
 
-cdef inline int keep_row(Rows* rows, Cell* result) except -1:
+cdef inline int keep_row(Rows* rows, Cell* result) except -1 nogil:
     """Copy a row to its place, unless it was computed there."""
     if rows.direct:
         pass
@@ -1015,7 +1039,7 @@ cdef inline int keep_row(Rows* rows, Cell* result) except -1:
     return 0
 
 
-cdef int copy_in_place(char* write, Cell* source) except -1:
+cdef int copy_in_place(char* write, Cell* source) except -1 nogil:
     """The elements of a cell in C order, at an address of the place where the cell is."""
     cdef npy_intp strides[MAX_RANK]
     cdef Cell target = source[0]
@@ -1043,7 +1067,7 @@ cdef inline npy_intp cell_bytes(const Cell* cell) noexcept:
     return cell_size(cell) * cell.itemsize
 
 
-cdef inline bint rows_are_contiguous(const Cell* rows) noexcept:
+cdef inline bint rows_are_contiguous(const Cell* rows) noexcept nogil:
     """Whether each row has its elements in C order without gaps."""
     cdef npy_intp expected = rows.itemsize
     cdef int axis
@@ -1054,7 +1078,7 @@ cdef inline bint rows_are_contiguous(const Cell* rows) noexcept:
     return True
 
 
-cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept:
+cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept nogil:
     """Let a lane begin so many rows before the next one."""
     cdef npy_intp place = rows.place - back
     lane.stride, lane.begin, lane.end = rows.bytes, rows.out.data, NULL
@@ -1067,14 +1091,14 @@ cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept:
     lane.data = rows.out.data + place * rows.bytes
 
 
-cdef inline void move_on(Rows* rows, npy_intp steps) noexcept:
+cdef inline void move_on(Rows* rows, npy_intp steps) noexcept nogil:
     """Take notice of rows that were written."""
     rows.place += steps
     if rows.kept >= 0 and rows.room:
         rows.place = (rows.place - 1) % rows.room + 1
 
 
-cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_intp count) except -1:
+cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_intp count) except -1 nogil:
     """Copy rows of a cell in C order to rows of another, at the same place."""
     cdef npy_intp shape[MAX_RANK]
     cdef Cell rows = source[0]
@@ -1085,7 +1109,7 @@ cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_
     return copy_in_place(target.data + at * source.strides[0], &rows)
 
 
-cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, npy_intp wanted) except -1:
+cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, npy_intp wanted) except -1 nogil:
     """The same with memory of the device, of which rows are copied to new memory."""
     cdef Cell old = rows.out[0]
     cdef npy_intp shape[MAX_RANK]
@@ -1104,7 +1128,7 @@ cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, np
     return 0
 
 
-cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1:
+cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1 nogil:
     """Move the oldest row that is wanted to the front, and give up the room that no row needs."""
     cdef npy_intp wanted = rows.depth + (steps if rows.wanted < 0 else min(rows.wanted, steps))
     cdef npy_intp written = rows.depth + steps, first = written - wanted
@@ -1124,11 +1148,12 @@ cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1:
     return 0
 
 
-cdef int turn(char* data, npy_intp size, npy_intp first) except -1:
+cdef int turn(char* data, npy_intp size, npy_intp first) except -1 nogil:
     """Let the byte at position ``first`` become the first one of a ring."""
     cdef char* copy = <char*>malloc(size)
     if copy == NULL:
-        raise MemoryError()
+        with gil:
+            raise MemoryError()
     memcpy(copy, data + first, size - first)
     memcpy(copy + size - first, data, first)
     memcpy(data, copy, size)

@@ -30,4 +30,4 @@ cdef class Replay:
     cdef int release(self) noexcept
 
 cdef bint can_replay(Frame frame) noexcept
-cdef int play(Replay replay) noexcept
+cdef int play(Replay replay) noexcept nogil

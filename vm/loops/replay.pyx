@@ -168,7 +168,7 @@ cdef inline int play_one(Machine* machine, const Play* at) noexcept nogil:
     return 0
 
 
-cdef int play(Replay replay) noexcept:
+cdef int play(Replay replay) noexcept nogil:
     """Do what the recorded step did; returns -1 with an exception, and ``machine.at``, if a kernel failed."""
     cdef Machine* machine = &replay.frame.machine
     cdef const Play* at = replay.plays

@@ -11,6 +11,7 @@ from phintys.vm.python_api cimport PyObject
 cdef enum:
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
     WASTE = 4096                    # bytes of its memory that a value may leave unused
+    UNATTENDED = 1                  # of `Context.flags`: C code called, without the GIL; nothing looks at signals
 
 cdef struct Block:                  # of code that runs once a call
     long long call                  # the number of the call in which it ran last
@@ -66,7 +67,6 @@ cdef struct Machine:                # one running call, in C
     long long* seen                 # how often they had changed when they were loaded
     int n_watched
     Timing* timing                  # NULL: calls are not measured
-    bint unattended                 # C code called, without the GIL: nothing looks at signals or lets others in
     Context context
 
 cdef class Frame:

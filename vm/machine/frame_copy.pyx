@@ -11,7 +11,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport CELL_CONSTANT, CELL_LENT, Cell, context_clear, context_init, drop
 from phintys.vm.machine.code cimport Code
-from phintys.vm.machine.frame cimport Block, Frame, Machine, Site
+from phintys.vm.machine.frame cimport UNATTENDED, Block, Frame, Machine, Site
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer, allocation_fails
 
 cdef enum:
@@ -88,9 +88,8 @@ cdef FrameCopy* copy_frame(const FrameModel* model) noexcept nogil:
         copy.machine.sites[index] = model.machine.sites[index]
         copy.machine.sites[index].room = rooms + (<const char*>model.machine.sites[index].room - model.rooms)
         copy.machine.sites[index].first = copy.machine.sites + (model.machine.sites[index].first - model.machine.sites)
-    copy.machine.unattended = True
     context_init(&copy.machine.context)
-    copy.machine.context.keeps = True
+    copy.machine.context.keeps, copy.machine.context.flags = True, UNATTENDED
     return copy
 
 

@@ -16,7 +16,7 @@ from phintys.vm.containers.container cimport Container
 from phintys.vm.guards cimport give_back_scratch
 from phintys.vm.machine.code cimport LOOKS, Code, Instruction
 from phintys.vm.machine.copies cimport alias, copy_cell, move, own_cell
-from phintys.vm.machine.frame cimport Block, Frame, Machine, Site, compare_layouts, remember_layouts
+from phintys.vm.machine.frame cimport UNATTENDED, Block, Frame, Machine, Site, compare_layouts, remember_layouts
 from phintys.vm.machine.group cimport Group, leave_group, prepare, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
 from phintys.vm.machine.profile cimport begin, end, phintys_seconds
@@ -87,7 +87,7 @@ cdef inline void take_gil(Machine* machine) noexcept nogil:
 cdef int leave_gil(Machine* machine) noexcept nogil:
     """Work without the GIL from here on; returns -1 when the handler of a signal raised."""
     cdef double now
-    if machine.unattended:
+    if machine.context.flags & UNATTENDED:
         return 0
     now = phintys_seconds()
     if machine.released != NULL:
@@ -132,7 +132,7 @@ cdef int look_around(Machine* machine) noexcept nogil:
     """At a marked site, before a short kernel: look at signals and let other threads in, if that is due."""
     cdef double now
     machine.patience -= 1
-    if machine.patience > 0 or machine.unattended:
+    if machine.patience > 0 or machine.context.flags & UNATTENDED:
         return 0
     machine.patience = PATIENCE
     if machine.released != NULL:

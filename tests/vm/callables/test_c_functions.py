@@ -104,6 +104,22 @@ def loops():
     return [rows, powers[-1], phintys.grad(rows.sum(), x)]
 
 
+def short_loops():
+    """Loops of a few steps in registers, which need no frame."""
+    rows, _ = phintys.scan(lambda value, state: state * 0.5 + T.tanh(value), sequences=x, outputs_info=[x[0]])
+    return [rows, phintys.grad(rows.sum(), x)]
+
+
+def long_loops():
+    """Steps that are replayed, with kept rows, a carried sum and a condition."""
+    matrix, rows = x[:4].reshape((2, 2)), x[4:].reshape((100, 2))
+    states, _ = phintys.scan(lambda row, state: T.tanh(T.dot(matrix, state) + row), sequences=rows,
+                             outputs_info=[rows[0]])
+    ended, _ = phintys.scan(lambda state: (T.dot(matrix, state) * 0.5 + 1, phintys.scan_module.until(state[0] > 1e6)),
+                            outputs_info=[rows[1]], n_steps=60)
+    return [states, ended[-1], phintys.grad(states.sum(), x)]
+
+
 def matrices():
     square = x.reshape((2, 2))
     definite = T.dot(square, square.T) + T.eye(2)
@@ -119,8 +135,10 @@ def flat(results):
 
 
 # name → (outputs, lengths of x and y)
-PROGRAMS = {"pieces": (pieces, 4, 5), "branches": (branches, 3, 0), "loops": (loops, 4, 3), "matrices": (matrices, 4, 3),
-            "reductions": (reductions, 6, 2), "positions": (positions, 10, 0)}
+PROGRAMS = {"pieces": (pieces, 4, 5), "branches": (branches, 3, 0), "loops": (loops, 4, 3),
+            "matrices": (matrices, 4, 3),
+            "short loops": (short_loops, 9, 0), "reductions": (reductions, 6, 2), "positions": (positions, 10, 0),
+            "long loops": (long_loops, 204, 0)}
 
 
 def compiled(name, **options):
@@ -182,6 +200,19 @@ def test_shared_variables_have_their_present_values():
         entry.raise_error()
     weights.set_value(np.ones(3))
     assert expand(entry, point, 7)[0] == 0
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (3,), (1, 2), (0,)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int8", "float32"])
+def test_shared_values_inside_and_outside_their_cells(shape, dtype):
+    value = np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    weights = phintys.shared(value, "weights")
+    function = phintys.function([x], [T.cast(abs(weights), "float64").sum() * x, abs(weights) * 2])
+    entry = function.c_function("expand")
+    for _ in range(10):
+        status, out = expand(entry, np.ones(2), 2 + value.size)
+        assert status == 0
+        np.testing.assert_array_equal(out, flat(function(np.ones(2))))
 
 
 def test_a_value_that_is_being_read_is_not_overwritten():
@@ -305,7 +336,7 @@ def test_each_allocation_fails_in_turn(name, known):
 
 
 # ---- threads ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops"}))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops", "long loops"}))
 def test_threads_that_python_does_not_know_need_no_gil(name):
     """The GIL is held while eight of them work: a call that needs it would wait for ever."""
     function, entry, n, m = compiled(name)
@@ -335,6 +366,8 @@ def test_threads_with_loops_errors_and_new_values():
     weighted = phintys.function([x], [weights * x]).c_function("expand")
     points = [*np.random.default_rng(1).normal(size=(4, n + m)), *np.random.default_rng(2).normal(size=(4, n + m))]
     single = [call_in_threads(looping.address, [point], 10)[0][1] for point in points]
+    function, long, n, m = compiled("long loops")
+    series = list(np.random.default_rng(3).normal(size=(8, n + m)) / 4)
     definite = [np.array([2.0, 0.0, 0.0, 2.0]) * (-1) ** number for number in range(8)]
     gc.collect()
     before = pool_statistics()["live_buffers"]
@@ -348,11 +381,15 @@ def test_threads_with_loops_errors_and_new_values():
     for (status, out, _), expected in zip(call_in_threads(looping.address, points, 10, 40), single):
         assert status == 0
         np.testing.assert_array_equal(out, expected)
+    for point, (status, out, _) in zip(series, call_in_threads(long.address, series, expected_size(
+            function, series[0], n), 20)):
+        assert status == 0
+        np.testing.assert_array_equal(out, flat(function(point[:n], point[n:])))
     assert [status for status, _, _ in call_in_threads(factored.address, definite, 4, 40)] == [0, 1] * 4
     for status, out, _ in call_in_threads(weighted.address, [np.ones(4)] * 8, 4, 2000):
         assert status == 0 and out[0] in (1.0, 2.0) and len(set(out)) == 1
     changing.join()
-    for entry in (looping, factored, weighted):
+    for entry in (looping, factored, weighted, long):
         entry.free()
     gc.collect()
     assert pool_statistics()["live_buffers"] <= before + 2          # the present snapshots
