@@ -30,6 +30,7 @@ from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.reshape import Reshape
 from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, patternbroadcast
 from phintys.ops.types.constant import constant
+from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.scalar_type import Scalar
 from phintys.ops.types.tensor_type import TensorType
 
@@ -159,7 +160,34 @@ def is_safe_without_rows(variable, rows, is_known):
     return _computed_by(variable, lambda other: other in rows or is_known(other), is_safe)
 
 
+def cannot_fail(variable, is_known):
+    """Whether a variable can be computed where it is not needed, if it may be undefined there.
+
+    Parameters
+    ----------
+    variable : Variable
+    is_known : function
+        Whether a variable is computed in any case, as leaves are.
+
+    Returns
+    -------
+    bool
+    """
+    return _computed_by(variable, is_known, lambda node: (_is_harmless_op(node) or _is_float_function(node))
+                        and _lengths_fit(node))
+
+
+def _is_float_function(node):
+    """Whether a node is elementwise and has no integer results; some functions of integers refuse values."""
+    return type(node.op) is Elemwise and not any([output.type.dtype in discrete_dtypes for output in node.outputs])
+
+
 # ---- lazily ----------------------------------------------------------------------------------------------------------
+class OnlyWithSteps(IfElse):
+    """A choice by a number of steps, of whose second values no elements are read: the first ones may be in their place,
+    where no gradient is to be taken any more."""
+
+
 def only_with_steps(steps, values, known, is_safe=None, unread=None):
     """Values that are computed before a loop, unless it does no step.
 
@@ -183,6 +211,7 @@ def only_with_steps(steps, values, known, is_safe=None, unread=None):
     """
     if does_a_step(steps):
         return list(values)
+    choice = OnlyWithSteps if unread is None else IfElse
     is_safe = is_safe or (lambda value: is_harmless(value, known, lengths_fit=False))
     lazy = {}                                   # what is below its dimshuffles → the same, lazily
     for value in values:
@@ -193,7 +222,7 @@ def only_with_steps(steps, values, known, is_safe=None, unread=None):
                 lazy[source] = other
     if not lazy:
         return list(values)
-    chosen = IfElse(len(lazy), as_view=True)(steps, *lazy, *lazy.values(), return_list=True)
+    chosen = choice(len(lazy), as_view=True)(steps, *lazy, *lazy.values(), return_list=True)
     lazy = dict(zip(lazy, chosen))
     return [_with_dimshuffles(value, lazy, known) for value in values]
 
@@ -201,7 +230,7 @@ def only_with_steps(steps, values, known, is_safe=None, unread=None):
 def is_lazy(value, steps):
     """Whether a value is computed only if there is a step."""
     source = _before_dimshuffles(value, ())
-    return source.owner is not None and type(source.owner.op) is IfElse and source.owner.inputs[0] is steps
+    return source.owner is not None and isinstance(source.owner.op, IfElse) and source.owner.inputs[0] is steps
 
 
 def does_a_step(steps):

@@ -16,7 +16,8 @@ from phintys.ops.graphs.ifelse import IfElse
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import key
 
-ON_ONE_PATH = frozenset(["cond_merge_nested"])     # the replaced values are equal only where they are needed
+# The replaced values are equal only where they are needed.
+ON_ONE_PATH = frozenset(["cond_merge_nested", "scan_needless_choices"])
 LARGE_GRAPH = 500              # nodes: in graphs of this size, views of numbers do not pay for an additional step
 
 

@@ -3,9 +3,11 @@
 ``simplify_loops`` runs before the tables of rewrites and once more after them, when lengths have become expressions and
 zeros have become constants; ``keep_last_rows`` runs after them.
 """
+from phintys.graph.lazy_regions import common_region, known_regions
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.ops.indexing.subtensor import Subtensor
+from phintys.ops.loops.before_loops import OnlyWithSteps, cannot_fail
 from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.open_loop import OpenLoop
 from phintys.ops.shape.dimshuffle import DimShuffle
@@ -20,7 +22,7 @@ def simplify_loops(fgraph):
     int
         How many loops were changed.
     """
-    return each_loop(fgraph, _simplified, "simplify_loops")
+    return _drop_needless_choices(fgraph) + each_loop(fgraph, _simplified, "simplify_loops")
 
 
 def keep_last_rows(fgraph):
@@ -50,6 +52,25 @@ def each_loop(fgraph, change, reason):
             fgraph.replace_all([(old, new) for old, new in pairs if fgraph.clients[old]], reason=reason)
             total += 1
     return total
+
+
+# ---- values before loops ---------------------------------------------------------------------------------------------
+def _drop_needless_choices(fgraph):
+    """Compute in any case what cannot fail, although no step may read it: gradients have been taken."""
+    found = [node for node in fgraph.apply_nodes if type(node.op) is OnlyWithSteps]
+    pairs, regions = [], known_regions(fgraph)
+    for node in found:
+        own = regions.of[node]
+
+        def runs(variable):
+            region = regions.of[variable.owner]
+            return common_region(region, own) is region
+
+        pairs += [(output, value) for output, value in zip(node.outputs, node.op.branches(node.inputs)[0])
+                  if cannot_fail(value, runs)]
+    fgraph.replace_all([(old, new) for old, new in pairs if fgraph.clients[old]],
+                       reason="scan_needless_choices")
+    return len(pairs)
 
 
 # ---- outputs and inputs --------------------------------------------------------------------------------------------

@@ -304,3 +304,21 @@ def test_loops_known_to_do_a_step_are_not_guarded():
 def nodes_of(*variables):
     """The nodes that compute variables."""
     return {variable.owner for variable in ancestors(variables) if variable.owner is not None}
+
+
+def test_values_that_are_undefined_need_no_choice_but_for_gradients():
+    """An exponential cannot fail: without a step, FAST_RUN computes it for nothing. Its gradient is not computed."""
+    x, v, w = T.dmatrix(), T.dvector(), T.dvector()
+    rows, _ = phintys.scan(lambda r, v, w: r * T.exp(v) + v[2] + T.exp(v + w), x, non_sequences=[v, w])
+    kept = T.grad(rows.sum(), v)
+    for outputs, least in (([rows], 1), ([rows, kept], 2)):
+        f = phintys.function([x, v, w], outputs)
+        choices = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, IfElse)]
+        assert len(choices) >= least
+        assert not any([is_exponential(value) for node in choices for value in node.inputs])
+        with numpy.errstate(over="ignore"):
+            assert numpy.isfinite(f(EMPTY, 1000 * START, START)[-1]).all()
+
+
+def is_exponential(variable):
+    return variable.owner is not None and "exp" in str(variable.owner.op)
