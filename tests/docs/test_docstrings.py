@@ -19,6 +19,7 @@ NOT_DOCUMENTED = {
     "phintys.compat": "objects of Python",
     "phintys.pickled": "what only pickles name",
     "phintys.interop.pytensor": "where PyTensor is installed only: see below",
+    "phintys.interop.nutpie": "where nutpie is installed only: see below",
 }
 # Folders in that of phintys, where it is installed, whose names nobody is expected to import; and where it is not.
 NOT_PUBLIC = {"gpu", "graph", "ops", "optimizer", "vm", "theano"}
@@ -87,9 +88,12 @@ def test_modules_are_found():
     assert len(MODULES) > 60
 
 
-def test_examples_of_interop():
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", ["pytensor", "nutpie"])
+def test_examples_of_interop(library):
     pytest.importorskip("pytensor_reference")
-    module = "phintys.interop.pytensor"
+    pytest.importorskip(library, reason=f"{library} is not installed: pip install phintys[{library}]")
+    module = f"phintys.interop.{library}"
     assert sorted(name for name, text in documented(module).items() if ">>> " not in text) == []
     test_examples(module, None)
 

@@ -37,9 +37,9 @@ def run_session(text, namespace, document, line):
 
 @pytest.mark.usefixtures("theano_removed")
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_code_runs(document):
+def test_code_runs(document, languages=("python", "pycon")):
     namespace = {"__name__": "document"}
-    for language, text, line in blocks(document, "python", "pycon"):
+    for language, text, line in blocks(document, *languages):
         if language == "pycon":
             run_session(text, namespace, document, line)
         else:
@@ -51,6 +51,14 @@ def test_code_with_pymc_runs():
     pytest.importorskip("pytensor_reference")
     pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
     test_code_runs("docs/pymc.md")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_code_with_nutpie_runs():
+    """Blocks that need nutpie are written as ``py``."""
+    pytest.importorskip("pytensor_reference")
+    pytest.importorskip("nutpie", reason="nutpie is not installed: pip install phintys[nutpie]")
+    test_code_runs("docs/pymc.md", ("py",))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -1,0 +1,160 @@
+"""What nutpie's threads call: the log-density and the expansion of a compiled model, for one run of the sampler.
+
+nutpie knows an address and a pointer of each, and only the number that a call returns. 0 is success; a positive number
+says that the point has no density, which nutpie takes for a divergence; a negative one ends the run. nutpie loses what
+went wrong, so it is kept here, for the thread that waits for the samples.
+"""
+import ctypes
+
+import numpy
+from numpy.ctypeslib import as_array
+from pymc.logprob.utils import ParameterValueError
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+LOGP = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, DOUBLES, DOUBLES, DOUBLES, ctypes.c_void_p)
+EXPAND = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, DOUBLES, DOUBLES, ctypes.c_void_p)
+GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY, FAILED = 0, 1, 3, 4, -1     # nutpie's numbers
+
+# Errors of ops at points that have no density; each other error ends the run.
+NUMERICAL = (ArithmeticError, AssertionError, numpy.linalg.LinAlgError, ParameterValueError)
+
+
+def in_c(function, signature):
+    """A C function that needs no GIL; or the exception that says why there is none, with the op and its line."""
+    if len(function.argument_types) > 1:
+        return NotImplementedError("Stored variables draw random numbers, for which each draw makes generators")
+    try:
+        return function.c_function(signature, recoverable=NUMERICAL)
+    except NotImplementedError as reason:
+        return reason
+
+
+class Calls:
+    """What the sampler calls in one run.
+
+    Parameters
+    ----------
+    density : phintys function
+        Point → log-density and gradient.
+    expansion : phintys function
+        Point, and a random generator for each further argument → the values to store.
+    seed : int
+        Of the random generators.
+    """
+
+    def __init__(self, density, expansion, seed):
+        self.logp, self.expand = in_c(density, "log_density"), in_c(expansion, "expand")
+        self.reasons = [each for each in (self.logp, self.expand) if isinstance(each, NotImplementedError)]
+        if self.logp in self.reasons:
+            self.logp = PythonDensity(density)
+        if self.expand in self.reasons:
+            self.expand = PythonExpansion(expansion, seed)
+
+    @property
+    def failure(self):
+        """What ended the run: an exception, or None."""
+        return next((each.error for each in (self.logp, self.expand) if each.error is not None
+                     and not is_numerical(each.error)), None)
+
+
+def is_numerical(error):
+    return isinstance(error, NUMERICAL) or getattr(error, "is_recoverable", False)
+
+
+class PythonDensity:
+    """A log-density that runs Python code; calls take turns at the GIL.
+
+    Attributes
+    ----------
+    address : int
+    error : Exception or None
+        What has failed.
+    """
+
+    def __init__(self, function):
+        self.function, self.error = function, None
+        self.callback = LOGP(self._call)                    # refers to this object, as it must
+        self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
+
+    def _call(self, length, point, gradient, logp, _):
+        try:
+            value, slope = self.function(as_array(point, (length,)))
+            logp[0] = value
+            as_array(gradient, (length,))[:] = slope
+        except Exception as error:
+            if is_numerical(error):
+                return UNDEFINED
+            self.error = self.error or error
+            return FAILED
+        return BAD_GRADIENT if not numpy.isfinite(slope).all() else GOOD if numpy.isfinite(value) else BAD_DENSITY
+
+
+class PythonExpansion:
+    """An expansion that runs Python code, or draws random numbers; calls take turns at the GIL.
+
+    nutpie gives chains no seeds. The generators for a point are determined by the seed and the point, so draws are the
+    same whatever thread asks for them, and in whatever order.
+    """
+
+    def __init__(self, function, seed):
+        self.function, self.seed, self.error = function, seed, None
+        self.generators = len(function.argument_types) - 1
+        self.callback = EXPAND(self._call)
+        self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
+
+    def _call(self, length, count, point, stored, _):
+        at = as_array(point, (length,))
+        try:
+            as_array(stored, (count,))[:], = self.function(at, *self._generators_at(at))
+        except Exception as error:
+            self.error = self.error or error
+            return FAILED
+        return GOOD
+
+    def _generators_at(self, point):
+        if not self.generators:
+            return ()
+        return numpy.random.default_rng([self.seed, *point.view(numpy.uint32)]).spawn(self.generators)
+
+
+class Sampler:
+    """nutpie's sampler, which raises what has failed in a run instead of what nutpie has made of it.
+
+    Parameters
+    ----------
+    sampler : nutpie._lib.PySampler
+    model : PhintysModel
+        The running model.
+    """
+
+    def __init__(self, sampler, model):
+        self._sampler, self._model = sampler, model
+
+    def __getattr__(self, name):
+        return getattr(self._sampler, name)
+
+    def wait(self, timeout=None):
+        """Wait for the end of the run, at most so many seconds."""
+        try:
+            self._checked(self._sampler.wait, timeout)
+        except RuntimeError as error:
+            if "initialization points failed" in str(error):
+                raise RuntimeError(f"nutpie found no point to start from. At one of its starts "
+                                   f"{self._model.describe_start()}. Other starts: initial_points, jitter_rvs, "
+                                   "default_initialization_strategy") from error
+            raise
+
+    def abort(self):
+        """End the run."""
+        self._checked(self._sampler.abort)
+
+    def _checked(self, method, *arguments):
+        try:
+            method(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:               # also a panic of Rust's, which is no Exception
+            if self._model.calls.failure is None:
+                raise
+        if self._model.calls.failure is not None:
+            raise self._model.calls.failure
