@@ -99,7 +99,8 @@ class InnerGraphOp(Op):
             None for a shape that depends on values computed in the inner graph.
         """
         computed = {output for node in io_toposort(self.local_inputs, self.local_outputs) for output in node.outputs}
-        given = {length for shape in input_shapes for length in shape or () if isinstance(length, Variable)}
+        given = {length for shape in input_shapes for length in shape or ()
+                 if isinstance(length, Variable) and not _is_read_from(length, inside)}
         shapes = [shape if shape is not None and _is_known(shape, given, computed, inside) else None
                   for shape in self.local_shapes(input_shapes)]
         lengths = [length for shape in shapes for length in shape or () if isinstance(length, Variable)]
@@ -194,6 +195,12 @@ def _own_shape(variable):
     if getattr(variable.type, "ndim", None) is None:
         return None
     return tuple([shape_i(variable, axis) for axis in range(variable.type.ndim)])
+
+
+def _is_read_from(length, variables):
+    """Whether a length is that of one of some variables, such as a value that a loop carries."""
+    node = length.owner
+    return node is not None and isinstance(node.op, (Shape, Shape_i)) and node.inputs[0] in variables
 
 
 def _is_known(shape, given, computed, inside):

@@ -23,6 +23,8 @@ SAME_NAMES = """LT GT LE GE EQ NEQ Switch XOR Invert Maximum Minimum Add Mul Sub
     Hyp2F1""".split()
 OF_MANY = {"Add", "Mul", "OR", "XOR", "AND", "Maximum", "Minimum"}
 
+NEWTON_STEPS = 5                # from an asymptotic start to all digits
+
 
 NAMES = {**{name: name.lower() for name in SAME_NAMES}, **OTHER_NAMES}
 # The row's name → (function, whether it takes any number of arguments).
@@ -60,6 +62,19 @@ def _clip(op, node, x, low, high):
 def _log1mexp(op, node, x):
     """``log(1 - exp(x))``, by the function that is exact on this side of log(1/2)."""
     return T.switch(T.lt(x, -0.6931471805599453), T.log1p(-T.exp(x)), T.log(-T.expm1(x)))
+
+
+@row("scalar.NdtriExp")
+def _ndtri_exp(op, node, y):
+    """``ndtri(exp(y))``: by logarithms where ``exp(y)`` loses digits or is 0."""
+    start = -T.sqrt(T.maximum(-2 * y - T.log(T.maximum(-4 * numpy.pi * y, 1.0)), 1.0))
+    x = start
+    for _ in range(NEWTON_STEPS):
+        below = T.log_ndtr(x)
+        slope = T.switch(T.lt(x, -1e4), -x, T.exp(-x ** 2 / 2 - below) / numpy.sqrt(2 * numpy.pi))
+        x = x - (below - y) / slope
+    middle = T.switch(T.gt(y, -1e-2), -T.ndtri(-T.expm1(y)), T.ndtri(T.exp(y)))
+    return T.switch(T.or_(T.gt(y, -5), T.isinf(y)), middle, x)
 
 
 @row("scalar.MulWithoutZeros")

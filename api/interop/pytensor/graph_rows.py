@@ -12,3 +12,11 @@ def _op_from_graph(op, node, *inputs):
 def _ifelse(op, node, condition, *branches):
     found = ifelse.ifelse(condition, list(branches[:op.n_outs]), list(branches[op.n_outs:]))
     return found if isinstance(found, (list, tuple)) else [found]
+
+
+@row("compile.LazyIfElse")
+def _lazy_ifelse(op, node, condition, *inputs):
+    then, otherwise = [translated(branch.fgraph.outputs, dict(zip(branch.fgraph.inputs, inputs)))
+                       for branch in (op.true_branch, op.false_branch)]
+    found = ifelse.ifelse(condition, then, otherwise)
+    return found if isinstance(found, (list, tuple)) else [found]

@@ -2,6 +2,7 @@
 import numpy
 
 from phintys import tensor as T
+from phintys.interop.pytensor import tridiagonal_rows
 from phintys.interop.pytensor.batches import batched, spread
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row
@@ -59,9 +60,22 @@ def _solve(op, node, a, b):
         return _solved(op, b, lambda b: slinalg.cho_solve((factor, op.lower), b, on_error="nan"))
     if op.assume_a in ("sym", "her"):
         a = _from_triangle(a, op.lower, op.assume_a == "her")
-    elif op.assume_a != "gen":
+    elif op.assume_a == "diagonal":
+        return _solved(op, b, lambda b: b / T.diagonal(a, axis1=-2, axis2=-1)[..., None])
+    elif op.assume_a == "tridiagonal":
+        return _tridiagonal_solution(a, b, node.outputs[0].type.dtype)
+    elif op.assume_a not in ("gen", "banded"):
         return None
     return _solved(op, b, lambda b: slinalg.Solve(on_error="nan")(a, b))
+
+
+def _tridiagonal_solution(a, b, dtype):
+    """NaN if a pivot is 0, as for other matrices that have no solution."""
+    if dtype.startswith("complex"):
+        return None
+    factors = tridiagonal_rows.factored(*[T.cast(T.diagonal(a, offset), dtype) for offset in (-1, 0, 1)])
+    found = tridiagonal_rows.solved(*factors, T.cast(b, dtype))
+    return T.switch(T.any(T.eq(factors[1], 0)), numpy.nan, found)
 
 
 def _from_triangle(a, lower, hermitian):
@@ -219,6 +233,6 @@ def _blockwise(op, node, *inputs):
     name = name_of(op.core_op)
     if name == "tensor.Dot" and core_ranks == [2, 2]:
         return T.matmul(*inputs)
-    if name in OF_STACKS:
+    if name in OF_STACKS and getattr(op.core_op, "assume_a", None) != "tridiagonal":
         return applied(op.core_op, node, spread(inputs, core_ranks))
     return batched(op, node, inputs, core_ranks)

@@ -88,6 +88,7 @@ scalar: scalar.basic scalar.math scalar.loop tensor.math tensor.xlogx
     Mul 1+
     MulWithoutZeros 2
     NEQ 2
+    NdtriExp 1 @3.3-
     Neg 1
     OR 1+
     Owens_t 2
@@ -207,7 +208,7 @@ tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.i
         tensor.linalg.summary tensor.linalg.decomposition.cholesky tensor.linalg.decomposition.eigen
         tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr tensor.linalg.decomposition.svd
         tensor.linalg.solvers.general tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd
-        tensor.linalg.solvers.triangular
+        tensor.linalg.solvers.triangular tensor.linalg.solvers.tridiagonal tensor._linalg.solve.tridiagonal
     BlockDiagonal 1+ n_inputs
     Cholesky 1 lower overwrite_a
     CholeskySolve 2 lower b_ndim overwrite_b
@@ -221,6 +222,7 @@ tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.i
     KroneckerProduct 2
     LU 1 permute_l overwrite_a p_indices
     LUFactor 1 overwrite_a
+    LUFactorTridiagonal 3 overwrite_dl overwrite_d overwrite_du
     Lstsq 3
     MatrixInverse 1
     MatrixPinv 1 hermitian
@@ -228,6 +230,7 @@ tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.i
     QR 1 overwrite_a mode pivoting
     SLogDet 1
     Solve 2 assume_a lower b_ndim overwrite_a overwrite_b
+    SolveLUFactorTridiagonal 6 b_ndim overwrite_b transposed
     SolveTriangular 2 unit_diagonal lower b_ndim overwrite_b
     SVD 1 full_matrices compute_uv @-2.38 | 1 full_matrices compute_uv overwrite_a @3.0-
     TensorInv 1 ind
@@ -237,9 +240,11 @@ compile: compile.builders compile.ops ifelse conditional.op printing raise_op sc
     CheckAndRaise 1+ msg exc_type
     DeepCopyOp 1
     IfElse 1+ as_view n_outs
+    LazyIfElse 1+ true_branch false_branch output_types @3.3-
     OpFromGraph 0+
     Print 1 message attrs global_fn
     Scan 1+
+    TypeCastingOp 1
     ViewOp 1
 
 random: tensor.random.op
@@ -326,14 +331,12 @@ typed_list: typed_list.basic
     Remove 2 inplace
     Reverse 1 inplace
 
-xtensor: xtensor.basic xtensor.random.type
-    XTypeCastOp 1
-
 pymc: pymc.math pymc.distributions.dist_math
     BatchedDiag 1
     I0e 1
     I1e 1
     LogDet 1 @-3.0
+    SplineWrapper 1 spline
 """
 
 

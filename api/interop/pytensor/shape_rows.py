@@ -10,7 +10,7 @@ from phintys.interop.pytensor.types import number, numbers
 
 
 @row("tensor.ScalarFromTensor", "tensor.TensorFromScalar", "tensor.CpuContiguous", "compile.DeepCopyOp",
-     "compile.ViewOp")
+     "compile.ViewOp", "compile.TypeCastingOp")
 def _same(op, node, x):
     return x
 

@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.interpolate import InterpolatedUnivariateSpline
 
 pytest.importorskip("pytensor_reference")
 pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
@@ -58,6 +59,21 @@ def test_ops_of_pymc_have_rows(function, values):
         f, wanted = reference.functions([x], outputs)
     for found, other in zip(f(values), wanted(values)):
         np.testing.assert_allclose(found, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 3])
+@pytest.mark.parametrize("ext", ["extrapolate", "zeros", "const"])
+def test_splines_are_polynomials(ext, degree):
+    """Of each piece, also beyond the ends, at the knots, of matrices, and of derivatives; NaN stays."""
+    spline = InterpolatedUnivariateSpline(np.arange(6.0), [1, 3, 2, 0, 4, 1.0], k=degree, ext=ext)
+    x = pt.dmatrix("x")
+    result = dist_math.SplineWrapper(spline)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)
+        f, wanted = reference.functions([x], [result, pytensor.grad(result.sum(), x)])
+    values = np.array([[-1.5, 0.0, 0.25, 1.0], [3.7, 5.0, 5.25, np.nan]])
+    for found, other in zip(f(values), wanted(values)):
+        np.testing.assert_allclose(found, other, rtol=1e-12, atol=1e-12)
 
 
 def test_pymcs_own_functions_run_in_the_mode():

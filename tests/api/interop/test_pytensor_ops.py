@@ -9,6 +9,7 @@ pytest.importorskip("pytensor_reference")
 import pytensor_reference as reference
 from pytensor.graph.replace import vectorize_graph
 from pytensor.scalar import basic as scalar_basic
+from pytensor.scalar import math as scalar_math
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.tensor import fft, fourier, nlinalg, signal, slinalg
 from pytensor.tensor.elemwise import CAReduce, Elemwise
@@ -21,7 +22,9 @@ import phintys
 from phintys.interop.pytensor import translation
 from phintys.interop.pytensor.fallback import Performed
 from phintys.interop.pytensor.op_table import LINES
-from phintys.interop.pytensor_versions import version_of
+from phintys.interop.pytensor_versions import imported, version_of
+
+tridiagonal_lu_factor, tridiagonal_lu_solve = imported("tridiagonal_lu_factor"), imported("tridiagonal_lu_solve")
 
 pt = pytensor.tensor
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -37,6 +40,9 @@ SQUARE = MATRIX[:3] @ MATRIX[:3].T + 3 * np.eye(3)
 TURNED = SQUARE[[2, 0, 1]] + np.diag([0.5, 0, 0])
 STACK = np.stack([SQUARE, SQUARE + np.eye(3)])
 CUBE = rng().normal(size=(2, 3, 4))
+MANY = rng().normal(size=(6, 2))
+THREE_DIAGONALS = np.triu(np.tril(rng().normal(size=(6, 6)), 1), -1)        # some rows are exchanged
+LOGARITHMS = np.array([-0.5, -1e-3, -4.9, -5.1, -40.0, -1e4, -1e9])
 INTEGERS = np.array([2, 0, 1, 2], dtype="int64")
 TWO = pt.constant(np.float64(2))
 
@@ -254,8 +260,22 @@ CASES = {
     "transposed lu_solve": (lambda x, y: pt.linalg.lu_solve(pt.linalg.lu_factor(x), y, trans=True), [TURNED, WIDE]),
     "order of pivots": (lambda x: slinalg.pivot_to_permutation(pt.linalg.lu_factor(x)[1]), [TURNED]),
     "solve, symmetric": (lambda x, y: pt.linalg.solve(x, y, assume_a="sym", lower=True), [SQUARE, WIDE]),
-    "solve, tridiagonal": (lambda x, y: pt.linalg.solve(x, y, assume_a="tridiagonal"),
-                           [SQUARE * (1 - np.eye(3)[::-1]) + np.eye(3), WIDE]),
+    **{f"solve, {kind}": (lambda x, y, kind=kind: pt.linalg.solve(x, y, assume_a=kind), [THREE_DIAGONALS, matrix])
+       for kind in ("tridiagonal", "banded") for matrix in (MANY, )},
+    "solve by a vector, tridiagonal": (lambda x, y: pt.linalg.solve(x, y[:6, 0], assume_a="tridiagonal", b_ndim=1),
+                                       [THREE_DIAGONALS, MANY]),
+    "solve, singular tridiagonal": (lambda x, y: pt.linalg.solve(x * 0.0, x, assume_a="tridiagonal"),
+                                    [THREE_DIAGONALS, MANY]),
+    "solve, diagonal": (lambda x, y: pt.linalg.solve(x, y, assume_a="diagonal"), [np.diag(VECTOR), WIDE.T]),
+    "solve of a stack, tridiagonal": (
+        lambda x, y: pt.linalg.solve(pt.stack([x, x + 1.5 * pt.eye(6)]), y, assume_a="tridiagonal", b_ndim=2),
+        [THREE_DIAGONALS, MANY]),
+    **{f"factors of three diagonals, {place}": (
+        lambda x, place=place: tridiagonal_lu_factor(x)[place], [THREE_DIAGONALS]) for place in range(5)},
+    **{f"solve by factors of three diagonals, {columns}, {transposed}": (
+        lambda x, y, columns=columns, transposed=transposed: tridiagonal_lu_solve(
+            tridiagonal_lu_factor(x), y if columns == 2 else y[:, 0], b_ndim=columns, transposed=transposed),
+        [THREE_DIAGONALS, MANY]) for columns in (1, 2) for transposed in (False, True)},
     "least squares": (lambda x, y: nlinalg.lstsq(x, y, -1.0)[0], [MATRIX, MATRIX[:, :2] ** 2]),
     "rank": (lambda x, y: nlinalg.lstsq(x, y, 1e-10)[2], [MATRIX, MATRIX[:, :2]]),
     "tensorinv": (lambda x: pt.linalg.tensorinv(x, ind=1), [SQUARE]),
@@ -287,9 +307,11 @@ if "b" in signature(pt.linalg.eigh).parameters:
         lambda x: pt.linalg.eigh(x, x + 3 * pt.eye(3), lower=False, driver="evd")[1] ** 2, [SQUARE])
 if hasattr(pt.special, "xlog1py"):
     CASES["x log1p y"] = (lambda n, x: pt.special.xlog1py(n, x[:4]), [INTEGERS, VECTOR])
-PERFORMED = {"solve, tridiagonal", "convolution of integers"}           # by PyTensor's code: such nodes have no row
-# test_pytensor_loops.py; test_pytensor_random.py; indices of tensors with named dimensions in test_pytensor_functions.py
-ELSEWHERE = {"compile.Scan", "random.RandomVariable", "tensor.MakeSlice"}
+if hasattr(scalar_math, "NdtriExp"):
+    CASES["quantiles of logarithms"] = (lambda x: Elemwise(scalar_math.ndtri_exp)(x), [LOGARITHMS])
+PERFORMED = {"convolution of integers"}         # by PyTensor's code: such nodes have no row
+# test_pytensor_loops.py; test_pytensor_random.py; indices of tensors with named dimensions; PyTensor's rewrites
+ELSEWHERE = {"compile.Scan", "compile.TypeCastingOp", "random.RandomVariable", "tensor.MakeSlice", "compile.LazyIfElse"}
 LATE = tuple(translation.late_rows)             # areas of ops whose rows have their own tests
 SCALARS = [scalar_basic.float64("a"), scalar_basic.float64("b")]
 COMPOSITE = scalar_basic.Composite(SCALARS, [scalar_basic.exp(SCALARS[0]) * SCALARS[1] + SCALARS[0]])

@@ -219,3 +219,17 @@ def test_both_ways_of_running_a_loop_raise_the_same(steps, sequence, start, kind
     told, other = [str(error.value).splitlines() for error in (native, stepped)]
     told = [line for line in told if line in other]
     assert told and (steps != 3 or len(sequence) < 3 or any(["in step 2 of for{cpu,scan_fn}" in line for line in told]))
+
+
+def test_lengths_of_rows_that_a_loop_inside_another_carries():
+    """They are not known without the value carried, which the graph outside does not have."""
+    rows, start = T.dmatrix(), T.dvector()
+    count, total = T.dvector(), T.dvector()
+    inside = Body(carried=[(total, total + count[0], start)], stacked=[total * 2])
+    rows_inside = make_loop(T.shape_i(count, 0), inside).stacked
+    outer = make_loop(T.shape_i(rows, 0), Body(sequences=[(count, rows)], stacked=rows_inside), lifts=False).stacked[0]
+    with phintys.config.change_flags(on_opt_error="raise"):
+        f = phintys.function([rows, start], [outer, outer.shape])
+    found, shape = f(numpy.ones((2, 3)), numpy.zeros(4))
+    assert shape.tolist() == [2, 3, 4]
+    numpy.testing.assert_array_equal(found, numpy.broadcast_to(2.0 * numpy.arange(3)[:, None], (2, 3, 4)))
