@@ -7,7 +7,6 @@ virtual machine (``phintys.ops.loops.row_map``).
 from functools import cached_property
 
 import numpy
-import pytensor
 from pymc.model.core import ValueGradFunction, modelcontext
 from pymc.pytensorf import compile, join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
@@ -308,5 +307,4 @@ def _with_fixed(model, fixed):
 
 def log_density(model=None, jacobian=True, fixed=()):
     """What ``phintys.interop.logp`` does."""
-    with pytensor.config.change_flags(compute_test_value="off"):
-        return LogDensity(modelcontext(model), jacobian, dict(fixed))
+    return LogDensity(modelcontext(model), jacobian, dict(fixed))
