@@ -23,7 +23,7 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 import phintys
 from phintys import tensor as T
-from phintys.interop.nutpie_entries import Calls, Sampler
+from phintys.interop.nutpie_entries import Calls, PythonExpansion, Sampler
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning
 from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
 from phintys.interop.pytensor.quick_function import garbage_kept
@@ -223,8 +223,7 @@ class PhintysModel(nutpie_models.CompiledPyMCModel):
                    if self.shared_data[key].shape != self.first_data[key].shape]
         if not changed:
             return
-        generators = [numpy.random.default_rng() for _ in self.expand_func.argument_types[1:]]
-        found, = self.expand_func(self.initial_point_func(0), *generators)
+        found, = PythonExpansion(self.expand_func, 0).at(self.initial_point_func(0))
         if found.shape != (self.n_expanded,):
             raise ValueError(
                 f"with_data: {', '.join([str(source.name) for source in changed])} of another length gives "

@@ -10,6 +10,9 @@ import numpy
 from numpy.ctypeslib import as_array
 from pymc.logprob.utils import ParameterValueError
 
+from phintys.interop.pytensor.types import STATE_TYPE
+from phintys.ops.random.generator_objects import state_of
+
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 LOGP = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, DOUBLES, DOUBLES, DOUBLES, ctypes.c_void_p)
 EXPAND = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, DOUBLES, DOUBLES, ctypes.c_void_p)
@@ -103,18 +106,23 @@ class PythonExpansion:
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
 
     def _call(self, length, count, point, stored, _):
-        at = as_array(point, (length,))
         try:
-            as_array(stored, (count,))[:], = self.function(at, *self._generators_at(at))
+            as_array(stored, (count,))[:], = self.at(as_array(point, (length,)))
         except Exception as error:
             self.error = self.error or error
             return FAILED
         return GOOD
 
+    def at(self, point):
+        """The results for a point."""
+        return self.function(point, *self._generators_at(point))
+
     def _generators_at(self, point):
         if not self.generators:
             return ()
-        return numpy.random.default_rng([self.seed, *point.view(numpy.uint32)]).spawn(self.generators)
+        generators = numpy.random.default_rng([self.seed, *point.view(numpy.uint32)]).spawn(self.generators)
+        return [state_of(generator) if kind == STATE_TYPE else generator
+                for kind, generator in zip(self.function.argument_types[1:], generators)]
 
 
 class Sampler:

@@ -655,3 +655,16 @@ def test_functions_that_do_not_fit_the_signature(signature, inputs, outputs, opt
                                 givens=[(x, T.ones((2,)))] if x not in inputs else [])
     with pytest.raises(error, match=match):
         function.c_function(signature, **options)
+
+
+def test_small_shared_arrays_are_whole():
+    """Values of up to 16 bytes have no memory of their own: the value is copied with all its elements."""
+    for values in (np.array([3, 1], dtype="int32"), np.array([0.5, 2.5]), np.arange(10, dtype="int8"), np.array(2.0)):
+        shared = phintys.shared(values)
+        function = phintys.function([x], [(x * shared.sum()).sum(), x + shared.max()])
+        entry = function.c_function("log_density")
+        for change in (values, values[::-1] * 2 if values.ndim else values + 1):
+            shared.set_value(change)
+            status, value, gradient = log_density(entry, [1.0, 2.0])
+            assert status == 0 and value == 3 * change.sum()
+            np.testing.assert_array_equal(gradient, [1 + change.max(), 2 + change.max()])
