@@ -85,6 +85,37 @@ typedef struct { void* frame; char line[64 - sizeof(void*)]; } phintys_seat;
 static unsigned phintys_threads;
 static __thread unsigned phintys_thread;
 
+/* Python must know a thread before an exception is raised there: one that it gets to know when the GIL is taken is
+ * forgotten when the GIL is released, along with the exception, and from 3.12 on Cython then crashes. Making Python's
+ * state of a thread needs no GIL, but removing it does. The thread that ends cannot wait for the GIL, because whoever
+ * has it may wait for the thread; so a thread that is made for this does. */
+static pthread_key_t phintys_states;
+static PyInterpreterState* phintys_interpreter;
+
+static void* phintys_remove_state(void* state) {
+    if (Py_IsInitialized()) {
+        PyEval_RestoreThread((PyThreadState*)state);
+        PyThreadState_Clear((PyThreadState*)state);
+        PyThreadState_DeleteCurrent();
+    }
+    return NULL;
+}
+
+static void phintys_leave_state(void* state) {
+    pthread_t remover;
+    if (pthread_create(&remover, NULL, phintys_remove_state, state) == 0) pthread_detach(remover);
+}
+
+static void phintys_follow_threads(void) {
+    phintys_interpreter = PyInterpreterState_Get();
+    pthread_key_create(&phintys_states, phintys_leave_state);
+}
+
+static inline void phintys_meet_thread(void) {
+    if (PyGILState_GetThisThreadState() == NULL)
+        pthread_setspecific(phintys_states, PyThreadState_New(phintys_interpreter));
+}
+
 static inline unsigned phintys_own_seat(void) {
     if (phintys_thread == 0) phintys_thread = __atomic_add_fetch(&phintys_threads, 1, __ATOMIC_RELAXED);
     return phintys_thread % PHINTYS_SEATS;

@@ -9,9 +9,7 @@ Shared variables are read in a *snapshot*: references to the memory of all their
 What a reference exists to is never overwritten, so a snapshot never changes. Containers count their changes; a call
 that finds another count than its snapshot's takes the GIL for the next snapshot.
 
-A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction. If Python
-did not know the calling thread, a kernel's exception is lost when it leaves the GIL, along with the state that it made
-for the thread; then the program, which changes nothing, runs again with a state that stays.
+A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction.
 """
 cimport numpy as cnp
 from libc.math cimport NAN, isfinite
@@ -44,11 +42,7 @@ cnp.import_array()
 include "opcodes.pxi"
 
 cdef extern from "Python.h" nogil:
-    ctypedef int PyGILState_STATE
-    PyGILState_STATE PyGILState_Ensure()
-    void PyGILState_Release(PyGILState_STATE)
     int PyGILState_Check()
-    PyObject* PyErr_Occurred()
     void* PyEval_SaveThread()
     void PyEval_RestoreThread(void*)
 
@@ -84,9 +78,12 @@ cdef extern from "callables/c_entries.h" nogil:
     void phintys_lock_snapshots()
     void phintys_unlock_snapshots()
     void phintys_follow_forks()
+    void phintys_follow_threads()
+    void phintys_meet_thread()
     void phintys_spread(double* out, npy_intp count, int typenum)
 
 phintys_follow_forks()
+phintys_follow_threads()
 
 STRAIGHT = (OP_LOAD, OP_PLAN, OP_KERNEL, OP_TOGETHER, OP_DROP, OP_RESULT, OP_HALT)
 
@@ -565,6 +562,7 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     cdef long long status
     if entry == NULL:
         return GONE
+    phintys_meet_thread()
     seat = &entry.seats[phintys_own_seat()]
     runner = <Runner*>phintys_take(seat)
     if runner == NULL:
@@ -576,7 +574,7 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     status = bind(entry, runner, call)
     if status == DONE:
         if run(entry, runner) < 0:
-            status = failed(entry, runner, call)
+            status = failed(entry, runner)
         if status == DONE:
             status = give_flat(entry, runner.frame, call) if call.is_flat else give_each(entry, runner.frame, call)
             finish(entry, runner)
@@ -587,26 +585,12 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     return status
 
 
-cdef long long failed(Entry* entry, Runner* runner, Call* call) noexcept nogil:
-    """After a failure in the program: keep the error. If it went with the state of a thread that Python did not know,
-    run the program again; whatever it lacked then may be there now."""
-    cdef PyGILState_STATE state = PyGILState_Ensure()
-    cdef void* released
-    cdef long long status = DONE
-    cdef int result = -1
+cdef long long failed(Entry* entry, Runner* runner) noexcept nogil:
+    """After a failure in the program: keep the error."""
+    cdef long long status
     forget_recording(runner)
-    if PyErr_Occurred() == NULL:
-        released = PyEval_SaveThread()
-        reset_copy(runner.frame)
-        status = bind(entry, runner, call)
-        if status == DONE:
-            result = execute(&runner.frame.machine)
-        PyEval_RestoreThread(released)
-    if status == DONE and result < 0:
-        status = keep_failure(entry, runner)
-    if status != DONE:
-        reset_copy(runner.frame)
-    PyGILState_Release(state)
+    status = keep_failure(entry, runner)
+    reset_copy(runner.frame)
     return status
 
 
