@@ -106,14 +106,15 @@ static void phintys_leave_state(void* state) {
     if (pthread_create(&remover, NULL, phintys_remove_state, state) == 0) pthread_detach(remover);
 }
 
-static void phintys_follow_threads(void) {
+static int phintys_follow_threads(void) {
     phintys_interpreter = PyInterpreterState_Get();
-    pthread_key_create(&phintys_states, phintys_leave_state);
+    return pthread_key_create(&phintys_states, phintys_leave_state);
 }
 
-static inline void phintys_meet_thread(void) {
-    if (PyGILState_GetThisThreadState() == NULL)
-        pthread_setspecific(phintys_states, PyThreadState_New(phintys_interpreter));
+static inline int phintys_meet_thread(void) {
+    if (PyGILState_GetThisThreadState() != NULL) return 0;
+    PyThreadState* state = PyThreadState_New(phintys_interpreter);
+    return state == NULL ? -1 : pthread_setspecific(phintys_states, state);
 }
 
 static inline unsigned phintys_own_seat(void) {

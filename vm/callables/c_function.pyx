@@ -78,12 +78,13 @@ cdef extern from "callables/c_entries.h" nogil:
     void phintys_lock_snapshots()
     void phintys_unlock_snapshots()
     void phintys_follow_forks()
-    void phintys_follow_threads()
-    void phintys_meet_thread()
+    int phintys_follow_threads()
+    int phintys_meet_thread()
     void phintys_spread(double* out, npy_intp count, int typenum)
 
 phintys_follow_forks()
-phintys_follow_threads()
+if phintys_follow_threads() != 0:
+    raise MemoryError("no key for what is stored for each thread")
 
 STRAIGHT = (OP_LOAD, OP_PLAN, OP_KERNEL, OP_TOGETHER, OP_DROP, OP_RESULT, OP_HALT)
 
@@ -161,7 +162,7 @@ cdef struct Call:
     const double* x                 # flat: all arguments
     uint64_t dim
     const void** inputs             # else: an address for each argument,
-    const int64_t** shapes          # and its lengths
+    int64_t** shapes                # and its lengths
     void* user_data
     double* head                    # flat: where the first `split` results go, which have `head_size` elements
     uint64_t split, head_size
@@ -562,7 +563,8 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     cdef long long status
     if entry == NULL:
         return GONE
-    phintys_meet_thread()
+    if phintys_meet_thread() != 0:
+        return NO_MEMORY
     seat = &entry.seats[phintys_own_seat()]
     runner = <Runner*>phintys_take(seat)
     if runner == NULL:
@@ -574,23 +576,16 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     status = bind(entry, runner, call)
     if status == DONE:
         if run(entry, runner) < 0:
-            status = failed(entry, runner)
-        if status == DONE:
+            status = keep_failure(entry, runner)
+            forget_recording(runner)
+            reset_copy(runner.frame)
+        else:
             status = give_flat(entry, runner.frame, call) if call.is_flat else give_each(entry, runner.frame, call)
             finish(entry, runner)
     if released != NULL:
         PyEval_RestoreThread(released)
     if not phintys_put(seat, runner):
         put_elsewhere(entry, runner)
-    return status
-
-
-cdef long long failed(Entry* entry, Runner* runner) noexcept nogil:
-    """After a failure in the program: keep the error."""
-    cdef long long status
-    forget_recording(runner)
-    status = keep_failure(entry, runner)
-    reset_copy(runner.frame)
     return status
 
 
@@ -648,7 +643,7 @@ cdef inline bint all_finite(const double* numbers, uint64_t count) noexcept nogi
 cdef int64_t on_general(void* entry, const void** inputs, const int64_t** shapes, void** outputs,
                         int64_t** output_shapes, void* user_data) noexcept nogil:
     cdef Call call
-    call.is_flat, call.inputs, call.shapes, call.user_data = False, inputs, shapes, user_data
+    call.is_flat, call.inputs, call.shapes, call.user_data = False, inputs, <int64_t**>shapes, user_data
     call.outputs, call.output_shapes = outputs, output_shapes
     return call_entry(<Entry*>entry, &call)
 

@@ -3,6 +3,7 @@ import ctypes
 import gc
 import os
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -391,6 +392,29 @@ def test_threads_with_loops_errors_and_new_values():
         entry.free()
     gc.collect()
     assert pool_statistics()["live_buffers"] <= before + 2          # the present snapshots
+
+
+def thread_states():
+    """How many states of threads Python has."""
+    api = ctypes.PyDLL(None)
+    for name in ("PyInterpreterState_Get", "PyInterpreterState_ThreadHead", "PyThreadState_Next"):
+        getattr(api, name).restype = ctypes.c_void_p
+    state, count = api.PyInterpreterState_ThreadHead(ctypes.c_void_p(api.PyInterpreterState_Get())), 0
+    while state:
+        state, count = api.PyThreadState_Next(ctypes.c_void_p(state)), count + 1
+    return count
+
+
+def test_threads_leave_no_state_with_python():
+    entry = phintys.function([x], [T.slinalg.cholesky(x.reshape((2, 2)))]).c_function("expand")
+    before = thread_states()
+    for _ in range(3):
+        assert {status for status, _, _ in call_in_threads(entry.address, [-np.ones(4)] * 8, 4, 3)} == {1}
+    for _ in range(1000):                                   # threads that do nothing else remove the states
+        if thread_states() == before:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"there are {thread_states()} states, where there were {before}")
 
 
 def test_frames_and_memory_are_used_again():
