@@ -12,6 +12,7 @@ from functools import cache
 import numpy
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.random import basic
+from scipy import special
 
 from phintys import tensor as T
 from phintys.graph.variable import Constant
@@ -25,7 +26,6 @@ DRAWN = {}                              # class of PyTensor's op → row
 late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
 ANY, NUMPY_SCALE, SCALE, POSITIVE = "any", "at least 0", "0 or above", "above 0"
 FRACTION = "from 0 to 1"
-FLOAT32_IN_SCIPY = ("bool", "int8", "uint8", "int16", "uint16")         # what its functions of these are
 DRAWING = ("rng_fn", "rng_fn_scipy", "perform")         # methods of an op that draw
 
 
@@ -151,13 +151,15 @@ class Draws:
         """The same as float64."""
         return T.cast(self.wide(parameter, own), "float64")
 
-    def floating(self, parameter, short=(), own=0):
-        """The same in the precision in which NumPy's functions compute with it: integers become float64, except those
-        of the dtypes in ``short``, which become float32."""
+    def floating(self, parameter, own=0):
+        """The same in the precision in which NumPy divides it by a number: integers become float64."""
         parameter = self.wide(parameter, own)
-        if parameter.type.dtype.startswith("float"):
-            return parameter
-        return T.cast(parameter, "float32" if parameter.type.dtype in short else "float64")
+        return parameter if parameter.type.dtype.startswith("float") else T.cast(parameter, "float64")
+
+    def quotient(self, a, b):
+        """``a / b`` in NumPy's precision."""
+        kind = numpy.true_divide(*[numpy.ones((), each.type.dtype) for each in (a, b)]).dtype.name
+        return T.cast(self.wide(a), kind) / T.cast(self.wide(b), kind)
 
     def of_numbas_precision(self, parameter, own=0):
         """The same as float64, if PyTensor makes it so for Numba; otherwise in its own precision."""
@@ -330,7 +332,12 @@ def _pareto(draws, op, b, scale):
 @drawn(basic.TruncExponentialRV)
 def _truncated_exponential(draws, op, b, loc, scale):
     return by_scipy(draws, loc, scale, "random", ("b", b, POSITIVE),
-                     then=lambda number: -T.log1p(number * T.expm1(-draws.floating(b, FLOAT32_IN_SCIPY))))
+                     then=lambda number: -T.log1p(number * _expm1_of_scipy(-draws.wide(b))))
+
+
+def _expm1_of_scipy(x):
+    """SciPy computes in float64, and rounds to its result's precision."""
+    return T.cast(T.expm1(T.cast(x, "float64")), special.expm1(numpy.ones((), x.type.dtype)).dtype.name)
 
 
 @drawn(basic.StudentTRV)
@@ -340,8 +347,8 @@ def _student_t(draws, op, df, loc, scale):
 
 @drawn(basic.GenGammaRV)
 def _generalized_gamma(draws, op, alpha, p, scale):
+    shape = draws.quotient(alpha, p)
     p = draws.floating(p)
-    shape = draws.floating(alpha) / p
     return by_scipy(draws, None, scale, "gamma", ("alpha / p", shape, POSITIVE), ("p is not 0", T.neq(p, 0), "true"),
                      then=lambda number: number ** (1 / p))
 
