@@ -51,7 +51,7 @@ else:
         found = pm.sample(draws, tune=draws, chains=4, cores=2, random_seed=1, progressbar=False,
                           compute_convergence_checks=False, **({"nuts_sampler": "numpyro"} if way == "numpyro" else {}))
 seconds = spent() - begin
-posterior = found.posterior[[variable.name for variable in model.free_RVs]]
+posterior = found.posterior.to_dataset()[[variable.name for variable in model.free_RVs]]
 size = arviz.ess(posterior)
 print(json.dumps({
     "model": name, "way": way, "seconds": seconds, "compile": compiled,

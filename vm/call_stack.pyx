@@ -44,6 +44,7 @@ cdef dict kinds = {}            # file name -> Kind
 cdef int limit = 8
 cdef object sources = local()   # source: where the node was made whose gradient this thread is making
 cdef object gradient_trace = None
+cdef int translating = 0        # how many threads translate nodes whose places are known
 cdef int differentiating = 0    # how many gradients all threads are making: no thread-local look-up if there are none
 
 STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
@@ -100,14 +101,36 @@ class gradient_of:
         differentiating -= 1
 
 
+class made_at:
+    """A context in which a thread makes nodes for one that was made at ``position``; None: at that of the context."""
+
+    def __init__(self, position):
+        self.position = position
+
+    def __enter__(self):
+        global translating
+        self.before = getattr(sources, "position", None)
+        sources.position = self.before if self.position is None else self.position
+        translating += 1
+
+    def __exit__(self, *error):
+        global translating
+        sources.position = self.before
+        translating -= 1
+
+
 def user_trace():
     """Return the trace of the caller: its frames outside phintys.
 
     Returns
     -------
-    tuple (code, int, code, int, …), GradientTrace or None
+    tuple (code, int, code, int, …), GradientTrace, what ``made_at`` says, or None
         None if there is no such frame, or ``config.traceback.limit`` is 0.
     """
+    if translating:
+        position = getattr(sources, "position", None)
+        if position is not None:
+            return position
     trace = recorded()
     if differentiating and trace is not None:
         source = getattr(sources, "source", None)

@@ -4,6 +4,9 @@ A row is a function ``(op, node, *inputs)`` of PyTensor's op and node and of the
 variable or a list of them, or None if it has no translation of this node. The result is then converted to the dtype and
 the dimensions of length 1 of PyTensor's node. An op without a row is run by its own ``perform``.
 """
+from functools import cache
+from pathlib import Path
+
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import io_toposort
@@ -16,7 +19,10 @@ from phintys.interop.pytensor.known_values import with_known_value
 from phintys.interop.pytensor.op_table import line_of
 from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
 from phintys.ops.random.generator_objects import state_of
+from phintys.vm import call_stack
+from phintys.vm.call_stack import made_at
 
+OWN_FOLDER = str(Path(__file__).parents[2])
 ROWS = {}                               # name in the table of ops → row
 late_rows = {}                          # area of the table → imports the rows of its ops; the package fills it
 
@@ -122,6 +128,29 @@ def named_input(variable):
 
 def applied(op, node, inputs):
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
+    with made_at(place_of(node)):
+        return _applied(op, node, inputs)
+
+
+def place_of(node):
+    """Where the user made a node, as a trace of phintys; None: PyTensor does not say a line of the user's."""
+    for trace in getattr(node.outputs[0].tag, "trace", ()):
+        found = tuple([(file, line, function) for file, line, function, _ in reversed(trace) if not is_own(file)])
+        if not all([is_library(file) for file, _, _ in found]):
+            return found
+    return None
+
+
+is_library = cache(call_stack.is_library)
+
+
+@cache
+def is_own(file):
+    """Whether a file is one of phintys, which is not the user's, wherever it lies."""
+    return file.startswith(OWN_FOLDER)
+
+
+def _applied(op, node, inputs):
     function = row_of(op, len(inputs))
     outputs = None
     try:

@@ -211,7 +211,8 @@ def in_expansion(a, index):
 @pytest.mark.parametrize("place", [in_density, in_expansion])
 def test_an_op_that_fails_is_named_in_the_caller(place, capfd):
     compiled = failing(place).with_data(index=[0, 7])
-    with pytest.raises(IndexError, match=r"(?s)out of bounds.*Apply node.*Made at|at instruction"):
+    line = f'line {place.__code__.co_firstlineno + 1}, in {place.__name__}'
+    with pytest.raises(IndexError, match=rf"(?s)index 7 is out of bounds.*Apply node.*{line}"):
         sampled(compiled)
     with pytest.raises(IndexError, match="out of bounds"):
         sampled(compiled, blocking=False).wait()

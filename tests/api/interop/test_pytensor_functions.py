@@ -474,3 +474,13 @@ def test_the_linker_can_be_used_by_its_class():
     mode = pytensor.compile.mode.Mode(PhintysLinker(), "fast_run")
     np.testing.assert_allclose(pytensor.function([x], pt.log1p(pt.exp(x)).sum(), mode=mode)(DATA),
                                np.log1p(np.exp(DATA)).sum())
+
+
+def test_errors_name_the_line_of_pytensors_graph():
+    """Not that of the function that is compiled."""
+    x, y = pt.dvectors("x", "y")
+    total = pt.dot(x, y)
+    line = sys._getframe().f_lineno - 1
+    f = pytensor.function([x, y], pt.exp(total), mode="PHINTYS")
+    with pytest.raises(ValueError, match=rf"(?s)\(1, 3\) and \(4, 1\).*line {line}, in test_errors_name"):
+        f(np.ones(3), np.ones(4))
