@@ -6,8 +6,10 @@ compile by Numba whatever the mode is, and a frozen model keeps functions by the
 of the default mode would survive a change of it. ``SWAPS`` lists what is exchanged for each of them.
 """
 import inspect
+import re
 from contextlib import contextmanager
 from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 
 import pymc
@@ -23,19 +25,39 @@ __all__ = ["install", "installed", "sample", "uninstall"]
 
 MODE = "PHINTYS"
 BACKEND = "phintys"                     # nutpie's name of a way to compile a model
+OLDEST_NUTPIE = "0.16.10"               # which is the oldest one for PyMC 6, too
 
 
 def compile_by_phintys():
-    """What compiles a model for nutpie, or None if nutpie is not installed."""
-    if not getattr(mcmc, "NUTPIE_INSTALLED", True):
-        return None
+    """What compiles a model for nutpie, or None if there is no nutpie that it works with."""
     try:
-        import nutpie  # noqa: F401  (PyMC 5 does not say whether there is one)
-
-        from phintys.interop.nutpie import compile_pymc_model
+        return _compiler_for_nutpie()
     except ImportError:
         return None
+
+
+def _compiler_for_nutpie():
+    """``phintys.interop.nutpie.compile_pymc_model``, imported when a model is to be sampled.
+
+    Raises
+    ------
+    ImportError
+        If nutpie is not installed, or too old.
+    """
+    try:
+        found = version("nutpie")
+    except PackageNotFoundError:
+        raise ImportError(f"nutpie is not installed: pip install 'nutpie>={OLDEST_NUTPIE}'") from None
+    if _numbers(found) < _numbers(OLDEST_NUTPIE):
+        raise ImportError(f"phintys works with nutpie {OLDEST_NUTPIE} or newer, and {found} is installed: "
+                          f"pip install 'nutpie>={OLDEST_NUTPIE}'")
+    from phintys.interop.nutpie import compile_pymc_model
     return compile_pymc_model
+
+
+def _numbers(text):
+    """``"0.16.10"`` → ``[0, 16, 10]``."""
+    return [int(part) for part in re.findall(r"\d+", text)[:3]]
 
 
 # ---- what is exchanged while phintys is in use -------------------------------------------------------------------
@@ -125,7 +147,7 @@ def compiler_of_nutpie(compile_pymc_model):
     def compile_model(model, *arguments, backend="numba", **options):
         if backend != BACKEND:
             return compile_pymc_model(model, *arguments, backend=backend, **options)
-        return compile_by_phintys()(model, *arguments, **options)
+        return _compiler_for_nutpie()(model, *arguments, **options)
     return compile_model
 
 
@@ -307,15 +329,17 @@ def _with_mode(options):
 def _nutpie_is_to_be_asked_for(options):
     """Whether nutpie can sample, and PyMC does not find out by itself: PyMC 5 uses it only if it is asked to.
 
-    The conditions are those of PyMC 6. PyMC 5 gives nutpie no initial values, so they are one more.
+    The conditions are those of PyMC 6. PyMC 5 gives nutpie no initial values, so there must be none.
     """
-    if "NumbaLinker" in vars(mcmc) or compile_by_phintys() is None:
-        return options.get("nuts_sampler") == "nutpie" and "NumbaLinker" not in vars(mcmc)
+    if hasattr(mcmc, "NumbaLinker"):
+        return False
     if options.get("nuts_sampler") is not None:
         return options["nuts_sampler"] == "nutpie"
     if any(options.get(name) is not None for name in ("step", "trace", "callback", "initvals", "start")):
         return False
     if options.get("init", "auto") != "auto" or not options.get("return_inferencedata", True):
+        return False
+    if compile_by_phintys() is None:
         return False
     _, chosen = mcmc.assign_step_methods(core.modelcontext(options.get("model")), None, methods=pymc.STEP_METHODS)
     return [*chosen] == [pymc.NUTS]

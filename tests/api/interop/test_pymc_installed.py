@@ -1,8 +1,10 @@
 """``phintys.interop.pymc``: its ``sample``, and the block in which PyMC uses phintys; what is left when it ends."""
 import inspect
 import logging
+import sys
 import threading
 import warnings
+from types import SimpleNamespace
 
 import cloudpickle
 import numpy as np
@@ -331,6 +333,96 @@ def test_nutpie_is_told_to_compile_by_phintys(monkeypatch, mode, sampler, asked)
     assert ["phintys" in str([options.get("compile_kwargs"), options.get("nuts_sampler_kwargs")])
             for options in seen] == [asked, asked]
     assert mcmc._sample_external_nuts is not call
+
+
+# ---- nutpie ------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def compiled(monkeypatch):
+    """What is compiled for nutpie by phintys, and the arguments."""
+    pytest.importorskip("nutpie")
+    from phintys.interop import nutpie as interop
+    seen, compile_model = [], interop.compile_pymc_model
+
+    def counted(model, **options):
+        seen.append(options)
+        return compile_model(model, **options)
+    monkeypatch.setattr(interop, "compile_pymc_model", counted)
+    return seen
+
+
+BRIEF = {"draws": 30, "tune": 30, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False}
+
+
+def test_nutpie_samples_if_it_is_installed(model, compiled):
+    import nutpie
+    before = nutpie.compile_pymc_model
+    found = sample(model, **BRIEF)
+    with installed():
+        again = pm.sample(**BRIEF, model=model)
+    assert len(compiled) == 2 and nutpie.compile_pymc_model is before
+    assert found.posterior["mean"].shape == (2, 30) and "observed_data" in found.children
+    np.testing.assert_array_equal(found.posterior["mean"], again.posterior["mean"])
+    assert found.posterior.attrs["inference_library"] == "nutpie"
+
+
+def test_nutpie_gets_the_options_of_pymc(model, compiled):
+    with installed():
+        found = pm.sample(**BRIEF, model=model, nuts_sampler="nutpie", initvals={"mean": 2.0}, var_names=["mean"],
+                          nuts={"target_accept": 0.9}, discard_tuned_samples=False)
+    assert compiled == [{"initial_points": {"mean": 2.0}, "var_names": ["mean"]}]
+    assert [*found.posterior] == ["mean"] and found.warmup_posterior["mean"].shape == (2, 30)
+
+
+@pytest.mark.parametrize("options", [
+    {"nuts_sampler": "pymc"}, {"init": "adapt_diag"}, {"callback": lambda **_: None},
+    {"initvals": [{"mean": 0.0}, {"mean": 1.0}]}])
+def test_pymc_samples_if_nutpie_cannot(model, compiled, linked, options):
+    found = sample(model, **BRIEF, **options, compute_convergence_checks=False)
+    assert not compiled and linked and found.posterior.attrs["inference_library"] == "pymc"
+
+
+def test_discrete_variables_are_not_for_nutpie(compiled):
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("mean") + pm.Poisson("count", 3), 1, observed=DATA)
+    assert sample(model, **BRIEF, compute_convergence_checks=False).posterior["count"].dtype.kind == "i"
+    with installed(), pytest.raises(ValueError, match="requires all variables to be differentiable"):
+        pm.sample(**BRIEF, model=model, nuts_sampler="nutpie")
+    assert not compiled
+
+
+@pytest.mark.skipif(hasattr(mcmc, "NumbaLinker"), reason="PyMC 6 asks for nutpie itself")
+def test_nutpie_is_asked_for_under_pymc_5(model, monkeypatch):
+    """No nutpie for Python 3.11 works with phintys, so another one takes its place."""
+    import arviz
+
+    from phintys.interop import pymc as interop
+    seen = []
+
+    def sample_compiled(compiled, **options):
+        seen.append((compiled, options["draws"]))
+        return arviz.from_dict({"mean": np.zeros((1, 10))})
+    nutpie = SimpleNamespace(compile_pymc_model=lambda model, **options: "by Numba", sample=sample_compiled,
+                             __version__="0.16.10", __name__="nutpie")
+    monkeypatch.setitem(sys.modules, "nutpie", nutpie)
+    monkeypatch.setattr(interop, "_of_nutpie", [])
+    monkeypatch.setattr(interop, "_compiler_for_nutpie", lambda: lambda model, var_names: "by phintys")
+    sample(model, **FEW)
+    sample(model, **FEW, nuts_sampler="nutpie")
+    with installed():
+        pm.sample(**FEW, model=model, nuts_sampler="nutpie")
+    pm.sample(**FEW, model=model, nuts_sampler="nutpie")
+    assert seen == [("by phintys", 10)] * 3 + [("by Numba", 10)]
+    for options in ({"init": "adapt_diag"}, {"initvals": {"mean": 1.0}}, {"return_inferencedata": False}):
+        sample(model, **FEW, **options)
+    assert len(seen) == 4 and nutpie.compile_pymc_model(model) == "by Numba"
+
+
+def test_an_old_nutpie_is_not_used(monkeypatch):
+    from phintys.interop import pymc as interop
+    monkeypatch.setattr(interop, "version", lambda name: "0.16.8")
+    assert interop.compile_by_phintys() is None
+    with pytest.raises(ImportError, match="nutpie 0.16.10 or newer, and 0.16.8 is installed"):
+        interop.compiler_of_nutpie(lambda model: None)(None, backend="phintys")
 
 
 # ---- samples are from the posterior ------------------------------------------------------------------------------
