@@ -19,7 +19,8 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_size, cell_to_array, drop, set_contiguous_strides)
+    CELL_OBJECT, CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_is_contiguous, cell_size, cell_to_array, drop,
+    set_contiguous_strides)
 from phintys.vm.containers.claims cimport wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
@@ -422,6 +423,8 @@ cdef inline void as_doubles(double* out, Cell* cell, npy_intp count) noexcept no
     if cell.typenum == cnp.NPY_DOUBLE:
         if count == 1:
             out[0] = (<const double*>cell.data)[0]
+        elif cell_is_contiguous(cell):
+            memcpy(out, cell.data, count * sizeof(double))
         else:
             copy_elements(<char*>out, cell)
     else:
@@ -610,7 +613,9 @@ cdef long long keep_error(Entry* entry, error, int position, Runner* runner) noe
             status = NO_MEMORY
         elif isinstance(error, owner.recoverable):
             status = NUMERICAL_ERROR
-        owner.failure = (error, position, None if position < 0 else owner.operands_of(runner, position))
+        if owner.failure is None or owner.failed_status == NUMERICAL_ERROR or status != NUMERICAL_ERROR:
+            owner.failed_status = status                    # what is recoverable does not hide what is not
+            owner.failure = (error, position, None if position < 0 else owner.operands_of(runner, position))
     except BaseException as another:                        # no memory for this either
         owner.failure = (another, -1, None)
     return status
@@ -748,7 +753,8 @@ cdef class CFunction:
         The storage of the shared variables that the function reads, in the order of the tables that C code may pass
         instead; see ``table``.
     error : Exception or None
-        What the last failing call raised, with its node and where that was made; None: no call has failed.
+        What the last failing call raised, with its node and where that was made; None: no call has failed. An exception
+        that is recoverable does not replace one that is not.
     """
     cdef Entry* entry
     cdef int slot
@@ -757,6 +763,7 @@ cdef class CFunction:
     cdef object program, made, pointers
     cdef tuple recoverable
     cdef object failure             # (exception, position, operands) or None
+    cdef long long failed_status    # of it
     cdef Frame frame                # what copies are made of
     cdef Code code
     cdef object __weakref__

@@ -71,24 +71,52 @@ cdef inline bint is_inline(const Cell* cell) noexcept nogil:
     return <const char*>cell.value <= cell.data < <const char*>cell.value + INLINE_BYTES
 
 
-cdef inline void note_place(Recording* recording, Cell* cell) noexcept nogil:
-    recording.written[recording.n_written], recording.places[recording.n_written] = cell, cell.data
+cdef inline void note_place(Recording* recording, Cell* cell, char* place) noexcept nogil:
+    recording.written[recording.n_written], recording.places[recording.n_written] = cell, place
     recording.n_written += 1
 
 
-cdef bint note_view(Recording* recording, Cell* cell) noexcept nogil:
+cdef inline char* place_of(const Recording* recording, const Cell* cell) noexcept nogil:
+    """Where a value is in each call."""
+    cdef int index
+    for index in range(recording.n_written):
+        if recording.written[index] == cell:
+            return recording.places[index]
+    return cell.data
+
+
+cdef char* place_of_number(const Recording* recording, const Cell* view, Cell** operands, int inputs) noexcept nogil:
+    """A view of a value inside its cell is a copy of it, at the same offset. Replayed calls need none: this is where the
+    value is itself. NULL: it is not clear whose value it is."""
+    cdef const Cell* source = NULL
+    cdef int index
+    for index in range(inputs):
+        if is_inline(operands[index]):
+            if source != NULL and source != operands[index]:
+                return NULL
+            source = operands[index]
+    if source == NULL:
+        return NULL
+    return place_of(recording, source) + (
+        (view.data - <const char*>view.value) - (source.data - <const char*>source.value))
+
+
+cdef bint note_view(Recording* recording, Cell* cell, Cell** operands, int inputs) noexcept nogil:
     """Note a cell that looks at memory of others; returns whether its kernel need not run again."""
     cdef Leaf* leaf
+    cdef char* place = cell.data
     cdef int index
-    if is_inline(cell):                                     # a copy of a value that is inside its cell
-        return False
+    if is_inline(cell):
+        place = place_of_number(recording, cell, operands, inputs)
+        if place == NULL:
+            return False
     for index in range(recording.n_leaves):
         leaf = &recording.leaves[index]
-        if leaf.span.low <= cell.data < leaf.span.high:     # an empty view may be outside: nobody reads there
+        if leaf.span.low <= place < leaf.span.high:         # an empty view may be outside: nobody reads there
             leaf.views[leaf.n_views] = cell
             leaf.n_views += 1
             break
-    note_place(recording, cell)
+    note_place(recording, cell, place)
     return True
 
 
@@ -110,9 +138,9 @@ cdef void note_views(Recording* recording, Cell** operands, int inputs, int coun
         if again:
             recording.wandering[recording.n_wandering] = operands[index]
             recording.n_wandering += 1
-        elif not note_view(recording, operands[index]):
+        elif not note_view(recording, operands[index], operands, inputs):
             recording.n_plays += 1
-            return                                          # a number inside its cell is the only output
+            return                                          # it is the only output
     recording.n_plays += again
 
 
@@ -134,7 +162,7 @@ cdef int record_kernel(Recording* recording, Machine* machine, const Instruction
         note_views(recording, operands, site.inputs, at.c, only_looks)
         return 0
     for index in range(site.inputs, at.c):
-        note_place(recording, operands[index])
+        note_place(recording, operands[index], operands[index].data)
     recording.n_plays += 1
     return 0
 

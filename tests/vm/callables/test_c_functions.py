@@ -2,6 +2,7 @@
 import ctypes
 import gc
 import os
+import pickle
 import threading
 import time
 import weakref
@@ -83,6 +84,8 @@ def pieces():
     total = x.sum()
     return [x[1:3], x[::-1], T.exp(x)[::2], x[0], total.dimshuffle("x"), T.exp(total).dimshuffle("x", "x"),
             T.set_subtensor(T.tanh(x)[1:], x[:-1] * 2), T.constant([1.0, 2.0])[::-1], x.reshape((2, -1)).T,
+            T.exp(total).dimshuffle("x").dimshuffle(0, "x") * y[:2], T.stack([total, x[0]])[:1],
+            T.stack([total, x[0]])[1],
             T.join(0, x, y, x), (x + y[0])[T.argmax(y[:4])], y.dimshuffle("x", 0) + x.dimshuffle(0, "x")[:2], x]
 
 
@@ -279,6 +282,8 @@ def test_recoverable_errors():
         assert log_density(entry, positive)[0] == 0
         assert log_density(entry, negative)[0] == 1
     assert isinstance(entry.error, np.linalg.LinAlgError)
+    assert log_density(entry, [1.0])[0] == -2               # what is recoverable does not hide what is not
+    assert log_density(entry, negative)[0] == 1 and isinstance(entry.error, ValueError)
     strict = function.c_function("log_density", recoverable=())
     assert log_density(strict, negative)[0] == -2
     assertion = phintys.function([x], [T.opt.assert_(x.sum(), x[0] > 0), x]).c_function(
@@ -411,7 +416,7 @@ def test_threads_leave_no_state_with_python():
     for _ in range(3):
         assert {status for status, _, _ in call_in_threads(entry.address, [-np.ones(4)] * 8, 4, 3)} == {1}
     for _ in range(1000):                                   # threads that do nothing else remove the states
-        if thread_states() == before:
+        if thread_states() <= before:                       # threads of other tests may have ended, too
             return
         time.sleep(0.01)
     raise AssertionError(f"there are {thread_states()} states, where there were {before}")
@@ -687,3 +692,85 @@ def test_small_shared_arrays_are_whole():
             status, value, gradient = log_density(entry, [1.0, 2.0])
             assert status == 0 and value == 3 * change.sum()
             np.testing.assert_array_equal(gradient, [1 + change.max(), 2 + change.max()])
+
+
+# ---- how the function was made ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("options", [
+    {"mode": "FAST_COMPILE"}, {"profile": True}, {"mode": phintys.Mode(allow_gc="plan")},
+    {"mode": phintys.Mode(allow_gc=False)}], ids=str)
+def test_functions_of_each_mode(options):
+    function = phintys.function([x], [T.dot(x, x), T.exp(x)[::-1]], **options)
+    entry = function.c_function("log_density")
+    for _ in range(12):
+        point = np.random.default_rng(0).normal(size=5)
+        status, value, gradient = log_density(entry, point)
+        assert status == 0 and value == function(point)[0]
+        np.testing.assert_array_equal(gradient, function(point)[1])
+
+
+def test_arguments_that_may_be_overwritten_and_results_that_are_lent():
+    """C code gets copies, and its arguments stay as they are."""
+    function = phintys.function([phintys.In(x, mutable=True, borrow=True)],
+                                [phintys.Out(T.set_subtensor(x[0], 5.0) * 2, borrow=True), phintys.Out(x, borrow=True)])
+    entry = function.c_function("expand")
+    for call in range(12):
+        point = np.arange(4.0) + call
+        status, out = expand(entry, point, 8)
+        assert status == 0
+        np.testing.assert_array_equal(point, np.arange(4.0) + call)
+        np.testing.assert_array_equal(out, [10.0, *(2 * point[1:]), *point])
+
+
+def test_a_function_that_was_saved_and_loaded():
+    function = pickle.loads(pickle.dumps(normal_density()))
+    status, value, _ = log_density(function.c_function("log_density"), np.ones(3))
+    assert status == 0 and value == function(np.ones(3))[0]
+
+
+def test_a_function_runs_in_python_and_in_c_at_once():
+    """Both have frames of their own, and `free` may come at any time."""
+    function, entry, n, m = compiled("pieces")
+    point = np.linspace(-1, 1, n + m)
+    expected = flat(function(point[:n], point[n:]))
+    stop = threading.Event()
+
+    def keep_freeing():
+        while not stop.is_set():
+            function.free()
+            entry.free()
+            entry.kept_bytes()
+
+    freeing = threading.Thread(target=keep_freeing)
+    freeing.start()
+    try:
+        for _ in range(300):
+            np.testing.assert_array_equal(flat(function(point[:n], point[n:])), expected)
+            np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
+        for status, out, _ in call_in_threads(entry.address, [point] * 4, expected.size, 500):
+            assert status == 0
+            np.testing.assert_array_equal(out, expected)
+    finally:
+        stop.set()
+        freeing.join()
+
+
+def test_workers_share_a_long_call():
+    """Also when the caller holds the GIL, which the workers' kernels may need."""
+    matrix = T.dmatrix("matrix")
+    function = phintys.function([matrix], [T.exp(matrix).sum(axis=0), T.slinalg.cholesky(T.dot(matrix, matrix.T))])
+    entry = function.c_function(workers=2)
+    value = np.random.default_rng(0).normal(size=(300, 400))
+    expected = function(value)
+    call = ctypes.PYFUNCTYPE(entry.ctypes_type._restype_, *entry.ctypes_type._argtypes_)(entry.address)
+    for caller in (entry.ctypes, call):
+        outputs = [np.empty(result.shape) for result in expected]
+        addresses = (ctypes.c_void_p * 2)(*[out.ctypes.data for out in outputs])
+        lengths = [(ctypes.c_int64 * 2)(*array.shape) for array in (value, *outputs[1:])]
+        pointer = ctypes.POINTER(ctypes.c_int64)
+        shapes = (pointer * 1)(ctypes.cast(lengths[0], pointer))
+        of_first = (ctypes.c_int64 * 1)(400)
+        wanted = (pointer * 2)(ctypes.cast(of_first, pointer), ctypes.cast(lengths[1], pointer))
+        for _ in range(3):
+            assert caller((ctypes.c_void_p * 1)(value.ctypes.data), shapes, addresses, wanted, None) == 0
+        for out, result in zip(outputs, expected):
+            np.testing.assert_allclose(out, result, rtol=1e-12)
