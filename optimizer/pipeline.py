@@ -154,6 +154,7 @@ STAGES = [
     ("share_factors", _whole(systems.share_factors, FAST_RUN, "linear_algebra", "share_factors")),
     ("scan_simplify2", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
     ("scan_merge", _of_loops("loop_merging.merge_loops", FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
+    ("scan_needless_choices", _of_loops("loops.drop_needless_choices", FAST_RUN, "scan", "scan_needless_choices")),
     ("scan_save_mem", _of_loops("loops.keep_last_rows", FAST_RUN, "scan", "scan_save_mem")),
     ("scan_scalars", _of_loops("loop_scalars.split_short_rows", FAST_RUN, "scan", "scan_scalars")),
     ("scan_make_inplace", _of_loops("loop_carrying.carry_last_rows", FAST_RUN, "scan", "inplace", "scan_make_inplace",

@@ -184,8 +184,8 @@ def _is_float_function(node):
 
 # ---- lazily ----------------------------------------------------------------------------------------------------------
 class OnlyWithSteps(IfElse):
-    """A choice by a number of steps, of whose second values no elements are read: the first ones may be in their place,
-    where no gradient is to be taken any more."""
+    """A choice by a number of steps, of whose second values no elements are read: where no gradient is to be taken any
+    more, and only the loop reads them, the first ones may be in their place."""
 
 
 def only_with_steps(steps, values, known, is_safe=None, unread=None):

@@ -22,7 +22,7 @@ def simplify_loops(fgraph):
     int
         How many loops were changed.
     """
-    return _drop_needless_choices(fgraph) + each_loop(fgraph, _simplified, "simplify_loops")
+    return each_loop(fgraph, _simplified, "simplify_loops")
 
 
 def keep_last_rows(fgraph):
@@ -55,8 +55,14 @@ def each_loop(fgraph, change, reason):
 
 
 # ---- values before loops ---------------------------------------------------------------------------------------------
-def _drop_needless_choices(fgraph):
-    """Compute in any case what cannot fail, although no step may read it: gradients have been taken."""
+def drop_needless_choices(fgraph):
+    """Compute in any case what cannot fail and only steps of loops read; its gradients have been taken.
+
+    Returns
+    -------
+    int
+        How many values are computed in any case.
+    """
     found = [node for node in fgraph.apply_nodes if type(node.op) is OnlyWithSteps]
     pairs, regions = [], known_regions(fgraph)
     for node in found:
@@ -67,10 +73,15 @@ def _drop_needless_choices(fgraph):
             return common_region(region, own) is region
 
         pairs += [(output, value) for output, value in zip(node.outputs, node.op.branches(node.inputs)[0])
-                  if cannot_fail(value, runs)]
+                  if all(map(_is_loop, fgraph.clients[output])) and cannot_fail(value, runs)]
     fgraph.replace_all([(old, new) for old, new in pairs if fgraph.clients[old]],
                        reason="scan_needless_choices")
     return len(pairs)
+
+
+def _is_loop(client):
+    node, _ = client
+    return node != "output" and type(node.op) is Scan
 
 
 # ---- outputs and inputs --------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ VALUES = {
     "an effect": (lambda v, m, n: noted(v), None),
     "an effect of unknown shape": (lambda v, m, n: of_unknown_shape(v), None),
     "a print": (lambda v, m, n: phintys.printing.Print("v")(v), None),
-    "a logarithm of 0": (lambda v, m, n: T.log(v * 0), None),
+    "a logarithm of 0": (lambda v, m, n: T.log(T.maximum(v - 9, 0)), None),
     "a division by 0": (lambda v, m, n: v / T.sqrt((v - v).sum()), None),
     "a norm of 0": (lambda v, m, n: T.sqrt(((v * 0) ** 2).sum()), None),
     "an infinite power": (lambda v, m, n: T.exp(v * 1000), None),
@@ -185,7 +185,7 @@ def test_steps(name, capsys):
 @pytest.mark.parametrize("name", VALUES)
 def test_all_uses(name, use, capsys):
     del seen[:]
-    check_no_step(name, use, [*MODES, "DebugMode"])
+    check_no_step(name, use, MODES if seen_in(name) else [*MODES, "DebugMode"])     # which computes lengths by values
     assert not seen and capsys.readouterr().out == ""
     with numpy.errstate(all="ignore"):
         check_steps(name, use, MODES)
