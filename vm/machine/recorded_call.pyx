@@ -86,8 +86,8 @@ cdef inline char* place_of(const Recording* recording, const Cell* cell) noexcep
 
 
 cdef char* place_of_number(const Recording* recording, const Cell* view, Cell** operands, int inputs) noexcept nogil:
-    """A view of a value inside its cell is a copy of it, at the same offset. Replayed calls need none: this is where the
-    value is itself. NULL: it is not clear whose value it is."""
+    """A view of a value inside its cell is a copy of it, at the same offset. Replayed calls need none: this is where
+    the value is itself. NULL: it is not clear whose value it is."""
     cdef const Cell* source = NULL
     cdef int index
     for index in range(inputs):
