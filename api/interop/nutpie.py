@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy
+import nutpie
 from nutpie import compile_pymc as nutpie_models
 from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
@@ -29,10 +30,28 @@ from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
 from phintys.interop.pytensor.quick_function import garbage_kept
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.interop.pytensor.types import is_dense, translated_type
+from phintys.interop.pytensor_versions import text_of, version_of
 
 __all__ = ["compile_pymc_model"]
 
+TESTED = (0, 16)                        # minor version of nutpie, whose classes have no promised interface
+
 NO_USER_DATA = SimpleNamespace(ctypes=SimpleNamespace(data=0))      # the functions know where their data are
+
+
+def check_version(text):
+    """Refuse a nutpie older than the one tested, and warn of a newer one."""
+    found = version_of(text)
+    tested = text_of(TESTED)
+    if found < TESTED:
+        raise ImportError(f"phintys.interop.nutpie needs nutpie {tested}, not version {text}, which is installed: "
+                          "pip install phintys[nutpie]")
+    if found > TESTED:
+        warnings.warn(f"phintys.interop.nutpie was tested with nutpie {tested}; version {text} is installed, and its "
+                      "classes may have changed", stacklevel=3)
+
+
+check_version(nutpie.__version__)
 
 
 def compile_pymc_model(model, *, initial_points=None, jitter_rvs=None, default_initialization_strategy="support_point",

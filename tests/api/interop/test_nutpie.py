@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     import pytensor
     import pytensor.tensor as pt
 
-    from phintys.interop.nutpie import compile_pymc_model
+    from phintys.interop.nutpie import check_version, compile_pymc_model
     from phintys.interop.pytensor import PyTensorFallbackWarning
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -128,6 +128,30 @@ def test_arguments_of_nutpie():
     for wrong in ({"backend": "numba"}, {"gradient_backend": "jax"}):
         with pytest.raises(ValueError, match="numba|jax"):
             compile_pymc_model(model, **wrong)
+
+
+def test_versions_of_nutpie():
+    with pytest.raises(ImportError, match=r"needs nutpie 0.16, not version 0.15.2"):
+        check_version("0.15.2")
+    with pytest.warns(UserWarning, match=r"tested with nutpie 0.16; version 0.17.0"):
+        check_version("0.17.0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_version("0.16.99")
+
+
+def test_single_precision():
+    """nutpie's vectors are doubles; variables of float32 compute in float32, as PyTensor says."""
+    with pytensor.config.change_flags(floatX="float32"):
+        with pm.Model() as model:
+            a = pm.Normal("a", shape=3)
+            pm.Normal("y", a, pm.HalfNormal("s"), observed=np.ones(3, "float32"))
+        compiled = compile_pymc_model(model)
+    value, slope = compiled.logp_func(np.ones(4))
+    assert value.dtype == slope.dtype == "float64"
+    expected = model.compile_logp(mode="FAST_COMPILE")({"a": np.ones(3, "float32"), "s_log__": np.float32(1)})
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    assert sampled(compiled).posterior["a"].shape == (2, 60, 3)
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
