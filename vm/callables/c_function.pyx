@@ -173,316 +173,8 @@ cdef struct Call:
     int64_t** output_shapes
 
 
-# ---- snapshots of shared variables -----------------------------------------------------------------------------------
-cdef void release_snapshot(Entry* entry, Snapshot* snapshot) noexcept nogil:
-    """Remove a reference; the last one drops the values. The caller does not have the lock."""
-    cdef long references
-    cdef int index
-    if snapshot == NULL:
-        return
-    phintys_lock_snapshots()
-    snapshot.references -= 1
-    references = snapshot.references
-    phintys_unlock_snapshots()
-    if references == 0:
-        for index in range(entry.n_shared):
-            if snapshot.values[index].buffer != NULL:
-                buffer_release(snapshot.values[index].buffer)
-        free(snapshot)
-
-
-cdef Snapshot* present_snapshot(Entry* entry) noexcept nogil:
-    """The entry's snapshot, with a reference."""
-    cdef Snapshot* snapshot
-    phintys_lock_snapshots()
-    snapshot = entry.snapshot
-    if snapshot != NULL:
-        snapshot.references += 1
-    phintys_unlock_snapshots()
-    return snapshot
-
-
-cdef inline bint is_present(Entry* entry, const Snapshot* snapshot) noexcept nogil:
-    """Whether no shared variable has got another value since."""
-    cdef int index
-    if snapshot == NULL:
-        return False
-    for index in range(entry.n_shared):
-        if phintys_look(&(<Container>entry.containers[index]).changes) != snapshot.values[index].changes:
-            return False
-    return True
-
-
-cdef int take_snapshot(Entry* entry) except -1:
-    """Replace the entry's snapshot by one of the present values."""
-    cdef Snapshot* fresh = <Snapshot*>calloc(1, sizeof(Snapshot) + entry.n_shared * sizeof(Shared))
-    cdef Snapshot* old
-    cdef Shared* value
-    cdef Container container
-    cdef int index, axis
-    if fresh == NULL:
-        raise MemoryError("no memory for the values of shared variables")
-    try:
-        for index in range(entry.n_shared):
-            (<Container>entry.containers[index])._wait_until_whole()
-    except BaseException:
-        free(fresh)
-        raise
-    for index in range(entry.n_shared):                     # no Python code runs, so all values are of one moment
-        container, value = <Container>entry.containers[index], &fresh.values[index]
-        value.changes, value.buffer, value.data = container.changes, container.cell.buffer, container.cell.data
-        for axis in range(2 * container.cell.ndim):
-            value.layout[axis] = container.cell.shape[axis]
-        if value.buffer != NULL:
-            buffer_retain(value.buffer)
-        else:
-            memcpy(value.value, container.cell.value, INLINE_BYTES)
-            value.data = <char*>value.value + (container.cell.data - <char*>container.cell.value)
-    fresh.references = 1
-    phintys_lock_snapshots()
-    old, entry.snapshot = entry.snapshot, fresh
-    phintys_unlock_snapshots()
-    release_snapshot(entry, old)
-    return 0
-
-
-cdef long long renew_snapshot(Entry* entry, Runner* runner) noexcept nogil:
-    """Let a frame have the present values."""
-    cdef long long status = DONE
-    release_snapshot(entry, runner.snapshot)
-    runner.snapshot = present_snapshot(entry)
-    while not is_present(entry, runner.snapshot):
-        status = next_snapshot(entry)
-        if status != DONE:
-            return status
-        release_snapshot(entry, runner.snapshot)
-        runner.snapshot = present_snapshot(entry)
-    return status
-
-
-cdef long long next_snapshot(Entry* entry) noexcept with gil:
-    try:
-        take_snapshot(entry)
-        return DONE
-    except BaseException as error:
-        return keep_error(entry, error, -1, NULL)
-
-
-cdef inline long long show_shared(Entry* entry, Runner* runner) noexcept nogil:
-    """Let the cells of shared variables refer to their values."""
-    cdef FrameCopy* frame = runner.frame
-    cdef Cell* cell
-    cdef Shared* value
-    cdef int index
-    if not is_present(entry, runner.snapshot) and renew_snapshot(entry, runner) != DONE:
-        return FAILED
-    for index in range(entry.n_shared):
-        cell, value = &frame.machine.cells[entry.shared[index]], &runner.snapshot.values[index]
-        cell.data = value.data
-        frame.machine.epoch += take_layout(cell, value.layout, value.layout + cell.ndim)
-    return DONE
-
-
-cdef inline void show_table(Entry* entry, Runner* runner, const uint64_t* table) noexcept nogil:
-    """Let the cells of shared variables refer to what the caller has in their places: first all addresses, then all
-    numbers of elements, then all lengths."""
-    cdef FrameCopy* frame = runner.frame
-    cdef const uint64_t* lengths = table + 2 * entry.n_shared
-    cdef npy_intp layout[2 * MAX_RANK]
-    cdef npy_intp stride
-    cdef Cell* cell
-    cdef int index, axis
-    for index in range(entry.n_shared):
-        cell = &frame.machine.cells[entry.shared[index]]
-        cell.data = <char*>table[index]
-        stride = cell.itemsize
-        for axis in range(cell.ndim - 1, -1, -1):
-            layout[axis] = lengths[axis]
-            layout[cell.ndim + axis] = stride
-            stride *= layout[axis]
-        lengths += cell.ndim
-        frame.machine.epoch += take_layout(cell, layout, layout + cell.ndim)
-
-
-# ---- frames ----------------------------------------------------------------------------------------------------------
-cdef void free_runner(Entry* entry, Runner* runner) noexcept nogil:
-    forget_recording(runner)
-    release_snapshot(entry, runner.snapshot)
-    free_copy(runner.frame)
-    free(runner)
-
-
-cdef Runner* new_runner(Entry* entry) noexcept nogil:
-    cdef Runner* runner = NULL if allocation_fails() else <Runner*>calloc(1, sizeof(Runner))
-    cdef Input* input
-    cdef Cell* cell
-    cdef int index, axis
-    if runner == NULL:
-        return NULL
-    runner.frame = copy_frame(&entry.model)
-    if runner.frame == NULL:
-        free(runner)
-        return NULL
-    runner.frame.machine.context.workers = entry.workers
-    for index in range(entry.n_arguments):
-        cell, input = &runner.frame.machine.cells[index], &entry.inputs[index]
-        cell.flags |= CELL_READONLY
-        if input.shape != NULL:
-            for axis in range(input.ndim):
-                cell.shape[axis] = input.shape[axis]
-            set_contiguous_strides(cell)
-    phintys_count(&entry.frames_made)
-    return runner
-
-
-cdef Runner* other_runner(Entry* entry) noexcept nogil:
-    """A frame from another seat, or a new one; NULL: there is no memory."""
-    cdef Runner* runner
-    cdef int index
-    for index in range(PHINTYS_SEATS):
-        runner = <Runner*>phintys_take(&entry.seats[index])
-        if runner != NULL:
-            return runner
-    return new_runner(entry)
-
-
-cdef void put_elsewhere(Entry* entry, Runner* runner) noexcept nogil:
-    cdef int index
-    for index in range(PHINTYS_SEATS):
-        if phintys_put(&entry.seats[index], runner):
-            return
-    free_runner(entry, runner)
-
-
-# ---- arguments -------------------------------------------------------------------------------------------------------
-cdef inline long long show_flat(Entry* entry, Runner* runner, Call* call) noexcept nogil:
-    """Let the cells of all arguments refer to pieces of a vector."""
-    cdef FrameCopy* frame = runner.frame
-    cdef const double* place = call.x
-    cdef npy_intp size, stride = sizeof(double)
-    cdef Cell* cell
-    cdef int index
-    if call.dim != <uint64_t>entry.fixed and not (entry.has_rest and call.dim > <uint64_t>entry.fixed):
-        return refuse(entry, DIMENSION, -1, call.dim, entry.fixed)
-    if <size_t>place & (sizeof(double) - 1):
-        return refuse(entry, ALIGNMENT, 0, <size_t>place, sizeof(double))
-    if place == NULL and call.dim:
-        return refuse(entry, MISSING, 0, 0, 0)
-    for index in range(entry.n_arguments):
-        cell = &frame.machine.cells[index]
-        size = entry.inputs[index].size
-        if size < 0:
-            size = call.dim - entry.fixed
-            frame.machine.epoch += take_layout(cell, &size, &stride)
-        cell.data = <char*>place if size else <char*>cell.value
-        place += size
-    return DONE
-
-
-cdef long long show_each(Entry* entry, Runner* runner, Call* call) noexcept nogil:
-    """Let the cell of each argument refer to the array that the caller has at its address."""
-    cdef FrameCopy* frame = runner.frame
-    cdef Input* input
-    cdef Cell* cell
-    cdef const int64_t* lengths
-    cdef npy_intp layout[2 * MAX_RANK]
-    cdef npy_intp size, stride
-    cdef int index, axis
-    for index in range(entry.n_arguments):
-        cell, input = &frame.machine.cells[index], &entry.inputs[index]
-        size = 1
-        if input.ndim:
-            lengths = NULL if call.shapes == NULL else call.shapes[index]
-            if input.shape != NULL and lengths == NULL:
-                size = cell_size(cell)
-            elif lengths == NULL:
-                return refuse(entry, MISSING, index, 1, 0)
-            else:
-                stride = input.itemsize
-                for axis in range(input.ndim - 1, -1, -1):
-                    if lengths[axis] < 0:
-                        return refuse(entry, NEGATIVE, index, lengths[axis], axis)
-                    if lengths[axis] != 1 and input.broadcastable >> axis & 1:
-                        return refuse(entry, BROADCAST, index, lengths[axis], axis)
-                    layout[axis] = lengths[axis]
-                    layout[input.ndim + axis] = stride
-                    stride *= layout[axis]
-                    size *= layout[axis]
-                frame.machine.epoch += take_layout(cell, layout, layout + input.ndim)
-        if size and call.inputs[index] == NULL:
-            return refuse(entry, MISSING, index, 0, 0)
-        if <size_t>call.inputs[index] % input.alignment:
-            return refuse(entry, ALIGNMENT, index, <size_t>call.inputs[index], input.alignment)
-        cell.data = <char*>call.inputs[index] if size else <char*>cell.value
-    return DONE
-
-
-# ---- results ---------------------------------------------------------------------------------------------------------
-cdef inline void as_doubles(double* out, Cell* cell, npy_intp count) noexcept nogil:
-    """The elements of a cell in C order, as doubles."""
-    if cell.typenum == cnp.NPY_DOUBLE:
-        if count == 1:
-            out[0] = (<const double*>cell.data)[0]
-        elif cell_is_contiguous(cell):
-            memcpy(out, cell.data, count * sizeof(double))
-        else:
-            copy_elements(<char*>out, cell)
-    else:
-        copy_elements(<char*>(out + count) - count * cell.itemsize, cell)
-        phintys_spread(out, count, cell.typenum)
-
-
-cdef inline long long give_flat(Entry* entry, FrameCopy* frame, Call* call) noexcept nogil:
-    """Write the results one after the other to the caller's vectors."""
-    cdef double* out = call.head
-    cdef uint64_t room = call.head_size
-    cdef npy_intp size
-    cdef uint64_t index
-    cdef Cell* cell
-    for index in range(<uint64_t>entry.n_results):
-        if index == call.split:
-            if room:
-                return refuse(entry, HEAD, -1, call.head_size - room, call.head_size)
-            out, room = call.tail, call.tail_size
-        cell = &frame.machine.cells[entry.results[index]]
-        size = cell_size(cell)
-        if <uint64_t>size > room:
-            return refuse(entry, EXPANDED, <int>index, call.tail_size - room + size, call.tail_size)
-        as_doubles(out, cell, size)
-        out += size
-        room -= size
-    return refuse(entry, EXPANDED, -1, call.tail_size - room, call.tail_size) if room else DONE
-
-
-cdef long long give_each(Entry* entry, FrameCopy* frame, Call* call) noexcept nogil:
-    """Write each result to the memory that the caller has for it."""
-    cdef Cell* cell
-    cdef int64_t* lengths
-    cdef int index, axis
-    cdef bint differs
-    for index in range(entry.n_results):                    # first all lengths, so that the caller can get memory
-        cell = &frame.machine.cells[entry.results[index]]
-        lengths = NULL if call.output_shapes == NULL else call.output_shapes[index]
-        if cell.ndim and lengths == NULL:
-            return refuse(entry, NO_LENGTHS, index, 0, 0)
-    differs = False
-    for index in range(entry.n_results):
-        cell = &frame.machine.cells[entry.results[index]]
-        for axis in range(cell.ndim):
-            differs |= call.output_shapes[index][axis] != cell.shape[axis]
-    if differs:
-        for index in range(entry.n_results):
-            cell = &frame.machine.cells[entry.results[index]]
-            for axis in range(cell.ndim):
-                call.output_shapes[index][axis] = cell.shape[axis]
-        return OTHER_LENGTHS
-    for index in range(entry.n_results):
-        cell = &frame.machine.cells[entry.results[index]]
-        if cell_size(cell):
-            if call.outputs[index] == NULL:
-                return refuse(entry, NO_ROOM, index, 0, 0)
-            copy_elements(<char*>call.outputs[index], cell)
-    return DONE
+include "c_frames.pxi"
+include "c_values.pxi"
 
 
 # ---- recorded calls --------------------------------------------------------------------------------------------------
@@ -815,6 +507,7 @@ cdef class CFunction:
                 at.op = OP_HALT
             elif ended and (at.op == OP_DROP or at.op == OP_HALT):
                 emptied += operands
+            self.code.ops[position] = at.op
         emptied = [cell for cell in dict.fromkeys(emptied) if self.program.cells[cell].kind != "constant"]
         entry.n_arguments, entry.n_results = self.program.n_arguments, len(results)
         entry.n_shared, entry.n_emptied = len(loaded), len(emptied)
@@ -967,6 +660,20 @@ cdef class CFunction:
     def free(self):
         """Give up idle frames, with all memory that they keep."""
         free_idle(self.entry)
+
+    def fail_at(self, position=None):
+        """Let instruction ``position`` fail in each call, before the results exist; None: none any more. For tests.
+
+        Returns
+        -------
+        bool
+            Whether there is such an instruction.
+        """
+        if position is not None and self.code.ops[<int>position] == OP_HALT:
+            return False
+        self.code.put_failure(-1 if position is None else position, 0)
+        free_idle(self.entry)                               # what they have recorded does not fail
+        return True
 
     def kept_bytes(self):
         """The memory that idle frames keep for the next calls, in bytes."""

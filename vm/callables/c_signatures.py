@@ -54,12 +54,12 @@ SIGNATURES = {row.name: row for row in (
               ctypes.c_int, (DOUBLES, ctypes.c_ssize_t, DOUBLES, ctypes.c_ssize_t, ctypes.c_void_p), True, 1, 1, 0),
 )}
 
-BY_TEXT = {row.text: row for row in SIGNATURES.values()}
+BY_TEXT = {row.text.replace(" ", ""): row for row in SIGNATURES.values()}
 
 
 def signature_named(signature):
     """The row of a signature, by its name or its text in C."""
-    row = SIGNATURES.get(signature) or BY_TEXT.get(signature)
+    row = SIGNATURES.get(signature) or BY_TEXT.get(str(signature).replace(" ", ""))
     if row is None:
         raise ValueError(f"there is no signature {signature!r}; expected one of "
                          f"{', '.join(repr(row.name) for row in SIGNATURES.values())}, or one of these in C: "

@@ -339,6 +339,27 @@ def test_each_allocation_fails_in_turn(name, known):
     np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_instruction_fails_in_turn(name):
+    function, entry, n, m = compiled(name)
+    point = np.linspace(0.5, 2, n + m)
+    expected = flat(function(point[:n], point[n:]))
+    gc.collect()
+    before, position, failed = pool_statistics()["live_buffers"], 0, 0
+    while entry.fail_at(position):
+        status = expand(entry, point, expected.size)[0]
+        if status:                                          # else it is in a branch that is not taken
+            assert status == -2 and "asked to fail" in str(entry.error)
+            failed += 1
+        entry.free()
+        assert pool_statistics()["live_buffers"] == before
+        entry.fail_at()
+        for _ in range(6):
+            np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
+        position += 1
+    assert failed > 1
+
+
 # ---- threads ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops", "long loops"}))
 def test_threads_that_python_does_not_know_need_no_gil(name):
@@ -573,7 +594,7 @@ def test_scipy_calls_it():
     number = phintys.function([a], [T.exp(-a ** 2)]).c_function("double (double)")
     numbers = phintys.function([a, b], [T.exp(-a * b) * b]).c_function("numbers")
     scale = phintys.shared(2.0, "scale")
-    scaled = phintys.function([a], [scale * a]).c_function("double (double, void *)")
+    scaled = phintys.function([a], [scale * a]).c_function("double(double, void*)")
     assert integrate.quad(scipy.LowLevelCallable(number.ctypes), 0, np.inf)[0] == pytest.approx(np.sqrt(np.pi) / 2)
     assert integrate.quad(scipy.LowLevelCallable(numbers.ctypes), 0, np.inf, args=(3.0,))[0] == pytest.approx(1)
     assert integrate.nquad(scipy.LowLevelCallable(numbers.ctypes), [(0, 1), (0, 2)])[0] == pytest.approx(
