@@ -78,6 +78,7 @@ def test_what_a_body_drops_is_said_by_scan(outer, inner, by_flag):
     assert f(*values()).shape == (SIZE, SIZE)
 
 
+@pytest.mark.skipif(phintys.config.stress, reason="under stress nothing is kept")
 @pytest.mark.parametrize("inner", [True, False])
 def test_memory_of_the_body_after_a_call(inner):
     """A function that keeps its memory keeps that of its bodies, too, and gives it up with the rest."""
