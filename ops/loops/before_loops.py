@@ -160,7 +160,7 @@ def is_safe_without_rows(variable, rows, is_known):
     return _computed_by(variable, lambda other: other in rows or is_known(other), is_safe)
 
 
-def cannot_fail(variable, is_known):
+def cannot_fail(variable, is_known, lengths_fit=False):
     """Whether a variable can be computed where it is not needed, if it may be undefined there.
 
     Parameters
@@ -168,13 +168,15 @@ def cannot_fail(variable, is_known):
     variable : Variable
     is_known : function
         Whether a variable is computed in any case, as leaves are.
+    lengths_fit : bool, optional
+        Whether lengths that must be equal can be taken to be equal.
 
     Returns
     -------
     bool
     """
     return _computed_by(variable, is_known, lambda node: (_is_harmless_op(node) or _is_float_function(node))
-                        and _lengths_fit(node))
+                        and (lengths_fit or _lengths_fit(node)))
 
 
 def _is_float_function(node):

@@ -3,6 +3,7 @@
 ``simplify_loops`` runs before the tables of rewrites and once more after them, when lengths have become expressions and
 zeros have become constants; ``keep_last_rows`` runs after them.
 """
+from phintys.graph import hooks
 from phintys.graph.lazy_regions import common_region, known_regions
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
@@ -58,6 +59,9 @@ def each_loop(fgraph, change, reason):
 def drop_needless_choices(fgraph):
     """Compute in any case what cannot fail and only steps of loops read; its gradients have been taken.
 
+    A choice is made on the host. So where a device is used, lengths are taken to fit: they are compared there also if
+    there is no step, and nothing is transferred for a choice.
+
     Returns
     -------
     int
@@ -65,6 +69,7 @@ def drop_needless_choices(fgraph):
     """
     found = [node for node in fgraph.apply_nodes if type(node.op) is OnlyWithSteps]
     pairs, regions = [], known_regions(fgraph)
+    fit = bool(found) and hooks.uses_device is not None and hooks.uses_device(fgraph)
     for node in found:
         own = regions.of[node]
 
@@ -73,7 +78,7 @@ def drop_needless_choices(fgraph):
             return common_region(region, own) is region
 
         pairs += [(output, value) for output, value in zip(node.outputs, node.op.branches(node.inputs)[0])
-                  if all(map(_is_loop, fgraph.clients[output])) and cannot_fail(value, runs)]
+                  if all(map(_is_loop, fgraph.clients[output])) and cannot_fail(value, runs, fit)]
     fgraph.replace_all([(old, new) for old, new in pairs if fgraph.clients[old]],
                        reason="scan_needless_choices")
     return len(pairs)

@@ -6,6 +6,7 @@ from support_gpu import assert_close, at_device, on_both
 import phintys
 import phintys.tensor as T
 from phintys.gpu.device_loop import DeviceLoop
+from phintys.ifelse import IfElse
 from phintys.ops.loops.loop import Scan
 
 
@@ -163,3 +164,18 @@ def test_programs_with_loops_are_pickled(there):
         again = pickle.loads(pickle.dumps(each))
         for mine, theirs in zip(again(*arguments), each(*arguments)):
             assert_close(mine, theirs)
+
+
+def test_values_before_a_loop_stay_at_the_device(there):
+    """Whether a sum of two biases is computed depends on whether there is a step, but not at the price of transfers."""
+    first, second = [phintys.shared(floats(4, seed=seed)) for seed in (1, 2)]
+    x = T.fmatrix()
+    rows, _ = phintys.scan(lambda row, state: T.tanh(row * state + (first + second)), x, T.zeros(4, "float32") + first)
+    f = phintys.function([x], rows)
+    assert all([isinstance(op, DeviceLoop) for op in loops(f)])
+    assert not any([isinstance(node.op, IfElse) for node in f.maker.fgraph.apply_nodes])
+    state, given = first.get_value(), floats(3, 4)
+    for row, found in zip(given, f(given), strict=True):
+        state = numpy.tanh(row * state + first.get_value() + second.get_value())
+        assert_close(found, state)
+    assert f(floats(0, 4)).shape == (0, 4)
