@@ -5,6 +5,7 @@
 # VENV     where the virtual environment is          make test VENV=/tmp/environment
 # EDITABLE where that of `make develop` is           make develop EDITABLE=/tmp/editable
 # ARGS     arguments for pytest, ruff, the demo, asv make test ARGS="tests/graph -x"
+# PYTENSOR the version for the tests of PyMC           make test-interop PYTENSOR=2.38   (3.0; 3.3 from Python 3.12 on)
 # WORKERS  how many tests run at a time              make test WORKERS=0 ARGS="tests/graph --pdb"
 
 PYTHON ?= python3
@@ -12,6 +13,7 @@ VENV ?= .venv
 EDITABLE ?= .venv-editable
 ARGS ?=
 WORKERS ?= auto
+PYTENSOR ?= 3.3
 
 RUN := "$(VENV)/bin/python"
 # The folder in the names of targets, where make needs a backslash before a space.
@@ -27,6 +29,10 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/docs tests/graph/test_fun
 # Short, but long enough that results are worth keeping; asv throws those of its own --quick away.
 SHORT := -a rounds=1 -a warmup_time=0.05 -a sample_time=0.02
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
+# The PyMC that uses a version of PyTensor; PyMC 6 needs Python 3.12, PyTensor 3.0 does not.
+PYMC_2.38 := pymc==5.28.*
+PYMC_3.0 := pymc==6.0.*; python_version>='3.12'
+PYMC_3.3 := pymc>=6.4,<7
 FOLDERS := api graph vm ops optimizer gpu
 LIST_SOURCES := find $(FOLDERS) -name '*.py' -o -name '*.pyx' -o -name '*.pyi' -o -name '*.pxd' \
 	-o -name '*.pxi' -o -name '*.h'
@@ -36,7 +42,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-long test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
+.PHONY: help demo test test-long test-interop interop test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
@@ -44,6 +50,7 @@ help:
 	@echo 'make demo      train the logistic regression of the 2010 paper on real data'
 	@echo 'make test      run the tests'
 	@echo 'make test-long  run the long random tests, which `make test` leaves out'
+	@echo 'make test-interop PYTENSOR=3.0  run the tests of PyTensor and PyMC with another version: 2.38, 3.0 or 3.3'
 	@echo 'make check     lint, and run the quick half of the tests: a verdict in two minutes'
 	@echo 'make lint      look for mistakes in the Python files (ruff)'
 	@echo 'make types     let pyright read the programs of tests/types, beside mypy'
@@ -65,6 +72,14 @@ test: $(STAMPS)/test.stamp
 
 test-long: $(STAMPS)/test.stamp
 	$(TEST) -m long $(ARGS)
+
+# Each version has an environment of its own.
+test-interop:
+	@$(MAKE) --no-print-directory VENV="$(VENV)-pytensor-$(PYTENSOR)" interop
+
+interop: $(STAMPS)/pytensor-$(PYTENSOR).stamp
+	@$(RUN) -m pip list --disable-pip-version-check --format=freeze | grep -E '^(numpy|pytensor|pymc)=='
+	$(TEST) tests/api/interop $(ARGS)
 
 check: lint $(STAMPS)/test.stamp
 	$(TEST) $(QUICK) $(ARGS)
@@ -126,7 +141,7 @@ docs: $(STAMPS)/docs.stamp
 	@echo 'The site: build/site/index.html'
 
 clean:
-	rm -rf .venv .venv-editable build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf .venv .venv-editable .venv-pytensor-* build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
 	rm -rf examples/output asv_bench/.asv/env
 	rm -rf examples/out_of_tree_op/build examples/out_of_tree_op/*.c examples/out_of_tree_op/*.so
 	find vm ops gpu '(' -name '*.c' -o -name '*.so' ')' -delete
@@ -165,6 +180,11 @@ $(STAMPS)/editable.stamp: $(STAMPS)/sources.txt setup.py pyproject.toml $(STAMPS
 # A linter needs no phintys.
 $(STAMPS)/lint.stamp: pyproject.toml $(STAMPS)/created.stamp
 	@sed -n 's/^lint = \[\(.*\)\]/\1/p' pyproject.toml | tr -d , | xargs $(INSTALL)
+	@touch "$@"
+
+$(STAMPS)/pytensor-$(PYTENSOR).stamp: $(STAMPS)/package.stamp
+	$(INSTALL) "pytest>=9" "pytest-xdist>=3.6" "hypothesis>=6" "threadpoolctl>=3.2" "pytensor==$(PYTENSOR).*" \
+		"$(PYMC_$(PYTENSOR))"
 	@touch "$@"
 
 # phintys itself is there: this adds what the extra asks for.
