@@ -77,6 +77,8 @@ class FunctionGraph:
         Variable → the list of its readers; see ``Clients``.
     derived : dict
         Cached results about the structure of the graph, under names chosen by their users; a change empties it.
+    settled : dict
+        Node → what was found out about it; a change of its inputs or the loss of a reader removes it.
 
     Raises
     ------
@@ -110,6 +112,7 @@ class FunctionGraph:
     def _begin(self, inputs: list[Variable], outputs: list[Variable]) -> None:
         self.inputs, self.outputs = inputs, outputs
         self.apply_nodes = set()
+        self.settled = {}
         self.clients = ClientsOf()
         enrol(self)
         self._forget_order()
@@ -202,14 +205,17 @@ class FunctionGraph:
             variable, client = pending.pop()
             readers = self.clients[variable]
             del readers[client]
-            if readers:
-                continue
             node = variable.owner
+            if readers:
+                if len(readers) == 1 and readers[0][0] in self.settled:     # not the one that just came
+                    self.settled.pop(node, None)
+                continue
             if node is None:
                 if isinstance(variable, Constant):
                     del self.clients[variable]
             elif not any([self.clients[output] for output in node.outputs]):
                 self.apply_nodes.discard(node)
+                self.settled.pop(node, None)
                 for output in node.outputs:
                     del self.clients[output]
                 self._tell("on_prune", node, reason)
@@ -251,6 +257,7 @@ class FunctionGraph:
         old = readers[position]
         self._import_variable(new, reason, origin)
         readers[position] = new
+        self.settled.pop(node, None)
         self._forget_order()
         self.clients[new][node, position] = None
         self._remove_client(old, (node, position), reason)
@@ -261,6 +268,7 @@ class FunctionGraph:
         if type(op) is not type(node.op):               # with the same class, lazy inputs stay the same
             self.derived = {}
         node.op = op
+        self.settled.pop(node, None)
         self._kept_order = None
 
     def replace(self, old: Variable, new: Variable, reason: Any = None, verbose: bool | None = None) -> None:
@@ -468,7 +476,7 @@ class FunctionGraph:
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        for derived in ("apply_nodes", "clients", "_order", "_kept_order", "derived"):
+        for derived in ("apply_nodes", "settled", "clients", "_order", "_kept_order", "derived"):
             del state[derived]
         return {name: value for name, value in state.items() if not callable(value)}    # without methods of features
 

@@ -4,10 +4,10 @@ It contains no mathematics. Rewrites are indexed by the key of the node they exa
 apply to a node are tried on it. Rewrites that also need a node of another kind are tried only while the graph has one.
 A worklist starts with all nodes, inputs first; after a replacement the new nodes and the readers of the replaced ones
 go to its front, so that a node is examined after its inputs have settled. The work is therefore linear in the size of
-the graph plus the number of replacements; `Run.steps` counts it. A graph that a run has not changed is *settled* for
-that driver: until the graph changes, other drivers do not try the same rewrites again. A node made by a rewrite stores
-the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is reported with the
-rewrite's name.
+the graph plus the number of replacements; `Run.steps` counts it. At the end of a run all nodes are *settled*: later
+runs, also of other drivers, try the same rewrites only on nodes near which the graph has changed since. A node made by
+a rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is
+reported with the rewrite's name.
 """
 from collections import deque
 
@@ -20,7 +20,6 @@ from phintys.optimizer.engine.values import as_type, key_of
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
-SETTLED = "settled"             # in `fgraph.derived`: the driver whose rewrites all do not apply
 
 
 class EndlessRewriting(RuntimeError):
@@ -94,30 +93,29 @@ class Run:
         self.pending = set()
         self.keys = {}                 # node -> key
         self.present = set()           # the keys in the graph that some rewrites need beside the node that they are for
-        self.settled = None            # the driver whose rewrites need not be tried
-        self.rewrites = {}             # key -> the rewrites to try now
+        self.rewrites = {}             # (key, what settled it or None) -> the rewrites to try now
+        self.moved = set()             # nodes that were not settled when their turn came
 
     def finish(self):
         """Work until the worklist is empty."""
         fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
         self._enrol(fgraph.toposort())
+        mark = self.driver, frozenset(self.present)
         queue.extend(self.keys)
         pending.update(queue)
         fgraph.attach_feature(self)
-        unchanged, self.settled = fgraph.derived, fgraph.derived.get(SETTLED)
-        keys, known = self.keys, self.rewrites
+        keys, known, settled = self.keys, self.rewrites, fgraph.settled
         try:
             while queue:
                 node = queue.popleft()
                 pending.discard(node)
                 if node not in alive:
                     continue
-                if self.settled and fgraph.derived is not unchanged:
-                    self.settled = None
-                    known.clear()
-                rewrites = known.get(keys[node])
+                kind = keys[node], self._settled(node)
+                settled[node] = mark
+                rewrites = known.get(kind)
                 if rewrites is None:
-                    rewrites = known[keys[node]] = self._chosen(keys[node])
+                    rewrites = known[kind] = self._chosen(*kind)
                 if rewrites:
                     self.steps += 1
                     self._visit(node, rewrites)
@@ -125,8 +123,21 @@ class Run:
                         tick()
         finally:
             fgraph.remove_feature(self)
-        if fgraph.derived is unchanged:
-            unchanged[SETTLED] = self.driver
+
+    def _settled(self, node):
+        """The driver that has tried its rewrites on the node since it and what it depends on changed last, and what was
+        present then; or None."""
+        settled, moved = self.fgraph.settled, self.moved
+        found = settled.get(node)
+        if found is not None:
+            for variable in node.inputs:
+                owner = variable.owner
+                if owner is not None and (owner in moved or owner not in settled):
+                    found = None
+                    break
+        if found is None:
+            moved.add(node)
+        return found
 
     def _enrol(self, nodes):
         """Note the keys of nodes, and whether there are some that rewrites need beside others."""
@@ -137,9 +148,14 @@ class Run:
                 self.present.add(key)
                 self.rewrites.clear()
 
-    def _chosen(self, key):
+    def _chosen(self, key, settled):
         """The rewrites to try on nodes of this key, as the graph is now."""
-        return tuple([rewrite for rewrite in self.driver.rewrites_for(key, self.settled)
+        driver, present = settled or (None, self.present)
+        rewrites = self.driver.rewrites_for(key, driver)
+        if not present >= self.present:     # what was not tried, because there was no node that it needs
+            rewrites = [rewrite for rewrite in self.driver.rewrites_for(key) if rewrite in rewrites
+                        or rewrite.beside and rewrite.beside.isdisjoint(present)]
+        return tuple([rewrite for rewrite in rewrites
                       if not rewrite.beside or not rewrite.beside.isdisjoint(self.present)])
 
     def _visit(self, node, rewrites):
