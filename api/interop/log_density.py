@@ -251,6 +251,7 @@ class RowFunction:
         count = sum(container.required for container in function.input_storage)
         self._inputs, self._others = fgraph.inputs[:count], fgraph.inputs[count:]
         self._outputs = fgraph.outputs if places is None else [fgraph.outputs[place] for place in places]
+        self._rows_instead = fgraph.rows_instead
         self._storage = [container.storage for container in function.input_storage[count:]]
         self._ranks = [variable.type.ndim for variable in self._inputs]
         if places is None:
@@ -282,13 +283,17 @@ class RowFunction:
     def _applied(self, points, others):
         """The outputs as variables of phintys."""
         if points[0].type.ndim == self._ranks[0]:
-            return translated(self._outputs, dict(zip([*self._inputs, *self._others], [*points, *others])))
+            return self._translated(points, others)
         if points[0].type.ndim != self._ranks[0] + 1:
             raise ValueError(f"phintys.interop.logp: expected a variable of {self._ranks[0]} or {self._ranks[0] + 1} "
                              f"dimensions, but got {points[0]} of type {points[0].type}")
         rows = [named_input(variable) for variable in self._inputs]
-        outputs = translated(self._outputs, dict(zip([*self._inputs, *self._others], [*rows, *others])))
-        return map_rows(outputs, list(zip(rows, points)), "phintys.interop.logp")
+        return map_rows(self._translated(rows, others), list(zip(rows, points)), "phintys.interop.logp")
+
+    def _translated(self, points, others):
+        """The outputs for one point."""
+        known = dict(zip([*self._inputs, *self._others], [*points, *others]))
+        return translated(self._outputs, known, self._rows_instead)
 
 
 def _with_fixed(model, fixed):

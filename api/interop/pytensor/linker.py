@@ -54,7 +54,7 @@ class PhintysLinker(JITLinker):
         """A function of all inputs; those in ``known`` have a translation."""
         known.update({variable: named_input(variable) for variable in fgraph.inputs if variable not in known})
         inputs = [known[variable] for variable in fgraph.inputs]
-        outputs = translated(fgraph.outputs, known)
+        outputs = translated(fgraph.outputs, known, getattr(fgraph, "rows_instead", None))
         mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})
         return phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore", name="pytensor.function")
 

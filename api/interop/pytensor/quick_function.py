@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pytensor.compile.mode import Mode
 from pytensor.tensor.type import TensorType
 
+from phintys.interop.pytensor.parameter_checks import rows_instead_of
 from phintys.interop.pytensor_versions import CLASS_ARGUMENT, imported, of_version
 from phintys.vm.callables.plain_arguments import PlainArguments
 
@@ -74,6 +75,16 @@ class QuickFunctionMaker(FunctionMaker):
         options.setdefault(of_version(CLASS_ARGUMENT), QuickFunction)
         with garbage_kept():
             super().__init__(*args, **options)
+
+    @staticmethod
+    def prepare_fgraph(inputs, outputs, additional_outputs, fgraph, mode, profile):
+        """Run the mode's rewrites, except those that the translation of the graph replaces.
+
+        Results need no copies of PyTensor's, because those of phintys share no memory.
+        """
+        fgraph.rows_instead = rows_instead_of(mode.optimizer)
+        if fgraph.rows_instead is None:
+            FunctionMaker.prepare_fgraph(inputs, outputs, additional_outputs, fgraph, mode, profile)
 
     def create(self, *args, **options):
         """Make a function; the arguments are PyTensor's."""

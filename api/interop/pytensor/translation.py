@@ -83,34 +83,51 @@ def translate(variables):
     return translated(variables, {})
 
 
-def translated(outputs, known):
-    """The translations of ``outputs``.
+def translated(outputs, known, rows_instead=None):
+    """The translations of ``outputs``; equal nodes are translated once.
 
     Parameters
     ----------
     outputs : list of pytensor.graph.Variable
     known : dict
         PyTensor's variable → its translation; new translations are added.
+    rows_instead : dict, optional
+        Rows for classes of ops that come before those of the table.
     """
+    rows_instead, equal = rows_instead or {}, {}
     for node in io_toposort([variable for variable in known if not isinstance(variable, Constant)], outputs):
         if all(output in known for output in node.outputs):
             continue
-        inputs = [_root(variable, known) for variable in node.inputs]
-        for output, found in zip(node.outputs, applied(node.op, node, inputs)):
-            known.setdefault(output, with_known_value(found, inputs))
-    return [_root(variable, known) for variable in outputs]
+        inputs = [_root(variable, known, equal) for variable in node.inputs]
+        signature = node.op, *map(id, inputs), *[output.type for output in node.outputs]
+        try:
+            found = equal.get(signature)
+        except TypeError:                       # an op or a type that has no hash
+            signature, found = node, None
+        if found is None:
+            found = equal[signature] = [with_known_value(each, inputs) for each in applied(
+                node.op, node, inputs, rows_instead.get(type(node.op)))]
+        for output, each in zip(node.outputs, found):
+            known.setdefault(output, each)
+    return [_root(variable, known, equal) for variable in outputs]
 
 
-def _root(variable, known):
+def _root(variable, known, equal):
     """The translation of an input of a node: made here if no node computes it."""
-    if variable not in known:
-        known[variable] = _leaf(variable)
-    return known[variable]
+    found = known.get(variable)
+    if found is None:
+        found = known[variable] = _leaf(variable, equal)
+    return found
 
 
-def _leaf(variable):
+def _leaf(variable, equal):
     if isinstance(variable, Constant):
-        return translated_constant(variable)
+        kind, signature = variable.type, variable
+        if is_dense(kind) and variable.data.size == 1:      # merging finds equal large ones later
+            signature = type(kind), kind.dtype, variable.data.shape, variable.data.tobytes()
+        if signature not in equal:
+            equal[signature] = translated_constant(variable)
+        return equal[signature]
     if isinstance(variable, SharedVariable):
         translated_type(variable.type)          # which imports phintys.sparse for a sparse one
         value = variable.get_value()
@@ -126,10 +143,13 @@ def named_input(variable):
     return found
 
 
-def applied(op, node, inputs):
-    """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch."""
+def applied(op, node, inputs, instead=None):
+    """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch.
+
+    A row ``instead`` of the op's is tried first.
+    """
     with made_at(place_of(node)):
-        return _applied(op, node, inputs)
+        return _applied(op, node, inputs, instead)
 
 
 def place_of(node):
@@ -150,11 +170,13 @@ def is_own(file):
     return file.startswith(OWN_FOLDER)
 
 
-def _applied(op, node, inputs):
+def _applied(op, node, inputs, instead):
     function = row_of(op, len(inputs))
     outputs = None
     try:
-        if function is not None:
+        if instead is not None:
+            outputs = instead(op, node, *inputs)
+        if outputs is None and function is not None:
             outputs = function(op, node, *inputs)
     except TranslationError:
         raise
