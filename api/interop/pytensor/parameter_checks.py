@@ -1,26 +1,34 @@
 """PyMC's checks of parameters, replaced while the graph is translated.
 
 PyMC's modes include a rewrite that makes a check an impossible value (-inf), or removes it. PyTensor's own machinery
-applies them slowly: each replacement visits the whole graph. If a mode asks for no other rewrite, none of PyTensor's is
-run, and the checks have the rows of this file.
+applies them slowly: each replacement visits the whole graph. If a mode has no other rewrite for the ops of a graph,
+none of PyTensor's is run, and the checks have the rows of this file.
 """
 import sys
 from functools import reduce
 
+from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, SequentialGraphRewriter
 
 from phintys import tensor as T
 
+OF_INNER_GRAPHS = ("ofg_inner_graph", "optimize_inner_graph", "scan_inner_graph")       # rewriters of PyTensor 3.3
 
-def rows_instead_of(rewriter):
-    """The rows that do what a rewriter of PyTensor does: {class of ops: row}; None if it has other rewrites."""
+
+def rows_instead_of(rewriter, fgraph):
+    """The rows that do what a rewriter of PyTensor does to a graph: {class of ops: row}; None if it has other rewrites.
+    """
+    rewriter = vars(rewriter).get("_rewriter", rewriter)        # PyTensor 3.3 wraps that of a mode
+    if getattr(rewriter, "name", None) in OF_INNER_GRAPHS:
+        return None if any([isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes]) else {}
     if isinstance(rewriter, SequentialGraphRewriter):
-        parts = [rows_instead_of(part) for part in rewriter]
+        parts = [rows_instead_of(part, fgraph) for part in rewriter]
         return None if None in parts else {kind: row for part in parts for kind, row in part.items()}
     if type(rewriter) is not EquilibriumGraphRewriter or rewriter.global_rewriters or rewriter.final_rewriters \
             or rewriter.cleanup_rewriters:
         return None
-    found, known = set(rewriter.get_node_rewriters()), _rows()
+    tracking, known = rewriter.node_tracker.get_trackers, _rows()
+    found = {each for op in {node.op for node in fgraph.apply_nodes} for each in tracking(op)}
     if len(found) > 1 or not found <= known.keys():
         return None
     return {sys.modules["pymc.logprob.utils"].CheckParameterValue: known[each] for each in found}

@@ -82,7 +82,7 @@ class QuickFunctionMaker(FunctionMaker):
 
         Results need no copies of PyTensor's, because those of phintys share no memory.
         """
-        fgraph.rows_instead = rows_instead_of(mode.optimizer)
+        fgraph.rows_instead = rows_instead_of(mode.optimizer, fgraph)
         if fgraph.rows_instead is None:
             FunctionMaker.prepare_fgraph(inputs, outputs, additional_outputs, fgraph, mode, profile)
 

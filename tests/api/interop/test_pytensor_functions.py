@@ -22,8 +22,16 @@ from pytensor.tensor import nlinalg
 from pytensor_reference import pytensor
 
 import phintys
+from phintys.graph.toposort import io_toposort
 from phintys.interop import pytensor_versions as checked_versions
-from phintys.interop.pytensor import PhintysLinker, PyTensorFallbackWarning, TranslationError, fallback, linker
+from phintys.interop.pytensor import (
+    PhintysLinker,
+    PyTensorFallbackWarning,
+    TranslationError,
+    fallback,
+    linker,
+    translate,
+)
 from phintys.interop.pytensor.quick_function import Function, FunctionMaker, QuickFunction, garbage_kept
 from phintys.interop.pytensor_versions import imported, version_of
 
@@ -407,6 +415,13 @@ def test_versions_of_pytensor(monkeypatch):
         for supported in ("2.38.0", "2.38.3", "3.0.7", "3.1.1", "3.2.0", "3.3.8"):
             monkeypatch.setattr(pytensor, "__version__", supported)
             checked_versions.check_versions()
+
+
+def test_equal_nodes_are_translated_once():
+    x = pt.dvector("x")
+    _, total = translate([x, pt.exp(2.0 * x) + pt.exp(2.0 * x) + pt.exp(-0.0 * x) + pt.exp(0.0 * x)])
+    nodes = io_toposort([], [total])
+    assert sum([str(node.op).startswith("Elemwise{exp") for node in nodes]) == 3       # -0.0 is not 0.0
 
 
 @pytest.mark.parametrize("enabled", [True, False])
