@@ -289,9 +289,12 @@ def _length(op, node, texts):
 
 @formula.register(EqualLengths)
 def _equal_lengths(op, node, texts):
-    groups = [" == ".join([str(place) if number == NUMBER else texts[number] if place == VALUE
-                           else f"{atom(texts[number])}.shape[{place}]" for number, place, _ in group])
-              for group in op.groups]
+    groups = []
+    for group, guards in zip(op.groups, op.guards):
+        text = " == ".join([str(place) if number == NUMBER else texts[number] if place == VALUE
+                            else f"{atom(texts[number])}.shape[{place}]" for number, place, _ in group])
+        needed = " and ".join([texts[number] if wanted else f"not {atom(texts[number])}" for number, wanted in guards])
+        groups.append(f"{text} if {needed}" if needed else text)
     return call("equal_lengths", [texts[0], *groups])
 
 

@@ -21,7 +21,7 @@ from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inner_products import find_inner_products
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
-from phintys.optimizer.passes.length_checks import check_lengths, note_lengths
+from phintys.optimizer.passes.length_checks import check_lengths, note_lengths, note_lengths_of_loops
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.passes.state_changes import change_states
@@ -137,13 +137,14 @@ STAGES = [
     ("cond_merge_nested1", _resolve_nested),        # merging would move equal ones out of the branches
     ("merge1", _whole(merge, FAST_RUN, FAST_COMPILE, "merge", "merge1")),
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
+    ("note_lengths", _whole(note_lengths, *_CHECKS)),
     ("scan_simplify1", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
     ("scan_unroll", _of_loops("loop_unrolling.unroll_short_loops", FAST_RUN, "scan", "scan_unroll")),
     ("scan_pushout_seqs", _of_loops("loop_pushing.push_before_loops", FAST_RUN, "scan", "scan_pushout",
                                        "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
                                           "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
-    ("note_lengths", _whole(note_lengths, *_CHECKS)),
+    ("note_lengths_of_loops", _whole(note_lengths_of_loops, *_CHECKS)),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + LOGARITHMS + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",

@@ -59,6 +59,11 @@ cdef struct Length:
     int operand                # -1: `axis` is the length
     npy_intp axis              # -1: the operand's value is the length
 
+cdef struct Guard:
+    int group
+    int operand                # a condition
+    bint wanted                # what it is if the lengths of the group have to be equal
+
 
 cdef class EqualLengthsKernel(Kernel):
     """``(value, operands..., out)``. No value is read if all lengths are those of operands, so it is bound.
@@ -68,36 +73,53 @@ cdef class EqualLengthsKernel(Kernel):
     n_inputs : int
     groups : tuple of tuples of (int, int, str)
         See ``equal_lengths.py``.
+    guards : tuple of tuples of (int, bool)
+        For each group, as above.
     values : tuple of int
-        Operands that hold a length.
+        Operands that hold a length or a condition.
     """
     cdef Length* lengths
-    cdef int n_inputs, n_lengths
+    cdef Guard* guards
+    cdef int n_inputs, n_lengths, n_guards
     cdef tuple groups
 
-    def __cinit__(self, int n_inputs, groups, values):
+    def __cinit__(self, int n_inputs, groups, guards, values):
         self.examined, self.binding = values, BOUND_VIEW
         self.n_inputs, self.groups = n_inputs, groups
-        self.n_lengths = sum([len(group) for group in groups])
+        lengths = [(number, *entry) for number, group in enumerate(groups) for entry in group]
+        conditions = [(number, *guard) for number, own in enumerate(guards) for guard in own]
+        self.n_lengths, self.n_guards = len(lengths), len(conditions)
         self.lengths = <Length*>malloc(max(self.n_lengths, 1) * sizeof(Length))
-        if self.lengths == NULL:
+        self.guards = <Guard*>malloc(max(self.n_guards, 1) * sizeof(Guard))
+        if self.lengths == NULL or self.guards == NULL:
             raise MemoryError()
-        entries = [(number, *entry) for number, group in enumerate(groups) for entry in group]
-        for place, (number, operand, axis, _) in enumerate(entries):
+        for place, (number, operand, axis, _) in enumerate(lengths):
             self.lengths[place] = Length(number, operand, axis)
+        for place, (number, operand, wanted) in enumerate(conditions):
+            self.guards[place] = Guard(number, operand, wanted)
 
     def __dealloc__(self):
         free(self.lengths)
+        free(self.guards)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef int place
         for place in range(1, self.n_lengths):
             if self.lengths[place].group == self.lengths[place - 1].group \
-                    and length_of(self.lengths[place], operands) != length_of(self.lengths[place - 1], operands):
+                    and length_of(self.lengths[place], operands) != length_of(self.lengths[place - 1], operands) \
+                    and self.is_needed(self.lengths[place].group, operands):
                 with gil:
                     raise ValueError(self.mismatch(place, operands))
         view_whole(operands[0], operands[self.n_inputs])
         return 0
+
+    cdef bint is_needed(self, int group, Cell** operands) noexcept nogil:
+        cdef int place
+        for place in range(self.n_guards):
+            if self.guards[place].group == group \
+                    and is_true(operands[self.guards[place].operand]) != self.guards[place].wanted:
+                return False
+        return True
 
     cdef str mismatch(self, int place, Cell** operands):
         """The message for two neighbours that differ."""

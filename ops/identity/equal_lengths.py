@@ -3,7 +3,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
+from phintys.ops.elementwise.scalar import neq
 from phintys.ops.identity.assertion_kernel import EqualLengthsKernel
+from phintys.ops.types.dtypes import discrete_dtypes
 
 NUMBER, VALUE = -1, -1         # in `groups`: an operand that is no input but a number; an axis: the input is the length
 
@@ -16,16 +18,20 @@ class EqualLengths(Op):
     groups : tuple of tuples of (int, int, str)
         Lengths that must be equal, each with its name: ``(input, axis)`` is a length of an input, ``(input, VALUE)``
         the number that an input holds, ``(NUMBER, n)`` the number n.
+    guards : tuple of tuples of (int, bool), optional
+        For each group, inputs and whether they are true if the lengths have to be equal. By default they always have.
     """
 
-    __props__ = ("groups",)
+    __props__ = ("groups", "guards")
     view_map = {0: [0]}
 
-    def __init__(self, groups):
+    def __init__(self, groups, guards=None):
         self.groups = tuple([tuple([tuple(entry) for entry in group]) for group in groups])
+        guards = [()] * len(self.groups) if guards is None else guards
+        self.guards = tuple([tuple([(int(number), bool(wanted)) for number, wanted in own]) for own in guards])
 
     @classmethod
-    def of(cls, value, groups):
+    def of(cls, value, groups, guards=None):
         """Return a view of ``value``.
 
         Parameters
@@ -33,26 +39,37 @@ class EqualLengths(Op):
         value : TensorVariable
         groups : list of lists
             Lengths that must be equal: numbers, 0-d variables, and pairs (tensor, axis).
+        guards : list of lists of (Variable, bool), optional
+            For each group, conditions, and what they are if the lengths have to be equal.
         """
         inputs = [value]
+
+        def number_of(variable):
+            if variable not in inputs:
+                inputs.append(variable)
+            return inputs.index(variable)
 
         def described(entry):
             if not isinstance(entry, (tuple, Variable)):
                 return NUMBER, int(entry), ""
             variable, axis = entry if isinstance(entry, tuple) else (entry, VALUE)
-            if variable not in inputs:
-                inputs.append(variable)
             name = variable.name or "input"
-            return inputs.index(variable), axis, name if axis == VALUE else f"{name}.shape[{axis}]"
+            return number_of(variable), axis, name if axis == VALUE else f"{name}.shape[{axis}]"
 
-        return cls([list(map(described, group)) for group in groups])(*inputs)
+        def as_integer(condition):
+            return condition if condition.type.dtype in discrete_dtypes else neq(condition, 0)
+
+        described_groups = [list(map(described, group)) for group in groups]
+        numbered = [[(number_of(as_integer(condition)), wanted) for condition, wanted in own] for own in guards or ()]
+        return cls(described_groups, numbered if guards else None)(*inputs)
 
     def make_node(self, value, *operands):
         return Apply(self, [value, *operands], [value.type.make_variable()])
 
     def make_kernel(self, node):
-        values = [number for group in self.groups for number, axis, _ in group if number != NUMBER and axis == VALUE]
-        return EqualLengthsKernel(len(node.inputs), self.groups, tuple(sorted(set(values))))
+        values = {number for group in self.groups for number, axis, _ in group if number != NUMBER and axis == VALUE}
+        values.update([number for own in self.guards for number, _ in own])
+        return EqualLengthsKernel(len(node.inputs), self.groups, self.guards, tuple(sorted(values)))
 
     def do_constant_folding(self, node):
         return False                            # lengths that differ are an error of the call, not before

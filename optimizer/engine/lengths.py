@@ -13,7 +13,7 @@ ONE = -1                       # the token of a broadcastable dimension
 class Lengths:
     """Tokens of the dimensions of all variables of an ordered list of nodes.
 
-    Nodes in ``unsure`` may not run, so the lengths of their operands may differ.
+    Nodes in ``unsure`` may not run, so the lengths of their operands may differ; ``held`` has what these nodes require.
 
     Attributes
     ----------
@@ -23,11 +23,13 @@ class Lengths:
         For each token, the length that it was made for: a number, a 0-d variable, or (tensor, axis).
     united : list of (int, Apply)
         For each time that two tokens became one, one of them, and the node that requires it.
+    held : list of (Apply, int, int)
+        Nodes that may not run, each with two tokens that are equal if it does.
     """
 
     def __init__(self, nodes, unsure=()):
         self.is_sure = True
-        self.parents, self.sources, self.united = [], [], []
+        self.parents, self.sources, self.united, self.held = [], [], [], []
         self.known = {}                # a static length, or a variable that holds one -> its token
         self.tokens = {}               # variable -> list of tokens
         self.node = None               # the one that is entered
@@ -50,6 +52,7 @@ class Lengths:
     def unite(self, first, second):
         """Record that two lengths are equal, if the node that requires it always runs."""
         if not self.is_sure:
+            self.held.append((self.node, first, second))
             return
         first, second = self.root(first), self.root(second)
         if first != second:

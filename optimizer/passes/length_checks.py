@@ -6,7 +6,8 @@ compares less. So the equalities of lengths are noted before the first rewrite, 
 Those that no remaining node requires become one `EqualLengths`, a view of a result. Most programs need none.
 
 Only lengths are compared that follow from shapes of inputs, from integers, and from values that the program computes in
-each call anyway; nothing is computed for a comparison, and what an untaken branch would have compared is not compared.
+each call anyway; nothing is computed for a comparison. What a lazy branch requires is compared if it is taken, as far
+as its condition is computed in each call.
 """
 from collections import namedtuple
 
@@ -15,7 +16,9 @@ from phintys.graph.lazy_regions import known_regions
 from phintys.graph.trace import joined
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.identity.equal_lengths import EqualLengths
+from phintys.ops.loops.loop import Scan
 from phintys.ops.shape.shape import Shape_i
+from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.engine.lengths import ONE, Lengths
 from phintys.optimizer.engine.values import constant, constant_value, key_of
 from phintys.optimizer.passes.constant_folding import constant_folding
@@ -31,14 +34,17 @@ class NotedLengths:
 
     Attributes
     ----------
-    classes : list of (list, list of Apply)
-        Lengths that had to be equal, as `Lengths.sources` describes them, and the nodes that required it.
+    classes : list of (list, list of Apply, tuple)
+        Lengths that had to be equal, as `Lengths.sources` describes them, the nodes that required it, and the way to
+        the lazy branch of these nodes: conditions, and whether they are true. There is no way to what always runs.
+    has_loops : bool
+        Whether the graph had loops when its lengths were noted.
     replaced : dict
         Variable that a rewrite replaced → the variable that is read instead of it.
     """
 
     def __init__(self):
-        self.classes, self.replaced = [], {}
+        self.classes, self.has_loops, self.replaced = [], False, {}
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
         """Record a replacement."""
@@ -56,22 +62,80 @@ class NotedLengths:
 
 def note_lengths(fgraph):
     """Note which lengths the nodes that always run require to be equal."""
+    _note(fgraph, _of_what_always_runs(fgraph)).has_loops = _has_loops(fgraph)
+    return 0
+
+
+def note_lengths_of_loops(fgraph):
+    """The same for nodes in lazy branches, and for nodes that were in the bodies of loops of which none is left.
+
+    While there is a loop, its body compares more than can be seen from here.
+    """
+    noted = _noted_in(fgraph)
+    if noted is not None and noted.has_loops and not _has_loops(fgraph):
+        _note(fgraph, _of_what_always_runs(fgraph))
+    if known_regions(fgraph) is not None:
+        lengths = _lengths_in(fgraph)
+        members = _members(lengths, {lengths.root(token) for _, *pair in lengths.held for token in pair})
+        _note(fgraph, [(members[first] + members[second], [node], way)
+                       for way, node, first, second in _in_branches(fgraph, lengths)])
+    return 0
+
+
+def _has_loops(fgraph):
+    return any([type(node.op) is Scan for node in fgraph.apply_nodes])
+
+
+def _of_what_always_runs(fgraph):
     lengths = _lengths_in(fgraph)
-    if not lengths.united:
-        return 0
+    classes = {lengths.root(token): ([], [], ()) for token, _ in lengths.united}
+    for token, node in lengths.united:
+        classes[lengths.root(token)][1].append(node)
+    for root, sources in _members(lengths, classes).items():
+        classes[root][0].extend(sources)
+    return list(classes.values())
+
+
+def _members(lengths, roots):
+    """Return the sources of the tokens that have one of some roots: a dict from roots to lists."""
+    found = {root: [] for root in roots}
+    for token, source in enumerate(lengths.sources):
+        root = lengths.root(token)
+        if root in found:
+            found[root].append(source)
+    return found
+
+
+def _note(fgraph, classes):
+    """Add classes to the graph's `NotedLengths`, and return it."""
     noted = _noted_in(fgraph)
     if noted is None:
         noted = NotedLengths()
         fgraph.attach_feature(noted)
-    classes = {}
-    for token, node in lengths.united:
-        classes.setdefault(lengths.root(token), ([], []))[1].append(node)
-    for token, source in enumerate(lengths.sources):
-        found = classes.get(lengths.root(token))
-        if found is not None:
-            found[0].append(source)
-    noted.classes.extend(classes.values())
-    return 0
+    noted.classes.extend(classes)
+    return noted
+
+
+def _in_branches(fgraph, lengths):
+    """Return what nodes in lazy branches require: the way to them, the node, and two tokens that are not equal yet."""
+    regions, found = known_regions(fgraph), []
+    for node, *pair in lengths.held:
+        first, second = map(lengths.root, pair)
+        way = _way_to(regions, regions.of[node])
+        if first != second and way is not None:
+            found.append((way, node, first, second))
+    return found
+
+
+def _way_to(regions, region):
+    """Return the conditions of a region, with whether they are true there; None for what several branches need."""
+    way = []
+    while region.parent is not None:
+        if region.is_block:
+            return None
+        way.append((region.node.inputs[regions.conditions[region.node]], region.branch == 0))
+        region = region.parent
+    return tuple(way)
 
 
 def check_lengths(fgraph):
@@ -80,16 +144,19 @@ def check_lengths(fgraph):
     if noted is None:
         return 0
     fgraph.remove_feature(noted)
+    if not noted.classes:
+        return 0
     remaining = Remaining(fgraph, noted)
-    groups, nodes = [], []
-    for sources, required in noted.classes:
-        group = remaining.lost(sources)
+    groups, guards, nodes = [], [], []
+    for sources, required, way in noted.classes:
+        group, way = remaining.lost(sources, way)
         if group is not None:
             groups.append(group)
+            guards.append(way)
             nodes.extend(required)
     if not groups:
         return 0
-    _add_check(fgraph, groups, joined([node._position for node in nodes]))
+    _add_check(fgraph, groups, guards, joined([node._position for node in nodes]))
     return 1
 
 
@@ -122,24 +189,59 @@ class Remaining:
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
         self.is_thorough = False
+        self.branches = {}             # way → the roots that the branch joins to others: root → root
 
-    def lost(self, sources):
-        """Return one of each set of lengths that are still equal, if there are several; else None."""
+    def lost(self, sources, way):
+        """Return one of each set of lengths that are still equal if there are several, else None; and the way, as the
+        graph is now."""
         tokens = [self._quick_token(source) for source in sources]
         if None not in tokens and len(set(tokens)) == 1:
-            return None
+            return None, ()
+        way = self._way_now(way)
+        if way is None:
+            return None, ()
         self._be_thorough()
-        group = {}
+        group, joined_roots = {}, self._in_branch(way) if way else {}
         for source in sources:
             length = self._present(source, DEEPEST)
             if length is not None:
                 token = self._token(length)
-                group.setdefault(token, self.of_inputs.get(token, length))
+                group.setdefault(_followed(joined_roots, token), self.of_inputs.get(token, length))
         if len(group) < 2:
-            return None
-        self.lengths.equal(*group)
-        self._note_inputs(group.values())
-        return list(group.values())
+            return None, ()
+        if way:
+            first, *others = group
+            joined_roots.update(dict.fromkeys(others, first))
+        else:
+            self.lengths.equal(*group)
+            self._note_inputs(group.values())
+        return list(group.values()), way
+
+    def _way_now(self, way):
+        """Return the conditions that are to be examined; None if one is never met, or not computed in each call."""
+        found = []
+        for condition, wanted in way:
+            condition = self._present_number(condition, DEEPEST)
+            if condition is None:
+                return None
+            condition = _as_variable(condition)
+            number = constant_value(condition)
+            if number is None:
+                found.append((condition, wanted))
+            elif bool(number) != wanted:
+                return None
+        return tuple(dict.fromkeys(found))
+
+    def _in_branch(self, way):
+        """Return what the nodes on a way require beside those that always run: a dict from roots to roots."""
+        if way not in self.branches:
+            found = self.branches[way] = {}
+            for own, _, first, second in _in_branches(self.fgraph, self.lengths):
+                if set(own) <= set(way):
+                    first, second = _followed(found, first), _followed(found, second)
+                    if first != second:
+                        found[second] = first
+        return self.branches[way]
 
     def _quick_token(self, source):
         """Return the token of a length that the graph still has, else None."""
@@ -201,7 +303,7 @@ class Remaining:
     def _found_number(self, length, depth):
         number, node = constant_value(length), length.owner
         if number is not None:
-            return int(number)
+            return _integer_in(length)
         if node is not None and type(node.op) is Shape_i:
             return self._present((node.inputs[0], node.op.i), depth - 1)
         if self._is_there(length):
@@ -219,7 +321,7 @@ class Remaining:
             return operands[0]
         out = op(*map(_as_variable, operands))
         folded = constant_folding(self.fgraph, out.owner)
-        return out if folded is None else int(folded[0].data)
+        return out if folded is None else _integer_in(folded[0])
 
     def _is_there(self, variable):
         """Return whether the program has the value in each call."""
@@ -246,6 +348,17 @@ class Remaining:
         return lengths.root(self.tokens[length])
 
 
+def _integer_in(number):
+    """Return the number that a 0-d variable always holds; the variable itself if it is not an integer."""
+    return int(constant_value(number)) if number.type.dtype in integer_dtypes else number
+
+
+def _followed(joined_roots, token):
+    while token in joined_roots:
+        token = joined_roots[token]
+    return token
+
+
 def _as_variable(length):
     if type(length) is int:
         return constant(length, "int64", 0)
@@ -258,7 +371,7 @@ def _is_of_numbers(node):
         [getattr(operand.type, "ndim", None) for operand in node.inputs])
 
 
-def _add_check(fgraph, groups, position):
+def _add_check(fgraph, groups, guards, position):
     """Let a value exist only if the lengths agree.
 
     That is a result of the program or, if there are only updates, an input that they read: an update is computed in
@@ -267,11 +380,11 @@ def _add_check(fgraph, groups, position):
     handler = handler_of(fgraph)
     updated = handler.updates if handler is not None else {}
     results = [number for number in range(len(fgraph.outputs)) if number not in updated.values()]
-    readers = [] if results else _readers_of_one_input(fgraph, groups, updated)
+    readers = [] if results or any(guards) else _readers_of_one_input(fgraph, groups, updated)
     place = min(results or [0], key=lambda number: fgraph.outputs[number].type.ndim)
     readers = readers or [("output", place)]
     value = fgraph.outputs[place] if readers[0][0] == "output" else readers[0][0].inputs[readers[0][1]]
-    checked = EqualLengths.of(value, groups)
+    checked = EqualLengths.of(value, groups, guards)
     checked.name = value.name
     for reader, number in readers:
         fgraph.change_input(reader, number, checked, reason="length_checks")

@@ -53,7 +53,8 @@ MADE = {
     "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
         [("float64", (False,))] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2])),
     "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
-    "EqualLengthsKernel": (3, (((0, 0, "x.shape[0]"), (1, 1, "y.shape[1]"), (2, -1, "n"), (-1, 3, "")),), (2,)),
+    "EqualLengthsKernel": (3, (((0, 0, "x.shape[0]"), (1, 1, "y.shape[1]"), (2, -1, "n"), (-1, 3, "")),),
+                           (((2, True),),), (2,)),
     "ExtractDiagKernel": (1, 0, 1),
     "ExtremumKernel": ("float64", 2, [1], "argmax"),
     "EyeKernel": (ONE,),

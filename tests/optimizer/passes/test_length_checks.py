@@ -10,6 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.gradients.gradient import grad
 from phintys.graph.traversal import graph_inputs as inputs_of
+from phintys.ifelse import ifelse
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.types.tensor_type import TensorType
 
@@ -17,8 +18,9 @@ MODES = ("FAST_RUN", "FAST_COMPILE")
 V, W, M, N = T.dvector("v"), T.dvector("w"), T.dmatrix("m"), T.dmatrix("n")
 S, COUNT = T.dscalar("s"), T.lscalar("count")
 FIVE = TensorType("float64", (False,), shape=(5,))("five")
+ROWS = TensorType("float64", (False, False), shape=(4, None))("rows")
 VALUES = {V: numpy.arange(1, 6.0), W: numpy.linspace(2, 3, 5), M: numpy.arange(1, 26.0).reshape(5, 5), S: 0.5, COUNT: 5,
-          N: numpy.arange(25.0).reshape(5, 5)[::-1] + 1, FIVE: numpy.arange(5.0)}
+          N: numpy.arange(25.0).reshape(5, 5)[::-1] + 1, FIVE: numpy.arange(5.0), ROWS: numpy.arange(20.0).reshape(4, 5)}
 
 # Expressions in which no element of an operand matters, or only some elements do. All lengths must be 5.
 CASES = {
@@ -58,7 +60,16 @@ CASES = {
     "gradient of an element": grad((V * W)[0], W),
     "solution": T.slinalg.solve(M + 10 * T.eye(5), V) * 0 + W,
     "biased rows": (T.nnet.softmax_with_bias(M, V) * 0).sum(axis=0) + W,
+    "branch": ifelse(S > 0, V * 0 + W, W),
+    "the other branch": ifelse(T.exp(S) < 0, W, (V * W)[:2].sum() + W),
+    "branch in a branch": ifelse(S > 0, ifelse(S < 1, V * 0 + W, W), W),
+    "gradient of a branch": grad(ifelse(S > 0, (V * W).sum(), W.sum()), V),
+    "a number as the condition": ifelse(S, V - V + W, W),
     "in a loop": phintys.scan(lambda row: row * 0 + W, M)[0],
+    "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
+    "loop of three steps": phintys.scan(lambda h, w: h + w * 0, outputs_info=V, non_sequences=W, n_steps=3)[0],
+    "last state": phintys.scan(lambda h, w: h * 0 + w, outputs_info=V, non_sequences=W, n_steps=20)[0][-1],
+    "known number of rows": phintys.scan(lambda row, v: (row * v)[1], ROWS, non_sequences=V)[0],
 }
 
 
@@ -180,11 +191,32 @@ def test_nothing_is_computed_only_to_be_compared():
     assert check.inputs[0].type.ndim == 1
 
 
-def test_what_an_untaken_branch_would_compare_is_not_compared():
-    output = phintys.ifelse.ifelse(S > 0, V * 0 + W, W)
-    for mode in MODES:
-        f = phintys.function([S, V, W], output, mode=mode)
-        assert f(-1.0, [1.0], [1.0, 2.0]).tolist() == [1, 2]
+UNTAKEN = {
+    "first": (ifelse(S > 0, V * 0 + W, W), -1.0),
+    "second": (ifelse(S > 0, W, (V * W)[:2].sum() + W), 1.0),
+    "inner": (ifelse(S > 0, ifelse(S > 1, V * 0 + W, W), W), 1.0),
+    "outer": (ifelse(S > 0, ifelse(S < 1, V * 0 + W, W), W), -1.0),
+    "zero": (ifelse(S, V - V + W, W), -0.0),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", UNTAKEN)
+def test_what_an_untaken_branch_would_compare_is_not_compared(name, mode):
+    output, number = UNTAKEN[name]
+    f = phintys.function([S, V, W], output, mode=mode)
+    for value in (number, number, 0.5, number):
+        if value == number:
+            assert f(value, [1.0], [1.0, 2.0]).shape == (2,)
+        elif name != "second":
+            assert raised(f, (value, [1.0], [1.0, 2.0])) is (None if name == "inner" else ValueError)
+
+
+def test_branches_that_compare_for_themselves_cost_nothing():
+    assert not checks_of([S, V, W], [ifelse(S > 0, V * W, W)])
+    assert not checks_of([S, V, W], [ifelse(S > 0, ifelse(S < 1, V * 0 + W, V * W), V + W)[:1], V + W])
+    f = phintys.function([S, V, W], ifelse(S > 0, V * 0 + W, W))
+    assert "equal_lengths(w, w.shape[0] == v.shape[0] if gt1)" in f.explain()
 
 
 def test_debug_mode():
@@ -200,7 +232,7 @@ BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, 
           lambda a, b: a + b - a, lambda a, b: T.switch(T.ge(a, b), a, 1.0), lambda a, b: (a * b) ** 0, T.dot,
           lambda a, b: T.stack([a, b])[0], lambda a, b: T.stack([a, b])[1], lambda a, b: T.concatenate([a, b])[:3],
           lambda a, b: grad((a * a).sum(), b, disconnected_inputs="ignore"),
-          lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore")]
+          lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore"), lambda a, b: ifelse(S > 0, a, b)]
 UNARY = [lambda a: a * 0, T.zeros_like, T.ones_like, lambda a: T.exp(-a * a), lambda a: a[1:], lambda a: a[1],
          lambda a: a[::-1], lambda a: a[:2], lambda a: a.T, lambda a: a.sum(axis=0), lambda a: a.sum(axis=-1),
          lambda a: a.mean(), lambda a: a.max(), lambda a: a.shape[0] * a, lambda a: a[[1, 0]],
