@@ -27,6 +27,7 @@ from phintys.optimizer.passes.shapes import feature_of
 OF_NUMBERS = frozenset(["TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
 Expression = namedtuple("Expression", "op operands")              # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
+MOST_CONDITIONS = 8            # on the way to a branch; what is further inside is not compared, so that time is linear
 
 
 class NotedLengths:
@@ -128,10 +129,11 @@ def _in_branches(fgraph, lengths):
 
 
 def _way_to(regions, region):
-    """Return the conditions of a region, with whether they are true there; None for what several branches need."""
+    """Return the conditions of a region, the innermost first, with whether they are true there; None if they are too
+    many, or several branches need the region."""
     way = []
     while region.parent is not None:
-        if region.is_block:
+        if region.is_block or len(way) == MOST_CONDITIONS:
             return None
         way.append((region.node.inputs[regions.conditions[region.node]], region.branch == 0))
         region = region.parent
@@ -189,7 +191,8 @@ class Remaining:
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
         self.is_thorough = False
-        self.branches = {}             # way → the roots that the branch joins to others: root → root
+        self.branches = {}             # way -> the roots that the branch joins to others: root -> root
+        self.required = None           # way -> pairs of tokens that nodes of the graph require to be equal there
 
     def lost(self, sources, way):
         """Return one of each set of lengths that are still equal if there are several, else None; and the way, as the
@@ -221,10 +224,12 @@ class Remaining:
         """Return the conditions that are to be examined; None if one is never met, or not computed in each call."""
         found = []
         for condition, wanted in way:
-            condition = self._present_number(condition, DEEPEST)
-            if condition is None:
-                return None
-            condition = _as_variable(condition)
+            condition = self.noted.now(condition)
+            if not self._is_there(condition):
+                condition = self._present_number(condition, DEEPEST)
+                if condition is None:
+                    return None
+                condition = _as_variable(condition)
             number = constant_value(condition)
             if number is None:
                 found.append((condition, wanted))
@@ -234,11 +239,15 @@ class Remaining:
 
     def _in_branch(self, way):
         """Return what the nodes on a way require beside those that always run: a dict from roots to roots."""
+        if self.required is None:
+            self.required = {}
+            for own, _, *pair in _in_branches(self.fgraph, self.lengths):
+                self.required.setdefault(own, []).append(pair)
         if way not in self.branches:
             found = self.branches[way] = {}
-            for own, _, first, second in _in_branches(self.fgraph, self.lengths):
-                if set(own) <= set(way):
-                    first, second = _followed(found, first), _followed(found, second)
+            for outer in range(len(way)):
+                for pair in self.required.get(way[outer:], ()):
+                    first, second = [_followed(found, self.lengths.root(token)) for token in pair]
                     if first != second:
                         found[second] = first
         return self.branches[way]

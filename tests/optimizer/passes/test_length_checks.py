@@ -20,7 +20,8 @@ S, COUNT = T.dscalar("s"), T.lscalar("count")
 FIVE = TensorType("float64", (False,), shape=(5,))("five")
 ROWS = TensorType("float64", (False, False), shape=(4, None))("rows")
 VALUES = {V: numpy.arange(1, 6.0), W: numpy.linspace(2, 3, 5), M: numpy.arange(1, 26.0).reshape(5, 5), S: 0.5, COUNT: 5,
-          N: numpy.arange(25.0).reshape(5, 5)[::-1] + 1, FIVE: numpy.arange(5.0), ROWS: numpy.arange(20.0).reshape(4, 5)}
+          N: numpy.arange(25.0).reshape(5, 5)[::-1] + 1, FIVE: numpy.arange(5.0),
+          ROWS: numpy.arange(20.0).reshape(4, 5)}
 
 # Expressions in which no element of an operand matters, or only some elements do. All lengths must be 5.
 CASES = {
