@@ -24,8 +24,8 @@ from phintys.optimizer.engine.values import constant, constant_value, key_of
 from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
 
-OF_NUMBERS = frozenset(["TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
-Expression = namedtuple("Expression", "op operands")              # of a length: the operands are tokens
+OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
+Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
 MOST_CONDITIONS = 8            # on the way to a branch; what is further inside is not compared, so that time is linear
 
@@ -320,17 +320,17 @@ class Remaining:
         if node is None or not _is_of_numbers(node):
             return None
         operands = [self._present_number(operand, depth - 1) for operand in node.inputs]
-        return None if None in operands else self._computed(node.op, operands)
+        return None if None in operands else self._computed(node.op, operands, length.index)
 
-    def _computed(self, op, operands):
+    def _computed(self, op, operands, index):
         """Return what an op computes from lengths; diagonals have lengths such as ``minimum(n, n) + 0``."""
         name = key_of(op)
         if name in ("minimum", "maximum") and len(set(map(self._token, operands))) == 1 \
                 or name in ("add", "sub") and operands[1:] == [0]:
             return operands[0]
-        out = op(*map(_as_variable, operands))
+        out = op(*map(_as_variable, operands), return_list=True)[index]
         folded = constant_folding(self.fgraph, out.owner)
-        return out if folded is None else _integer_in(folded[0])
+        return out if folded is None else _integer_in(folded[index])
 
     def _is_there(self, variable):
         """Return whether the program has the value in each call."""
@@ -352,7 +352,7 @@ class Remaining:
             return self._token((node.inputs[0], node.op.i))
         if length not in self.tokens:
             is_computed = length not in self.fgraph.clients
-            name = Expression(node.op, tuple(map(self._token, node.inputs))) if is_computed else length
+            name = Expression(node.op, length.index, tuple(map(self._token, node.inputs))) if is_computed else length
             self.tokens[length] = lengths.named(name)
         return lengths.root(self.tokens[length])
 

@@ -230,7 +230,7 @@ def test_debug_mode():
 # ---- random expressions ----------------------------------------------------------------------------------------------
 BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / (b * b + 1), T.maximum,
           lambda a, b: T.fill(a, b) if b.ndim <= a.ndim else a + b, lambda a, b: T.switch(S > 0, a, b),
-          lambda a, b: a + b - a, lambda a, b: T.switch(T.ge(a, b), a, 1.0), lambda a, b: (a * b) ** 0, T.dot,
+          lambda a, b: a + b - a, lambda a, b: T.switch(T.ge(a, b + 0.125), a, 1.0), lambda a, b: (a * b) ** 0, T.dot,
           lambda a, b: T.stack([a, b])[0], lambda a, b: T.stack([a, b])[1], lambda a, b: T.concatenate([a, b])[:3],
           lambda a, b: grad((a * a).sum(), b, disconnected_inputs="ignore"),
           lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore"), lambda a, b: ifelse(S > 0, a, b)]
