@@ -1,5 +1,5 @@
 """Copies of cells, and cells that refer to the memory of others: COPY, OWN, ALIAS and MOVE."""
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
@@ -91,11 +91,21 @@ cdef int copy_memory(Context* context, Cell* target, Cell* source) except -1 nog
 
 
 cdef int copy_cell(Machine* machine, const Instruction* at) except -1 nogil:
+    """Both branches of a lazy node copy to one cell, so the layout may be new although no argument's is."""
     cdef Cell* source = &machine.cells[at.b]
+    cdef Cell* target = &machine.cells[at.a]
+    cdef npy_intp shape[MAX_RANK]
+    cdef npy_intp strides[MAX_RANK]
+    cdef size_t size = target.ndim * sizeof(npy_intp)
     if source.flags & CELL_OBJECT:
-        copy_object(&machine.cells[at.a], source)
+        copy_object(target, source)
         return 0
-    return copy_memory(&machine.context, &machine.cells[at.a], source)
+    memcpy(shape, target.shape, size)
+    memcpy(strides, target.strides, size)
+    copy_memory(&machine.context, target, source)
+    if memcmp(shape, target.shape, size) or memcmp(strides, target.strides, size):
+        machine.epoch += 1
+    return 0
 
 
 cdef inline bint is_own(const Cell* cell, const Cell* home) noexcept nogil:

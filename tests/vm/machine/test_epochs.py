@@ -149,6 +149,20 @@ def test_branches_with_values_of_several_layouts(computed, opcode):
         np.testing.assert_allclose(results[1], wanted.sum(axis=0))
 
 
+def test_branches_that_copy_to_one_value():
+    """Only the condition changes, and with it the length; what the unoptimized branches read is copied."""
+    x, y, c = T.dvector(), T.dvector(), T.lscalar()
+    chosen = ifelse(c, x, y)
+    f = function([x, y, c], [chosen * 2, chosen.sum(), T.alloc(1.0, chosen.shape[0])], mode="FAST_COMPILE")
+    assert "COPY" in str(f.explain("instructions"))
+    first, second = np.arange(4.0), np.arange(7.0)
+    for condition in sequence([1, 0]):
+        wanted = first if condition else second
+        doubled, total, ones = f(first, second, condition)
+        np.testing.assert_array_equal(doubled, 2 * wanted)
+        assert total == wanted.sum() and ones.shape == wanted.shape
+
+
 def test_values_that_stay_in_their_owner():
     """A shared variable gets a view of itself or a copy in another order, by turns."""
     n, x = shared(np.arange(12.0).reshape(4, 3)), T.dmatrix()
