@@ -102,6 +102,7 @@ class PureOp(Properties):
     writes_by_strides = False
     cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = chooses = False
     is_harmless = False
+    computes_by_thunk = False                   # whether the class has ``make_thunk``: programs call its thunks
     linear_in: Any = ()
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()
@@ -119,6 +120,8 @@ class PureOp(Properties):
         super().__init_subclass__(**arguments)
         if cls.params_type is not None and "perform" in cls.__dict__:
             cls.perform = _given_params(cls.perform)     # type: ignore[method-assign]
+        maker = getattr(cls, "make_thunk", None)
+        cls.computes_by_thunk = maker is not None and not hasattr(maker, "calls_perform")
 
     # ---- building ----------------------------------------------------------------------------------------------------
     @of_any_parameters
@@ -244,17 +247,13 @@ class PureOp(Properties):
         """
         kernel = self.make_kernel(node)
         if kernel is None:
-            if not self._has_thunk():
+            if not self.computes_by_thunk:
                 raise MethodNotDefined("perform", type(self), type(self).__name__)
             perform_by_thunk(self, node, inputs, output_storage)
             return
         results = run_kernel(kernel, inputs, [output.type.layout for output in node.outputs])
         for storage, result in zip(output_storage, results):
             storage[0] = result
-
-    def _has_thunk(self):
-        """Whether the class has a ``make_thunk`` of its own."""
-        return getattr(type(self), "make_thunk", Op.make_thunk) is not Op.make_thunk
 
     def missing_method(self):
         """Return what an op without a kernel lacks to compute nodes.
@@ -264,7 +263,7 @@ class PureOp(Properties):
         None or tuple (Op, str)
             None: nothing. Else the op, or the one inside it, and the method that its class should define.
         """
-        performs = getattr(self.perform, "__func__", self.perform) is not PureOp.perform or self._has_thunk()
+        performs = getattr(self.perform, "__func__", self.perform) is not PureOp.perform or self.computes_by_thunk
         return None if performs else (self, "perform(self, node, inputs, output_storage)")
 
     def get_params(self, node):
@@ -416,17 +415,19 @@ class Op(PureOp):
         """Called once for each node that a function computes by ``perform``, before it does; and by `make_thunk`."""
 
     def _prepare(self, node):
-        if type(self).prepare_node is not Op.prepare_node:
+        if type(self).prepare_node is not Op.prepare_node and not self.computes_by_thunk:
             storage, computed = storage_for(node)
             self.prepare_node(node, storage, computed, "py")
 
     def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
         """Return a function without arguments that computes a node by ``perform``, in the storage of its variables.
 
-        A class may override it instead of ``perform``; see ``graph/thunks.py``.
+        A class may override it, instead of ``perform`` or beside it; see ``graph/thunks.py``.
         """
         self.prepare_node(node, storage_map, compute_map, "py")
         return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
+
+    make_thunk.calls_perform = True             # type: ignore[attr-defined]
 
     def make_py_thunk(self, node, storage_map, compute_map, no_recycling, debug=False):
         """Return the function that `make_thunk` returns."""

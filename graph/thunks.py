@@ -1,4 +1,5 @@
-"""Ops that compute by ``make_thunk``: a function without arguments that reads and fills storage, as in Theano.
+"""Ops that compute by ``make_thunk``: a function without arguments that reads and fills storage, as in Theano. Programs
+call it also if the op has ``perform``, which its ``make_thunk`` may call.
 
 ``make_thunk(node, storage_map, compute_map, no_recycling, impl)`` is called once for a node and again when two threads
 compute it at the same time; the thunk is kept with its storage and called for every computation. All inputs are

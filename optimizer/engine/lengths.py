@@ -84,7 +84,7 @@ class Lengths:
             self._enter_elementwise(node)
             return
         rule = RULES.get(key_of(node.op))
-        if rule is not None:
+        if rule is not None and hasattr(node.outputs[0].type, "broadcastable"):
             inputs = [self.of(variable) if hasattr(variable.type, "broadcastable") else [] for variable in node.inputs]
             out = node.outputs[0]
             self.tokens[out] = list(map(self._token, [(out, axis) for axis in range(out.type.ndim)],

@@ -42,6 +42,43 @@ def test_thunks():
         phintys.function([v], Nothing()(v))([1.0])
 
 
+class Both(Op):
+    """x + 1 by its thunk, which calls ``perform``, and counts calls of both."""
+
+    __props__ = ()
+    itypes, otypes = [T.dvector], [T.dvector]
+
+    def __init__(self):
+        self.runs = []
+
+    def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
+        inner = super().make_thunk(node, storage_map, compute_map, no_recycling, impl)
+
+        def thunk():
+            self.runs.append("thunk")
+            inner()
+            storage_map[node.outputs[0]][0] += 1
+        return thunk
+
+    def prepare_node(self, node, storage_map, compute_map, impl):
+        self.runs.append("prepared")
+
+    def perform(self, node, inputs, output_storage):
+        self.runs.append("perform")
+        output_storage[0][0] = inputs[0].copy()
+
+
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_a_thunk_beside_perform_is_what_programs_call(mode):
+    """As in Theano; for example a library counts calls there, or chooses another function."""
+    op, v = Both(), T.dvector("v")
+    function = phintys.function([v], op(v) * 2, mode=mode)
+    del op.runs[:]
+    for number in (2.0, 3.0):
+        assert function([number]).tolist() == [2 * number + 2]
+    assert op.runs == ["prepared", "thunk", "perform", "thunk", "perform"]
+
+
 class Nothing(Op):
     """An op that cannot compute."""
 
