@@ -23,6 +23,7 @@ from phintys.optimizer.engine.lengths import ONE, Lengths
 from phintys.optimizer.engine.values import constant, constant_value, key_of
 from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
+from phintys.vm.places import HOST
 
 OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
@@ -207,7 +208,7 @@ class Remaining:
         group, joined_roots = {}, self._in_branch(way) if way else {}
         for source in sources:
             length = self._present(source, DEEPEST)
-            if length is not None:
+            if length is not None and _is_at_host(length):
                 token = self._token(length)
                 group.setdefault(_followed(joined_roots, token), self.of_inputs.get(token, length))
         if len(group) < 2:
@@ -279,7 +280,7 @@ class Remaining:
     def _note_inputs(self, sources):
         """Note lengths of inputs: they are compared rather than others, because that keeps no value in memory."""
         for source in sources:
-            if type(source) is tuple and source[0].owner is None:
+            if type(source) is tuple and source[0].owner is None and _is_at_host(source):
                 self.of_inputs.setdefault(self._token(source), source)
 
     # ---- what the program has ----------------------------------------------------------------------------------------
@@ -366,6 +367,11 @@ def _followed(joined_roots, token):
     while token in joined_roots:
         token = joined_roots[token]
     return token
+
+
+def _is_at_host(length):
+    """Whether a length is no array's on a device: what reads those is made later, from what the host would read."""
+    return type(length) is not tuple or length[0].type.layout is None or length[0].type.layout[2] == HOST
 
 
 def _as_variable(length):
