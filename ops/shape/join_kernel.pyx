@@ -190,8 +190,8 @@ cdef class SplitKernel(Kernel):
             with gil:
                 if negative:
                     raise ValueError(f"Split: a part cannot have a negative length; the lengths are "
-                                     f"{integers_of(lengths)}")
-                raise ValueError(f"Split: the lengths {integers_of(lengths)} sum to {total}, expected "
+                                     f"{list(integers_of(lengths))}")
+                raise ValueError(f"Split: the lengths {list(integers_of(lengths))} sum to {total}, expected "
                                  f"{source.shape[axis]}, the length of axis {axis} of an array of shape "
                                  f"{shape_of(source)}")
         return 0
