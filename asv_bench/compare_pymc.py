@@ -5,13 +5,14 @@
     python asv_bench/compare_pymc.py --table --json FILE
     python asv_bench/compare_pymc.py --picture docs/images/pymc_models.png
 
-Each pair of a model and a mode has a process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty
-when the process begins; with it, it was filled by a run before. Times to the first value are of the processor,
-compilers included, and in two parts: what PyMC does before it calls ``pytensor.function`` (it writes the log-density
-and its gradient as a graph, which is the same work for all modes), and the rest: rewrites, compiling, the first call.
-The processes of a model are all prepared before their calls are timed, one after the other. ``--resume`` leaves out the
-pairs that the file of results has. ``--sample`` measures ``pm.sample`` instead: two chains of 1,000 draws after 1,000
-of tuning, in one process.
+It runs with all supported versions of PyTensor and PyMC, those that are installed. Each pair of a model and a mode has a
+process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty when the process begins; with it, it
+was filled by a run before. Times to the first value are of the processor, compilers included, and in two parts: what
+PyMC does before it calls ``pytensor.function`` (it writes the log-density and its gradient as a graph, which is the
+same work for all modes), and the rest: rewrites, compiling, the first call. The processes of a model are all prepared
+before their calls are timed, one after the other. ``--resume`` leaves out the pairs that the file of results has.
+``--sample`` measures ``pm.sample`` instead, by PyMC's own sampler: two chains of 1,000 draws after 1,000 of tuning, in
+one process, and the memory that this process has at the end.
 """
 import argparse
 import json
@@ -88,8 +89,10 @@ sys.stdin.readline()
 start, cpu = time.perf_counter(), spent()
 with model:
     pm.sample(1000, tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False,
-              compile_kwargs={"mode": mode})
-print(json.dumps({"model": name, "mode": mode, "sample": time.perf_counter() - start, "sample_cpu": spent() - cpu}))
+              nuts_sampler="pymc", compile_kwargs={"mode": mode})
+memory, = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")]
+print(json.dumps({"model": name, "mode": mode, "sample": time.perf_counter() - start, "sample_cpu": spent() - cpu,
+                  "memory_mb": int(memory) / 1024}))
 """
 
 
@@ -245,7 +248,7 @@ def _number(value):
 
 TITLE_OF_CALLS = (f"{'model':<26} {'mode':<8} {'first, s':>9} {'CPU, s':>8} {'PyMC, s':>8} {'rest, s':>8} "
                   f"{'call, us':>10}  value")
-TITLE_OF_SAMPLES = f"{'model':<26} {'mode':<8} {'sample, s':>9} {'CPU, s':>8}"
+TITLE_OF_SAMPLES = f"{'model':<26} {'mode':<8} {'sample, s':>9} {'CPU, s':>8} {'MB':>7}"
 
 
 def report(found, path):
@@ -257,7 +260,7 @@ def report(found, path):
     if "error" in found:
         print(begin + found["error"], flush=True)
     elif "sample" in found:
-        print(begin + f"{found['sample']:9.2f} {found['sample_cpu']:8.2f}", flush=True)
+        print(begin + f"{found['sample']:9.2f} {found['sample_cpu']:8.2f} {found['memory_mb']:7.0f}", flush=True)
     else:
         rest = found["first_cpu"] - found["graph_cpu"]
         print(begin + f"{found['first']:9.2f} {found['first_cpu']:8.2f} {found['graph_cpu']:8.2f} {rest:8.2f} "

@@ -4,7 +4,7 @@ A row is a function ``(op, node, *inputs)`` of PyTensor's op and node and of the
 variable or a list of them, or None if it has no translation of this node. The result is then converted to the dtype and
 the dimensions of length 1 of PyTensor's node. An op without a row is run by its own ``perform``.
 """
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pytensor.compile.sharedvalue import SharedVariable
@@ -23,6 +23,7 @@ from phintys.vm import call_stack
 from phintys.vm.call_stack import made_at
 
 OWN_FOLDER = str(Path(__file__).parents[2])
+MOST_PLACES = 256                       # that are kept: nodes that one line makes have the same
 ROWS = {}                               # name in the table of ops → row
 late_rows = {}                          # area of the table → imports the rows of its ops; the package fills it
 
@@ -105,8 +106,9 @@ def translated(outputs, known, rows_instead=None):
         except TypeError:                       # an op or a type that has no hash
             signature, found = node, None
         if found is None:
-            found = equal[signature] = [with_known_value(each, inputs) for each in applied(
-                node.op, node, inputs, rows_instead.get(type(node.op)))]
+            with made_at(place_of(node)):
+                found = applied(node.op, node, inputs, rows_instead.get(type(node.op)))
+            found = equal[signature] = [with_known_value(each, inputs) for each in found]
         for output, each in zip(node.outputs, found):
             known.setdefault(output, each)
     return [_root(variable, known, equal) for variable in outputs]
@@ -148,29 +150,6 @@ def applied(op, node, inputs, instead=None):
 
     A row ``instead`` of the op's is tried first.
     """
-    with made_at(place_of(node)):
-        return _applied(op, node, inputs, instead)
-
-
-def place_of(node):
-    """Where the user made a node, as a trace of phintys; None: PyTensor does not say a line of the user's."""
-    for trace in getattr(node.outputs[0].tag, "trace", ()):
-        found = tuple([(file, line, function) for file, line, function, _ in reversed(trace) if not is_own(file)])
-        if not all([is_library(file) for file, _, _ in found]):
-            return found
-    return None
-
-
-is_library = cache(call_stack.is_library)
-
-
-@cache
-def is_own(file):
-    """Whether a file is one of phintys, which is not the user's, wherever it lies."""
-    return file.startswith(OWN_FOLDER)
-
-
-def _applied(op, node, inputs, instead):
     function = row_of(op, len(inputs))
     outputs = None
     try:
@@ -188,6 +167,31 @@ def _applied(op, node, inputs, instead):
     if not isinstance(outputs, (list, tuple)):
         outputs = [outputs]
     return [conformed(found, output) for found, output in zip(outputs, node.outputs)]
+
+
+def place_of(node):
+    """Where the user made a node, as a trace of phintys; None: PyTensor does not say a line of the user's."""
+    for trace in getattr(node.outputs[0].tag, "trace", ()):
+        found = _lines_of_user(tuple(trace))
+        if found is not None:
+            return found
+    return None
+
+
+@lru_cache(MOST_PLACES)
+def _lines_of_user(trace):
+    """A trace of PyTensor without the files of phintys, which are not the user's; None if all are of libraries."""
+    found = tuple([(file, line, function) for file, line, function, _ in reversed(trace) if not is_own(file)])
+    return None if all([is_library(file) for file, _, _ in found]) else found
+
+
+is_library = cache(call_stack.is_library)
+
+
+@cache
+def is_own(file):
+    """Whether a file is one of phintys, wherever it lies."""
+    return file.startswith(OWN_FOLDER)
 
 
 def conformed(found, output):
