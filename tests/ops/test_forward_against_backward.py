@@ -178,7 +178,7 @@ WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "Und
            "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp",
            "BaseAbstractConv", "BatchNormalizationOp", "Accumulation", "Extremum", "GradientOp", "Nonzero",
            "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
-           "WithInitial", "FourierAlong", "RowOrder", "RunStarts"}
+           "WithInitial", "FourierAlong", "RowOrder", "RunStarts", "OnlyWithSteps"}
 
 # Linear algebra and sparse matrices have tables of cases of their own, with R-operators; samples have no derivatives.
 OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.", "phintys.ops.sparse.")
