@@ -13,7 +13,7 @@ from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
 from phintys.missing_names import lookup
 from phintys.ops.creation.allocation import arange
-from phintys.ops.elementwise.elementwise_functions import cast, eq, le, switch
+from phintys.ops.elementwise.elementwise_functions import cast, eq, le, lt, switch
 from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.random.draw import DISTRIBUTIONS, Draw
 from phintys.ops.random.generator_call import METHODS, GeneratorCall
@@ -309,15 +309,34 @@ class Generator:
         orders = self._order("permutation", lines.shape[:-1], x.type.ndim - 1, [lines.shape[-1]])
         return self._finished(moveaxis(permute_row_elements(lines, orders), -1, axis))
 
+    # ---- of parameters with conditions between them ----
+    def hypergeometric(self, ngood, nbad, nsample, size=None, ndim=None):
+        """How many of ``nsample`` items that are drawn without replacement are good."""
+        ngood, nbad, nsample = map(as_tensor_variable, (ngood, nbad, nsample))
+        return self._plain("hypergeometric", (ngood, nbad, nsample, le(nsample, ngood + nbad)), size, ndim, "int64")
+
+    def triangular(self, left, mode, right, size=None, dtype=None, ndim=None):
+        """Samples from ``left`` to ``right`` whose density is a triangle with its peak at ``mode``; they have no
+        gradient."""
+        left, mode, right = map(as_tensor_variable, (left, mode, right))
+        conditions = le(left, mode), le(mode, right), lt(left, right)
+        return self._plain("triangular", (left, mode, right, *conditions), size, ndim, _real(dtype))
+
+    def dirichlet(self, alpha, size=None, ndim=None):
+        """Samples of the Dirichlet distribution, vectors along the last dimension; they have no gradient."""
+        alpha = as_tensor_variable(alpha)
+        if alpha.type.ndim != 1:
+            raise TypeError(f"dirichlet: alpha must have 1 dimensions, got {alpha} of type {alpha.type}")
+        size, known = size_vector(() if size is None else size)
+        ndim = rank_of(size, known) if ndim is None else ndim
+        return self._finished(self._order("dirichlet", size, ndim, [alpha]))
+
     # ---- drawn by NumPy itself ----
     def _called(self, name, parameters, size, ndim, options=()):
         """A sample of a method in ``METHODS``."""
-        method = METHODS[name]
-        parameters = [as_tensor_variable(parameter) for parameter in parameters]
+        method, parameters = METHODS[name], [as_tensor_variable(parameter) for parameter in parameters]
         if size is None:
-            size = size_vector(())[0]
-            ndim = max([parameter.type.ndim for parameter, (_, rank) in zip(parameters, method.parameters)
-                        if rank is None], default=0)
+            size, ndim = size_vector(())[0], 0
         else:
             size, known = size_vector(size)
             ndim = rank_of(size, known) if ndim is None else ndim
@@ -328,19 +347,6 @@ class Generator:
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", ndim=None):
         """How many of each colour there are in ``nsample`` items that are drawn without replacement."""
         return self._called("multivariate_hypergeometric", [colors, nsample], size, ndim, (("method", method),))
-
-    def hypergeometric(self, ngood, nbad, nsample, size=None, ndim=None):
-        """How many of ``nsample`` items that are drawn without replacement are good."""
-        return self._called("hypergeometric", [ngood, nbad, nsample], size, ndim)
-
-    def triangular(self, left, mode, right, size=None, ndim=None):
-        """Samples from ``left`` to ``right`` whose density is a triangle with its peak at ``mode``; they have no
-        gradient."""
-        return self._called("triangular", [left, mode, right], size, ndim)
-
-    def dirichlet(self, alpha, size=None, ndim=None):
-        """Samples of the Dirichlet distribution, vectors along the last dimension; they have no gradient."""
-        return self._called("dirichlet", [alpha], size, ndim)
 
     def multivariate_normal(self, mean, cov, size=None, method="svd", ndim=None):
         """Normal vectors along the last dimension, with a covariance matrix; they have no gradient."""

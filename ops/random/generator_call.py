@@ -1,4 +1,4 @@
-"""GeneratorCall: draws of ``numpy.random.Generator`` by its own methods: vectors, and counts without replacement.
+"""GeneratorCall: draws of ``numpy.random.Generator`` by its own methods: vectors, normal or of counts.
 
 The op makes a ``Generator`` from the state, calls its method, and returns the new state and the sample. So the numbers
 are NumPy's, and a call that fails changes no state. ``METHODS`` is the table of these methods.
@@ -14,14 +14,11 @@ from phintys.ops.random.sampling import Sampling
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 
-# parameters: names and ranks of the tensors, None for any rank; dtype: of the sample; added: dimensions of a sample
+# parameters: names and ranks of the tensors; dtype: of the sample; added: dimensions of a sample
 # beside those of its size.
 Method = namedtuple("Method", "parameters dtype added")
 METHODS = {
     "multivariate_hypergeometric": Method((("colors", 1), ("nsample", 0)), "int64", 1),
-    "hypergeometric": Method((("ngood", None), ("nbad", None), ("nsample", None)), "int64", 0),
-    "triangular": Method((("left", None), ("mode", None), ("right", None)), "float64", 0),
-    "dirichlet": Method((("alpha", 1),), "float64", 1),
     "multivariate_normal": Method((("mean", 1), ("cov", 2)), "float64", 1),
 }
 
@@ -54,7 +51,7 @@ class GeneratorCall(Sampling):
         state, size = self.as_state(state), as_tensor_variable(size)
         parameters = list(map(as_tensor_variable, parameters))
         for (name, rank), parameter in zip(METHODS[self.name].parameters, parameters):
-            if rank is not None and parameter.type.ndim != rank:
+            if parameter.type.ndim != rank:
                 raise TypeError(f"{self.name}: {name} must have {rank} dimensions, got {parameter} of type "
                                 f"{parameter.type}")
         return Apply(self, [state, size, *parameters], [state.type(), self.outtype()])

@@ -17,7 +17,11 @@ CALLS = {
     "multivariate_hypergeometric, count": lambda g, t: g.multivariate_hypergeometric(t([3, 4, 5]), 4, method="count"),
     "hypergeometric": lambda g, t: g.hypergeometric(t([3, 9]), 4, 5),
     "hypergeometric, size": lambda g, t: g.hypergeometric(10, 4, 5, size=6),
+    "triangular": lambda g, t: g.triangular(t([-1.0, 0.0]), 0.5, t([1.0, 2.0])),
     "dirichlet": lambda g, t: g.dirichlet(t([1.0, 2.0, 3.0]), size=3),
+    "dirichlet, one": lambda g, t: g.dirichlet(t([1.0, 2.0, 3.0])),
+    "dirichlet, of small numbers": lambda g, t: g.dirichlet(t([0.09, 0.01, 0.0]), size=(2, 3)),
+    "dirichlet, of zeros": lambda g, t: g.dirichlet(t([0.0, 0.0]), size=2),
     "multivariate_normal": lambda g, t: g.multivariate_normal(t([1.0, 2.0]), t([[2.0, 0.5], [0.5, 1]]), size=(2,)),
     "choice": lambda g, t: g.choice(10, size=(2, 3)),
     "choice, one": lambda g, t: g.choice(10),
@@ -67,6 +71,8 @@ def test_symbolic_sizes_and_parameters():
     (lambda g, p: g.choice(3, size=2, p=p), P, [0.5, 0.6, 0.7], "do not sum to 1"),
     (lambda g, p: g.choice(3, size=2, p=p), P, [0.5, -0.5, 1.0], "not non-negative|negative"),
     (lambda g, p: g.dirichlet(p), P, [1.0, -1.0, 1.0], "alpha"),
+    (lambda g, p: g.triangular(p, 0.6, 1.0), P, [0.1, 0.7, 0.1], "left <= mode"),
+    (lambda g, p: g.triangular(0.0, 0.1, p), P, [0.2, 0.05, 0.2], "mode <= right"),
 ])
 def test_bad_probabilities_change_no_state(make, good, wrong, message):
     source, p = phintys.random.default_rng(7), T.vector()
@@ -104,3 +110,6 @@ def test_modes_and_pickles():
     for mode in ("FAST_COMPILE", "DebugMode"):
         function = phintys.function([], phintys.random.default_rng(2).permuted(A, axis=0), mode=mode)
         numpy.testing.assert_array_equal(function(), numpy.random.default_rng(2).permuted(A, axis=0))
+        shares = phintys.random.default_rng(2).dirichlet(T.constant(A[1])[::-1], size=2)
+        shares = phintys.function([], shares, mode=mode)
+        numpy.testing.assert_array_equal(shares(), numpy.random.default_rng(2).dirichlet(A[1][::-1], size=2))

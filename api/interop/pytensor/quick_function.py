@@ -42,7 +42,9 @@ class QuickFunction(Function):
     def __call__(self, *args, **kwargs):
         if kwargs:
             given = None if args else self._plain.in_order(kwargs)              # PyMC passes all arguments by name
-            return super().__call__(*args, **kwargs) if given is None or len(given) != self._count else self(*given)
+            if given is None or len(given) != self._count:
+                return super().__call__(*args, **kwargs)
+            args = given
         if len(args) != self._count or self.profile or not (self.trust_input or self._plain.accepts(args)):
             return super().__call__(*args)
         if self._shared:
