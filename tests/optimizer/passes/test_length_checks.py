@@ -153,6 +153,11 @@ def usual_programs():
                              outputs_info=T.zeros(3))
     cost = (states[-1] ** 2).sum()
     yield "recurrent network", [x], [cost], [(w, w - g) for w, g in zip(parameters[:2], grad(cost, parameters[:2]))]
+    rows = T.dtensor3("rows")                       # of which the product before the loop makes a matrix
+    states, _ = phintys.scan(lambda row, h: T.tanh(T.dot(row, weights[0]) + T.dot(h, inner)), rows,
+                             outputs_info=T.zeros((rows.shape[1], 3)))
+    cost = (states[-1] ** 2).sum()
+    yield "recurrent network of batches", [rows], [cost], [(inner, inner - grad(cost, inner))]
     places, values = T.dvectors("places", "values")
     factor = T.slinalg.cholesky(T.exp(-(places[:, None] - places) ** 2 * mean) + T.eye(places.shape[0]))
     white = T.slinalg.solve_triangular(factor, values, lower=True)
