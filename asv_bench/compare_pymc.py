@@ -5,7 +5,7 @@
     python asv_bench/compare_pymc.py --table --json FILE
     python asv_bench/compare_pymc.py --picture docs/images/pymc_models.png
 
-It runs with all supported versions of PyTensor and PyMC, those that are installed. Each pair of a model and a mode has a
+It runs with all supported versions of PyTensor and PyMC, those installed. Each pair of a model and a mode has a
 process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty when the process begins; with it, it
 was filled by a run before. Times to the first value are of the processor, compilers included, and in two parts: what
 PyMC does before it calls ``pytensor.function`` (it writes the log-density and its gradient as a graph, which is the
