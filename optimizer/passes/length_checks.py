@@ -28,6 +28,7 @@ from phintys.vm.places import HOST
 OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
+MOST_WAYS = 4                  # to a node that several branches need
 MOST_CONDITIONS = 8            # on the way to a branch; what is further inside is not compared, so that time is linear
 
 
@@ -120,18 +121,39 @@ def _note(fgraph, classes):
 
 def _in_branches(fgraph, lengths):
     """Return what nodes in lazy branches require: the way to them, the node, and two tokens that are not equal yet."""
-    regions, found = known_regions(fgraph), []
+    if not lengths.held:
+        return []
+    ways, found = _ways_in(fgraph), []
     for node, *pair in lengths.held:
         first, second = map(lengths.root, pair)
-        way = _way_to(regions, regions.of[node])
-        if first != second and way is not None:
-            found.append((way, node, first, second))
+        if first != second:
+            found.extend([(way, node, first, second) for way in ways[node]])
     return found
+
+
+def _ways_in(fgraph):
+    """Return the ways to each node: what several branches need runs if one of its readers does. A node with too many
+    ways, or too long ones, has none."""
+    regions, ways = known_regions(fgraph), {}
+    for node in reversed(fgraph.toposort()):
+        region = regions.of[node]
+        way = _way_to(regions, region)
+        found = {way: None} if way is not None else {}
+        if region.is_block:
+            for reader, place in [client for out in node.outputs for client in fgraph.clients[out]]:
+                arms = regions.arms.get(reader)
+                if arms is None or place == regions.conditions[reader]:
+                    found.update(dict.fromkeys(ways[reader]))
+                else:
+                    _, first, _ = reader.op.lazy_branches(reader)
+                    found[_way_to(regions, arms[place not in first])] = None
+        ways[node] = () if None in found or len(found) > MOST_WAYS else tuple(found)
+    return ways
 
 
 def _way_to(regions, region):
     """Return the conditions of a region, the innermost first, with whether they are true there; None if they are too
-    many, or several branches need the region."""
+    many, or several branches need a region around it."""
     way = []
     while region.parent is not None:
         if region.is_block or len(way) == MOST_CONDITIONS:

@@ -66,6 +66,8 @@ CASES = {
     "branch in a branch": ifelse(S > 0, ifelse(S < 1, V * 0 + W, W), W),
     "gradient of a branch": grad(ifelse(S > 0, (V * W).sum(), W.sum()), V),
     "a number as the condition": ifelse(S, V - V + W, W),
+    "what two branches need": ifelse(S > 0, V * 0 + W, W) + ifelse(S > 0, T.exp(V * 0 + W), W),
+    "length of a choice": ifelse(S > 0, V, V[:2]) * 0 + W,
     "in a loop": phintys.scan(lambda row: row * 0 + W, M)[0],
     "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
     "loop of three steps": phintys.scan(lambda h, w: h + w * 0, outputs_info=V, non_sequences=W, n_steps=3)[0],
