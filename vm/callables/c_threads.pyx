@@ -5,6 +5,8 @@ from libc.stdlib cimport calloc, free
 
 import numpy
 
+cnp.import_array()
+
 cdef extern from "pthread.h" nogil:
     ctypedef unsigned long pthread_t
     int pthread_create(pthread_t*, void*, void* (*)(void*) noexcept nogil, void*)
