@@ -152,8 +152,8 @@ cdef class ProgramWithGenerators:
         self.order = tuple(range(len(self.places)))
 
     def __call__(self, *args):
-        cdef list bits = []
-        cdef int taken = 0, place
+        cdef list bits = [], taken = []
+        cdef int place
         cdef tuple order
         for place in self.places:
             bit_generator = getattr(args[place], "bit_generator", None)
@@ -167,12 +167,14 @@ cdef class ProgramWithGenerators:
             are_different = is_ascending(bits, order)
         try:
             for place in order:
-                bits[place].lock.acquire()
-                taken += 1
+                lock = bits[place].lock
+                if not taken or taken[-1] is not lock:          # one generator may be given twice
+                    lock.acquire()
+                    taken.append(lock)
             return self.run(args, bits, are_different)
         finally:
-            for place in range(taken):
-                bits[order[place]].lock.release()
+            for lock in taken:
+                lock.release()
 
     cdef list run(self, tuple args, list bits, bint are_different):
         cdef list given = list(args), found
