@@ -68,7 +68,8 @@ class Performed(Op):
             cell[0] = numpy.asarray(value, dtype=kind.dtype) if is_array else value
 
     def do_constant_folding(self, node):
-        return False
+        """What PyTensor's op says of its own node; no random numbers are drawn beforehand."""
+        return not isinstance(self.op, RNGConsumerOp) and self.op.do_constant_folding(None, self.node)
 
 
 def _argument(kind, value):

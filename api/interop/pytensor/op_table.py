@@ -20,7 +20,7 @@ scalar: scalar.basic scalar.math scalar.loop tensor.math tensor.xlogx
     Abs 1
     Add 1+
     AND 1+
-    Angle 1 @-3.0
+    Angle 1 @-3.1
     ArcCos 1
     ArcCosh 1
     ArcSin 1
@@ -34,12 +34,12 @@ scalar: scalar.basic scalar.math scalar.loop tensor.math tensor.xlogx
     Ceil 1
     Clip 3
     Complex 2
-    ComplexFromPolar 2 @-3.0
+    ComplexFromPolar 2 @-3.1
     Composite 0+ @-2.38 | 0+ fgraph @3.0-
     Conj 1
     Cos 1
     Cosh 1
-    Deg2Rad 1 @-3.0
+    Deg2Rad 1 @-3.1
     EQ 2
     Erf 1
     Erfc 1
@@ -57,9 +57,9 @@ scalar: scalar.basic scalar.math scalar.loop tensor.math tensor.xlogx
     GammaIncC 2
     GammaIncCInv 2
     GammaIncInv 2
-    GammaL 2 @-3.0
+    GammaL 2 @-3.1
     GammaLn 1
-    GammaU 2 @-3.0
+    GammaU 2 @-3.1
     Hyp2F1 4
     I0 1
     I1 1
@@ -88,14 +88,14 @@ scalar: scalar.basic scalar.math scalar.loop tensor.math tensor.xlogx
     Mul 1+
     MulWithoutZeros 2
     NEQ 2
-    NdtriExp 1 @3.3-
+    NdtriExp 1 @3.2-
     Neg 1
     OR 1+
     Owens_t 2
     PolyGamma 2
     Pow 2
     Psi 1
-    Rad2Deg 1 @-3.0
+    Rad2Deg 1 @-3.1
     Real 1
     Reciprocal 1
     RoundHalfAwayFromZero 1
@@ -128,10 +128,10 @@ tensor: tensor.elemwise tensor.math
     DimShuffle 1 input_ndim new_order
     Dot 2
     Elemwise 0+ scalar_op inplace_pattern
-    Max 1 scalar_op axis dtype acc_dtype upcast_discrete_output @-3.0
-      | 1 scalar_op axis dtype acc_dtype upcast_discrete_output initial @3.1-
-    Min 1 scalar_op axis dtype acc_dtype upcast_discrete_output @-3.0
-      | 1 scalar_op axis dtype acc_dtype upcast_discrete_output initial @3.1-
+    Max 1 scalar_op axis dtype acc_dtype upcast_discrete_output @-3.2
+      | 1 scalar_op axis dtype acc_dtype upcast_discrete_output initial @3.3-
+    Min 1 scalar_op axis dtype acc_dtype upcast_discrete_output @-3.2
+      | 1 scalar_op axis dtype acc_dtype upcast_discrete_output initial @3.3-
     Prod 1 scalar_op axis dtype acc_dtype no_zeros_in_input
     ProdWithoutZeros 1 scalar_op axis dtype acc_dtype upcast_discrete_output
     Sum 1 scalar_op axis dtype acc_dtype upcast_discrete_output
@@ -148,7 +148,7 @@ tensor: tensor.basic tensor.shape tensor.reshape tensor.sort tensor.extra_ops te
     AllocDiag 1 @-2.38 | 1 axis1 axis2 offset @3.0-
     AllocEmpty 0+ dtype
     ARange 3 dtype
-    ArgSortOp 2 kind @-3.0 | 1 kind axis @3.1-
+    ArgSortOp 2 kind @-3.2 | 1 kind axis @3.3-
     Choose 2 mode
     CpuContiguous 1
     CumOp 1 axis mode
@@ -169,7 +169,7 @@ tensor: tensor.basic tensor.shape tensor.reshape tensor.sort tensor.extra_ops te
     SearchsortedOp 2+ side
     Shape 1
     Shape_i 1 i
-    SortOp 2 kind @-3.0 | 1 kind axis @3.1-
+    SortOp 2 kind @-3.2 | 1 kind axis @3.3-
     SpecifyShape 1+
     Split 3 len_splits @-3.0 | 2 len_splits axis @3.1-
     SplitDims 2 axis
@@ -188,21 +188,21 @@ tensor: tensor.extra_ops tensor.fft tensor.fourier tensor.signal.conv
 tensor: tensor.subtensor
     AdvancedIncSubtensor 2+ inplace set_instead_of_inc ignore_duplicates @-2.38
                        | 2+ idx_list inplace set_instead_of_inc ignore_duplicates @3.0-
-    AdvancedIncSubtensor1 3 inplace set_instead_of_inc @-3.0
+    AdvancedIncSubtensor1 3 inplace set_instead_of_inc @-3.1
     AdvancedSubtensor 1+ @-2.38 | 1+ idx_list @3.0-
-    AdvancedSubtensor1 2 @-3.0
+    AdvancedSubtensor1 2 @-3.1
     IncSubtensor 2+ idx_list inplace set_instead_of_inc @-2.38
                | 2+ idx_list inplace set_instead_of_inc destroyhandler_tolerate_aliased @3.0-
     Subtensor 1+ idx_list
 
-tensor: tensor.blas tensor.blas.batched tensor.blas.gemm tensor.blas.gemv tensor.blockwise
+tensor: tensor.blas tensor.blas.batched tensor.blas.gemm tensor.blas.gemv tensor.blas.ger tensor.blockwise
     BatchedDot 2
     Blockwise 0+ core_op signature
     Dot22 2
     Dot22Scalar 3
     Gemm 5 inplace
     Gemv 5 inplace
-    Ger 4 destructive @-3.0
+    Ger 4 destructive @-3.2
 
 tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.inverse tensor.linalg.products
         tensor.linalg.summary tensor.linalg.decomposition.cholesky tensor.linalg.decomposition.eigen
@@ -251,12 +251,12 @@ random: tensor.random.op
     RandomVariable 2+ name signature dtype inplace
 
 sparse: sparse.basic sparse.math
-    AddSD 2 @-3.0
-    AddSparseDense 2 @3.1-
-    AddSparseSparse 2 @3.1-
-    AddSparseSparseData 2 @3.1-
-    AddSS 2 @-3.0
-    AddSSData 2 @-3.0
+    AddSD 2 @-3.2
+    AddSparseDense 2 @3.3-
+    AddSparseSparse 2 @3.3-
+    AddSparseSparseData 2 @3.3-
+    AddSS 2 @-3.2
+    AddSSData 2 @-3.2
     Cast 1 out_type
     ColScaleCSC 2
     ConstructSparseFromList 3
@@ -267,50 +267,50 @@ sparse: sparse.basic sparse.math
     Diag 1
     Dot 2
     EnsureSortedIndices 1 inplace
-    EqualSD 2 @-3.0
-    EqualSparseDense 2 @3.1-
-    EqualSparseSparse 2 @3.1-
-    EqualSS 2 @-3.0
+    EqualSD 2 @-3.2
+    EqualSparseDense 2 @3.3-
+    EqualSparseSparse 2 @3.3-
+    EqualSS 2 @-3.2
     GetItem2d 7
     GetItem2Lists 3
     GetItem2ListsGrad 4
     GetItemList 2
     GetItemListGrad 3
     GetItemScalar 3
-    GreaterEqualSD 2 @-3.0
-    GreaterEqualSparseDense 2 @3.1-
-    GreaterEqualSparseSparse 2 @3.1-
-    GreaterEqualSS 2 @-3.0
-    GreaterThanSD 2 @-3.0
-    GreaterThanSparseDense 2 @3.1-
-    GreaterThanSparseSparse 2 @3.1-
-    GreaterThanSS 2 @-3.0
+    GreaterEqualSD 2 @-3.2
+    GreaterEqualSparseDense 2 @3.3-
+    GreaterEqualSparseSparse 2 @3.3-
+    GreaterEqualSS 2 @-3.2
+    GreaterThanSD 2 @-3.2
+    GreaterThanSparseDense 2 @3.3-
+    GreaterThanSparseSparse 2 @3.3-
+    GreaterThanSS 2 @-3.2
     HStack 1+ format dtype
-    LessEqualSD 2 @-3.0
-    LessEqualSparseDense 2 @3.1-
-    LessEqualSparseSparse 2 @3.1-
-    LessEqualSS 2 @-3.0
-    LessThanSD 2 @-3.0
-    LessThanSparseDense 2 @3.1-
-    LessThanSparseSparse 2 @3.1-
-    LessThanSS 2 @-3.0
-    MultiplySparseDense 2 @3.1-
-    MultiplySparseDenseVector 2 @3.1-
-    MultiplySparseSparse 2 @3.1-
-    NotEqualSD 2 @-3.0
-    NotEqualSparseDense 2 @3.1-
-    NotEqualSparseSparse 2 @3.1-
-    NotEqualSS 2 @-3.0
+    LessEqualSD 2 @-3.2
+    LessEqualSparseDense 2 @3.3-
+    LessEqualSparseSparse 2 @3.3-
+    LessEqualSS 2 @-3.2
+    LessThanSD 2 @-3.2
+    LessThanSparseDense 2 @3.3-
+    LessThanSparseSparse 2 @3.3-
+    LessThanSS 2 @-3.2
+    MultiplySparseDense 2 @3.3-
+    MultiplySparseDenseVector 2 @3.3-
+    MultiplySparseSparse 2 @3.3-
+    NotEqualSD 2 @-3.2
+    NotEqualSparseDense 2 @3.3-
+    NotEqualSparseSparse 2 @3.3-
+    NotEqualSS 2 @-3.2
     Remove0 1 inplace
     RowScaleCSC 2
     SamplingDot 3
-    SparseDenseMultiply 2 @-3.0
-    SparseDenseVectorMultiply 2 @-3.0
+    SparseDenseMultiply 2 @-3.2
+    SparseDenseVectorMultiply 2 @-3.2
     SparseFromDense 1 @-2.38 | 1 format @3.0-
-    SparseSparseMultiply 2 @-3.0
+    SparseSparseMultiply 2 @-3.2
     SpSum 1 axis
-    StructuredAddSparseDenseVector 2 @3.1-
-    StructuredAddSV 2 @-3.0
+    StructuredAddSparseDenseVector 2 @3.3-
+    StructuredAddSV 2 @-3.2
     StructuredDot 2
     StructuredDotGradCSC 4
     StructuredDotGradCSR 4

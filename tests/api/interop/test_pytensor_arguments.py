@@ -173,7 +173,7 @@ def test_the_largest_of_nothing_with_a_start_is_the_lowest_value(name, dtype):
     try:
         op = kind(axis=(0, 1), initial=True)
     except TypeError:
-        pytest.skip("PyTensor before 3.1 has no start")
+        pytest.skip("PyTensor before 3.3 has no start")
     x = pt.tensor("x", dtype=dtype, shape=(None, None))
     f, g = reference.functions([x], op(x))
     for shape in ((2, 3), (0, 3), (2, 0), (0, 0)):
