@@ -87,7 +87,7 @@ phintys_follow_forks()
 if phintys_follow_threads() != 0:
     raise MemoryError("no key for what is stored for each thread")
 
-STRAIGHT = (OP_LOAD, OP_PLAN, OP_KERNEL, OP_TOGETHER, OP_DROP, OP_RESULT, OP_HALT)
+STRAIGHT = (OP_LOAD, OP_PLAN, OP_KERNEL, OP_TOGETHER, OP_COPY, OP_DROP, OP_RESULT, OP_HALT)
 
 
 cdef enum Status:                   # what a C function returns; nutpie goes on after positive ones
@@ -686,6 +686,17 @@ cdef class CFunction:
                 total += bytes_kept_by_copy(runner.frame)
                 put_elsewhere(self.entry, runner)
         return total
+
+    def recorded_frames(self):
+        """How many idle frames repeat a recorded call; for tests."""
+        cdef Runner* runner
+        cdef int index, count = 0
+        for index in range(PHINTYS_SEATS):
+            runner = <Runner*>phintys_take(&self.entry.seats[index])
+            if runner != NULL:
+                count += runner.recording != NULL
+                put_elsewhere(self.entry, runner)
+        return count
 
     cdef list operands_of(self, Runner* runner, int position):
         """(shape, strides, value if it is small) of what an instruction reads, as ``explained`` wants it."""

@@ -4,9 +4,9 @@ from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport Machine
 from phintys.vm.python_api cimport PyObject
 
-cdef struct Play:                   # what one KERNEL calls
+cdef struct Play:                   # what one KERNEL calls, or a COPY
     Step step                       # NULL: the kernel's `run`
-    PyObject* kernel
+    PyObject* kernel                # NULL, too: a copy
     Cell** operands
     void* room
     const Instruction* at

@@ -15,6 +15,7 @@ from phintys.vm cimport pool
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, Cell, Context, Kernel, Span, drop, overlap, renew, span_of_cell)
 from phintys.vm.machine.code cimport LOOKS, Instruction
+from phintys.vm.machine.copies cimport copy_cell, copy_elements
 from phintys.vm.machine.frame cimport Machine, Site
 from phintys.vm.machine.interpreter cimport raise_failure
 from phintys.vm.pool cimport SMALL_CLASSES, Buffer
@@ -22,13 +23,16 @@ from phintys.vm.pool cimport SMALL_CLASSES, Buffer
 include "opcodes.pxi"
 
 ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
+ctypedef int (*CopyStep)(Machine* machine, const Instruction* at) noexcept nogil
 
 
 cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
     return renew(context, cell)
 
 
-cdef MemoryStep renew_step = <MemoryStep>renew_cell         # what raises returns -1, with the exception set
+# What raises returns -1, with the exception set.
+cdef MemoryStep renew_step = <MemoryStep>renew_cell
+cdef CopyStep copy_step = <CopyStep>copy_cell
 
 
 cdef bint can_record(const Machine* machine) noexcept nogil:
@@ -44,7 +48,7 @@ cdef bint can_record(const Machine* machine) noexcept nogil:
         elif at.op == OP_TOGETHER:
             if site.bound != machine.epoch:
                 return False
-        elif at.op != OP_DROP:
+        elif at.op != OP_DROP and at.op != OP_COPY:
             return False
         at += 1
     return True
@@ -167,6 +171,15 @@ cdef int record_kernel(Recording* recording, Machine* machine, const Instruction
     return 0
 
 
+cdef int record_copy(Recording* recording, Machine* machine, const Instruction* at) noexcept nogil:
+    if copy_step(machine, at) < 0:
+        return -1
+    note_place(recording, &machine.cells[at.a], machine.cells[at.a].data)
+    recording.plays[recording.n_plays].at = at
+    recording.n_plays += 1
+    return 0
+
+
 cdef bint find_leaves(Recording* recording, Machine* machine, int* leaves) noexcept nogil:
     """Note where arguments and shared values are; returns whether they are apart."""
     cdef Leaf* leaf
@@ -186,7 +199,7 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
     cdef Recording* recording = new_recording(n_instructions, n_cells, n_leaves)
     cdef const Instruction* at = machine.code
     cdef Cell** operands
-    cdef int index
+    cdef int index, result = 0
     failed[0] = False
     if recording == NULL:
         return NULL
@@ -197,16 +210,19 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
     machine.call += 1
     while at.op != OP_HALT:
         if at.op == OP_KERNEL:
-            if record_kernel(recording, machine, at, only_looks[at - machine.code]) < 0:
-                machine.at = at
-                free(recording)
-                failed[0] = True
-                return NULL
+            result = record_kernel(recording, machine, at, only_looks[at - machine.code])
+        elif at.op == OP_COPY:
+            result = record_copy(recording, machine, at)
         elif at.op == OP_DROP:
             operands = machine.operands + at.b
             for index in range(at.c):
                 if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
                     drop(&machine.context, operands[index])
+        if result < 0:
+            machine.at = at
+            free(recording)
+            failed[0] = True
+            return NULL
         at += 1
     return recording
 
@@ -228,7 +244,10 @@ cdef bint hold(Recording* recording, Machine* machine) noexcept nogil:
 cdef inline int play_one(Machine* machine, const Play* at) noexcept nogil:
     if at.step != NULL:
         return at.step(&machine.context, at.operands)
-    return (<Kernel>at.kernel).run(&machine.context, at.operands)
+    if at.kernel != NULL:
+        return (<Kernel>at.kernel).run(&machine.context, at.operands)
+    copy_elements(machine.cells[at.at.a].data, &machine.cells[at.at.b])
+    return 0
 
 
 cdef inline void move_views(Leaf* leaf) noexcept nogil:

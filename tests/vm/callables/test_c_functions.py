@@ -86,7 +86,7 @@ def pieces():
             T.set_subtensor(T.tanh(x)[1:], x[:-1] * 2), T.constant([1.0, 2.0])[::-1], x.reshape((2, -1)).T,
             T.exp(total).dimshuffle("x").dimshuffle(0, "x") * y[:2], T.stack([total, x[0]])[:1],
             T.stack([total, x[0]])[1],
-            T.join(0, x, y, x), (x + y[0])[T.argmax(y[:4])], y.dimshuffle("x", 0) + x.dimshuffle(0, "x")[:2], x]
+            T.join(0, x, y, x), (x + y[0])[2], y.dimshuffle("x", 0) + x.dimshuffle(0, "x")[:2], x]
 
 
 def positions():
@@ -169,6 +169,18 @@ def test_many_calls_with_arguments_elsewhere(name, allow_gc):
         np.testing.assert_array_equal(point, before)
         kept.append((point, out))
     assert entry.frames_made == 1
+    assert entry.recorded_frames() == (name in ("pieces", "matrices"))
+
+
+@pytest.mark.parametrize("number", range(len(pieces())))
+def test_each_piece_when_it_is_recorded(number):
+    function = phintys.function([x, y], [pieces()[number]], on_unused_input="ignore")
+    entry = function.c_function("expand", shapes=[(4,), (5,)])
+    for call in range(16):
+        point = np.random.default_rng(call).normal(size=9)
+        expected = flat(function(point[:4], point[4:]))
+        np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
+    assert entry.recorded_frames() == 1
 
 
 def test_layouts_that_alternate():
