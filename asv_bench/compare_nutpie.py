@@ -91,7 +91,8 @@ def print_table(path):
         cells = []
         for way, caches in columns:
             seconds = least.get((model, way, caches), float("inf"))
-            cells.append(f"{seconds:.2f}" + (f" ({seconds / own:.1f})" if way != "phintys" else ""))
+            cells.append("" if seconds == float("inf") else
+                         f"{seconds:.2f}" + (f" ({seconds / own:.1f})" if way != "phintys" else ""))
         print(f"| {model} | " + " | ".join(cells) + " |")
 
 
