@@ -152,13 +152,22 @@ class Sampler:
                                    "default_initialization_strategy") from error
             raise
 
+    def take_results(self):
+        """What was drawn."""
+        return self._checked(self._sampler.take_results)
+
     def abort(self):
-        """End the run."""
-        self._checked(self._sampler.abort)
+        """End the run; what has failed in it is raised where its results are taken."""
+        try:
+            self._sampler.abort()
+        except BaseException:
+            if self._model.calls.failure is None:
+                raise
 
     def _checked(self, method, *arguments):
+        found = None
         try:
-            method(*arguments)
+            found = method(*arguments)
         except KeyboardInterrupt:
             raise
         except BaseException:               # also a panic of Rust's, which is no Exception
@@ -166,3 +175,4 @@ class Sampler:
                 raise
         if self._model.calls.failure is not None:
             raise self._model.calls.failure
+        return found
