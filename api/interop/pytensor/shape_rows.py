@@ -160,7 +160,12 @@ def _searchsorted(op, node, x, values, *sorter):
 
 @row("tensor.Unique")
 def _unique(op, node, x):
-    return T.unique(x, op.return_index, op.return_inverse, op.return_counts, axis=op.axis)
+    results = T.unique(x, op.return_index, op.return_inverse, op.return_counts, axis=op.axis)
+    if not op.return_inverse:
+        return results
+    # PyTensor's are indices into the raveled array, as NumPy's were before 2.0.
+    inverse = 1 + op.return_index
+    return [result.flatten() if k == inverse else result for k, result in enumerate(results)]
 
 
 @row("tensor.FillDiagonal")

@@ -141,6 +141,11 @@ CASES = {
     "searchsorted": (lambda x, y: pt.searchsorted(pt.sort(x), y), [VECTOR, OTHER]),
     "unique": (lambda n: pt.unique(n), [INTEGERS]),
     "unique with counts": (lambda n: pt.unique(n, return_counts=True)[1], [INTEGERS]),
+    "unique of a matrix": (
+        lambda n: pt.unique(pt.stack([n, n + 1]), return_index=True, return_inverse=True, return_counts=True)[2],
+        [INTEGERS],
+    ),
+    "unique rows": (lambda n: pt.unique(pt.stack([n, n, n + 1]), return_inverse=True, axis=0)[1], [INTEGERS]),
     "nonzero": (lambda x: pt.nonzero(x > 0.4)[0], [VECTOR]),
     "copies": (lambda x: pytensor.compile.ops.deep_copy_op(pytensor.compile.ops.view_op(x)), [VECTOR]),
     "contiguous": (lambda x: pt.extra_ops.cpu_contiguous(x.T), [MATRIX]),
