@@ -77,22 +77,21 @@ def measured(way, name, folder, draws):
 
 
 def print_table(path):
-    """The least seconds of each way with empty and with filled caches, and how many times more others take."""
+    """The least seconds of each way with empty and with filled caches, and how many times more others take then."""
     least, found = {}, [json.loads(line) for line in Path(path).read_text().splitlines()]
     for run in found:
-        key = run["model"], run["way"], run.get("caches")
+        key = run["model"], run["way"], run["caches"]
         least[key] = min(least.get(key, float("inf")), run.get("seconds", float("inf")))
-    columns = [(way, caches) for way in WAYS for caches in ("cold", "warm") if (way, caches) not in
-               (("phintys", "cold"),) and any(key[1:] == (way, caches) for key in least)]
+    columns = [(way, caches) for caches in ("cold", "warm") for way in WAYS
+               if any(key[1:] == (way, caches) for key in least)]
     print("| seconds | " + " | ".join(f"{WAYS[way]}, {caches}" for way, caches in columns) + " |\n|---"
           + "|---" * len(columns) + "|")
     for model in dict.fromkeys(run["model"] for run in found):
-        own = min(least.get((model, "phintys", caches), float("inf")) for caches in ("cold", "warm"))
         cells = []
         for way, caches in columns:
             seconds = least.get((model, way, caches), float("inf"))
-            cells.append("" if seconds == float("inf") else
-                         f"{seconds:.2f}" + (f" ({seconds / own:.1f})" if way != "phintys" else ""))
+            times = seconds / least.get((model, "phintys", caches), float("inf"))
+            cells.append("" if seconds == float("inf") else f"{seconds:.2f}" + f" ({times:.1f})" * (way != "phintys"))
         print(f"| {model} | " + " | ".join(cells) + " |")
 
 

@@ -2,9 +2,11 @@
 import numpy
 
 from phintys.graph.apply import Apply
+from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.elementwise.scalar import as_dtype, imag, real
+from phintys.ops.elementwise.scalar import as_dtype, imag, real, switch
 from phintys.ops.factorizations.lu_kernel import AdjugateKernel, DeterminantKernel, InverseKernel
+from phintys.ops.factorizations.orthogonal import svd
 from phintys.ops.factorizations.solve import LUFactor
 from phintys.ops.factorizations.stacks import (
     MatrixOp,
@@ -18,9 +20,12 @@ from phintys.ops.factorizations.stacks import (
     product,
     real_dtype,
     result,
+    rows,
     transposed,
 )
-from phintys.ops.linalg.diagonal import trace
+from phintys.ops.linalg.diagonal import diagonal, trace
+from phintys.ops.reduction.careduce import Sum
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.types.constant import as_tensor_variable, constant_number
 from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -204,7 +209,7 @@ def _is_divisor(node, place):
 class Adjugate(MatrixOp):
     """The determinant of each matrix times its inverse; singular matrices have one, too.
 
-    It is the transposed gradient of the determinant. Its own derivatives need the inverse.
+    It is the transposed gradient of the determinant. Its own derivatives are those of singular matrices, too.
 
     Raises
     ------
@@ -225,16 +230,43 @@ class Adjugate(MatrixOp):
         return self.same_shape(node, input_shapes)
 
     def L_op(self, inputs, outputs, output_gradients):
-        inverse, gradient = adjoint(matrix_inverse(inputs[0])), output_gradients[0]
-        whole = _trace(product(adjoint(outputs[0]), gradient))
-        return [columns(columns(whole)) * inverse - product(inverse, gradient, adjoint(outputs[0]))]
+        u, s, vh, phase = _with_phase(inputs[0])
+        moved = conjugated(phase) * product(vh, output_gradients[0], u)
+        return [product(u, _moved_adjugate(s, moved), vh)]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None:
             return [None]
-        x, point = inputs[0], eval_points[0]
-        found, inverse = self(x), matrix_inverse(x)
-        return [columns(columns(_trace(product(inverse, point)))) * found - product(inverse, point, found)]
+        u, s, vh, phase = _with_phase(inputs[0])
+        moved = _moved_adjugate(s, product(adjoint(u), eval_points[0], adjoint(vh)))
+        return [phase * product(adjoint(vh), moved, adjoint(u))]
+
+
+def _with_phase(x):
+    """Return u, s and vh of x, and the determinant of ``u.vh``: x is that times u.s.vh of matrices of determinant 1."""
+    u, s, vh = svd(x, full_matrices=False)          # square in any case, and only this form has derivatives
+    return u, s, vh, columns(columns(det(u) * det(vh)))
+
+
+def _moved_adjugate(s, x):
+    """Return how the adjugate of a diagonal matrix changes with the matrix: the derivative in the direction x.
+
+    Every element of an adjugate is a sum of products of elements, none of which divides. Of a diagonal matrix they are
+    the products of all numbers but one; so an element beside the diagonal of x moves one, and one of the diagonal all
+    but its own, in proportion to the product of the others. The map is its own adjoint.
+    """
+    others = _products_without(s)
+    on_diagonal = diagonal(x, 0, x.type.ndim - 2, x.type.ndim - 1)
+    same = identity_for(s)
+    sums = Sum(axis=s.type.ndim)((1 - same) * others * rows(on_diagonal))
+    return same * columns(sums) - (1 - same) * others * x
+
+
+def _products_without(numbers):
+    """Return the products of all numbers of a vector but two, for all pairs: a matrix, whose diagonal means nothing."""
+    differs = 1 - identity_for(numbers)
+    kept = dimshuffle(differs, 0, "x", 1) * dimshuffle(differs, "x", 0, 1)
+    return prod(switch(kept, rows(rows(numbers)), 1), axis=numbers.type.ndim + 1)
 
 
 adjugate = Adjugate()

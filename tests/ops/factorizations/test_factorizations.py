@@ -396,6 +396,23 @@ def test_the_gradient_of_a_determinant_exists_where_it_is_zero(order, dtype):
     assert f([[0, 1], [0, 0]]).tolist() == [[0, 0], [-1, 0]]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_second_derivatives_of_a_determinant_exist_where_it_is_zero(order, dtype):
+    """By both modes of differentiation; the gradient is a polynomial, so difference quotients have all its digits."""
+    random = numpy.random.default_rng(order)
+    x, direction = T.matrix("x", dtype=dtype), T.matrix("direction", dtype=dtype)
+    slope = grad(T.real(T.linalg.det(x)), x)
+    f = function([x, direction], [grad(T.real((T.conj(direction) * slope).sum()), x),
+                                  phintys.Rop(slope, x, direction)])
+    for rank in range(order + 1):
+        matrix, moved = [random.normal(size=(order, count)) @ random.normal(size=(count, order))
+                         * (1 + 1j if dtype == "complex128" else 1) for count in (rank, order)]
+        wanted = (cofactors(matrix + 1e-5 * moved) - cofactors(matrix - 1e-5 * moved)).conj() / 2e-5
+        for found in f(matrix, moved):
+            numpy.testing.assert_allclose(found, wanted, 1e-6, 1e-7 * max(1, abs(wanted).max()))
+
+
 def test_the_gradient_of_a_logarithm_of_a_determinant_is_an_inverse():
     x = T.dmatrix("x")
     for cost in (T.log(T.linalg.det(x)), -0.5 * T.log(6.28 * T.linalg.det(x)), T.sqrt(T.linalg.det(x)),
