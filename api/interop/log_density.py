@@ -275,10 +275,14 @@ class RowFunction:
 
     def _compiled(self, extra):
         """The program for points with this number of additional dimensions."""
-        points = [TensorType(each.type.dtype, (False,) * (each.type.ndim + extra))(each.name) for each in self._inputs]
+        points = self._points(extra)
         others = [named_input(variable) for variable in self._others]
         return phintys.function([*points, *others], self._applied(points, others), on_unused_input="ignore",
                                 name="phintys.interop.logp")
+
+    def _points(self, extra):
+        """Variables for points with this number of additional dimensions; a length of 1 is no broadcastable one."""
+        return [TensorType(each.type.dtype, (False,) * (each.type.ndim + extra))(each.name) for each in self._inputs]
 
     def _applied(self, points, others):
         """The outputs as variables of phintys."""
@@ -287,7 +291,7 @@ class RowFunction:
         if points[0].type.ndim != self._ranks[0] + 1:
             raise ValueError(f"phintys.interop.logp: expected a variable of {self._ranks[0]} or {self._ranks[0] + 1} "
                              f"dimensions, but got {points[0]} of type {points[0].type}")
-        rows = [named_input(variable) for variable in self._inputs]
+        rows = self._points(0)
         return map_rows(self._translated(rows, others), list(zip(rows, points)), "phintys.interop.logp")
 
     def _translated(self, points, others):

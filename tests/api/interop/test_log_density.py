@@ -24,6 +24,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pymc as pm
     import pymc_models
+    import pytensor
+    from pytensor.scan.utils import until
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
 DATA = np.random.default_rng(0).normal(1, 2, size=20)
@@ -201,6 +203,21 @@ def test_threads_may_share_it():
         np.testing.assert_allclose([value for value, _ in found[place]], wanted[0], rtol=1e-12)
         np.testing.assert_allclose([gradient for _, gradient in found[place]], wanted[1], rtol=1e-9, atol=1e-9)
     assert len(found) == 4
+
+
+def test_many_points_of_one_coordinate_that_need_a_loop():
+    with pm.Model() as model:
+        rate = pm.Normal("rate")
+        path = pytensor.scan(lambda value, rate: (value + rate ** 2, until(value > 5)),
+                                outputs_info=[rate ** 2 + 1], non_sequences=[rate], n_steps=20)
+        path = path[0] if isinstance(path, (list, tuple)) else path
+        pm.Potential("total", -path[-1])
+    density = logp(model)
+    points = np.linspace(0.5, 2, 4)[:, None]
+    values, gradients = density(points)
+    for point, value, gradient in zip(points, values, gradients):
+        for found, expected in zip(density(point), (value, gradient), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_no_points_at_all():
