@@ -7,7 +7,7 @@ virtual machine (``phintys.ops.loops.row_map``).
 from functools import cached_property
 
 import numpy
-from pymc.model.core import ValueGradFunction, modelcontext
+from pymc.model.core import Model, ValueGradFunction, modelcontext
 from pymc.pytensorf import compile, join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
 
@@ -316,4 +316,7 @@ def _with_fixed(model, fixed):
 
 def log_density(model=None, jacobian=True, fixed=()):
     """What ``phintys.interop.logp`` does."""
-    return LogDensity(modelcontext(model), jacobian, dict(fixed))
+    model = modelcontext(model)
+    if not isinstance(model, Model):
+        raise TypeError(f"phintys.interop.logp: expected a PyMC model, but got {model!r}")
+    return LogDensity(model, jacobian, dict(fixed))

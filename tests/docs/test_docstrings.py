@@ -18,7 +18,9 @@ from phintys.optimizer.engine import registered
 NOT_DOCUMENTED = {
     "phintys.compat": "objects of Python",
     "phintys.pickled": "what only pickles name",
+    "phintys.interop": "where PyMC is installed only: see below",
     "phintys.interop.pytensor": "where PyTensor is installed only: see below",
+    "phintys.interop.pymc": "where PyMC is installed only: see below",
     "phintys.interop.nutpie": "where nutpie is installed only: see below",
 }
 # Folders in that of phintys, where it is installed, whose names nobody is expected to import; and where it is not.
@@ -89,11 +91,11 @@ def test_modules_are_found():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("library", ["pytensor", "nutpie"])
-def test_examples_of_interop(library):
+@pytest.mark.parametrize("module, library", [("phintys.interop", "pymc"), ("phintys.interop.pytensor", "pytensor"),
+                                             ("phintys.interop.pymc", "pymc"), ("phintys.interop.nutpie", "nutpie")])
+def test_examples_of_interop(module, library):
     pytest.importorskip("pytensor_reference")
     pytest.importorskip(library, reason=f"{library} is not installed: pip install phintys[{library}]")
-    module = f"phintys.interop.{library}"
     assert sorted(name for name, text in documented(module).items() if ">>> " not in text) == []
     test_examples(module, None)
 

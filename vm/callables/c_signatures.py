@@ -91,7 +91,8 @@ def check_program(program, row, argument_names):
     results = program.result_cells()
     if len(results) < row.fewest or (row.most is not None and len(results) > row.most):
         wanted = f"{row.fewest}" if row.fewest == row.most else f"at least {row.fewest}"
-        raise TypeError(f"c_function({row.name!r}): the function has {len(results)} results, expected {wanted}"
+        found = f"{len(results)} result" + "s" * (len(results) != 1)
+        raise TypeError(f"c_function({row.name!r}): the function has {found}, expected {wanted}"
                         + (": the log-density, then its gradient" if row.name == "log_density" else ""))
     for number, cell in enumerate(results):
         if number < row.numbers and cell.ndim:
@@ -245,7 +246,7 @@ class SharedTable:
             index = known.get(getattr(key, "container", key))
             if index is None:
                 raise KeyError(f"the function reads no shared variable {key!r}; there are "
-                               f"{[container.name for container in containers]}")
+                               f"{[container.name or str(container.type) for container in containers]}")
             self.values[index] = _as_value(containers[index], value, self.values[index])
         for value in self.values:
             value.flags.writeable = False

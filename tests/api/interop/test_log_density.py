@@ -304,3 +304,8 @@ def test_hamiltonian_monte_carlo_is_one_program():
     found = found.reshape(-1, density.size)
     np.testing.assert_allclose(found.mean(0), mean, atol=5 * np.sqrt(covariance.max() / 4000))
     np.testing.assert_allclose(np.cov(found.T), covariance, atol=0.15 * covariance.max())
+
+
+def test_only_models_have_a_log_density():
+    with pytest.raises(TypeError, match="expected a PyMC model, but got 3"):
+        logp(3)

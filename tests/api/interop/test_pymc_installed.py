@@ -6,13 +6,13 @@ import threading
 import warnings
 from types import SimpleNamespace
 
-import cloudpickle
 import numpy as np
 import pytest
 
 pytest.importorskip("pytensor_reference")
 pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
 
+import cloudpickle
 import pytensor_reference as reference
 from pytensor_reference import pytensor
 

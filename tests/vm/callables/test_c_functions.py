@@ -696,7 +696,7 @@ def test_draws_without_updates_are_the_same_each_time():
 
 @pytest.mark.parametrize("signature, inputs, outputs, options, error, match", [
     ("no such", [x], [x], {}, ValueError, "no signature 'no such'; expected one of 'general'"),
-    ("log_density", [x], [x.sum()], {}, TypeError, "has 1 results, expected at least 2: the log-density, then"),
+    ("log_density", [x], [x.sum()], {}, TypeError, "has 1 result, expected at least 2: the log-density, then"),
     ("log_density", [x], [x, x], {}, TypeError, "result 0 has 1 dimensions, expected a number"),
     ("number", [x], [x, x], {}, TypeError, "has 2 results, expected 1"),
     ("number", [a, b], [a + b], {}, TypeError, "the arguments have 2 elements, but .* passes one"),
