@@ -70,8 +70,9 @@ def get_updates_and_outputs(ls):
     Examples
     --------
     >>> x, count = T.dvector("x"), phintys.shared(0)
-    >>> phintys.scan_module.scan_utils.get_updates_and_outputs((x, {count: count + 1}))
-    (None, [x], OrderedDict([(<shared: int64, 0>, Elemwise{add,no_inplace}.0)]))
+    >>> condition, outputs, updates = phintys.scan_module.scan_utils.get_updates_and_outputs((x, {count: count + 1}))
+    >>> condition, outputs, dict(updates)
+    (None, [x], {<shared: int64, 0>: Elemwise{add,no_inplace}.0})
     """
     outputs, updates, condition = separated(ls)
     return condition, outputs, OrderedDict(updates)
