@@ -21,6 +21,7 @@ from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise_functions import eq, neq, or_
 from phintys.ops.graphs.inner_graph import inferred_shapes
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -145,7 +146,7 @@ class IfElse(Op):
 
     def has_lazy_gradient(self, node):
         types = [output.type for output in node.outputs]
-        return (all([isinstance(kind, TensorType) for kind in types])
+        return (all([isinstance(kind, (TensorType, SparseType)) for kind in types])
                 and any([kind.dtype in continuous_dtypes for kind in types]))
 
     def lazy_L_op(self, inputs, outputs, output_grads):

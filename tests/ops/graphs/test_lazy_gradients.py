@@ -1,10 +1,12 @@
 """Gradients through lazy branches: of the branch that is not taken neither values nor gradients are computed."""
 import numpy
 import pytest
+import scipy.sparse
 from random_branches import check
 
 import phintys
 import phintys.tensor as T
+from phintys import sparse
 from phintys.compile.debugmode import DebugMode
 from phintys.compile.ops import as_op
 from phintys.gradient import DisconnectedInputError
@@ -40,6 +42,8 @@ GRADIENTS = {
     "branches in an op": (chosen_inside(x).sum(), x, 3 * ONES),
     "an op in a branch": (ifelse(c, chosen_inside(T.log(x)), x).sum(), x, ONES),
     "an integer beside it": (ifelse(c, [T.log(x), T.argmax(x)], [x, T.argmin(x)])[0].sum(), x, ONES),
+    "sparse matrices": (sparse.sp_sum(ifelse(c, *[sparse.csr_from_dense(T.outer(value, x))
+                                                  for value in (T.log(x), x + 1)])), x, 3 * ONES),
     "positions": (ifelse(c, T.log(x[1:]) * x[:-1], x[1:]).sum(), x, [0, 1, 1]),
 }
 
@@ -155,3 +159,12 @@ def test_what_is_computed_before_a_loop_is_computed_once():
                            y, given)
     assert phintys.function([x, y], rows[-1])([1, 0, 1, 1], numpy.zeros(4)).shape == (4,)
     assert len(runs) == 2 + 3
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_the_gradient_by_a_sparse_matrix(mode):
+    matrix = sparse.csr_matrix("matrix")
+    cost = sparse.sp_sum(ifelse(c, sparse.structured_log(matrix), matrix * 2.0))
+    stored_zero = scipy.sparse.csr_matrix((numpy.arange(3.0), [0, 1, 0], [0, 2, 3]), (2, 2))
+    found = phintys.function([c, matrix], T.grad(cost, matrix), mode=mode)(0, stored_zero)
+    numpy.testing.assert_array_equal(found.toarray(), 2 * numpy.ones((2, 2)))
