@@ -165,12 +165,14 @@ cdef class ProgramWithGenerators:
         if not are_different:
             order = self.order = tuple(sorted(order, key=lambda number: id(bits[number])))
             are_different = is_ascending(bits, order)
+        last = None
         try:
             for place in order:
                 lock = bits[place].lock
-                if not taken or taken[-1] is not lock:          # one generator may be given twice
+                if lock is not last:        # one generator may come twice; before NumPy 2.3 a lock cannot be taken twice
                     lock.acquire()
                     taken.append(lock)
+                    last = lock
             return self.run(args, bits, are_different)
         finally:
             for lock in taken:
