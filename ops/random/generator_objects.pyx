@@ -169,7 +169,7 @@ cdef class ProgramWithGenerators:
         try:
             for place in order:
                 lock = bits[place].lock
-                if lock is not last:        # one generator may come twice; before NumPy 2.3 a lock cannot be taken twice
+                if lock is not last:        # one generator may come twice; NumPy 2.2's locks can be taken once
                     lock.acquire()
                     taken.append(lock)
                     last = lock
