@@ -289,6 +289,7 @@ HOMES = {
         "ops.graphs.inner_graph": "InnerGraphOp",
         "ops.graphs.op_from_graph": "_Derivative",
         "ops.lists.typed_lists": "_ListOp _Change _Search TypedListOperators",
+        "ops.loops.before_loops": "OnlyWithSteps",
         "ops.loops.first_rows": "EnoughRows FirstRows StepCount",
         "ops.loops.loop": "LoopOptions",
         "ops.loops.parts": "Groups LoopParts",

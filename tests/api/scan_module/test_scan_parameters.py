@@ -343,7 +343,7 @@ def test_name_and_options_of_the_op():
                            truncate_gradient=3)
     op = rows.owner.op
     assert op.name == "walk" and str(op) == "for{cpu,walk}"
-    assert op.options == (3, None, "walk", True, True)
+    assert op.options == (3, None, "walk", True, True, False)
     with phintys.change_flags(**{"scan.allow_gc": True}):
         assert phintys.scan(lambda x: x, x)[0].owner.op.options.allow_gc is True
     assert phintys.scan(lambda x: x, x)[0].owner.op.options.allow_gc is False
