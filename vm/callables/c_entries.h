@@ -77,6 +77,13 @@ static void* phintys_entries[PHINTYS_ENTRIES];
 #define PASSED x, count, result, result_count, user_data
 #include "callables/c_entries.template.h"
 
+typedef struct { const char* name; void** functions; } phintys_signature;
+#define PHINTYS_SIGNATURE(name) {#name, phintys_functions_##name}
+static const phintys_signature phintys_signatures[] = {
+    PHINTYS_SIGNATURE(general), PHINTYS_SIGNATURE(log_density), PHINTYS_SIGNATURE(expand), PHINTYS_SIGNATURE(number),
+    PHINTYS_SIGNATURE(number_data), PHINTYS_SIGNATURE(numbers), PHINTYS_SIGNATURE(numbers_data),
+    PHINTYS_SIGNATURE(window), PHINTYS_SIGNATURE(line)};
+
 /* ---- idle frames ------------------------------------------------------------------------------------------------ */
 #define PHINTYS_SEATS 64            /* frames that an entry keeps; a thread looks first at its own seat */
 

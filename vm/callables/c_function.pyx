@@ -15,7 +15,7 @@ cimport numpy as cnp
 from libc.math cimport NAN, isfinite
 from libc.stdint cimport int64_t, intptr_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strcmp
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
@@ -30,8 +30,9 @@ from phintys.vm.machine.frame cimport Frame, Machine, take_layout
 from phintys.vm.machine.frame_copy cimport (
     FrameCopy, FrameModel, bytes_kept_by_copy, copy_frame, describe_frame, free_copy, reset_copy)
 from phintys.vm.machine.interpreter cimport execute
+from phintys.vm.machine.plays cimport can_note
 from phintys.vm.machine.quick_memory cimport drop_quickly
-from phintys.vm.machine.recorded_call cimport Recording, can_record, hold, play, record, release
+from phintys.vm.machine.recorded_call cimport Recording, hold, play, record, release
 from phintys.vm.pool cimport Buffer, allocation_fails, buffer_release, buffer_retain
 from phintys.vm.python_api cimport PyObject
 
@@ -50,18 +51,13 @@ cdef extern from "Python.h" nogil:
 cdef extern from "callables/c_entries.h" nogil:
     enum: PHINTYS_ENTRIES
     enum: PHINTYS_SEATS
+    ctypedef struct phintys_signature:
+        const char* name
+        void** functions
+    const phintys_signature* phintys_signatures
     ctypedef struct phintys_seat:
         void* frame
     void* phintys_entries[1]
-    void** phintys_functions_general
-    void** phintys_functions_log_density
-    void** phintys_functions_expand
-    void** phintys_functions_number
-    void** phintys_functions_number_data
-    void** phintys_functions_numbers
-    void** phintys_functions_numbers_data
-    void** phintys_functions_window
-    void** phintys_functions_line
     int64_t (*phintys_on_general)(void*, const void**, const int64_t**, void**, int64_t**, void*) noexcept nogil
     int64_t (*phintys_on_log_density)(void*, uint64_t, const double*, double*, double*, void*) noexcept nogil
     int64_t (*phintys_on_expand)(void*, uint64_t, uint64_t, const double*, double*, void*) noexcept nogil
@@ -197,7 +193,7 @@ cdef bint may_record(Entry* entry, Runner* runner) noexcept nogil:
     if not entry.is_straight or runner.trials == MOST_TRIALS or runner.layouts == MOST_LAYOUTS:
         return False
     runner.trials += 1
-    return can_record(machine)
+    return can_note(machine)
 
 
 cdef inline int run(Entry* entry, Runner* runner) noexcept nogil:
@@ -405,23 +401,11 @@ phintys_on_window, phintys_on_line = on_window, on_line
 # ---- the object ------------------------------------------------------------------------------------------------------
 cdef void* address_for(str name, int slot) except NULL:
     """The C function of an entry."""
-    if name == "general":
-        return phintys_functions_general[slot]
-    if name == "log_density":
-        return phintys_functions_log_density[slot]
-    if name == "expand":
-        return phintys_functions_expand[slot]
-    if name == "number":
-        return phintys_functions_number[slot]
-    if name == "number_data":
-        return phintys_functions_number_data[slot]
-    if name == "numbers":
-        return phintys_functions_numbers[slot]
-    if name == "numbers_data":
-        return phintys_functions_numbers_data[slot]
-    if name == "window":
-        return phintys_functions_window[slot]
-    return phintys_functions_line[slot]
+    cdef bytes encoded = name.encode()
+    cdef const phintys_signature* row = phintys_signatures
+    while strcmp(row.name, encoded) != 0:               # check_program has found the name in the table of signatures
+        row += 1
+    return row.functions[slot]
 
 
 cdef class CFunction:

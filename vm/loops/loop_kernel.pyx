@@ -34,12 +34,13 @@ from phintys.vm.abi cimport (
 from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
-from phintys.vm.loops.replay cimport Replay, can_replay, play
+from phintys.vm.loops.replay cimport Replay
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.frame cimport (
     UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
 from phintys.vm.machine.interpreter cimport execute, is_zero
+from phintys.vm.machine.plays cimport can_note, play_all
 from phintys.vm.machine.profile cimport end, phintys_seconds
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport HOST, PLANNED, Buffer, buffer_references
@@ -503,7 +504,7 @@ cdef class LoopKernel(Kernel):
             self._next_block(steps)
         while steps.step < steps.n_steps:
             self._move_taps(steps)
-            recorded = self._is_worth_recording(steps) and can_replay(steps.frame)
+            recorded = self._is_worth_recording(steps) and can_note(&steps.frame.machine)
             if recorded:
                 self._record(steps)
             elif execute(&steps.frame.machine) < 0:
@@ -687,7 +688,7 @@ cdef class LoopKernel(Kernel):
         cdef char* place
         cdef char* before
         cdef int index
-        if not (can_replay(steps.frame) and steps.replay.can_hold()):       # the epoch may have ended
+        if not (can_note(&steps.frame.machine) and steps.replay.can_hold()):       # the epoch may have ended
             return False
         for index in range(self.n_carried):
             argument = &steps.arguments[self.first_tap + self.n_taps + index]
@@ -747,7 +748,7 @@ cdef class LoopKernel(Kernel):
         self.replayed += 1
         self._move_taps(steps)
         self._place_rows(context, steps)
-        if play(steps.replay) < 0:
+        if play_all(&steps.frame.machine, steps.replay.plays, steps.replay.n_plays) < 0:
             with gil:
                 self._fail(steps)
         for index in range(self.n_states + self.n_stacked):

@@ -1,18 +1,9 @@
 """Steps of a loop whose kernels are bound and whose memory stays; see ``replay.pyx``."""
 
-from phintys.vm.abi cimport Cell, Step
+from phintys.vm.abi cimport Cell
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport Frame
-from phintys.vm.python_api cimport PyObject
-
-cdef struct Play:                       # one instruction
-    const Instruction* at
-    Step step                           # NULL: the kernel's `run`
-    PyObject* kernel                    # NULL: a copy
-    Cell** operands
-    void* room
-    Cell* source                        # of a copy
-    Cell* target
+from phintys.vm.machine.plays cimport Play
 
 cdef class Replay:
     cdef Frame frame
@@ -23,11 +14,9 @@ cdef class Replay:
     cdef int n_plays, n_written, n_views
     cdef int record(self) except -1
     cdef int _run_kernel(self, const Instruction* at) except -1
+    cdef int _copy(self, const Instruction* at) except -1
     cdef int _note(self, Cell* cell) noexcept
     cdef char* place_of(self, const Cell* cell) noexcept
     cdef bint can_hold(self) noexcept
     cdef int hold(self) noexcept
     cdef int release(self) noexcept
-
-cdef bint can_replay(Frame frame) noexcept
-cdef int play(Replay replay) noexcept nogil

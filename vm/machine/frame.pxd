@@ -128,5 +128,6 @@ cdef void forget_results(Frame frame) noexcept
 cdef int empty_frame(Frame frame) except -1
 cdef void give_up_larger(Frame frame) noexcept
 cdef size_t bytes_kept_by(Frame frame) noexcept
+cdef size_t bytes_kept_by_context(const Context* context) noexcept nogil
 cdef void clear_slots(Frame frame) noexcept
 cdef void take_back(Frame frame, int index) noexcept

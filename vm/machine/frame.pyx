@@ -260,9 +260,22 @@ cdef void give_up_larger(Frame frame) noexcept:
     context.kept_bytes = 0
 
 
+cdef size_t bytes_kept_by_context(const Context* context) noexcept nogil:
+    """The memory that a frame keeps beside that of its cells."""
+    cdef size_t size = context.scratch_size + context.kept_bytes
+    cdef const Buffer* buffer
+    cdef int size_class
+    for size_class in range(SMALL_CLASSES + 1):
+        buffer = context.free[size_class]
+        while buffer != NULL:
+            size += buffer.capacity
+            buffer = buffer.next
+    return size
+
+
 cdef size_t bytes_kept_by(Frame frame) noexcept:
     """The memory that an idle frame keeps for the next call."""
-    cdef size_t size = frame.machine.context.scratch_size
+    cdef size_t size = bytes_kept_by_context(&frame.machine.context)
     cdef Buffer* buffer
     cdef int index
     if frame.arena != NULL:
@@ -271,12 +284,6 @@ cdef size_t bytes_kept_by(Frame frame) noexcept:
         buffer = frame.cells[index].buffer
         if buffer != NULL and buffer.owner == NULL and buffer.size_class != PLANNED:
             size += buffer.capacity
-    size += frame.machine.context.kept_bytes
-    for index in range(SMALL_CLASSES + 1):
-        buffer = frame.machine.context.free[index]
-        while buffer != NULL:
-            size += buffer.capacity
-            buffer = buffer.next
     return size
 
 

@@ -11,8 +11,8 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport CELL_CONSTANT, CELL_LENT, Cell, context_clear, context_init, drop
 from phintys.vm.machine.code cimport Code
-from phintys.vm.machine.frame cimport UNATTENDED, Block, Frame, Machine, Site
-from phintys.vm.pool cimport SMALL_CLASSES, Buffer, allocation_fails
+from phintys.vm.machine.frame cimport UNATTENDED, Block, Frame, Machine, Site, bytes_kept_by_context
+from phintys.vm.pool cimport Buffer, allocation_fails
 
 cdef enum:
     LINE = 64                       # bytes of a line of the cache: each part begins with a new one
@@ -112,16 +112,11 @@ cdef void reset_copy(FrameCopy* copy) noexcept nogil:
 
 
 cdef size_t bytes_kept_by_copy(const FrameCopy* copy) noexcept nogil:
-    cdef size_t size = copy.machine.context.scratch_size + copy.machine.context.kept_bytes
+    cdef size_t size = bytes_kept_by_context(&copy.machine.context)
     cdef const Buffer* buffer
     cdef size_t index
     for index in range(copy.model.n_cells):
         buffer = copy.machine.cells[index].buffer
         if buffer != NULL and buffer.owner == NULL:
             size += buffer.capacity
-    for index in range(SMALL_CLASSES + 1):
-        buffer = copy.machine.context.free[index]
-        while buffer != NULL:
-            size += buffer.capacity
-            buffer = buffer.next
     return size

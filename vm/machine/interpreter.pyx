@@ -20,10 +20,9 @@ from phintys.vm.machine.frame cimport UNATTENDED, Block, Frame, Machine, Site, c
 from phintys.vm.machine.group cimport Group, leave_group, prepare, prepare_member, run_group
 from phintys.vm.machine.perform cimport call_perform, has_changed, refuse_late_change
 from phintys.vm.machine.profile cimport begin, end, phintys_seconds
-from phintys.vm.machine.quick_memory cimport drop_quickly, is_inside, note_fit, renew_quickly
+from phintys.vm.machine.quick_memory cimport drop_quickly, is_inside, is_small, note_fit, renew_quickly
 from phintys.vm.machine.results cimport take_results
 from phintys.vm.machine.slots cimport choose_plan, is_planned
-from phintys.vm.pool cimport SMALL_CLASSES, Buffer
 from phintys.vm.python_api cimport PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString, PyObject
 
 include "opcodes.pxi"
@@ -196,10 +195,6 @@ cdef void finish_device_work(Machine* machine) noexcept with gil:
     submit_device_work()
     give_up_copies(&machine.context)
     PyErr_Restore(kind, value, traceback)
-
-
-cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
-    return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
 
 
 cdef inline int run_bound(Machine* machine, const Instruction* at, const Site* site, Cell** operands) noexcept nogil:

@@ -9,6 +9,11 @@ from phintys.vm.abi cimport (
 from phintys.vm.pool cimport SMALL_CLASSES, SMALL_LIMIT, Buffer, buffer_references
 
 
+cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
+    """Whether a value's memory is a small block, or there is none."""
+    return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
+
+
 cdef inline void note_fit(Cell* cell) noexcept nogil:
     """Note whether a cell has its donor's layout, as it then does in each call of the epoch."""
     cdef const Cell* donor = cell.donor

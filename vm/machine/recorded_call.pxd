@@ -1,15 +1,7 @@
 """Calls of a frame's copy that repeat a recorded one; see ``recorded_call.pyx``."""
-from phintys.vm.abi cimport Cell, Span, Step
-from phintys.vm.machine.code cimport Instruction
+from phintys.vm.abi cimport Cell, Span
 from phintys.vm.machine.frame cimport Machine
-from phintys.vm.python_api cimport PyObject
-
-cdef struct Play:                   # what one KERNEL calls, or a COPY
-    Step step                       # NULL: the kernel's `run`
-    PyObject* kernel                # NULL, too: a copy
-    Cell** operands
-    void* room
-    const Instruction* at
+from phintys.vm.machine.plays cimport Play
 
 cdef struct Leaf:                   # an argument or a shared value
     Cell* cell
@@ -27,8 +19,6 @@ cdef struct Recording:              # all in one block of memory, this struct fi
     Cell** wandering                # cells that look elsewhere in each call
     Leaf* leaves
 
-# Whether the next call can be recorded: no jumps, all kernels short and bound.
-cdef bint can_record(const Machine* machine) noexcept nogil
 # Run a call as `execute` does, and note what it does. NULL if that fails, or there is no memory to note it: then
 # `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel, if it makes its
 # outputs views, does nothing else, so that it need not run again.

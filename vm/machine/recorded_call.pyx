@@ -7,51 +7,17 @@ one after the other. No cell gets or gives up memory, views are not made again, 
 
 The memory is that of the recorded call. What the frame has released in it stays with the frame, in its lists of free
 blocks, from which nothing is taken until ``release``. This holds for frames that keep their memory. The bodies of loops
-do the same with their steps: see ``loops/replay.pyx``.
+do the same with their steps (``loops/replay.pyx``); what both do is in ``plays.pyx``.
 """
 from libc.stdlib cimport calloc, free
 
 from phintys.vm cimport pool
-from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, INLINE_BYTES, Cell, Context, Kernel, Span, drop, overlap, renew, span_of_cell)
-from phintys.vm.machine.code cimport LOOKS, Instruction
-from phintys.vm.machine.copies cimport copy_cell, copy_elements
+from phintys.vm.abi cimport BOUND, INLINE_BYTES, Cell, overlap, span_of_cell
+from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport Machine, Site
-from phintys.vm.machine.interpreter cimport raise_failure
-from phintys.vm.pool cimport SMALL_CLASSES, Buffer
+from phintys.vm.machine.plays cimport Play, drop_values, note_copy, note_kernel, play_all
 
 include "opcodes.pxi"
-
-ctypedef int (*MemoryStep)(Context* context, Cell* cell) noexcept nogil
-ctypedef int (*CopyStep)(Machine* machine, const Instruction* at) noexcept nogil
-
-
-cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
-    return renew(context, cell)
-
-
-# What raises returns -1, with the exception set.
-cdef MemoryStep renew_step = <MemoryStep>renew_cell
-cdef CopyStep copy_step = <CopyStep>copy_cell
-
-
-cdef bint can_record(const Machine* machine) noexcept nogil:
-    cdef const Instruction* at = machine.code
-    cdef const Site* site
-    if not machine.context.keeps or machine.context.poison or pool.stress:
-        return False
-    while at.op != OP_HALT:
-        site = &machine.sites[at - machine.code]
-        if at.op == OP_KERNEL:
-            if site.bound != machine.epoch or site.worth & ~LOOKS or site.binding not in (BOUND, BOUND_VIEW):
-                return False
-        elif at.op == OP_TOGETHER:
-            if site.bound != machine.epoch:
-                return False
-        elif at.op != OP_DROP and at.op != OP_COPY:
-            return False
-        at += 1
-    return True
 
 
 cdef Recording* new_recording(int n_instructions, int n_cells, int n_leaves) noexcept nogil:
@@ -151,16 +117,8 @@ cdef void note_views(Recording* recording, Cell** operands, int inputs, int coun
 cdef int record_kernel(Recording* recording, Machine* machine, const Instruction* at, bint only_looks) noexcept nogil:
     cdef const Site* site = &machine.sites[at - machine.code]
     cdef Cell** operands = machine.operands + at.b
-    cdef Play* to = &recording.plays[recording.n_plays]
     cdef int index
-    to.at, to.step, to.kernel, to.room, to.operands = at, site.step, machine.kernels[at.a], site.room, operands
-    machine.context.room = site.room
-    if site.binding == BOUND:
-        for index in range(site.inputs, at.c):
-            if renew_step(&machine.context, operands[index]) < 0:
-                return -1
-    if play_one(machine, to) < 0:
-        raise_failure(machine)
+    if note_kernel(machine, at, &recording.plays[recording.n_plays]) < 0:
         return -1
     if site.binding != BOUND:
         note_views(recording, operands, site.inputs, at.c, only_looks)
@@ -172,10 +130,9 @@ cdef int record_kernel(Recording* recording, Machine* machine, const Instruction
 
 
 cdef int record_copy(Recording* recording, Machine* machine, const Instruction* at) noexcept nogil:
-    if copy_step(machine, at) < 0:
+    if note_copy(machine, at, &recording.plays[recording.n_plays]) < 0:
         return -1
     note_place(recording, &machine.cells[at.a], machine.cells[at.a].data)
-    recording.plays[recording.n_plays].at = at
     recording.n_plays += 1
     return 0
 
@@ -198,8 +155,7 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
                        const unsigned char* only_looks, bint* failed) noexcept nogil:
     cdef Recording* recording = new_recording(n_instructions, n_cells, n_leaves)
     cdef const Instruction* at = machine.code
-    cdef Cell** operands
-    cdef int index, result = 0
+    cdef int result = 0
     failed[0] = False
     if recording == NULL:
         return NULL
@@ -214,10 +170,7 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
         elif at.op == OP_COPY:
             result = record_copy(recording, machine, at)
         elif at.op == OP_DROP:
-            operands = machine.operands + at.b
-            for index in range(at.c):
-                if not (at.flags & DROP_LARGE and is_small(operands[index].buffer)):
-                    drop(&machine.context, operands[index])
+            drop_values(machine, at)
         if result < 0:
             machine.at = at
             free(recording)
@@ -225,10 +178,6 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
             return NULL
         at += 1
     return recording
-
-
-cdef inline bint is_small(const Buffer* buffer) noexcept nogil:
-    return buffer == NULL or 0 < buffer.size_class <= SMALL_CLASSES
 
 
 cdef bint hold(Recording* recording, Machine* machine) noexcept nogil:
@@ -241,15 +190,6 @@ cdef bint hold(Recording* recording, Machine* machine) noexcept nogil:
     return True
 
 
-cdef inline int play_one(Machine* machine, const Play* at) noexcept nogil:
-    if at.step != NULL:
-        return at.step(&machine.context, at.operands)
-    if at.kernel != NULL:
-        return (<Kernel>at.kernel).run(&machine.context, at.operands)
-    copy_elements(machine.cells[at.at.a].data, &machine.cells[at.at.b])
-    return 0
-
-
 cdef inline void move_views(Leaf* leaf) noexcept nogil:
     """Follow an argument to where it is in this call."""
     cdef Py_ssize_t distance = leaf.cell.data - leaf.data
@@ -260,20 +200,11 @@ cdef inline void move_views(Leaf* leaf) noexcept nogil:
 
 
 cdef int play(Recording* recording, Machine* machine) noexcept nogil:
-    cdef const Play* at = recording.plays
-    cdef const Play* end = at + recording.n_plays
     cdef int index
     for index in range(recording.n_leaves):
         if recording.leaves[index].cell.data != recording.leaves[index].data:
             move_views(&recording.leaves[index])
-    while at != end:
-        machine.context.room = at.room
-        if play_one(machine, at) < 0:
-            machine.at = at.at
-            raise_failure(machine)
-            return -1
-        at += 1
-    return 0
+    return play_all(machine, recording.plays, recording.n_plays)
 
 
 cdef void release(Recording* recording) noexcept nogil:
