@@ -12,10 +12,9 @@ from pymc.logprob.utils import ParameterValueError
 
 from phintys.interop.pytensor.types import STATE_TYPE
 from phintys.ops.random.generator_objects import state_of
+from phintys.vm.callables.c_signatures import SIGNATURES
 
-DOUBLES = ctypes.POINTER(ctypes.c_double)
-LOGP = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, DOUBLES, DOUBLES, DOUBLES, ctypes.c_void_p)
-EXPAND = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint64, DOUBLES, DOUBLES, ctypes.c_void_p)
+LOGP, EXPAND = [SIGNATURES[name].ctypes_type() for name in ("log_density", "expand")]
 GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY, FAILED = 0, 1, 3, 4, -1     # nutpie's numbers
 
 # Errors of ops at points that have no density; each other error ends the run.

@@ -404,7 +404,7 @@ cdef class DirichletKernel(OrderKernel):
     Raises
     ------
     ValueError
-        Raised by ``prepare`` if an alpha is negative or NaN.
+        Raised by ``prepare`` if an alpha is negative; NaN gives NaN.
     """
 
     def __init__(self, int kind, bint legacy):

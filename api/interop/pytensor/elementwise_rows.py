@@ -66,6 +66,10 @@ def _log1mexp(op, node, x):
 
 @row("scalar.NdtriExp")
 def _ndtri_exp(op, node, y):
+    return ndtri_exp(y)
+
+
+def ndtri_exp(y):
     """``ndtri(exp(y))``: by logarithms where ``exp(y)`` loses digits or is 0."""
     start = -T.sqrt(T.maximum(-2 * y - T.log(T.maximum(-4 * numpy.pi * y, 1.0)), 1.0))
     x = start

@@ -5,11 +5,11 @@ import numpy
 from pymc.distributions import continuous, discrete, multivariate
 
 from phintys import tensor as T
+from phintys.interop.pytensor.elementwise_rows import ndtri_exp
 from phintys.interop.pytensor.random_rows import ANY, POSITIVE, SCALE, are_integers, by_scipy, drawn, fitting
 
 SMALLEST, LARGEST = numpy.nextafter([0.0, 1.0], [1.0, 0.0])             # of samples of the beta distribution
 FLAT = 1e-8                     # slopes and densities up to which an interpolated density is constant
-NEWTON_STEPS = 5                # from the first guess to the last bit, for logarithms from -1e300 to -2
 
 
 @drawn(continuous.BetaClippedRV)
@@ -86,8 +86,8 @@ def _truncated_quantile(p, a, b):
     of zero where they are exact."""
     mass = T.switch(T.le(b, 0), _log_difference(a, b),
                     T.switch(T.gt(a, 0), _log_difference(-b, -a), T.log1p(-T.ndtr(a) - T.ndtr(-b))))
-    left = _normal_quantile(T.logaddexp(T.log_ndtr(a), T.log(p) + mass))
-    right = -_normal_quantile(T.logaddexp(T.log_ndtr(-b), T.log1p(-p) + mass))
+    left = ndtri_exp(T.logaddexp(T.log_ndtr(a), T.log(p) + mass))
+    right = -ndtri_exp(T.logaddexp(T.log_ndtr(-b), T.log1p(-p) + mass))
     return T.switch(T.lt(a, 0), left, right)
 
 
@@ -95,17 +95,6 @@ def _log_difference(a, b):
     """The logarithm of the probability between two ends that are not positive."""
     upper = T.log_ndtr(b)
     return upper + T.log(-T.expm1(T.log_ndtr(a) - upper))
-
-
-def _normal_quantile(log_p):
-    """The quantile of the standard normal distribution for the logarithm of a probability."""
-    low = T.minimum(log_p, -2.0)
-    x = -T.sqrt(-2 * low - T.log(-2 * low))
-    for _ in range(NEWTON_STEPS):
-        height = T.log_ndtr(x)
-        x = x - (height - low) * T.exp(height + x ** 2 / 2 + math.log(2 * math.pi) / 2)
-    middle = T.switch(T.gt(log_p, math.log1p(-math.exp(-2))), -T.ndtri(-T.expm1(log_p)), T.ndtri(T.exp(log_p)))
-    return T.switch(T.lt(log_p, -2), x, middle)
 
 
 @drawn(discrete.DiscreteUniformRV)

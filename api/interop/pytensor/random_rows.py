@@ -215,15 +215,20 @@ PLAIN = {
 LOCATED = {basic.NormalRV: "normal", basic.LaplaceRV: "laplace", basic.LogisticRV: "logistic"}
 
 
+def _of_nearest(table, op):
+    """The entry of the class of an op, or of the nearest that it is derived from."""
+    return table[next(base for base in type(op).__mro__ if base in table)]
+
+
 @drawn(*PLAIN)
 def _plain(draws, op, *parameters):
-    name, *rules = PLAIN[next(base for base in type(op).__mro__ if base in PLAIN)]
+    name, *rules = _of_nearest(PLAIN, op)
     return draws.draw(name, *[(known, value, rule) for (known, rule), value in zip(rules, parameters)])
 
 
 @drawn(*LOCATED)
 def _located(draws, op, loc, scale):
-    name = LOCATED[next(base for base in type(op).__mro__ if base in LOCATED)]
+    name = _of_nearest(LOCATED, op)
     return draws.located(loc, scale, draws.draw(name, ("loc", loc, ANY), ("scale", scale, NUMPY_SCALE)))
 
 

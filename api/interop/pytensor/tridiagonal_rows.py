@@ -31,15 +31,14 @@ def factored(below, diagonal, above):
     stays = T.ge(T.abs(now), T.abs(lower))
     multiplier = T.switch(stays, T.switch(T.eq(now, 0), 0, lower / now), now / lower)
     swapped_right = T.switch(stays, right, next_diagonal)
+    rows = [multiplier, T.switch(stays, now, lower), swapped_right, T.switch(stays, 0, next_above)]
     body = Body(
         sequences=[(lower, below), (next_diagonal, diagonal[1:]), (next_above, _longer(above[1:], 1))],
-        stacked=[multiplier, T.switch(stays, now, lower), swapped_right, T.switch(stays, 0, next_above),
+        stacked=[*[T.cast(each, diagonal.type.dtype) for each in rows],
                  T.cast(number + T.switch(stays, 1, 2), "int32")],
         carried=[(now, T.switch(stays, next_diagonal, right) - multiplier * swapped_right, diagonal[0]),
                  (right, T.switch(stays, next_above, -multiplier * next_above), _longer(above, 1)[0]),
                  (number, number + 1, T.constant(0, dtype="int64"))])
-    body.stacked = [T.cast(each, "int32" if place == 4 else diagonal.type.dtype)
-                    for place, each in enumerate(body.stacked)]
     results = make_loop(steps, body, "factors of a tridiagonal matrix", lifts=False)
     multipliers, main, first, second, pivots = results.stacked
     return [multipliers, T.join(0, main, results.carried[0][None]), first, second[:T.maximum(steps - 1, 0)],
