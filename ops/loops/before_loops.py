@@ -28,7 +28,7 @@ from phintys.ops.shape.contiguous import CpuContiguous
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import MakeVector
 from phintys.ops.shape.reshape import Reshape
-from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, patternbroadcast
+from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, is_length, patternbroadcast
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.scalar_type import Scalar
@@ -86,7 +86,7 @@ def _is_harmless_op(node):
         found = all([isinstance(entry, slice) and (entry.step is None or isinstance(entry.step, int))
                      for entry in op.idx_list])
     elif type(op) is Alloc:
-        found = all([_is_length(length) for length in node.inputs[1:]])
+        found = all([_is_not_negative(length) for length in node.inputs[1:]])
     else:
         found = op.is_harmless or isinstance(op, HARMLESS)
     return found or _is_finite(node.outputs[0])
@@ -102,11 +102,9 @@ def _is_finite(variable):
         return False
 
 
-def _is_length(variable):
+def _is_not_negative(variable):
     """Whether a variable is certainly not negative: a constant, or the length of a dimension."""
-    if isinstance(variable, Constant):
-        return variable.data >= 0
-    return variable.owner is not None and isinstance(variable.owner.op, Shape_i)
+    return variable.data >= 0 if isinstance(variable, Constant) else is_length(variable)
 
 
 def _lengths_fit(node):
@@ -279,7 +277,7 @@ def _length(static, length, known):
         return max(int(length.data), 0)
     if length.type.ndim or not is_harmless(length, known, lengths_fit=False):
         return 0
-    return length if _is_length(length) else scalar.maximum(length, 0)
+    return length if _is_not_negative(length) else scalar.maximum(length, 0)
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------

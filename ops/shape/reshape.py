@@ -15,7 +15,7 @@ from phintys.ops.elementwise.scalar import eq, maximum, switch
 from phintys.ops.native.shape_kernel import ReshapeKernel
 from phintys.ops.shape.dimshuffle import declare_ones
 from phintys.ops.shape.join import MakeVector, stack
-from phintys.ops.shape.shape import patternbroadcast, shape
+from phintys.ops.shape.shape import is_length, patternbroadcast, shape
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
@@ -108,11 +108,12 @@ class Reshape(Op):
             rest = _product([entry for entry in wanted if not isinstance(entry, int) or entry != -1])
             missing = _quotient(_product(list(input_shapes[0])), rest)
             return [tuple([missing if isinstance(entry, int) and entry == -1 else entry for entry in wanted])]
-        if all([isinstance(entry, int) for entry in wanted]):
+        if all([isinstance(entry, int) or is_length(entry) for entry in wanted]):
             return [tuple(wanted)]
         size = _product(list(input_shapes[0]))
         missing = size // maximum(-_product(wanted), 1)
-        return [tuple([entry if isinstance(entry, int) else switch(eq(entry, -1), missing, entry) for entry in wanted])]
+        return [tuple([entry if isinstance(entry, int) or is_length(entry) else switch(eq(entry, -1), missing, entry)
+                       for entry in wanted])]
 
     def connection_pattern(self, node):
         return [[True], [False]]

@@ -150,6 +150,11 @@ def shape(x):
     return _shape(x)
 
 
+def is_length(variable):
+    """Whether a variable is read as the length of a dimension, so that it is not negative."""
+    return variable.owner is not None and isinstance(variable.owner.op, Shape_i)
+
+
 def shape_i(x, i):
     """The length of dimension ``i`` of ``x``: a symbolic 0-d int64.
 

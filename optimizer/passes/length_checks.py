@@ -346,13 +346,8 @@ class Remaining:
         return None if None in operands else self._computed(node.op, operands, length.index)
 
     def _computed(self, op, operands, index):
-        """Return what an op computes from lengths; diagonals have lengths such as ``minimum(n, n) + 0``, and reshaped
-        values lengths such as ``switch(n == -1, m, n)``, where n is a length of a value."""
+        """Return what an op computes from lengths; diagonals have lengths such as ``minimum(n, n) + 0``."""
         name = key_of(op)
-        if name == "eq" and type(operands[0]) is tuple and type(operands[1]) is int and operands[1] < 0:
-            return 0
-        if name == "switch" and type(operands[0]) is int:
-            return operands[1 if operands[0] else 2]
         if name in ("minimum", "maximum") and len(set(map(self._token, operands))) == 1 \
                 or name in ("add", "sub") and operands[1:] == [0]:
             return operands[0]

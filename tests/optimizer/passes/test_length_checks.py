@@ -159,7 +159,8 @@ def usual_programs():
     states, _ = phintys.scan(lambda row, h: T.tanh(T.dot(row, weights[0]) + T.dot(h, inner)), rows,
                              outputs_info=T.zeros((rows.shape[1], 3)))
     cost = (states[-1] ** 2).sum()
-    yield "recurrent network of batches", [rows], [cost], [(inner, inner - grad(cost, inner))]
+    yield "recurrent network of batches", [rows], [cost], [(w, w - g) for w, g in zip(parameters[:2],
+                                                                                      grad(cost, parameters[:2]))]
     places, values = T.dvectors("places", "values")
     factor = T.slinalg.cholesky(T.exp(-(places[:, None] - places) ** 2 * mean) + T.eye(places.shape[0]))
     white = T.slinalg.solve_triangular(factor, values, lower=True)
