@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from python_op import Doubled
 
 import phintys
 import phintys.tensor as T
@@ -17,16 +18,6 @@ from phintys.vm.symbolic import ROWS
 
 VALUE = np.arange(1.0, 5.0)
 x, y, c = T.dvector("x"), T.dvector("y"), T.iscalar("c")
-
-
-class Doubled(phintys.Op):
-    """An op without a kernel."""
-
-    def make_node(self, x):
-        return phintys.Apply(self, [x], [x.type()])
-
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = inputs[0] * 2
 
 
 def update_in_place():

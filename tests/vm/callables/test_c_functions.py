@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from python_op import Doubled
 
 import phintys
 import phintys.tensor as T
@@ -640,18 +641,6 @@ def test_numba_calls_it():
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
-class Doubled(phintys.Op):
-    """Twice its input, in Python."""
-
-    __props__ = ()
-
-    def make_node(self, value):
-        return phintys.Apply(self, [value], [value.type()])
-
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = inputs[0] * 2
-
-
 def python_op():
     return phintys.function([x], [Doubled()(x) + 1])
 

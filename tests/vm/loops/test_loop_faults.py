@@ -10,6 +10,7 @@ import time
 
 import numpy
 import pytest
+from python_op import Doubled
 
 import phintys
 import phintys.tensor as T
@@ -21,18 +22,6 @@ from phintys.vm.pool import fail_allocation, pool_statistics
 MODES = [True, False, "plan"]
 STEPS, WIDTH = 5, 20                                # rows of 160 bytes: they have buffers
 x = T.dmatrix("x")
-
-
-class Doubled(phintys.Op):
-    """Twice a vector, with no kernel."""
-
-    __props__ = ()
-
-    def make_node(self, value):
-        return phintys.Apply(self, [value], [value.type()])
-
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = inputs[0] * 2
 
 
 def parameter(name, *shape):

@@ -8,6 +8,7 @@ import signal
 
 import numpy as np
 import pytest
+from python_op import Doubled
 
 import phintys
 import phintys.tensor as T
@@ -19,18 +20,6 @@ from phintys.vm.pool import fail_allocation, pool_statistics
 MODES = [True, False, "plan"]
 COLUMNS = 24
 x = T.matrix("x")
-
-
-class Doubled(phintys.Op):
-    """Twice a matrix, with no kernel."""
-
-    __props__ = ()
-
-    def make_node(self, value):
-        return phintys.Apply(self, [value], [value.type()])
-
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = inputs[0] * 2
 
 
 def parameter(name, fill=1.0):
