@@ -21,7 +21,6 @@ from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise_functions import eq, neq, or_
 from phintys.ops.graphs.inner_graph import inferred_shapes
 from phintys.ops.shape.shape import patternbroadcast
-from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -146,8 +145,8 @@ class IfElse(Op):
 
     def has_lazy_gradient(self, node):
         types = [output.type for output in node.outputs]
-        return (all([isinstance(kind, (TensorType, SparseType)) for kind in types])
-                and any([kind.dtype in continuous_dtypes for kind in types]))
+        dtypes = [getattr(kind, "dtype", None) for kind in types]       # of tensors, sparse matrices and scalars
+        return None not in dtypes and not continuous_dtypes.isdisjoint(dtypes)
 
     def lazy_L_op(self, inputs, outputs, output_grads):
         """The output's gradient for both branches: it counts in the one that is taken. It is zero for integers."""
