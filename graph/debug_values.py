@@ -11,6 +11,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.read_only import inputs_for
+from phintys.graph.thunks import compute
 from phintys.graph.variable import Variable
 
 
@@ -65,7 +66,7 @@ def compute_test_values(node):
         for position in positions:
             values[position] = values[position].copy()
     storage = [[None] for _ in node.outputs]
-    node.op.perform(node, inputs_for(node.op, values), storage)
+    compute(node.op, node, inputs_for(node.op, values), storage)
     for output, cell in zip(node.outputs, storage):
         output.tag.test_value = cell[0]
 

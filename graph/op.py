@@ -122,6 +122,8 @@ class PureOp(Properties):
             cls.perform = _given_params(cls.perform)     # type: ignore[method-assign]
         maker = getattr(cls, "make_thunk", None)
         cls.computes_by_thunk = maker is not None and not hasattr(maker, "calls_perform")
+        if "make_thunk" in cls.__dict__ and cls.computes_by_thunk and "make_kernel" not in cls.__dict__:
+            cls.make_kernel, cls.lower = PureOp.make_kernel, PureOp.lower       # a class with a kernel is its base
 
     # ---- building ----------------------------------------------------------------------------------------------------
     @of_any_parameters

@@ -1,5 +1,5 @@
-"""Ops that compute by ``make_thunk``: a function without arguments that reads and fills storage, as in Theano. Programs
-call it also if the op has ``perform``, which its ``make_thunk`` may call.
+"""Ops that compute by ``make_thunk``: a function without arguments that reads and fills storage, as in Theano. Whatever
+computes a node calls it also if the op has ``perform``, which its ``make_thunk`` may call.
 
 ``make_thunk(node, storage_map, compute_map, no_recycling, impl)`` is called once for a node and again when two threads
 compute it at the same time; the thunk is kept with its storage and called for every computation. All inputs are
@@ -8,6 +8,15 @@ computed before it runs: a thunk that is ``lazy`` may check ``compute_map``, and
 from weakref import WeakKeyDictionary
 
 _idle = WeakKeyDictionary()             # node → [(thunk, storage_map)] not in use
+
+
+def compute(op, node, inputs, output_storage):
+    """Compute a node on values as programs do that have no kernel for it: by its thunk if the op makes one, else by
+    ``perform``."""
+    if op.computes_by_thunk:
+        perform_by_thunk(op, node, inputs, output_storage)
+    else:
+        op.perform(node, inputs, output_storage)
 
 
 def perform_by_thunk(op, node, inputs, output_storage):
@@ -22,6 +31,8 @@ def perform_by_thunk(op, node, inputs, output_storage):
     thunk, storage_map = idle.pop() if idle else _made(op, node)
     for variable, value in zip(node.inputs, inputs):
         storage_map[variable][0] = value
+    for variable, storage in zip(node.outputs, output_storage):
+        storage_map[variable][0] = storage[0]
     missing = thunk()
     if missing:
         raise RuntimeError(f"The thunk of {op} requests inputs {missing}, which are already computed.")

@@ -23,6 +23,7 @@ from phintys.debugging.debug_shapes import ShapeRule
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.op import Op, check_computable
+from phintys.graph.thunks import compute
 from phintys.vm.abi import run_kernel
 from phintys.vm.places import HOST
 
@@ -55,7 +56,7 @@ class CheckedNode:
         op = node.op
         self.node, self.mode, self.readers = node, mode, readers or {}
         self.kernel = op.make_kernel(node)
-        self.performs = getattr(op.perform, "__func__", op.perform) is not Op.perform
+        self.performs = op.computes_by_thunk or getattr(op.perform, "__func__", op.perform) is not Op.perform
         if self.kernel is None:
             check_computable(node)
         if self.kernel is not None and self.performs:
@@ -209,7 +210,7 @@ class CheckedNode:
     def _perform(self, inputs, storage=None):
         storage = [[None] for _ in self.node.outputs] if storage is None else storage
         with numpy.errstate(all="ignore"):
-            self.node.op.perform(self.node, inputs, storage)
+            compute(self.node.op, self.node, inputs, storage)
         if len(storage) < len(self.node.outputs) or not all(storage):
             raise ValueError(f"perform removed some of the {len(self.node.outputs)} cells for its outputs")
         return [cell[0] for cell in storage]

@@ -7,6 +7,7 @@ The op is made during linking and appears in no graph of the user.
 from copy import deepcopy
 
 from phintys.debugging.failed_node import at_length
+from phintys.graph import thunks
 from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.lazy_regions import in_turn
@@ -92,7 +93,7 @@ def nodes_in_turn(order, regions, values):
 
 
 def compute(node, values, spared=False):
-    """Run the ``perform`` of a node on values, and add its outputs to them.
+    """Compute a node on values in Python, and add its outputs to them.
 
     With ``spared``, the node gets copies of the values that it would overwrite.
     """
@@ -100,7 +101,7 @@ def compute(node, values, spared=False):
     if spared:
         for position in {position for positions in node.op.destroy_map.values() for position in positions}:
             inputs[position] = deepcopy(inputs[position])
-    node.op.perform(node, inputs_for(node.op, inputs), storage)
+    thunks.compute(node.op, node, inputs_for(node.op, inputs), storage)
     for variable, cell in zip(node.outputs, storage):
         values[variable] = cell[0]
 

@@ -9,6 +9,7 @@ from phintys.debugging.debug_differences import copied
 from phintys.debugging.stepwise import explained, link_stepwise, nodes_in_turn, value_of
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.read_only import inputs_for
+from phintys.graph.thunks import compute
 
 
 class Thunk:
@@ -28,7 +29,7 @@ class Thunk:
     def __call__(self):
         with numpy.errstate(all="ignore"):
             op = self.node.op
-            op.perform(self.node, inputs_for(op, [cell[0] for cell in self.inputs]), self.outputs)
+            compute(op, self.node, inputs_for(op, [cell[0] for cell in self.inputs]), self.outputs)
 
 
 def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):

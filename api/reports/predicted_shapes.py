@@ -5,6 +5,7 @@ node by node. A length that depends on the values of an argument is known if the
 """
 import numpy
 
+from phintys.graph.thunks import compute
 from phintys.graph.variable import Constant
 from phintys.ops.shape.shape import Shape, Shape_i
 from phintys.ops.types.dtypes import integer_dtypes
@@ -167,5 +168,5 @@ class _Known:
         inputs = [self.values[variable] for variable in node.inputs]
         storage = [[None] for _ in node.outputs]
         if all([value is not None for value in inputs]):
-            node.op.perform(node, inputs, storage)
+            compute(node.op, node, inputs, storage)
         self.values.update(zip(node.outputs, [stored[0] for stored in storage]))

@@ -7,6 +7,7 @@ import numpy
 
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.read_only import inputs_for
+from phintys.graph.thunks import compute
 from phintys.graph.variable import Constant
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key_of
@@ -19,7 +20,7 @@ OVERWRITING = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", 
 
 
 def constant_folding(fgraph, node):
-    """Compute a node of constants with its op's ``perform``."""
+    """Compute a node of constants in Python."""
     for variable in node.inputs:
         if not isinstance(variable, Constant):
             return None
@@ -32,7 +33,7 @@ def constant_folding(fgraph, node):
     values = inputs_for(op, [copied(variable.data) if op.view_map else variable.data for variable in node.inputs])
     try:
         with numpy.errstate(all="ignore"):
-            op.perform(node, values, storage)
+            compute(op, node, values, storage)
     except MethodNotDefined:                        # the linker says so, too, with the place of the node
         return None
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]

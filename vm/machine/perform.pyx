@@ -9,7 +9,7 @@ from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
 from phintys.vm.python_api cimport Py_INCREF, PyErr_SetObject, PyObject
 
-from phintys.graph.thunks import perform_by_thunk
+from phintys.graph.thunks import compute
 from phintys.vm.linking.inner_updates import lost_update, may_have_read
 
 cnp.import_array()
@@ -140,10 +140,7 @@ cdef int call_perform(Machine* machine, const Instruction* at) except -1:
     cdef list storage = [[None] for index in range(n_outputs)]
     op = node.op
     cdef list inputs = inputs_of(op.destroy_map, operands, n_inputs)
-    if op.computes_by_thunk:
-        perform_by_thunk(op, node, inputs, storage)
-    else:
-        op.perform(node, inputs, storage)
+    compute(op, node, inputs, storage)
     del inputs
     remember_layouts(machine, operands, n_inputs, at.c)
     if machine.n_watched > 0 and has_changed(machine):
