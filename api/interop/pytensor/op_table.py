@@ -250,6 +250,12 @@ compile: compile.builders compile.ops ifelse conditional.op printing raise_op sc
 random: tensor.random.op
     RandomVariable 2+ name signature dtype inplace
 
+optimize: tensor.optimize
+    MinimizeOp 1+
+    MinimizeScalarOp 1+
+    RootOp 1+ method jac @-3.0 | 1+ @3.1-
+    RootScalarOp 1+
+
 sparse: sparse.basic sparse.math
     AddSD 2 @-3.2
     AddSparseDense 2 @3.3-

@@ -100,7 +100,7 @@ def translated(outputs, known, rows_instead=None):
         if all(output in known for output in node.outputs):
             continue
         inputs = [_root(variable, known, equal) for variable in node.inputs]
-        signature = node.op, *map(id, inputs), *[output.type for output in node.outputs]
+        signature = node.op, _inner_of(node.op), *map(id, inputs), *[output.type for output in node.outputs]
         try:
             found = equal.get(signature)
         except TypeError:                       # an op or a type that has no hash
@@ -112,6 +112,11 @@ def translated(outputs, known, rows_instead=None):
         for output, each in zip(node.outputs, found):
             known.setdefault(output, each)
     return [_root(variable, known, equal) for variable in outputs]
+
+
+def _inner_of(op):
+    """The inner graph of an op that does not tell inner graphs apart: PyTensor's RootOp, before 3.1."""
+    return id(op.fgraph) if type(op).__name__ == "RootOp" and type(op).__dict__.get("__props__") else None
 
 
 def _root(variable, known, equal):

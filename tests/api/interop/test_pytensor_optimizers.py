@@ -1,0 +1,212 @@
+"""Minima and roots of PyTensor's graphs: SciPy's methods on functions of phintys, against PyTensor's Python mode."""
+import inspect
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+pytest.importorskip("pytensor_reference")
+
+import pytensor_reference as reference
+from pytensor.graph.replace import vectorize_graph
+from pytensor.tensor.optimize import minimize, minimize_scalar, root, root_scalar
+from pytensor_reference import pytensor
+
+import phintys
+from phintys.interop.pytensor import translate
+from phintys.interop.pytensor.fallback import Performed
+from phintys.interop.pytensor.optimizers import Optimizer
+from phintys.interop.pytensor_versions import version_of
+
+pt = pytensor.tensor
+VERSION = version_of(pytensor.__version__)
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+A, B = pt.dscalar("a"), pt.dvector("b")
+U, V = pt.dscalar("u"), pt.dvector("v")
+VALUES = {A: 2.5, B: np.array([0.5, 1.0, 2.0]), U: np.float64(1.5), V: np.array([1.0, 1.5, 1.2])}
+HILL = (V - B) ** 2 @ pt.exp(A * pt.arange(3) / 10) + (V[0] * V[1] - A) ** 2
+DIP = (U - A) ** 2 + pt.cosh(U) * B.sum() / 10
+SYSTEM = V ** 3 + A * V[::-1] - pt.exp(B) - 2
+EQUATION = U ** 3 + U * B.sum() - A
+
+VARIABLE_BRACKETS = "bracket" in inspect.signature(root_scalar).parameters     # an argument since PyTensor 3.3
+
+
+def bracket(first, last):
+    limits = {"bracket": [first, last]}
+    return limits if VARIABLE_BRACKETS else {"optimizer_kwargs": limits}
+
+
+BRACKETING = "bisect brentq brenth ridder toms748".split()
+WITH_GRADIENT = "CG BFGS L-BFGS-B TNC SLSQP".split()
+WITH_HESSIAN = "Newton-CG dogleg trust-ncg trust-krylov trust-exact trust-constr".split()
+WITHOUT_JACOBIAN = "Nelder-Mead Powell COBYLA".split()
+PROBLEMS = {
+    **{f"minimize, {method}": (minimize, HILL, V, {"method": method}) for method in WITH_GRADIENT},
+    **{f"minimize, {method}": (minimize, HILL, V, {"method": method, "hess": True}) for method in WITH_HESSIAN},
+    **{f"minimize, {method}": (minimize, HILL, V, {"method": method, "jac": False}) for method in WITHOUT_JACOBIAN},
+    "minimize, options": (minimize, HILL, V, {"method": "BFGS", "optimizer_kwargs": {
+        "tol": 1e-3, "options": {"maxiter": 3}}}),
+    "minimize, bounds": (minimize, HILL, V, {"method": "L-BFGS-B", "optimizer_kwargs": {"bounds": [(-1, 1.1)] * 3}}),
+    "minimize, a number": (minimize, DIP, U, {"method": "BFGS"}),
+    "minimize, Hessian of a number": (minimize, DIP, U, {"method": "trust-exact", "hess": True}),
+    **{f"minimize_scalar, {method}": (minimize_scalar, DIP, U, {"method": method}) for method in ("brent", "golden")},
+    "minimize_scalar, options": (minimize_scalar, DIP, U, {"optimizer_kwargs": {"tol": 1e-3}}),
+    **{f"root, {method}": (root, SYSTEM, V, {"method": method}) for method in ("hybr", "lm")},
+    "root, options": (root, SYSTEM, V, {"optimizer_kwargs": {"options": {"maxfev": 3}}}),
+    "root, a number": (root, EQUATION, U, {}),
+    "root_scalar, secant": (root_scalar, EQUATION, U, {"method": "secant"}),
+    "root_scalar, newton": (root_scalar, EQUATION, U, {"method": "newton", "jac": True}),
+    "root_scalar, halley": (root_scalar, EQUATION, U, {"method": "halley", "jac": True, "hess": True}),
+    "root_scalar, too few steps": (root_scalar, EQUATION, U, {"method": "secant", "optimizer_kwargs": {"maxiter": 2}}),
+    **{f"root_scalar, {method}": (root_scalar, EQUATION, U, {
+        "method": method, **bracket(-3.0, 3.0)})
+       for method in BRACKETING},
+}
+if VARIABLE_BRACKETS:
+    PROBLEMS |= {
+        "root_scalar, a variable bracket": (root_scalar, EQUATION, U, {"method": "brentq", "bracket": [-A, A]}),
+        "minimize_scalar, variable bounds": (minimize_scalar, DIP, U, {"method": "bounded", "bounds": [A - 2, A]}),
+        "minimize_scalar, a bracket": (minimize_scalar, DIP, U, {"bracket": [-A, A]}),
+    }
+ROUGH = {"minimize, COBYLA": 1e-3}        # roundings grow: to what the method promises
+
+
+def solution_of(function, value, unknown, options):
+    """The solution, whether it was found, and the gradient of a cost with respect to the other arguments."""
+    found, converged = function(value, unknown, **options)
+    cost = (found * pt.arange(1, 4) if found.ndim else found).sum()
+    return [found, converged, *pytensor.grad(cost, [A, B], disconnected_inputs="ignore")]
+
+
+def is_native(f):
+    return not any([isinstance(node.op, Performed) for node in f.vm.jit_fn.maker.fgraph.apply_nodes])
+
+
+# PyTensor's own code fails for these before 3.1.
+COMPARED = [name for name in PROBLEMS if VERSION >= (3, 1) or name.removeprefix("root_scalar, ") not in BRACKETING]
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_solutions_and_gradients_are_those_of_pytensor(name):
+    arguments = [A, B, PROBLEMS[name][2]]
+    f, g = reference.functions(arguments, solution_of(*PROBLEMS[name]))
+    assert is_native(f)
+    values = [VALUES[variable] for variable in arguments]
+    for value, other in zip(f(*values), g(*values), strict=True):
+        assert value.dtype == other.dtype and value.shape == other.shape
+        np.testing.assert_allclose(value, other, rtol=ROUGH.get(name, 1e-7), atol=ROUGH.get(name, 1e-9))
+
+
+@pytest.mark.parametrize("method", BRACKETING)
+def test_brackets_of_numbers(method):
+    value = pytensor.function([A, B, U], root_scalar(EQUATION, U, method=method, **bracket(-3.0, 3.0)), mode="PHINTYS")
+    a, b, start = VALUES[A], VALUES[B], VALUES[U]
+    wanted = scipy.optimize.root_scalar(lambda u: u ** 3 + u * b.sum() - a, method=method, bracket=(-3, 3))
+    found, converged = value(a, b, start)
+    assert converged
+    np.testing.assert_allclose(found, wanted.root, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["minimize, trust-exact", "root, hybr", "root_scalar, newton",
+                                  "minimize, Hessian of a number"])
+def test_derivatives_of_translated_solutions(name):
+    """The gradient is PyTensor's and that of differences; along a direction it is their product."""
+    function, value, unknown, options = PROBLEMS[name]
+    a, b, start, solution, by_a, by_b = translate([A, B, unknown, function(value, unknown, **options)[0],
+                                                   *solution_of(*PROBLEMS[name])[2:]])
+    T = phintys.tensor
+    cost = (solution * T.arange(1, 4) if solution.ndim else solution).sum()
+    gradients = phintys.grad(cost, [a, b])
+    along = T.Rop(solution, [a, b], [T.ones_like(a), T.ones_like(b)])
+    f = phintys.function([a, b, start], [cost, *gradients, by_a, by_b, along, T.grad(cost, start)],
+                         on_unused_input="ignore")
+    values = [VALUES[variable] for variable in (A, B, unknown)]
+    cost, *found, wanted_a, wanted_b, along, by_start = f(*values)
+    for each, other in zip(found, (wanted_a, wanted_b)):
+        np.testing.assert_allclose(each, other, rtol=1e-7)
+    np.testing.assert_allclose((along * [1, 2, 3] if np.ndim(along) else along).sum(), found[0] + found[1].sum(),
+                               rtol=1e-9)
+    assert not by_start.any()
+    moved = [f(values[0] + step, values[1] + step, values[2])[0] for step in (1e-4, -1e-4)]
+    np.testing.assert_allclose((moved[0] - moved[1]) / 2e-4, found[0] + found[1].sum(), rtol=1e-4)
+
+
+def test_problems_that_only_differ_inside_are_told_apart():
+    """PyTensor's RootOp before 3.1 says that they are equal, so that its own functions may solve only one."""
+    b, start, *found = translate([B, V, *[root(V ** power - B, V)[0] for power in (3, 5)]])
+    f = phintys.function([b, start], found)
+    for power, found in zip((3, 5), f(VALUES[B], VALUES[V])):
+        np.testing.assert_allclose(found, VALUES[B] ** (1 / power), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["hybr", "krylov", "df-sane"])
+def test_root_without_a_jacobian(method):
+    """PyTensor gives SciPy a list then, which most methods refuse."""
+    found, converged = pytensor.function([A, B, V], root(SYSTEM, V, method, jac=False), mode="PHINTYS")(
+        *[VALUES[variable] for variable in (A, B, V)])
+    assert converged
+    zero = pytensor.function([A, B, V], SYSTEM, mode="PHINTYS")(VALUES[A], VALUES[B], found)
+    np.testing.assert_allclose(zero, 0, atol=1e-5)
+
+
+@pytest.mark.skipif(VERSION < (3, 1), reason="PyTensor tells equal problems only since 3.1")
+def test_equal_problems_are_solved_once():
+    pairs = [root(V ** 3 - B, V)[0] for _ in range(2)]
+    f = pytensor.function([B, V], [pairs[0], pairs[0] * 2], mode="PHINTYS")
+    assert sum([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes]) == 1
+
+
+def test_batches_are_solved_one_by_one():
+    found, converged = root_scalar(U ** 3 - A, U, method="newton", jac=True)
+    cubes = pt.dvector("cubes")
+    f = pytensor.function([cubes, U], vectorize_graph([found, converged], {A: cubes}), mode="PHINTYS")
+    values, good = f(np.arange(1.0, 6), 1.0)
+    np.testing.assert_allclose(values, np.cbrt(np.arange(1.0, 6)))
+    assert good.all()
+
+
+@pytest.mark.parametrize("method", WITH_GRADIENT)
+def test_float32(method):
+    """Gradients are given to SciPy as float64: some of its methods refuse others. The result is float32."""
+    x = pt.vector("x", dtype="float32")
+    found, _ = minimize(((x - np.float32(3)) ** 2).sum(), x, method=method)
+    value = pytensor.function([x], found, mode="PHINTYS")(np.zeros(2, "float32"))
+    assert value.dtype == "float32"
+    np.testing.assert_allclose(value, 3, rtol=1e-3)
+
+
+def test_errors_say_what_and_where():
+    found, _ = root_scalar(U ** 2 + A, U, method="brentq", **bracket(-1.0, 1.0))
+    f = pytensor.function([A, U], found, mode="PHINTYS")
+    with pytest.raises(ValueError, match="different signs") as caught:
+        f(1.0, 0.5)
+    assert "ScalarRoot{brentq}" in str(caught.value)
+    found, _ = minimize(pt.linalg.cholesky(pt.diag(V) * A).sum(), V, method="no such method")
+    with pytest.raises(ValueError, match="Unknown solver no such method"):
+        pytensor.function([A, V], found, mode="PHINTYS")(1.0, VALUES[V])
+
+
+def test_pickles_and_threads():
+    """Each call keeps its own last point; PyTensor's op has one for all calls."""
+    function, value, unknown, options = PROBLEMS["minimize, BFGS"]
+    f = pytensor.function([A, B, V], function(value, unknown, **options)[0], mode="PHINTYS")
+    other = pickle.loads(pickle.dumps(f))
+    starts = [VALUES[V] * scale for scale in (1.0, 1.1, 0.9, 1.2)]
+    wanted = [other(VALUES[A], VALUES[B], start) for start in starts]
+    program, found = f.vm.jit_fn, [None] * 4
+
+    def run(place):
+        for _ in range(5):
+            found[place], = program(VALUES[A], VALUES[B], starts[place])
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for value, other in zip(found, wanted):
+        np.testing.assert_array_equal(value, other)
