@@ -16,8 +16,9 @@ import numpy as np
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pymc as pm
+    import pytensor
 
-    import phintys.interop.pytensor  # noqa: F401  (registers the mode)
+    from phintys.interop.pymc import installed
 
 RANDOM = np.random.default_rng(0)
 
@@ -57,16 +58,24 @@ def gaussian_process(points=60, new=80):
     return model
 
 
+def in_mode(run):
+    """By the name of a mode, run in it as the default one; PHINTYS with all that is installed."""
+    def run_in(mode):
+        with installed() if mode == "PHINTYS" else pytensor.config.change_flags(mode=mode):
+            return run()
+    return run_in
+
+
 def prior(model, draws):
-    return lambda mode: pm.sample_prior_predictive(draws, model=model, random_seed=1, compile_kwargs={"mode": mode})
+    return in_mode(lambda: pm.sample_prior_predictive(draws, model=model, random_seed=1))
 
 
 def posterior(model, draws, name):
     """Predictions of a variable from draws of the prior, which take as long as those of a posterior."""
     given = [variable.name for variable in model.free_RVs if variable.name != name]
     points = pm.sample_prior_predictive(draws, model=model, var_names=given, random_seed=2).prior
-    return lambda mode: pm.sample_posterior_predictive(points, model=model, var_names=[name], random_seed=3,
-                                                       progressbar=False, compile_kwargs={"mode": mode})
+    return in_mode(lambda: pm.sample_posterior_predictive(points, model=model, var_names=[name], random_seed=3,
+                                                          progressbar=False))
 
 
 def calls(model, count):
@@ -81,9 +90,9 @@ def calls(model, count):
 
 
 CASES = {
-    "pm.draw, one": lambda: (lambda model: lambda mode: pm.draw(model["x"], random_seed=1, mode=mode))(small()),
-    "pm.draw, 10,000 of two": lambda: (lambda model: lambda mode: pm.draw(
-        [model["x"], model["count"]], 10_000, random_seed=1, mode=mode))(small()),
+    "pm.draw, one": lambda: (lambda model: in_mode(lambda: pm.draw(model["x"], random_seed=1)))(small()),
+    "pm.draw, 10,000 of two": lambda: (lambda model: in_mode(lambda: pm.draw(
+        [model["x"], model["count"]], 10_000, random_seed=1)))(small()),
     "10,000 calls of that function": lambda: calls(small(), 10_000),
     "prior predictive, eight schools, 5,000": lambda: prior(eight_schools(), 5000),
     "posterior predictive, radon, 4,000": lambda: posterior(radon(), 4000, "y"),

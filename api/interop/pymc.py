@@ -10,7 +10,6 @@ import re
 from contextlib import contextmanager
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
-from threading import Lock
 
 import pymc
 import pytensor
@@ -19,7 +18,9 @@ from pymc.sampling import mcmc
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.rewriting import elemwise
 
+from phintys.interop.pymc_draws import DRAWING
 from phintys.interop.pytensor import PhintysLinker
+from phintys.interop.swaps import Swaps, marked
 
 __all__ = ["install", "installed", "sample", "uninstall"]
 
@@ -61,63 +62,6 @@ def _numbers(text):
 
 
 # ---- what is exchanged while phintys is in use -------------------------------------------------------------------
-class Swaps:
-    """Attributes that have other values while any user of them is left.
-
-    Users come and go in any order, as blocks in threads do. Each keeps what it found, and what it found goes to the
-    next one that came if there is one; so the last to go leaves what the first has found.
-
-    Parameters
-    ----------
-    attributes : list of (object, str, callable)
-        An object, the name of its attribute, and a function from the old value to the new one; an attribute that the
-        object does not have is left out.
-    """
-
-    def __init__(self, attributes):
-        self.attributes = [each for each in attributes if hasattr(each[0], each[1])]
-        self.users, self.lock = [], Lock()
-
-    def begin(self):
-        """Exchange the attributes, and return what ``end`` needs."""
-        with self.lock:
-            user = [getattr(owner, name) for owner, name, _ in self.attributes]
-            self.users.append(user)
-            for (owner, name, replaced), value in zip(self.attributes, user):
-                setattr(owner, name, replaced(value))
-        return user
-
-    def end(self, user):
-        """Put back what this user found, unless another one needs the new values."""
-        with self.lock:
-            place = next(place for place, each in enumerate(self.users) if each is user)
-            del self.users[place]
-            if place < len(self.users):
-                self.users[place][:] = user
-                return
-            for (owner, name, _), value in zip(self.attributes, user):
-                setattr(owner, name, value)
-
-    @contextmanager
-    def used(self):
-        user = self.begin()
-        try:
-            yield
-        finally:
-            self.end(user)
-
-
-def marked(replacement):
-    """A function from an old value to the new one, which leaves a value as it is that is a new one already."""
-    def replaced(old):
-        if getattr(old, "by_phintys", False):
-            return old
-        new = replacement(old)
-        new.by_phintys = True
-        return new
-    return replaced
-
-
 def known_linkers(linker):
     """The linkers in whose modes PyMC 6 lets nutpie sample, with that of phintys."""
     return linker if compile_by_phintys() is None else linker | PhintysLinker
@@ -174,6 +118,7 @@ FROZEN = getattr(core, "FrozenModel", None)
 COMPILING = Swaps([(pytensor.config, "mode", lambda mode: get_mode(MODE)),
                    (elemwise, "get_target_language", target_language),
                    *[(FROZEN, name, marked(in_default_mode)) for name in ("compile_fn", "_logp_dlogp_function")]])
+ALL = SAMPLING, COMPILING, DRAWING
 _of_nutpie = []
 
 
@@ -207,7 +152,7 @@ def install():
     5.0
     >>> phintys.interop.pymc.uninstall()
     """
-    _installed.append((SAMPLING.begin(), COMPILING.begin()))
+    _installed.append([swaps.begin() for swaps in ALL])
 
 
 def uninstall():
@@ -225,12 +170,12 @@ def uninstall():
     >>> phintys.interop.pymc.uninstall()
     """
     try:
-        sampling, compiling = _installed.pop()
+        users = _installed.pop()
     except IndexError:
         raise RuntimeError("phintys.interop.pymc.uninstall() was called, but phintys is not installed: each call "
                            "undoes one of install()") from None
-    COMPILING.end(compiling)
-    SAMPLING.end(sampling)
+    for swaps, user in zip(reversed(ALL), reversed(users)):
+        swaps.end(user)
 
 
 @contextmanager
@@ -258,7 +203,7 @@ def installed():
     >>> float(start["mean"].round(4))
     2.0
     """
-    with SAMPLING.used(), COMPILING.used():
+    with SAMPLING.used(), COMPILING.used(), DRAWING.used():
         yield
 
 

@@ -5,7 +5,7 @@ because Python code may do more with one than to draw, such as ``spawn``. So do 
 """
 from functools import cache
 
-from pytensor.compile.ops import DeepCopyOp, ViewOp
+from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
 
@@ -43,9 +43,16 @@ def with_generators(fgraph, make_program):
 
 
 def source_of(variable):
-    """The variable whose generator draws the numbers before a state; or an output of another op than a distribution."""
-    while variable.owner is not None and isinstance(variable.owner.op, (RandomVariable, DeepCopyOp, ViewOp)):
-        variable = variable.owner.inputs[0]
+    """The variable whose generator draws the numbers before a state; or an output of an op that mixes generators."""
+    while variable.owner is not None:
+        node = variable.owner
+        generators = [given for given in node.inputs if isinstance(given.type, RandomType)]
+        if isinstance(node.op, OpFromGraph) and len(generators) > 1:
+            source = source_of(node.op.inner_outputs[node.outputs.index(variable)])
+            generators = [given for given, inner in zip(node.inputs, node.op.inner_inputs) if inner is source]
+        if len(generators) != 1:
+            break
+        variable, = generators
     return variable
 
 

@@ -55,6 +55,26 @@ class QuickFunction(Function):
             return self._program(*args)[0]
         return self._program(*args)
 
+    @property
+    def names(self):
+        """The names of the arguments; empty if one is missing or not unique."""
+        return self._plain.names
+
+    def program_and_arguments(self, given):
+        """The program, its arguments with the values of shared variables, and how many of its last results are updates.
+
+        None if a call of the function does more than to run the program and to store these.
+
+        Parameters
+        ----------
+        given : dict
+            Name of an argument → its value.
+        """
+        args = self._plain.in_order(given)
+        if args is None or len(args) != self._count or self.profile or not self._plain.accepts(args):
+            return None
+        return self._program, args + tuple([storage[0] for storage in self._shared]), len(self._updates)
+
     def _with_updates(self, results):
         """Store the updates, which are the last results, and return the others."""
         for place, storage in self._updates:

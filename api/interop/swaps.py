@@ -1,0 +1,60 @@
+"""Attributes of another library that have other values for some time."""
+from contextlib import contextmanager
+from threading import Lock
+
+
+class Swaps:
+    """Attributes that have other values while any user of them is left.
+
+    Users come and go in any order, as blocks in threads do. Each keeps what it found, and what it found goes to the
+    next one that came if there is one; so the last to go leaves what the first has found.
+
+    Parameters
+    ----------
+    attributes : list of (object, str, callable)
+        An object, the name of its attribute, and a function from the old value to the new one; an attribute that the
+        object does not have is left out.
+    """
+
+    def __init__(self, attributes):
+        self.attributes = [each for each in attributes if hasattr(each[0], each[1])]
+        self.users, self.lock = [], Lock()
+
+    def begin(self):
+        """Exchange the attributes, and return what ``end`` needs."""
+        with self.lock:
+            user = [getattr(owner, name) for owner, name, _ in self.attributes]
+            self.users.append(user)
+            for (owner, name, replaced), value in zip(self.attributes, user):
+                setattr(owner, name, replaced(value))
+        return user
+
+    def end(self, user):
+        """Put back what this user found, unless another one needs the new values."""
+        with self.lock:
+            place = next(place for place, each in enumerate(self.users) if each is user)
+            del self.users[place]
+            if place < len(self.users):
+                self.users[place][:] = user
+                return
+            for (owner, name, _), value in zip(self.attributes, user):
+                setattr(owner, name, value)
+
+    @contextmanager
+    def used(self):
+        user = self.begin()
+        try:
+            yield
+        finally:
+            self.end(user)
+
+
+def marked(replacement):
+    """A function from an old value to the new one, which leaves a value as it is that is a new one already."""
+    def replaced(old):
+        if getattr(old, "by_phintys", False):
+            return old
+        new = replacement(old)
+        new.by_phintys = True
+        return new
+    return replaced
