@@ -44,6 +44,7 @@ _hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_prof
 _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
+_hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")

@@ -7,39 +7,37 @@ use. Theano's linker names are accepted; there is only one linker, so they decid
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import copy
 from importlib import import_module
 from typing import Any, Literal
 
-from phintys.gof.link import CLinker, Linker, OpWiseCLinker, PerformLinker, VM_Linker
-from phintys.graph.config import config
+from phintys.graph import hooks
+from phintys.graph.config import change_flags, config
 from phintys.graph.public_names import at_home
 from phintys.optimizer.engine.database import Query
-from phintys.rewrite_database import (
-    OPT_FAST_COMPILE,
-    OPT_FAST_RUN,
-    OPT_FAST_RUN_STABLE,
-    OPT_MERGE,
-    OPT_NONE,
-    OPT_O2,
-    OPT_O3,
-    OPT_STABILIZE,
-    OPT_UNSAFE,
-    QueriedOptimizer,
-    optdb,  # as in Theano
-)
+from phintys.optimizer.engine.registered import as_rewrite
+from phintys.optimizer.pipeline import optimize
 from phintys.vm.linking.linker import link
 
 __all__ = ["FAST_COMPILE", "FAST_RUN", "LATER_MODES", "LINKERS", "Mode", "OPTIMIZERS", "OPT_FAST_COMPILE",
            "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE", "OPT_MERGE", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE",
-           "OPT_UNSAFE", "get_default_mode", "get_mode", "optdb", "predefined_modes", "register_linker",
+           "OPT_UNSAFE", "QueriedOptimizer", "get_default_mode", "get_mode", "predefined_modes", "register_linker",
            "register_mode", "register_optimizer"]
+
+OPT_NONE, OPT_MERGE = Query(), Query(["merge"])
+OPT_FAST_RUN, OPT_FAST_COMPILE = Query(["fast_run"]), Query(["fast_compile"])
+OPT_FAST_RUN_STABLE = Query(["fast_run"], require=["stable"])
+OPT_O2, OPT_O3 = Query(["fast_compile", "fusion"]), Query(["fast_run"], exclude=["inplace"])
+OPT_UNSAFE = Query(["fast_run", "unsafe"], exclude=["inplace"])
+OPT_STABILIZE = Query(["fast_run"], exclude=["specialize"])
 
 # Theano's name of a linker → whether functions drop intermediate results; None: as in config.allow_gc.
 LINKERS = {None: None, "vm": None, "cvm": None, "py": None, "c": None, "c|py": None,
            "vm_nogc": False, "cvm_nogc": False, "c|py_nogc": False}
 
-# Theano's name of a linker → the class that programs see as its type.
-LINKER_CLASSES = {"py": PerformLinker, "c": CLinker, "c|py": OpWiseCLinker, "c|py_nogc": OpWiseCLinker}
+# Name of a linker → the class that programs see as its type, or the name of Theano's.
+LINKER_CLASSES: dict[str, Any] = {"py": "PerformLinker", "c": "CLinker", "c|py": "OpWiseCLinker",
+                                  "c|py_nogc": "OpWiseCLinker"}
 
 # Name of an optimizer → the tags of its rewrites.
 OPTIMIZERS = {
@@ -60,7 +58,7 @@ LATER_MODES = ("ProfileMode", "PROFILE_MODE")
 def _query(optimizer):
     """Return the query for a name; a query is returned unchanged; an optimizer becomes a query for it alone."""
     if optimizer is not None and not isinstance(optimizer, str):
-        return optimizer if isinstance(optimizer, Query) else Query(extra=[(optimizer, 0)])
+        return optimizer if isinstance(optimizer, Query) else Query(extra_optimizations=[(optimizer, 0)])
     if optimizer not in OPTIMIZERS:
         raise KeyError(f"there is no optimizer {optimizer!r}; expected one of {sorted(map(str, OPTIMIZERS))}")
     return OPTIMIZERS[optimizer]
@@ -70,7 +68,6 @@ def _rewrite(entry):
     """Return what a query stores for an argument of ``Mode.register``: a `Rewrite`, or a pair (optimizer, position)."""
     first = entry[0] if isinstance(entry, tuple) else entry
     if hasattr(first, "transform"):
-        from phintys.gof.local_optimizers import as_rewrite
         return as_rewrite(first)
     return entry if hasattr(first, "optimize") else first
 
@@ -81,6 +78,37 @@ def _checked_allow_gc(choice):
     raise ValueError(f"allow_gc is True, False, 'plan' or None, got {choice!r}")
 
 
+class QueriedOptimizer:
+    """All rewrites that a query selects.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> graph = phintys.FunctionGraph([x], [x * 1], clone=False)
+    >>> _ = phintys.FAST_RUN.optimizer.optimize(graph)
+    >>> graph.outputs
+    [x]
+    """
+
+    name = "OptDB"
+
+    def __init__(self, query):
+        self.chosen = query
+
+    def optimize(self, fgraph):
+        """Rewrite a FunctionGraph in place; return how many replacements each stage made."""
+        with change_flags(compute_test_value="off"):
+            return optimize(fgraph, self.chosen)
+
+    apply = __call__ = optimize
+
+    def add_requirements(self, fgraph):
+        """Attach the features that the rewrites need: none."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.chosen})"
+
+
 @at_home
 class Mode:
     """How to optimise and link.
@@ -88,7 +116,8 @@ class Mode:
     Parameters
     ----------
     linker : str or Linker, optional
-        A name from ``LINKERS``, or one of Theano's linkers (``phintys.gof``); ``config.linker`` by default.
+        A name from ``LINKERS``, or an object with ``link`` and ``allow_gc``, such as Theano's linkers in
+        ``phintys.gof``; ``config.linker`` by default.
     optimizer : str, None, Query or Optimizer
         A name from ``OPTIMIZERS``, a query, or a hand-written optimizer; ``"default"`` means ``config.optimizer``.
     allow_gc : bool or "plan", optional
@@ -111,13 +140,13 @@ class Mode:
     array(2.)
     """
 
-    linker_class = VM_Linker            # for names without a class in the table
-    _linker = None
+    linker_class: Any = "VM_Linker"     # for names that are not in the table of classes
+    _linker = _own_query = None
 
-    def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default",
+    def __init__(self, linker: Any = None, optimizer: Any = "default",
                  allow_gc: bool | Literal["plan"] | None = None) -> None:
         linker = config.linker if linker is None else linker
-        if not isinstance(linker, Linker) and linker not in LINKERS:
+        if not hasattr(linker, "link") and linker not in LINKERS:
             raise KeyError(f"there is no linker {linker!r}; expected one of {sorted(map(str, LINKERS))}")
         if isinstance(optimizer, str) and optimizer == "default":
             optimizer = config.optimizer
@@ -129,10 +158,11 @@ class Mode:
     @property
     def linker(self):
         """The linker, of Theano's class for its name; all classes link in the same way."""
-        if isinstance(self.provided_linker, Linker):
+        if hasattr(self.provided_linker, "link"):
             return self.provided_linker
         if self._linker is None:
-            self._linker = LINKER_CLASSES.get(self.provided_linker, self.linker_class)(allow_gc=self.allow_gc)
+            kind = LINKER_CLASSES.get(self.provided_linker, self.linker_class)
+            self._linker = (hooks.linker_class(kind) if isinstance(kind, str) else kind)(allow_gc=self.allow_gc)
         return self._linker
 
     @property
@@ -143,11 +173,8 @@ class Mode:
     @property
     def _optimizer(self):
         """The query under Theano's name; it can be changed and set again: ``mode._optimizer.position_cutoff = 1.5``."""
-        from phintys.gof import optdb as queries
-        if not isinstance(self.query, queries.Query):
-            given = self.query
-            self._optimizer = queries.Query(given.include, given.require, given.exclude,
-                                            extra_optimizations=given.extra)
+        if self.query is not self._own_query:
+            self._optimizer = self._own_query = copy(self.query)
         return self.query
 
     @_optimizer.setter
@@ -158,7 +185,7 @@ class Mode:
     def allow_gc(self):
         """What functions do with the memory of intermediate results."""
         linker = self.provided_linker
-        for choice in (self._allow_gc, linker.allow_gc if isinstance(linker, Linker) else LINKERS[linker]):
+        for choice in (self._allow_gc, linker.allow_gc if hasattr(linker, "link") else LINKERS[linker]):
             if choice is not None:
                 return choice
         return config.allow_gc
@@ -198,7 +225,7 @@ class Mode:
         Program
         """
         linker = self.provided_linker
-        return linker.link(fgraph, **arguments) if isinstance(linker, Linker) else link(fgraph, **arguments)
+        return linker.link(fgraph, **arguments) if hasattr(linker, "link") else link(fgraph, **arguments)
 
     def including(self, *tags: str) -> Mode:
         """Return this mode with more rewrites."""
@@ -224,9 +251,6 @@ class Mode:
 
     def __repr__(self):
         return str(self)
-
-
-Linker.Mode = Mode
 
 
 FAST_RUN = Mode("cvm", "fast_run")
@@ -275,7 +299,7 @@ def register_optimizer(name: str, opt: Any) -> None:
     array(2, dtype=int8)
     """
     _refuse_taken("Optimizer", name, OPTIMIZERS)
-    OPTIMIZERS[name] = opt if isinstance(opt, Query) else Query(extra=[(opt, 0)])
+    OPTIMIZERS[name] = _query(opt)
 
 
 def _names():
@@ -357,3 +381,8 @@ def register_mode(name: str, mode: Mode) -> None:
     """
     _refuse_taken("Mode", name, predefined_modes)
     predefined_modes[name] = mode
+
+
+def __getattr__(name):
+    from phintys.missing_names import found
+    return found(__name__, name)

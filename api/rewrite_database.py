@@ -4,39 +4,9 @@
 compilation whose mode includes one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a
 rewrite.
 """
-from phintys.graph.config import change_flags
+from phintys.modes import QueriedOptimizer
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import Query
-from phintys.optimizer.pipeline import optimize
-
-OPT_NONE, OPT_MERGE = Query(), Query(["merge"])
-OPT_FAST_RUN, OPT_FAST_COMPILE = Query(["fast_run"]), Query(["fast_compile"])
-OPT_FAST_RUN_STABLE = Query(["fast_run"], require=["stable"])
-OPT_O2, OPT_O3 = Query(["fast_compile", "fusion"]), Query(["fast_run"], exclude=["inplace"])
-OPT_UNSAFE = Query(["fast_run", "unsafe"], exclude=["inplace"])
-OPT_STABILIZE = Query(["fast_run"], exclude=["specialize"])
-
-
-class QueriedOptimizer:
-    """All rewrites that a query selects."""
-
-    name = "OptDB"
-
-    def __init__(self, query):
-        self.chosen = query
-
-    def optimize(self, fgraph):
-        """Rewrite a FunctionGraph in place; return how many replacements each stage made."""
-        with change_flags(compute_test_value="off"):
-            return optimize(fgraph, self.chosen)
-
-    apply = __call__ = optimize
-
-    def add_requirements(self, fgraph):
-        """Attach the features that the rewrites need: none."""
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.chosen})"
 
 
 def _check_name(name):
@@ -71,11 +41,10 @@ class RegisteredFamily:
         ValueError
             If the name is taken.
         """
-        from phintys.gof.local_optimizers import as_rewrite
         if not hasattr(local_opt, "transform"):
             raise TypeError(f"Object cannot be registered in OptDB: {local_opt!r} is not a rewrite")
         _check_name(name)
-        registered.register_rewrite(self.name, as_rewrite(local_opt, name, tags))
+        registered.register_rewrite(self.name, registered.as_rewrite(local_opt, name, tags))
 
 
 class RewriteDatabase:

@@ -41,6 +41,7 @@ ELSEWHERE = {
         "phintys.ops.operators": "TensorConstantSignature _tensor_py_operators", "phintys.scalar": "int32"},
     "phintys.compile": {"phintys.modes": "OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 "
                                          "OPT_O3 OPT_STABILIZE OPT_UNSAFE"},
+    "phintys.modes": {"phintys.rewrite_database": "optdb"},
     "phintys.tensor.subtensor": {"phintys.tensor.older": OF_SUBTENSOR},
     "phintys.tensor.elemwise": {"phintys.tensor.older": "DimShufflePrinter MulWithoutZeros mul_without_zeros",
                                 "phintys.misc.frozendict": "frozendict"},

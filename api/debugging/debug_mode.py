@@ -30,7 +30,6 @@ from phintys.debugging.debug_layouts import EMPTY
 from phintys.debugging.debug_record import ReplacementRecord, first_difference
 from phintys.debugging.debug_run import DebugRun
 from phintys.debugging.stepwise import link_stepwise
-from phintys.gof.link import StepwiseLinker
 from phintys.graph.config import change_flags, config
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.public_names import at_home
@@ -86,7 +85,7 @@ class DebugMode(Mode):
     array(2.)
     """
 
-    linker_class = StepwiseLinker
+    linker_class = "StepwiseLinker"
 
     def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None, check_py_code=None,
                  check_isfinite=None, check_preallocated_output=None, require_matching_strides=None, linker=None):

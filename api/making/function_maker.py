@@ -9,7 +9,6 @@ from contextlib import nullcontext
 
 import numpy
 
-from phintys.gof.link import Linker
 from phintys.graph.config import change_flags, config
 from phintys.graph.destroy_handler import DestroyHandler, destroyed_inputs
 from phintys.graph.errors import MissingInputError, UnusedInputError, made_at
@@ -322,8 +321,6 @@ class FunctionMaker:
                 "output_keys": self.output_keys, "updates": pairs(self._new_values), "givens": self._givens,
                 "rebuild_strict": self._rebuild_strict, "no_default_updates": True, "swap": self._swap}
 
-
-Linker.FunctionMaker = FunctionMaker
 
 
 def _as_list(things):

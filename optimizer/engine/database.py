@@ -8,6 +8,8 @@ need no special cases.
 
 This file does not depend on graphs and runs nothing.
 """
+from copy import copy
+
 from phintys.graph.public_names import at_home
 
 FAST_RUN, FAST_COMPILE = "fast_run", "fast_compile"
@@ -58,27 +60,48 @@ class Family:
 
 @at_home
 class Query:
-    """Included and excluded tags. Immutable and hashable, so that its selection is computed once.
+    """Included and excluded tags. Hashable by them and ``extra``, so that its selection is computed once.
 
     Parameters
     ----------
     include, require, exclude : iterable of str, optional
         A rewrite is selected if it has one of ``include``, all of ``require`` and none of ``exclude``.
-    extra : iterable of Rewrite, optional
-        Rewrites of the user; they run with the specializations.
+    subquery : dict, optional
+        Name of a database of optimizers inside another one → the query for it; by default this one.
+    position_cutoff : number
+        Stages at this position or later do not run; see ``registered.py``. It may be changed.
+    extra_optimizations : iterable of Rewrite or (Optimizer, number), optional
+        Rewrites of the user, which run with the specializations, and optimizers with their positions.
+
+    Examples
+    --------
+    >>> phintys.gof.Query(include=["fast_run"]).excluding("inplace").exclude
+    frozenset({'inplace'})
     """
 
-    __slots__ = ("include", "require", "exclude", "extra")
-    position_cutoff = float("inf")              # stages at this position or later do not run; see ``registered.py``
+    subquery, position_cutoff = {}, float("inf")            # of pickles that were made without them
 
-    def __init__(self, include=(), require=(), exclude=(), extra=()):
+    def __init__(self, include=(), require=(), exclude=(), subquery=None, position_cutoff=float("inf"),
+                 extra_optimizations=()):
         self.include = frozenset(include or ())
         self.require = frozenset(require or ())
         self.exclude = frozenset(exclude or ())
-        self.extra = tuple(extra)
+        self.subquery = dict(subquery or {})
+        self.position_cutoff = position_cutoff
+        self.extra = tuple(extra_optimizations or ())
+
+    @property
+    def extra_optimizations(self):
+        """The optimizers to be applied as well, with their positions."""
+        return list(self.extra)
 
     def _parts(self):
         return self.include, self.require, self.exclude, self.extra
+
+    def _with(self, **changed):
+        query = copy(self)
+        vars(query).update(changed)
+        return query
 
     def wants(self, tags):
         """Return whether something with these tags is selected."""
@@ -86,19 +109,19 @@ class Query:
 
     def including(self, *tags):
         """Return a query that also includes ``tags``."""
-        return Query(self.include.union(tags), self.require, self.exclude, self.extra)
+        return self._with(include=self.include.union(tags))
 
     def excluding(self, *tags):
         """Return a query that excludes ``tags``."""
-        return Query(self.include, self.require, self.exclude.union(tags), self.extra)
+        return self._with(exclude=self.exclude.union(tags))
 
     def requiring(self, *tags):
         """Return a query that selects only what has all of ``tags``."""
-        return Query(self.include, self.require.union(tags), self.exclude, self.extra)
+        return self._with(require=self.require.union(tags))
 
     def register(self, *rewrites):
         """Return a query that also runs these rewrites."""
-        return Query(self.include, self.require, self.exclude, self.extra + rewrites)
+        return self._with(extra=self.extra + rewrites)
 
     def __eq__(self, other):
         return isinstance(other, Query) and self._parts() == other._parts()

@@ -5,6 +5,10 @@ Positions are numbers that programs for Theano use: canonicalize is at 1, stabil
 and always before values are overwritten. It has tags, and queries select it like any rewrite. After a registration all
 drivers are built again.
 """
+from contextlib import contextmanager
+
+from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+
 FAMILIES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 
 # Stage of the pipeline → its position.
@@ -61,3 +65,48 @@ def chosen(query):
     given = [WholeRewrite(str(one), position, (), lambda fgraph, query, one=one: one(fgraph))
              for one, position in [entry for entry in query.extra if isinstance(entry, tuple)]]
     return sorted([*[entry for entry in whole if query.wants(entry.tags)], *given], key=lambda entry: entry.position)
+
+
+def is_tracked(local_opt, node):
+    """Return whether a local optimizer wants to see a node."""
+    tracks = local_opt.tracks()
+    if tracks is None:
+        return True
+    return any([isinstance(node.op, tracked) if isinstance(tracked, type) else node.op == tracked
+                for tracked in tracks])
+
+
+@contextmanager
+def inside(fgraph, node):
+    """While the block runs, ``node.fgraph`` is the graph."""
+    if fgraph is None or "fgraph" in node.__dict__:
+        yield
+        return
+    node.fgraph = fgraph
+    try:
+        yield
+    finally:
+        del node.fgraph
+
+
+def as_rewrite(local_opt, name=None, tags=(FAST_RUN,)):
+    """Return a row for the tables, which tries a hand-written local optimizer.
+
+    Parameters
+    ----------
+    local_opt : LocalOptimizer
+        One whose ``transform`` returns lists.
+    name : str, optional
+    tags : sequence of str
+
+    Returns
+    -------
+    Rewrite
+    """
+    def apply(fgraph, node):
+        if not is_tracked(local_opt, node):
+            return None
+        with inside(fgraph, node):
+            return local_opt.transform(node) or None
+
+    return Rewrite(name or local_opt.name or getattr(local_opt, "__name__", str(local_opt)), (), apply, tags)

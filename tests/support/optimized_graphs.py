@@ -6,11 +6,11 @@ import numpy
 import phintys
 from phintys.debugging.debug_mode import DebugMode
 from phintys.graph.function_graph import FunctionGraph
+from phintys.modes import OPT_FAST_COMPILE as FAST_COMPILE
+from phintys.modes import OPT_FAST_RUN as FAST_RUN
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.values import key_of
 from phintys.optimizer.pipeline import optimize
-from phintys.rewrite_database import OPT_FAST_COMPILE as FAST_COMPILE
-from phintys.rewrite_database import OPT_FAST_RUN as FAST_RUN
 
 UNFUSED = FAST_RUN.excluding("fusion", "length_checks")       # the rewrites alone
 SPECIAL = numpy.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-20, 30.0, -30.0, 3.0])

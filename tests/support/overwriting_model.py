@@ -6,10 +6,10 @@ It shares no code with the rules that it checks. ``compiled`` makes a graph with
 from phintys.graph.destroy_handler import DestroyHandler, handler_of
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.variable import Constant
+from phintys.modes import OPT_FAST_RUN
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.identity.deep_copy import DeepCopyOp
 from phintys.optimizer.pipeline import optimize
-from phintys.rewrite_database import OPT_FAST_RUN
 from phintys.vm.linking.schedule import schedule
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from phintys.making.function_maker import FunctionMaker
+from phintys.modes import Mode
 from phintys.vm.containers.container import Container
 from phintys.vm.linking.linker import link
 
@@ -32,9 +34,6 @@ class Linker:
     >>> phintys.gof.Linker(allow_gc=True).allow_gc
     True
     """
-
-    FunctionMaker: Any = None
-    Mode: Any = None                    # both are set by the modules that define them: these import this one
 
     def __init__(self, allow_gc: bool | None = None, schedule: Any = None) -> None:
         self.allow_gc = allow_gc
@@ -81,9 +80,9 @@ class Linker:
         Function
         """
         outputs = self.fgraph.outputs
-        return self.FunctionMaker(
+        return FunctionMaker(
             list(self.fgraph.inputs), outputs[0] if unpack_single and len(outputs) == 1 else outputs,
-            self.Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
+            Mode(self, optimizer=None, allow_gc=self.allow_gc), accept_inplace=True,
             on_unused_input="ignore").create()
 
     def make_thunk(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None) -> Any:

@@ -7,16 +7,15 @@ Navigators (``navigators.py``) and the built-in tables (``as_rewrite``) apply lo
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys.gof.whole_optimizers import attach_destroy_handler, print_summary
 from phintys.graph.op import PureOp
 from phintys.graph.scratchpad import copy_tag
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.registered import inside, is_tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from phintys.graph.apply import Apply
     from phintys.graph.function_graph import FunctionGraph
@@ -269,46 +268,3 @@ class OpRemove(LocalOptimizer):
 
 
 # ---- taking them to nodes --------------------------------------------------------------------------------------------
-def is_tracked(local_opt: Any, node: Apply) -> Any:
-    """Whether a local optimizer wants to see a node."""
-    tracks = local_opt.tracks()
-    if tracks is None:
-        return True
-    return any([isinstance(node.op, tracked) if isinstance(tracked, type) else node.op == tracked
-                for tracked in tracks])
-
-
-@contextmanager
-def inside(fgraph: FunctionGraph | None, node: Apply) -> Iterator[None]:
-    """While the block runs, ``node.fgraph`` is the graph."""
-    if fgraph is None or "fgraph" in node.__dict__:
-        yield
-        return
-    node.fgraph = fgraph
-    try:
-        yield
-    finally:
-        del node.fgraph
-
-
-def as_rewrite(local_opt: Any, name: str | None = None, tags: Any = (FAST_RUN,)) -> Any:
-    """A row for the tables of this project, which tries a local optimizer.
-
-    Parameters
-    ----------
-    local_opt : LocalOptimizer
-        One whose ``transform`` returns lists.
-    name : str, optional
-    tags : sequence of str
-
-    Returns
-    -------
-    Rewrite
-    """
-    def apply(fgraph: FunctionGraph, node: Apply) -> Any:
-        if not is_tracked(local_opt, node):
-            return None
-        with inside(fgraph, node):
-            return local_opt.transform(node) or None
-
-    return Rewrite(name or local_opt.name or getattr(local_opt, "__name__", str(local_opt)), (), apply, tags)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from phintys.gof.local_optimizers import LocalOptGroup, inside, is_tracked
+from phintys.gof.local_optimizers import LocalOptGroup
 from phintys.gof.toolbox import NodeFinder, ReplaceValidate
 from phintys.gof.whole_optimizers import Optimizer, report_failure
 from phintys.graph.errors import InconsistencyError
 from phintys.graph.toposort import io_toposort
+from phintys.optimizer.engine.registered import inside, is_tracked
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply

@@ -14,57 +14,7 @@ from phintys.gof.local_optimizers import LocalOptGroup, LocalOptimizer
 from phintys.gof.navigators import NavigatorOptimizer, TopoOptimizer
 from phintys.gof.whole_optimizers import Optimizer, SeqOptimizer
 from phintys.graph.config import config
-from phintys.optimizer.engine import database
-
-
-class Query(database.Query):
-    """Tags to include and to exclude.
-
-    Parameters
-    ----------
-    include, require, exclude : iterable of str, optional
-        The selection has one of ``include``, all of ``require`` and none of ``exclude``.
-    subquery : dict, optional
-        Name of a member database → the query for it; by default this one.
-    position_cutoff : number
-        A `SequenceDB` leaves out members at this position or later.
-    extra_optimizations : list of (Optimizer, number), optional
-        Also applied, at these positions.
-
-    Examples
-    --------
-    >>> phintys.gof.Query(include=["fast_run"]).excluding("inplace").exclude
-    frozenset({'inplace'})
-    """
-
-    __slots__ = ("subquery", "position_cutoff")
-
-    def __init__(self, include: Any, require: Any = None, exclude: Any = None, subquery: Any = None,
-                 position_cutoff: float = float("inf"), extra_optimizations: Any = None) -> None:
-        super().__init__(include, require, exclude, extra_optimizations or ())
-        self.subquery = dict(subquery or {})
-        self.position_cutoff = position_cutoff
-
-    @property
-    def extra_optimizations(self) -> Any:
-        """The optimizers to be applied as well, with their positions."""
-        return list(self.extra)
-
-    def _with(self, include: Any = None, require: Any = None, exclude: Any = None, extra: Any = None) -> Any:
-        return Query(include or self.include, require or self.require, exclude or self.exclude, self.subquery,
-                     self.position_cutoff, self.extra if extra is None else extra)
-
-    def including(self, *tags: Any) -> Any:
-        return self._with(include=self.include.union(tags))
-
-    def excluding(self, *tags: Any) -> Any:
-        return self._with(exclude=self.exclude.union(tags))
-
-    def requiring(self, *tags: Any) -> Any:
-        return self._with(require=self.require.union(tags))
-
-    def register(self, *rewrites: Any) -> Any:
-        return self._with(extra=self.extra + rewrites)
+from phintys.optimizer.engine.database import Query
 
 
 class DB:
@@ -159,9 +109,8 @@ class DB:
         for name, obj in self.objects.items():
             if query.wants(self.tags[name]):
                 if isinstance(obj, DB):
-                    inner = getattr(query, "subquery", {}).get(name, query)
-                    obj = obj.query(Query(inner.include, inner.require, inner.exclude,
-                                          getattr(inner, "subquery", None)))
+                    inner = query.subquery.get(name, query)
+                    obj = obj.query(Query(inner.include, inner.require, inner.exclude, inner.subquery))
                     obj.name = name
                 found.append(obj)
         return found
@@ -187,7 +136,7 @@ class DB:
 
 def as_query(tags: Any, subqueries: Any = None) -> Any:
     """The query that the arguments of ``DB.query`` describe."""
-    if tags and isinstance(tags[0], database.Query):
+    if tags and isinstance(tags[0], Query):
         if len(tags) > 1 or subqueries:
             raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
                             f"{tags[1:]} and {subqueries}")
@@ -283,7 +232,7 @@ class SequenceDB(DB):
     def query(self, *tags: Any, position_cutoff: float | None = None, **subqueries: Any) -> Any:
         query = as_query(tags, subqueries)
         if position_cutoff is None:
-            position_cutoff = min(getattr(query, "position_cutoff", float("inf")), config.optdb.position_cutoff)
+            position_cutoff = min(query.position_cutoff, config.optdb.position_cutoff)
         placed = [(self.positions[obj.name], obj.name, obj) for obj in self.chosen(query)]
         placed += [(position, f"{type(obj).__name__}_{id(obj)}", obj) for obj, position in query.extra]
         chosen = [obj for position, _, obj in sorted(placed, key=lambda row: row[:2]) if position < position_cutoff]

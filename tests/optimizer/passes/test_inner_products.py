@@ -4,8 +4,8 @@ import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
 
 import phintys.tensor as T
+from phintys.modes import OPT_NONE
 from phintys.ops.types.tensor_type import TensorType
-from phintys.rewrite_database import OPT_NONE
 
 
 def vector(length, dtype="float64"):

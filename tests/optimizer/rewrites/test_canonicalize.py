@@ -10,6 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.gradients.gradient import grad
 from phintys.graph.gradients.view_op import disconnected_grad, grad_clip, grad_scale, zero_grad
+from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import (
@@ -32,7 +33,6 @@ from phintys.ops.elementwise.scalar import (
     true_div,
 )
 from phintys.ops.reduction import reduction
-from phintys.rewrite_database import OPT_NONE
 
 x, y, z = variable("d1", "x"), variable("d1", "y"), variable("d1", "z")
 m, n = variable("d2", "m"), variable("d2", "n")

@@ -3,12 +3,12 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, random_value, variable
 
+from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.product import prod
 from phintys.ops.operators import TensorConstant
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
-from phintys.rewrite_database import OPT_NONE
 
 M, N, I, J = variable("d2"), variable("d2"), variable("l0"), variable("l0")
 B, C = variable("B2"), variable("B2")

@@ -3,6 +3,7 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
 
+from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar import exp, gt, sqr, switch
@@ -10,7 +11,6 @@ from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.operators import TensorConstant
 from phintys.ops.products.products import dot
 from phintys.ops.types.tensor_type import TensorType
-from phintys.rewrite_database import OPT_NONE
 
 MINUS_INFINITY = -numpy.inf
 
