@@ -21,6 +21,7 @@ import itertools
 import multiprocessing
 import os
 import re
+import runpy
 import sysconfig
 import time
 from pathlib import Path
@@ -37,9 +38,9 @@ ROOT = Path(__file__).resolve().parent
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops", "gpu")
 INCLUDED = {"gpu": ("ops", "vm")}      # folders below, whose headers are used through declarations of Cython
-# Folders whose import name does not follow from their path. All others are ``phintys.`` and their path.
-RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
-                   "api/theano/misc": "phintys.misc"}
+# Folders whose import name does not follow from their path. All others are ``phintys.`` and their path. What is in
+# api/theano has the names that it would have in api; api/theano_finder.py finds it in a source tree.
+RENAMED_FOLDERS = {"api": "phintys", "api/theano": "phintys"}
 # Without -g0 the compiler spends a quarter of its time on debugging information that nobody reads: Python's own flags
 # ask for it. Modules without loops in C are what Cython writes around calls of Python and of other modules: -O2 takes
 # nearly twice as long as -O1 with the inlining of small functions, and calls of small programs are no shorter. What the
@@ -206,8 +207,11 @@ def extensions(cimport_root):
                         **(NUMPY_LIBRARIES if NUMPY_RANDOM.search(source.read_text()) else {}))
 
 
-class BuildWithoutLeftovers(build_py):
-    """Removes the results of an earlier build, so that a deleted source file does not appear in the next wheel."""
+class BuildPackages(build_py):
+    """Puts together packages that have two folders, and writes stubs of the modules that are only rows of a table.
+
+    First it removes the results of an earlier build, so that a deleted source file does not appear in the next wheel.
+    """
 
     def run(self):
         # Modules of this build are kept: compiling them takes a minute, while all else is copied quickly.
@@ -218,6 +222,16 @@ class BuildWithoutLeftovers(build_py):
             if path.is_file() and not is_module:
                 path.unlink()
         super().run()
+        homes = runpy.run_path(str(ROOT / "graph" / "public_names.py"))["HOMES"]
+        runpy.run_path(str(ROOT / "api" / "theano" / "theano_modules.py"))["write_stubs"](build / "phintys", homes)
+
+    def find_package_modules(self, package, package_dir):
+        """The modules of a package: those of its folder, and of one in api/theano that continues it."""
+        more = ROOT / "api" / "theano" / Path(package_dir).relative_to("api") if package_dir.startswith("api") else None
+        found = super().find_package_modules(package, package_dir)
+        if more is not None and more.is_dir() and not (more / "__init__.py").exists():
+            found += [(package, path.stem, str(path.relative_to(ROOT))) for path in sorted(more.glob("*.py"))]
+        return found
 
 
 def translation(extension):
@@ -355,7 +369,7 @@ CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES
           "nthreads": CORES if multiprocessing.get_start_method() == "fork" else 0}
 PACKAGES = package_folders()
 MODULES = list(extensions(CIMPORT_ROOT))
-COMMANDS = {"build_py": BuildWithoutLeftovers, "build_ext": TranslateAndBuild, "annotate": Annotate}
+COMMANDS = {"build_py": BuildPackages, "build_ext": TranslateAndBuild, "annotate": Annotate}
 BUILD = {"parallel": CORES}
 if TIMES:
     COMMANDS["build_ext"] = TimedBuild

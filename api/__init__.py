@@ -32,6 +32,7 @@ from phintys.making.function_maker import Function, FunctionMaker
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
 from phintys.ops.loops.linear_recurrence import linear_recurrence as _linear_recurrence
 from phintys.shared import SharedVariable, shared
+from phintys.theano_finder import install as _find_theano_modules
 from phintys.updates import OrderedUpdates
 from phintys.vm.containers.container import Container
 from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
@@ -45,6 +46,7 @@ _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.loga
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)
+_hooks.theano_flags_are_set = lambda: _import_module("phintys.theano_flags").warn_if_unread()
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
@@ -56,6 +58,7 @@ def _use_device(name):
         _import_module("phintys.gpu").use(name)
 
 
+_find_theano_modules()
 config.on_change("device", _use_device)
 _public_names.adopt(globals())
 
@@ -64,8 +67,7 @@ _register_soon(__version__)
 
 # Name → the module that defines it, or that it is.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
-              "ifelse": "ifelse",
-              "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
+              "ifelse": "ifelse", "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
               "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
               "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",

@@ -5,17 +5,18 @@ It checks the arguments, gives the function a name and passes everything to ``Fu
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from phintys.graph import hooks
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
-from phintys.theano_flags import warn_if_unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,7 +103,8 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     >>> advance(), advance(), count.get_value()
     (array(0), array(1), array(2))
     """
-    warn_if_unread()
+    if os.environ.get("THEANO_FLAGS"):
+        hooks.theano_flags_are_set()
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("Input variables of a phintys function should be contained in a list, even when there is a "
                         f"single input; got {inputs!r}")

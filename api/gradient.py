@@ -31,9 +31,9 @@ from phintys.graph.valueless_types import (
     grad_undefined,
     null_type,
 )
-from phintys.missing_names import lookup as _lookup
 from phintys.ops.loops.jacobian import hessian, hessian_vector_product, jacobian
 from phintys.ops.types.tensor_type import TensorType
+from phintys.theano_finder import lookup as _lookup
 
 verify_grad = make_verify_grad(function, TensorType)
 
@@ -44,4 +44,6 @@ __all__ = ["ConsiderConstant", "DisconnectedGrad", "DisconnectedInputError", "Di
            "hessian_vector_product", "jacobian", "null_type", "numeric_grad", "subgraph_grad", "undefined_grad",
            "undefined_grad_", "verify_grad", "zero_grad", "zero_grad_"]
 _public_names.adopt(globals())
+
+
 __getattr__ = _lookup(__name__)

@@ -17,6 +17,7 @@ from phintys.graph.public_names import at_home
 from phintys.optimizer.engine.database import Query
 from phintys.optimizer.engine.registered import as_rewrite
 from phintys.optimizer.pipeline import optimize
+from phintys.theano_finder import lookup as _lookup
 from phintys.vm.linking.linker import link
 
 __all__ = ["FAST_COMPILE", "FAST_RUN", "LATER_MODES", "LINKERS", "Mode", "OPTIMIZERS", "OPT_FAST_COMPILE",
@@ -383,6 +384,4 @@ def register_mode(name: str, mode: Mode) -> None:
     predefined_modes[name] = mode
 
 
-def __getattr__(name):
-    from phintys.missing_names import found
-    return found(__name__, name)
+__getattr__ = _lookup(__name__)

@@ -11,7 +11,6 @@ import numpy
 
 from phintys.graph import public_names as _public_names
 from phintys.graph.config import config
-from phintys.missing_names import lookup
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.elementwise_functions import cast, eq, le, lt, switch
 from phintys.ops.indexing.permutation import permute_row_elements
@@ -25,6 +24,7 @@ from phintys.ops.shape.join import concatenate
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable
+from phintys.theano_finder import lookup as _lookup
 
 __all__ = ["Generator", "GeneratorState", "default_rng"]
 
@@ -403,4 +403,6 @@ def default_rng(seed=None):
 
 
 _public_names.adopt(globals())
-__getattr__ = lookup(__name__)
+
+
+__getattr__ = _lookup(__name__)

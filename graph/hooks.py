@@ -17,5 +17,6 @@ numpy_protocol: Any = None           # loads and returns the module phintys.nump
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
 broadcast_advice: Any = None         # words of another library for a length of 1 that must be declared
 stand_ins: Any = None                # finds forms of nodes whose derivatives are more stable
+theano_flags_are_set: Any = None    # called when a function is made and THEANO_FLAGS is not empty
 linker_class: Any = None              # Theano's class of linkers that has a name, which Mode.linker shows
 sparse: Any = None                  # loads and returns the module phintys.sparse

@@ -363,7 +363,8 @@ def adopt(namespace: dict[str, Any]) -> None:
     home = namespace["__name__"]
     if "__all__" in namespace:
         namespace.setdefault("__dir__", lambda: list(namespace["__all__"]))
-    for name, value in list(namespace.items()):
+    for name in list(namespace.get("__all__", namespace)):
+        value = namespace.get(name)
         if type(value) is FunctionType and value.__qualname__ == name and value.__module__.startswith(INNER):
             _DEFINED_IN[home, name] = value.__module__
             value.__module__ = home

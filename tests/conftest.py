@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections import Counter
+from pathlib import Path
 
 import run_folder
 
@@ -37,6 +38,16 @@ def freeze():
     gc.collect()
     gc.freeze()
     frozen_modules, tests_since = len(sys.modules), 0
+
+
+def pytest_configure():
+    """Refuse folders of which only Python's cache is left: they would be imported as empty packages."""
+    folders = [path for path in (Path(__file__).parents[1] / "api").rglob("*") if path.is_dir()
+               and path.name != "__pycache__"]
+    empty = [str(path) for path in folders if not any([
+        file.is_file() and file.parent.name != "__pycache__" for file in path.rglob("*")])]
+    if empty:
+        raise pytest.UsageError(f"the files of these folders have moved; remove what is left: rm -r {' '.join(empty)}")
 
 
 def pytest_addoption(parser):

@@ -6,6 +6,7 @@ may name any type. A folder of one floor is a *room*; rooms have an order, too.
 """
 import ast
 import re
+import runpy
 from functools import cache
 from pathlib import Path
 
@@ -40,8 +41,7 @@ ROOMS = {
 }
 
 # Folders whose import name is not ``phintys.`` and their path; ``setup.py`` says the same to pip.
-RENAMED_FOLDERS = {"api": "phintys", "api/theano/compile": "phintys.compile", "api/theano/gof": "phintys.gof",
-                   "api/theano/misc": "phintys.misc"}
+RENAMED_FOLDERS = {"api": "phintys", "api/theano": "phintys"}
 MOST_FILES = 32                     # in one folder: Python, Cython, stubs and headers
 MOST_COLUMNS = 120
 MOST_LINES_OF_A_MACRO = 50
@@ -68,6 +68,18 @@ def modules():
             for path in sorted((ROOT / folder).rglob(suffix)):
                 found.setdefault(import_name(path), []).append(path)
     return found
+
+
+@cache
+def of_theano():
+    """The modules that are there only because Theano has them: files, and rows of a table."""
+    rows = runpy.run_path(str(ROOT / "api/theano/theano_modules.py"))["MODULES"]
+    files = {name for name, paths in modules().items() if is_of_theano(paths[0])}
+    return files - {"phintys"} | {f"phintys.{name}" for name in rows}
+
+
+def is_of_theano(path):
+    return path.is_relative_to(ROOT / "api/theano")
 
 
 class _Run(ast.NodeTransformer):
@@ -107,7 +119,7 @@ def cython_imports(path):
 
 def most_precise(module, name):
     """What ``from module import name`` reads: a module of that name if there is one."""
-    return f"{module}.{name}" if f"{module}.{name}" in modules() else module
+    return f"{module}.{name}" if f"{module}.{name}" in {*modules(), *of_theano()} else module
 
 
 @cache
@@ -140,6 +152,16 @@ def test_files_import_only_from_the_floors_below():
     wrong = [f"{name} imports {target}" for name in modules() for target in imports_of(name)
              if floor_of(target) not in ALLOWED[floor_of(name)]]
     assert wrong == []
+
+
+def test_nothing_else_imports_what_is_there_for_theano():
+    """The package imports it when a program asks for it, `theano_finder` when a name is missing."""
+    ours = {name: path for name, paths in modules().items() for path in paths
+            if path.suffix == ".py" and not is_of_theano(path)}
+    imports = {name: of_theano().intersection(python_imports(path)) for name, path in ours.items()}
+    assert {name: sorted(found) for name, found in imports.items() if found} == {
+        "phintys": ["phintys.gof.link", "phintys.missing_names", "phintys.theano_flags"],
+        "phintys.theano_finder": ["phintys.missing_names", "phintys.theano_modules"]}
 
 
 @pytest.mark.parametrize("floor", ROOMS)

@@ -6,17 +6,34 @@
 
 Importing this module imports ``scipy.sparse``, and lets ``phintys.shared`` make shared variables of sparse matrices.
 """
+from importlib import import_module as _import_module
+
 from phintys.graph import public_names as _public_names
-from phintys.missing_names import lookup as _lookup
-from phintys.sparse import basic, opt, sandbox, sharedvar, type, utils
-from phintys.sparse.basic import *  # noqa: F403
+from phintys.ops.sparse.sparse_op import as_sparse_variable as as_sparse
+from phintys.sparse import sharedvar
 from phintys.sparse.sharedvar import SparseTensorSharedVariable
 from phintys.sparse.sharedvar import sparse_constructor as shared
 from phintys.sparse.verification import verify_grad_sparse
+from phintys.theano_finder import lookup as _lookup
 
 enable_sparse = True            # of Theano: SciPy is there
 
-__all__ = sorted([*basic.__all__, "SparseTensorSharedVariable", "basic", "enable_sparse", "opt", "sandbox", "shared",
-                  "sharedvar", "type", "utils", "verify_grad_sparse"])
+_FAMILIES = """sparse_type sparse_op variables conversion compressed arithmetic comparison reduction products indexing
+    structure structured_functions"""
+_modules = [_import_module(f"phintys.ops.sparse.{_family}") for _family in _FAMILIES.split()]
+_modules.append(_import_module("phintys.sparse.constructors"))
+_of_families = [_name for _module in _modules for _name in _module.__all__]
+for _module in _modules:
+    globals().update({_name: getattr(_module, _name) for _name in _module.__all__})
+
+_ON_DEMAND = ("basic", "opt", "sandbox", "type", "utils")              # modules of Theano
+__all__ = sorted([*_of_families, *_ON_DEMAND, "SparseTensorSharedVariable", "as_sparse", "enable_sparse", "shared",
+                  "sharedvar", "verify_grad_sparse"])
 _public_names.adopt(globals())
-__getattr__ = _lookup(__name__)
+_unknown = _lookup(__name__)
+
+
+def __getattr__(name):
+    if name in _ON_DEMAND:
+        return _import_module("phintys.sparse." + name)
+    return _unknown(name)

@@ -5,11 +5,11 @@ that, it stores such a matrix like any other object.
 """
 import scipy.sparse as _scipy_sparse
 
-from phintys.missing_names import lookup as _lookup
 from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.sparse.sparse_type import described as _described
 from phintys.ops.sparse.variables import SparseOperators
 from phintys.shared import SharedVariable, shared_constructor
+from phintys.theano_finder import lookup as _lookup
 
 __all__ = ["SparseTensorSharedVariable", "sparse_constructor"]
 

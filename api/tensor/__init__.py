@@ -19,7 +19,6 @@ from phintys.gradient import (
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
-from phintys.missing_names import found as _found
 from phintys.numpy_names import FUNCTIONS as _NUMPY
 from phintys.ops.creation.allocation import (
     Alloc,
@@ -170,12 +169,34 @@ from phintys.ops.elementwise.elementwise_functions import (
     xor,
     zeros_like,
 )
+from phintys.ops.elementwise.scalar import upcast
 from phintys.ops.identity.transfer import register_transfer, transfer
+from phintys.ops.indexing.advanced_subtensor import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    advanced_boolean_inc_subtensor,
+    advanced_boolean_set_subtensor,
+    advanced_boolean_subtensor,
+    advanced_inc_subtensor,
+    advanced_inc_subtensor1,
+    advanced_set_subtensor,
+    advanced_set_subtensor1,
+    advanced_subtensor,
+    advanced_subtensor1,
+    sparse_grad,
+)
 from phintys.ops.indexing.choose import Choose, choose
 from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
 from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
+from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.indexing.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
 from phintys.ops.indexing.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
+from phintys.ops.indexing.slices import get_canonical_form_slice
+from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.indexing.take import take
 from phintys.ops.linalg.covariance import corrcoef, cov
 from phintys.ops.linalg.diagonal import (
@@ -291,6 +312,8 @@ from phintys.ops.sorting.histogram import digitize, histogram, histogram_bin_edg
 from phintys.ops.sorting.partitioning import argpartition, median, partition, percentile, quantile
 from phintys.ops.sorting.searching import searchsorted, to_one_hot
 from phintys.ops.sorting.sets import in1d, intersect1d, isin, setdiff1d, setxor1d, union1d, unique
+from phintys.ops.sorting.sorting import argsort, sort
+from phintys.ops.sorting.topk import argtopk, topk, topk_and_argtopk
 from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
 from phintys.ops.types.dtypes import (
     complex_dtypes,
@@ -302,6 +325,16 @@ from phintys.ops.types.dtypes import (
     uint_dtypes,
 )
 from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
+from phintys.ops.types.slice_type import (
+    MakeSlice,
+    NoneConst,
+    NoneTypeT,
+    SliceConstant,
+    SliceType,
+    make_slice,
+    none_type_t,
+    slicetype,
+)
 from phintys.ops.types.tensor_type import DEFAULT_TOLERANCE as _DEFAULT_TOLERANCE
 from phintys.ops.types.tensor_type import TOLERANCES as _TOLERANCES
 from phintys.ops.types.tensor_type import (
@@ -310,15 +343,11 @@ from phintys.ops.types.tensor_type import (
     _get_atol_rtol,
     values_eq_approx_always_true,
 )
-from phintys.scalar import upcast
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
-from phintys.submodules import submodules as _submodules
-from phintys.tensor import elemwise, linalg, nnet, signal
+from phintys.tensor import linalg, nnet, signal
 from phintys.tensor.constructors import *  # noqa: F403
-from phintys.tensor.sort import argsort, argtopk, sort, topk, topk_and_argtopk
-from phintys.tensor.subtensor import *  # noqa: F403
-from phintys.tensor.type_other import *  # noqa: F403
+from phintys.theano_finder import lookup as _lookup
 
 as_tensor, Tensor = as_tensor_variable, TensorType
 float16_rtol, float16_atol = _TOLERANCES["float16"]
@@ -332,23 +361,21 @@ globals().update(_elementwise.public_functions())
 for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
     globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
 
-# Theano's submodules; `var` is also a function, and T.var is the function.
-_modules = _submodules(__name__, {"basic": "phintys.tensor", "scal": "phintys.scalar", "sharedvar": "phintys.shared",
-                                 "type": "phintys.ops.types.tensor_type", "var": "phintys.ops.operators"})
-globals().update({name: module for name, module in _modules.items() if name != "var"})
-
-_ON_DEMAND = ("blas", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt", "raw_random",
-              "shared_randomstreams", "signal", "slinalg", "utils", "xlogx")
+# Modules: Theano's, and those of Fourier transforms. `sort` and `var` are functions here.
+_ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt",
+              "raw_random", "scal", "shared_randomstreams", "sharedvar", "slinalg", "subtensor", "type", "type_other",
+              "utils", "xlogx")
 # All names without an underscore are public, except `constructors`, which is bound by its import.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
 
 _public_names.adopt(globals())
+_unknown = _lookup(__name__)
 
 
 def __getattr__(name):
-    if name not in _ON_DEMAND:
-        return _found(__name__, name)
-    return _import_module("phintys.tensor." + name)
+    if name in _ON_DEMAND:
+        return _import_module("phintys.tensor." + name)
+    return _unknown(name)
 
 
 def __dir__():

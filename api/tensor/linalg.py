@@ -1,7 +1,7 @@
 """NumPy's name ``linalg``: the functions of ``numpy.linalg``, for symbolic tensors. Names only."""
 from phintys.graph import public_names as _public_names
-from phintys.missing_names import lookup
 from phintys.ops.numpy_functions import norm
+from phintys.theano_finder import lookup as _lookup
 
 # Most programs use no factorization, so these are loaded on demand.
 _ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh": "eigen", "eigvals": "functions",
@@ -13,12 +13,12 @@ _ON_DEMAND = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "eigh":
 __all__ = ["norm"]
 __all__ += sorted(_ON_DEMAND)
 _public_names.adopt(globals())
-_unknown = lookup(__name__)
+_unknown = _lookup(__name__)
 
 
 def __getattr__(name):
     if name not in _ON_DEMAND:
-        _unknown(name)
+        return _unknown(name)
     from importlib import import_module
     module, _, attribute = _ON_DEMAND[name].partition(".")
     value = getattr(import_module("phintys.ops.factorizations." + module), attribute or name)

@@ -14,6 +14,7 @@ from phintys.ops.factorizations.inverse import Det as Det
 from phintys.ops.factorizations.inverse import MatrixInverse as MatrixInverse
 from phintys.ops.factorizations.inverse import MatrixPinv as MatrixPinv
 from phintys.ops.factorizations.inverse import SLogDet as SLogDet
+from phintys.ops.factorizations.least_squares import LeastSquares as LeastSquares
 from phintys.ops.factorizations.least_squares import LeastSquares as lstsq
 from phintys.ops.factorizations.orthogonal import QRFull as QRFull
 from phintys.ops.factorizations.orthogonal import QRIncomplete as QRIncomplete
@@ -28,18 +29,19 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 
 __all__ = [
-    "SVD",
     "AllocDiag",
     "Det",
     "Eig",
     "Eigh",
     "EighGrad",
     "ExtractDiag",
+    "LeastSquares",
     "MatrixInverse",
     "MatrixPinv",
     "QRFull",
     "QRIncomplete",
     "SLogDet",
+    "SVD",
     "TensorInv",
     "TensorSolve",
     "alloc_diag",

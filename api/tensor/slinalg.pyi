@@ -21,13 +21,13 @@ from phintys.graph.variable import Variable
 from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 
 __all__ = [
-    "MATRIX_STRUCTURES",
     "Cholesky",
     "CholeskyGrad",
     "Eigvalsh",
     "EigvalshGrad",
     "Expm",
     "ExpmGrad",
+    "MATRIX_STRUCTURES",
     "Solve",
     "SolveTriangular",
     "block_diag",
@@ -35,6 +35,7 @@ __all__ = [
     "cholesky",
     "eigvalsh",
     "expm",
+    "imported_scipy",
     "kron",
     "lu",
     "lu_factor",
@@ -51,6 +52,7 @@ def cho_solve(c_and_lower: _Any, b: _TensorLike, on_error: str = 'raise') -> Ten
 cholesky: Cholesky
 def eigvalsh(a: _TensorLike, b: _TensorLike | None = None, lower: bool = True) -> TensorVariable: ...
 expm: Expm
+imported_scipy: _Any
 def kron(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 def lu(a: _TensorLike, permute_l: bool = False) -> _Any: ...
 def lu_factor(a: _TensorLike) -> _Any: ...

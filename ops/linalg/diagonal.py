@@ -203,6 +203,9 @@ class AllocDiag(Diagonal):
         return [ExtractDiag(self.offset, *sorted([self.axis1, self.axis2]))(output_grads[0])]
 
 
+extract_diag = ExtractDiag()
+
+
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """The diagonals of the matrices along two dimensions of ``a``: a view whose last dimension is along the diagonals.
 

@@ -5,9 +5,9 @@ Every function in this file, and its gradient, is finite wherever its mathematic
 """
 import numpy
 
-import phintys.ops.elementwise.elementwise  # noqa: F401  gives every scalar op its Elemwise
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar
+from phintys.ops.elementwise.elementwise import Elemwise  # which gives every scalar op its Elemwise
 from phintys.ops.elementwise.elementwise_functions import clip, expm1, minimum, switch
 from phintys.ops.types.constant import as_tensor_variable, constant
 
@@ -17,6 +17,8 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 softsign = scalar.scalar_softsign.elementwise
 ultra_fast_sigmoid = scalar.ultra_fast_sigmoid.elementwise
+sigmoid_inplace = Elemwise(scalar.sigmoid, {0: 0}, name="sigmoid_inplace")
+ultra_fast_sigmoid_inplace = Elemwise(scalar.ultra_fast_sigmoid, {0: 0}, name="ultra_fast_sigmoid_inplace")
 _rectified, _leaky = scalar.relu.elementwise, scalar.leaky_relu.elementwise
 
 

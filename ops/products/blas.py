@@ -292,3 +292,5 @@ class Ger(BlasOp):
 
 dot22, dot22scalar = Dot22(), Dot22Scalar()
 gemv, gemm, ger = Gemv(inplace=False), Gemm(inplace=False), Ger(destructive=False)
+# They permit a function to overwrite their first input.
+gemv_inplace, gemm_inplace, ger_destructive = Gemv(inplace=True), Gemm(inplace=True), Ger(destructive=True)

@@ -14,6 +14,7 @@ import phintys.tensor as T
 from phintys import modes
 from phintys.ops.identity import transfer
 from phintys.optimizer.engine import registered
+from phintys.theano_modules import MODULES as MODULES_OF_THEANO
 
 NOT_DOCUMENTED = {
     "phintys.compat": "objects of Python",
@@ -23,19 +24,19 @@ NOT_DOCUMENTED = {
     "phintys.interop.pymc": "where PyMC is installed only: see below",
     "phintys.interop.nutpie": "where nutpie is installed only: see below",
 }
-# Folders in that of phintys, where it is installed, whose names nobody is expected to import; and where it is not.
-NOT_PUBLIC = {"gpu", "graph", "ops", "optimizer", "vm", "theano"}
+# Folders in that of phintys, where it is installed, whose names nobody is expected to import.
+NOT_PUBLIC = {"gpu", "graph", "ops", "optimizer", "vm"}
 
 
 def public_modules():
     """The names of all modules that say what they export."""
-    found = set()
-    for name in ("phintys", "phintys.compile", "phintys.gof", "phintys.misc"):      # may lie elsewhere
-        folder = Path(importlib.import_module(name).__file__).parent
-        for path in folder.rglob("*.py"):
-            parts = path.relative_to(folder).with_suffix("").parts
-            if not NOT_PUBLIC.intersection(parts) and re.search(r"^__all__ = ", path.read_text(), re.MULTILINE):
-                found.add(".".join([name, *parts]).removesuffix(".__init__"))
+    found = {f"phintys.{name}" for name, row in MODULES_OF_THEANO.items() if isinstance(row, dict)}
+    folder = Path(phintys.__file__).parent
+    for path in folder.rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        parts = parts[parts[0] == "theano":]                    # which is not in the name, where it is not installed
+        if not NOT_PUBLIC.intersection(parts) and re.search(r"^__all__ = ", path.read_text(), re.MULTILINE):
+            found.add(".".join(["phintys", *parts]).removesuffix(".__init__"))
     return sorted(found - set(NOT_DOCUMENTED))
 
 

@@ -5,7 +5,6 @@ it is inserted.
 """
 import importlib
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -13,8 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import phintys
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```\w+\n *# (?P<file>[\w/.]+)(?:, before: (?P<line>[^\n]+))?\n(?P<text>.*?)^ *```$",
@@ -25,28 +22,16 @@ BLOCK = re.compile(r"^ *```\w+\n *# (?P<file>[\w/.]+)(?:, before: (?P<line>[^\n]
 def package(tmp_path_factory):
     """A folder with a copy of the installed package, its compiled modules included, also of an editable install."""
     root = tmp_path_factory.mktemp("copy")
-    for info in pkgutil.walk_packages(phintys.__path__, "phintys.", onerror=str):
-        if info.ispkg and not info.name.startswith("phintys.interop."):         # these need other libraries
-            copy_files(importlib.import_module(info.name), root)
-    copy_files(phintys, root)
-    for name in ("vm", "ops", "optimizer", "graph", "gpu", "compile", "gof", "misc"):  # not in api/, if editable
-        copy_tree(importlib.import_module(f"phintys.{name}"), root)
+    for name in ("", ".vm", ".ops", ".optimizer", ".graph", ".gpu"):                   # not in one folder, if editable
+        package = importlib.import_module(f"phintys{name}")
+        shutil.copytree(package.__path__[0], root / package.__name__.replace(".", "/"), ignore=no_sources,
+                        dirs_exist_ok=True)
     return root
 
 
-def copy_files(package, root):
-    target = root / package.__name__.replace(".", "/")
-    target.mkdir(parents=True, exist_ok=True)
-    for path in Path(package.__path__[0]).iterdir():
-        if path.suffix in {".py", ".so", ".pyi"}:
-            shutil.copy2(path, target)
-
-
-def copy_tree(package, root):
-    copy_files(package, root)
-    for folder in Path(package.__path__[0]).rglob("__init__.py"):
-        name = folder.parent.relative_to(package.__path__[0]).as_posix().replace("/", ".")
-        copy_files(importlib.import_module(f"{package.__name__}.{name}" if name != "." else package.__name__), root)
+def no_sources(folder, names):
+    return [name for name in names if Path(folder, name).is_file() and Path(name).suffix not in (".py", ".so", ".pyi")
+            or name == "__pycache__"]
 
 
 @pytest.fixture(scope="module")

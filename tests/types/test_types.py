@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 import phintys
+from phintys.graph.public_names import HOMES
 from phintys.ops.operators import TensorOperators
+from phintys.theano_modules import write_stubs
 
 pytest.importorskip("mypy", reason="mypy is not installed")
 
@@ -46,9 +48,13 @@ ANNOTATED = ["phintys.printing", "phintys.compile", "phintys.compile.function_mo
 def linked(folder):
     """Links that make the source tree look as it is installed; the folder that holds them."""
     package = folder / "phintys"
-    package.mkdir()
-    for source in [*PACKAGE.iterdir(), *(PACKAGE / "theano").iterdir()]:
-        (package / source.name).symlink_to(source)
+    for root in (PACKAGE, PACKAGE / "theano"):
+        for source in root.rglob("*.py*"):
+            target = package / source.relative_to(root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                target.symlink_to(source)
+    write_stubs(package, HOMES)
     for floor in ("graph", "gpu", "ops", "optimizer", "vm"):
         (package / floor).symlink_to(PACKAGE.parent / floor)
     return folder

@@ -8,8 +8,9 @@ from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row, row_of, translated
+from phintys.ops.elementwise.elementwise_functions import xlogx, xlogy0
 from phintys.ops.reduction.careduce import MaxOrLowest
-from phintys.tensor import nnet, xlogx
+from phintys.tensor import nnet
 
 # PyTensor's classes whose functions have another name here than the class in small letters.
 OTHER_NAMES = {"IsNan": "isnan", "IsInf": "isinf", "OR": "or_", "AND": "and_", "Abs": "abs_", "TrueDiv": "true_div",
@@ -29,7 +30,7 @@ NEWTON_STEPS = 5                # from an asymptotic start to all digits
 NAMES = {**{name: name.lower() for name in SAME_NAMES}, **OTHER_NAMES}
 # The row's name → (function, whether it takes any number of arguments).
 FUNCTIONS = {f"scalar.{name}": (getattr(T, function), name in OF_MANY) for name, function in NAMES.items()}
-FUNCTIONS.update({"scalar.XlogX": (xlogx.xlogx, False), "scalar.XlogY0": (xlogx.xlogy0, False),
+FUNCTIONS.update({"scalar.XlogX": (xlogx, False), "scalar.XlogY0": (xlogy0, False),
                   "tensor.XLogY": (T.xlogy, False), "tensor.XLog1PY": (T.xlog1py, False)})
 
 

@@ -1,6 +1,6 @@
 """Ops that hold a graph: the graph is translated instead of the op."""
-from phintys import ifelse
 from phintys.interop.pytensor.translation import row, translated
+from phintys.ops.graphs.ifelse import ifelse
 
 
 @row("compile.OpFromGraph")
@@ -10,7 +10,7 @@ def _op_from_graph(op, node, *inputs):
 
 @row("compile.IfElse")
 def _ifelse(op, node, condition, *branches):
-    found = ifelse.ifelse(condition, list(branches[:op.n_outs]), list(branches[op.n_outs:]))
+    found = ifelse(condition, list(branches[:op.n_outs]), list(branches[op.n_outs:]))
     return found if isinstance(found, (list, tuple)) else [found]
 
 
@@ -18,5 +18,5 @@ def _ifelse(op, node, condition, *branches):
 def _lazy_ifelse(op, node, condition, *inputs):
     then, otherwise = [translated(branch.fgraph.outputs, dict(zip(branch.fgraph.inputs, inputs)))
                        for branch in (op.true_branch, op.false_branch)]
-    found = ifelse.ifelse(condition, then, otherwise)
+    found = ifelse(condition, then, otherwise)
     return found if isinstance(found, (list, tuple)) else [found]

@@ -5,7 +5,7 @@ from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import number
-from phintys.typed_list import MakeList
+from phintys.ops.lists.typed_lists import MakeList
 
 EVERYTHING = slice(None)
 

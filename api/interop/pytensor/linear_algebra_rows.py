@@ -6,8 +6,16 @@ from phintys.interop.pytensor import tridiagonal_rows
 from phintys.interop.pytensor.batches import batched, spread
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row
+from phintys.ops.factorizations.cholesky import Cholesky
+from phintys.ops.factorizations.eigen import EighGrad, EigvalshGrad, eig, eigh, eigvalsh
+from phintys.ops.factorizations.exponential import expm
+from phintys.ops.factorizations.functions import block_diag, lu, tensorinv, tensorsolve
+from phintys.ops.factorizations.inverse import det, lu_factor, matrix_inverse, pinv, slogdet
+from phintys.ops.factorizations.least_squares import LeastSquares
+from phintys.ops.factorizations.orthogonal import qr, svd
 from phintys.ops.factorizations.permutation import PivotsToPermutation
-from phintys.tensor import nlinalg, slinalg
+from phintys.ops.factorizations.solve import Solve, cho_solve, solve_triangular
+from phintys.ops.products.products import kron
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
@@ -39,25 +47,25 @@ def _batched_dot(op, node, a, b):
 # ---- matrices, and stacks of them ----------------------------------------------------------------------------------
 @row("tensor.Cholesky")
 def _cholesky(op, node, a):
-    return slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
+    return Cholesky(lower=op.lower, on_error="nan")(a)
 
 
 @row("tensor.SolveTriangular")
 def _solve_triangular(op, node, a, b):
-    return _solved(op, b, lambda b: slinalg.solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal,
+    return _solved(op, b, lambda b: solve_triangular(a, b, lower=op.lower, unit_diagonal=op.unit_diagonal,
                                                              on_error="nan"))
 
 
 @row("tensor.CholeskySolve")
 def _cho_solve(op, node, a, b):
-    return _solved(op, b, lambda b: slinalg.cho_solve((a, op.lower), b, on_error="nan"))
+    return _solved(op, b, lambda b: cho_solve((a, op.lower), b, on_error="nan"))
 
 
 @row("tensor.Solve")
 def _solve(op, node, a, b):
     if op.assume_a == "pos":
-        factor = slinalg.Cholesky(lower=op.lower, on_error="nan")(a)
-        return _solved(op, b, lambda b: slinalg.cho_solve((factor, op.lower), b, on_error="nan"))
+        factor = Cholesky(lower=op.lower, on_error="nan")(a)
+        return _solved(op, b, lambda b: cho_solve((factor, op.lower), b, on_error="nan"))
     if op.assume_a in ("sym", "her"):
         a = _from_triangle(a, op.lower, op.assume_a == "her")
     elif op.assume_a == "diagonal":
@@ -66,7 +74,7 @@ def _solve(op, node, a, b):
         return _tridiagonal_solution(a, b, node.outputs[0].type.dtype)
     elif op.assume_a not in ("gen", "banded"):
         return None
-    return _solved(op, b, lambda b: slinalg.Solve(on_error="nan")(a, b))
+    return _solved(op, b, lambda b: Solve(on_error="nan")(a, b))
 
 
 def _tridiagonal_solution(a, b, dtype):
@@ -96,8 +104,8 @@ def _solved(op, b, solve):
 @row("tensor.LU")
 def _lu(op, node, a):
     if not op.p_indices:
-        return list(slinalg.lu(a, permute_l=op.permute_l))
-    packed, pivots = slinalg.lu_factor(a)
+        return list(lu(a, permute_l=op.permute_l))
+    packed, pivots = lu_factor(a)
     lower = T.tril(packed, -1) + T.identity_like(packed)
     return [T.inverse_permutation(_order(pivots)), lower, T.triu(packed)]
 
@@ -105,7 +113,7 @@ def _lu(op, node, a):
 @row("tensor.LUFactor")
 def _lu_factor(op, node, a):
     """As in PyTensor, the factors of a singular matrix are NaN."""
-    packed, pivots = slinalg.lu_factor(a)
+    packed, pivots = lu_factor(a)
     return [T.switch(T.any(T.eq(T.diagonal(packed), 0)), numpy.nan, packed), pivots]
 
 
@@ -121,102 +129,102 @@ def _order(pivots):
 
 @row("tensor.Lstsq")
 def _least_squares(op, node, a, b, ratio):
-    return nlinalg.lstsq()(a, b, ratio) if b.type.ndim == 2 else None
+    return LeastSquares()(a, b, ratio) if b.type.ndim == 2 else None
 
 
 @row("tensor.TensorInv")
 def _tensor_inverse(op, node, a):
-    return nlinalg.tensorinv(a, ind=op.ind)
+    return tensorinv(a, ind=op.ind)
 
 
 @row("tensor.TensorSolve")
 def _tensor_solution(op, node, a, b):
-    return nlinalg.tensorsolve(a, b, axes=op.axes)
+    return tensorsolve(a, b, axes=op.axes)
 
 
 @row("tensor.MatrixInverse")
 def _inverse(op, node, a):
-    return nlinalg.matrix_inverse(a)
+    return matrix_inverse(a)
 
 
 @row("tensor.MatrixPinv")
 def _pinv(op, node, a):
-    return nlinalg.pinv(a)
+    return pinv(a)
 
 
 @row("tensor.Det")
 def _det(op, node, a):
-    return nlinalg.det(a)
+    return det(a)
 
 
 @row("tensor.SLogDet")
 def _slogdet(op, node, a):
-    return list(nlinalg.slogdet(a))
+    return list(slogdet(a))
 
 
 @row("tensor.Expm")
 def _expm(op, node, a):
-    return slinalg.expm(a)
+    return expm(a)
 
 
 @row("tensor.Eigh")
 def _eigh(op, node, a, *others):
     lower = op.lower if "lower" in op.__props__ else op.UPLO == "L"
     if not others:
-        return list(nlinalg.eigh(a, UPLO="UL"[lower]))
+        return list(eigh(a, UPLO="UL"[lower]))
     return None if node.outputs[1].type.dtype.startswith("complex") else _generalized_eigh(a, *others, lower)
 
 
 def _generalized_eigh(a, b, lower):
     """Eigenvalues w and eigenvectors v of ``a v = w b v``; they have ``v.T b v = 1``. As LAPACK, by a factor of b."""
-    factor = slinalg.Cholesky(lower=lower)(b)
+    factor = Cholesky(lower=lower)(b)
     factor = factor if lower else factor.T
-    half = slinalg.solve_triangular(factor, _from_triangle(a, lower, False), lower=True)
-    values, vectors = nlinalg.eigh(slinalg.solve_triangular(factor, half.T, lower=True))
-    return [values, slinalg.solve_triangular(factor.T, vectors, lower=False)]
+    half = solve_triangular(factor, _from_triangle(a, lower, False), lower=True)
+    values, vectors = eigh(solve_triangular(factor, half.T, lower=True))
+    return [values, solve_triangular(factor.T, vectors, lower=False)]
 
 
 @row("tensor.EighGrad")
 def _eigh_gradient(op, node, *inputs):
-    return nlinalg.EighGrad(op.UPLO)(*inputs)
+    return EighGrad(op.UPLO)(*inputs)
 
 
 @row("tensor.Eig")
 def _eig(op, node, a):
-    return list(nlinalg.eig(a))
+    return list(eig(a))
 
 
 @row("tensor.Eigvalsh")
 def _eigvalsh(op, node, *matrices):
-    return slinalg.eigvalsh(*matrices, lower=op.lower)
+    return eigvalsh(*matrices, lower=op.lower)
 
 
 @row("tensor.EigvalshGrad")
 def _eigvalsh_gradient(op, node, *inputs):
-    return slinalg.EigvalshGrad(op.lower)(*inputs)
+    return EigvalshGrad(op.lower)(*inputs)
 
 
 @row("tensor.SVD")
 def _svd(op, node, a):
-    return nlinalg.svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
+    return svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
 
 
 @row("tensor.QR")
 def _qr(op, node, a):
     if op.pivoting or op.mode == "raw":
         return None
-    orthogonal, upper = nlinalg.qr(a, mode="reduced" if op.mode == "economic" else "complete")
+    orthogonal, upper = qr(a, mode="reduced" if op.mode == "economic" else "complete")
     return upper if op.mode == "r" else [orthogonal, upper]
 
 
 @row("tensor.KroneckerProduct")
 def _kron(op, node, a, b):
-    return slinalg.kron(a, b)
+    return kron(a, b)
 
 
 @row("tensor.BlockDiagonal")
 def _block_diagonal(op, node, *matrices):
-    return slinalg.block_diag(*matrices)
+    return block_diag(*matrices)
 
 
 # Ops whose rows take stacks of matrices.

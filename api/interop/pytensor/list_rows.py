@@ -1,11 +1,11 @@
 """Lists of tensors. This module is imported at the first op on one."""
-from phintys import typed_list
 from phintys.interop.pytensor.translation import row
+from phintys.ops.lists import typed_lists
 
 SAME_INPUTS = {
-    "Append": typed_list.append, "Count": typed_list.count, "Extend": typed_list.extend,
-    "GetItem": typed_list.getitem, "Index": typed_list.index_, "Insert": typed_list.insert,
-    "Length": typed_list.length, "Remove": typed_list.remove, "Reverse": typed_list.reverse,
+    "Append": typed_lists.append, "Count": typed_lists.count, "Extend": typed_lists.extend,
+    "GetItem": typed_lists.getitem, "Index": typed_lists.index_, "Insert": typed_lists.insert,
+    "Length": typed_lists.length, "Remove": typed_lists.remove, "Reverse": typed_lists.reverse,
 }
 
 for _name, _function in SAME_INPUTS.items():
@@ -14,4 +14,4 @@ for _name, _function in SAME_INPUTS.items():
 
 @row("typed_list.MakeList")
 def _list(op, node, *elements):
-    return typed_list.make_list(elements)
+    return typed_lists.make_list(elements)

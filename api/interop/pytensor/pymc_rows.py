@@ -4,7 +4,7 @@ from scipy.interpolate import PPoly, UnivariateSpline
 
 from phintys import tensor as T
 from phintys.interop.pytensor.translation import row
-from phintys.tensor import nlinalg
+from phintys.ops.factorizations.inverse import slogdet
 
 EXTRAPOLATED, ZEROS, CONSTANT = 0, 1, 3                 # what SciPy's splines are outside their ends; 2 is an error
 EXTENSIONS = (EXTRAPOLATED, ZEROS, CONSTANT)
@@ -12,7 +12,7 @@ EXTENSIONS = (EXTRAPOLATED, ZEROS, CONSTANT)
 
 @row("pymc.LogDet")
 def _log_determinant(op, node, a):
-    return nlinalg.slogdet(a)[1]
+    return slogdet(a)[1]
 
 
 @row("pymc.BatchedDiag")

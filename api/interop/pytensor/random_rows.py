@@ -18,9 +18,9 @@ from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import STATE_TYPE
+from phintys.ops.factorizations.cholesky import cholesky
 from phintys.ops.random.draw import Draw
 from phintys.ops.random.generator_order import GeneratorOrder
-from phintys.tensor import slinalg
 
 DRAWN = {}                              # class of PyTensor's op → row
 late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
@@ -406,7 +406,7 @@ def _dirichlet(draws, op, alpha):
 def _multivariate_normal(draws, op, mean, cov):
     if op.method != "cholesky":
         return None
-    factor = slinalg.cholesky(draws.of_numbas_precision(cov, 2))
+    factor = cholesky(draws.of_numbas_precision(cov, 2))
     numbers = draws.draw("normal", size=draws.lengths(T.shape_i(mean, mean.type.ndim - 1)), ndim=draws.ndim + 1)
     return transformed(draws, factor, numbers) + draws.real(mean, 1)
 

@@ -1,9 +1,10 @@
 """Convolutions, Fourier transforms and windows."""
 from phintys import tensor as T
-from phintys.ifelse import ifelse
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import number
-from phintys.tensor import fft, fourier, nnet
+from phintys.ops.fourier.fourier import fourier, irfft_op, rfft_op
+from phintys.ops.graphs.ifelse import ifelse
+from phintys.tensor import nnet
 
 FLOATS = ("float32", "float64")
 
@@ -38,17 +39,17 @@ def _choice(condition, then, otherwise):
 
 @row("tensor.RFFTOp")
 def _real_transform(op, node, x, lengths):
-    return fft.rfft_op(x, lengths)
+    return rfft_op(x, lengths)
 
 
 @row("tensor.IRFFTOp")
 def _inverse_real_transform(op, node, x, lengths):
-    return fft.irfft_op(x, lengths)
+    return irfft_op(x, lengths)
 
 
 @row("tensor.Fourier")
 def _transform(op, node, x, length, axis):
-    return fourier.fft(x, length, number(axis))
+    return fourier(x, length, number(axis))
 
 
 @row("tensor.Bartlett")

@@ -7,40 +7,65 @@ uses one.
 from importlib import import_module as _import_module
 
 from phintys.graph import public_names as _public_names
-from phintys.missing_names import unknown as _unknown
-from phintys.tensor.nnet import bn, nnet, sigm
-from phintys.tensor.nnet.bn import batch_normalization, batch_normalization_test, batch_normalization_train
-from phintys.tensor.nnet.nnet import *  # noqa: F403
-from phintys.tensor.nnet.sigm import *  # noqa: F403
+from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
+from phintys.ops.elementwise.scalar import (
+    ScalarSigmoid,
+    ScalarSoftplus,
+    ScalarSoftsign,
+    UltraFastScalarSigmoid,
+    scalar_softsign,
+)
+from phintys.ops.elementwise.scalar import sigmoid as scalar_sigmoid
+from phintys.ops.elementwise.scalar import softplus as scalar_softplus
+from phintys.ops.elementwise.scalar import ultra_fast_sigmoid as ultra_fast_scalar_sigmoid
+from phintys.ops.nnet.activations import *  # noqa: F403
+from phintys.ops.nnet.activations import sigmoid_inplace, ultra_fast_sigmoid_inplace
+from phintys.ops.nnet.batch_normalization import (
+    batch_normalization,
+    batch_normalization_test,
+    batch_normalization_train,
+)
+from phintys.ops.nnet.classification import confusion_matrix, h_softmax, multiclass_hinge_loss
+from phintys.ops.nnet.crossentropy import *  # noqa: F403
+from phintys.ops.nnet.prepend import (
+    Prepend_scalar_constant_to_each_row,
+    Prepend_scalar_to_each_row,
+    prepend_0_to_each_row,
+    prepend_1_to_each_row,
+    prepend_scalar_to_each_row,
+)
+from phintys.ops.nnet.softmax import *  # noqa: F403
+from phintys.theano_finder import lookup as _lookup
 
-_public_names.adopt(globals())
+_names = [name for name in globals() if not name.startswith("_")]
 
-# Modules, and names of functions and classes: where they are, and their names there.
-_MODULES = ("Conv3D", "ConvGrad3D", "ConvTransp3D", "abstract_conv", "blocksparse", "conv", "conv3d2d", "corr",
-            "corr3d", "ctc", "neighbours")
+# Theano's modules, and names of functions and classes: where they are, and their names there.
+_MODULES = ("Conv3D", "ConvGrad3D", "ConvTransp3D", "abstract_conv", "blocksparse", "bn", "conv", "conv3d2d", "corr",
+            "corr3d", "ctc", "neighbours", "nnet", "sigm")
 _ON_DEMAND = {
-    "ConvOp": ("phintys.tensor.nnet.conv", "ConvOp"),
-    "abstract_conv2d": ("phintys.tensor.nnet.abstract_conv", "conv2d"),
-    "causal_conv1d": ("phintys.tensor.nnet.abstract_conv", "causal_conv1d"),
+    "ConvOp": ("phintys.ops.convolution.old_interface", "ConvOp"),
+    "abstract_conv2d": ("phintys.ops.convolution.functions", "conv2d"),
+    "causal_conv1d": ("phintys.ops.convolution.functions", "causal_conv1d"),
     "conv2d": ("phintys.ops.convolution.functions", "conv2d_of_networks"),
-    "conv2d_grad_wrt_inputs": ("phintys.tensor.nnet.abstract_conv", "conv2d_grad_wrt_inputs"),
+    "conv2d_grad_wrt_inputs": ("phintys.ops.convolution.functions", "conv2d_grad_wrt_inputs"),
     "conv2d_transpose": ("phintys.ops.convolution.functions", "conv2d_transpose"),
-    "conv3D": ("phintys.tensor.nnet.Conv3D", "conv3D"),
-    "convGrad3D": ("phintys.tensor.nnet.ConvGrad3D", "convGrad3D"),
-    "convTransp3D": ("phintys.tensor.nnet.ConvTransp3D", "convTransp3D"),
-    "conv3d": ("phintys.tensor.nnet.abstract_conv", "conv3d"),
-    "separable_conv2d": ("phintys.tensor.nnet.abstract_conv", "separable_conv2d"),
+    "conv3D": ("phintys.ops.convolution.volumes_by_channel_last", "conv3D"),
+    "convGrad3D": ("phintys.ops.convolution.volumes_by_channel_last", "convGrad3D"),
+    "convTransp3D": ("phintys.ops.convolution.volumes_by_channel_last", "convTransp3D"),
+    "conv3d": ("phintys.ops.convolution.functions", "conv3d"),
+    "separable_conv2d": ("phintys.ops.convolution.functions", "separable_conv2d"),
 }
 
-__all__ = sorted({*nnet.__all__, *sigm.__all__, *_MODULES, *_ON_DEMAND, "batch_normalization",
-                  "batch_normalization_test", "batch_normalization_train", "bn", "nnet", "sigm"})
+__all__ = sorted({*_names, *_MODULES, *_ON_DEMAND})
+_public_names.adopt(globals())
+_unknown = _lookup(__name__)
 
 
 def __getattr__(name):
     if name in _MODULES:
         return _import_module(f"phintys.tensor.nnet.{name}")
     if name not in _ON_DEMAND:
-        raise _unknown(__name__, name)
+        return _unknown(name)
     module, attribute = _ON_DEMAND[name]
     globals()[name] = getattr(_import_module(module), attribute)
     _public_names.adopt(globals())

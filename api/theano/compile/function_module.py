@@ -10,8 +10,8 @@ from phintys.making.argument_container import ArgumentContainer
 from phintys.making.compiled_function import DUPLICATE, Function
 from phintys.making.function_maker import FunctionMaker
 from phintys.making.supervisor import Supervisor
-from phintys.missing_names import lookup
 from phintys.ops.identity.deep_copy import deep_copy_op
+from phintys.theano_finder import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,27 +3,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from phintys.gof import graph, link, op
+from phintys.gof import graph, link
 from phintys.gof.link import CLinker, DualLinker, Linker, LocalLinker, OpWiseCLinker, PerformLinker, VM_Linker
-from phintys.gof.op import PureOp
 from phintys.graph import public_names as _public_names
 from phintys.graph.apply import Apply
 from phintys.graph.destroy_handler import DestroyHandler
 from phintys.graph.errors import InconsistencyError, MethodNotDefined, MissingInputError
 from phintys.graph.function_graph import FunctionGraph
-from phintys.graph.op import Op
+from phintys.graph.op import Op, PureOp
 from phintys.graph.traversal import view_roots
 from phintys.graph.type import Generic, Type, generic
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.graph.variable import Constant, Variable
-from phintys.submodules import submodules
 from phintys.vm.containers.container import Container
 
-_modules = submodules(__name__, {"destroyhandler": "phintys.graph.destroy_handler",
-                                 "fg": "phintys.graph.function_graph", "null_type": "phintys.graph.valueless_types",
-                                 "type": "phintys.graph.type", "vm": "phintys.gof.link", "cc": "phintys.gof.link"})
-globals().update(_modules)
-
+# Rows of the table of modules.
+_modules = ("cc", "destroyhandler", "fg", "null_type", "op", "type", "vm")
 # Submodule → names in this namespace that it defines: hand-written optimizers, which most programs never import.
 _ON_DEMAND = {
     "opt": """EquilibriumOptimizer LocalOptGroup LocalOptimizer MergeOptimizer NavigatorOptimizer OpKeyOptimizer
@@ -39,7 +34,7 @@ _home = {name: module for module, names in _ON_DEMAND.items() for name in names.
 __all__ = ["Apply", "CLinker", "Constant", "Container", "DestroyHandler", "DisconnectedType", "DualLinker",
            "FunctionGraph", "Generic", "InconsistencyError", "Linker", "LocalLinker", "MethodNotDefined",
            "MissingInputError", "NullType", "Op", "OpWiseCLinker", "PerformLinker", "PureOp", "Type", "VM_Linker",
-           "Variable", "generic", "graph", "link", "op", "view_roots", *_modules, *_ON_DEMAND, *_home]
+           "Variable", "generic", "graph", "link", "view_roots", *_modules, *_ON_DEMAND, *_home]
 
 if TYPE_CHECKING:                   # the names above that are found when they are asked for
     from phintys.gof import link as cc
@@ -93,7 +88,7 @@ _public_names.adopt(globals())
 
 
 def _found(name: str) -> _Any:
-    if name not in _ON_DEMAND and name not in _home:
+    if name not in _ON_DEMAND and name not in _home and name not in _modules:
         raise AttributeError(f"module 'phintys.gof' has no attribute {name!r}")
     module = import_module("phintys.gof." + _home.get(name, name))
     globals()[name] = found = getattr(module, name) if name in _home else module

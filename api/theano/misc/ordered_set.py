@@ -2,7 +2,7 @@
 from collections.abc import Collection, MutableSet, Set
 from types import GeneratorType
 
-from phintys.missing_names import lookup as _lookup
+from phintys.theano_finder import lookup as _lookup
 
 __all__ = ["OrderedSet", "check_deterministic"]
 

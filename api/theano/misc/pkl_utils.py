@@ -12,8 +12,8 @@ from io import BytesIO
 import numpy
 
 from phintys.graph.scratchpad import Scratchpad
-from phintys.missing_names import lookup as _lookup
 from phintys.shared import SharedVariable
+from phintys.theano_finder import lookup as _lookup
 from phintys.vm.containers.container import Container
 
 __all__ = ["CompatUnpickler", "PersistentNdarrayID", "PersistentNdarrayLoad", "PersistentSharedVariableID",

@@ -146,8 +146,9 @@ def test_every_scalar_op_is_found_by_the_name_of_its_class():
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)
 def test_exported_functions_are_pickled_by_a_public_name(module):
-    namespace = vars(importlib.import_module(module))
-    functions = [value for name, value in namespace.items() if inspect.isfunction(value) and value.__qualname__ == name]
+    namespace = importlib.import_module(module)
+    values = {name: getattr(namespace, name) for name in namespace.__all__}
+    functions = [value for name, value in values.items() if inspect.isfunction(value) and value.__qualname__ == name]
     assert functions
     for function in functions:
         assert not is_inner(function.__module__ + "."), function

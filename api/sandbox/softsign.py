@@ -1,4 +1,0 @@
-"""Theano's old name for ``tensor.nnet.softsign``."""
-from phintys.tensor.nnet import softsign
-
-__all__ = ["softsign"]
