@@ -5,11 +5,11 @@ import numpy
 from pytensor.scalar.basic import ScalarInnerGraphOp
 
 from phintys import tensor as T
-from phintys.graph.variable import Constant
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row, row_of, translated
 from phintys.ops.elementwise.elementwise_functions import xlogx, xlogy0
 from phintys.ops.reduction.careduce import MaxOrLowest
+from phintys.optimizer.engine.values import constant_value
 from phintys.tensor import nnet
 
 # PyTensor's classes whose functions have another name here than the class in small letters.
@@ -53,7 +53,7 @@ def _cast(op, node, x):
 @row("scalar.Clip")
 def _clip(op, node, x, low, high):
     """As PyTensor's C code: the lower bound comes first where it is above the upper one; NaN is no bound."""
-    limits = [each.data.item() if isinstance(each, Constant) and each.data.size == 1 else None for each in (low, high)]
+    limits = [constant_value(each) for each in (low, high)]
     if None not in limits and limits[0] <= limits[1]:
         return T.clip(x, low, high)
     return T.switch(T.lt(x, low), low, T.switch(T.gt(x, high), high, x))

@@ -153,6 +153,15 @@ def test_clip_takes_the_bounds_in_pytensors_order(low, high, constant):
     np.testing.assert_array_equal(f([0, 2, 5]), g([0, 2, 5]))
 
 
+def test_a_clip_of_a_matrix_is_one_operation():
+    """PyTensor's limits are then matrices of one element, which are constants behind dimshuffles here."""
+    x = pt.dmatrix("x")
+    f = pytensor.function([x], pt.clip(x, 0.0, np.inf), mode="PHINTYS")
+    np.testing.assert_array_equal(f([[-1.0, 2.0, np.nan, np.inf]]), [[0.0, 2.0, np.nan, np.inf]])
+    listing = f.vm.jit_fn.explain()
+    assert "clip(" in listing and "switch(" not in listing
+
+
 @pytest.mark.parametrize("extremum", [pt.max, pt.min, pt.argmax], ids=["max", "min", "argmax"])
 def test_the_largest_of_nothing_is_an_error(extremum):
     """As in NumPy, and in PyTensor's Python code; not infinity."""
