@@ -1,7 +1,7 @@
-"""Twenty PyMC models, from the model to the posterior: nutpie on phintys and on Numba, numpyro, and what ``pm.sample``
-chooses by itself.
+"""Twenty PyMC models, from the model to the posterior: nutpie on phintys and on Numba, numpyro, what ``pm.sample``
+chooses by itself, and PyMC's own NUTS.
 
-    python asv_bench/compare_nutpie.py [--ways phintys,numba,numpyro,pymc] [--models NAME,...] [--json FILE] [--runs 1]
+    python asv_bench/compare_nutpie.py [--ways phintys,numba,numpyro,pymc,nuts] [--models NAME,...] [--json FILE]
     python asv_bench/compare_nutpie.py --table --json FILE
 
 Each run is a process of its own. Its seconds are those of the processor for all that happens between the model and four
@@ -19,14 +19,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DRAWS = 1000
-WAYS = {"phintys": "nutpie, phintys", "numba": "nutpie, Numba", "numpyro": "numpyro", "pymc": "pm.sample"}
+WAYS = {"phintys": "nutpie, phintys", "numba": "nutpie, Numba", "numpyro": "numpyro", "pymc": "pm.sample",
+        "nuts": "PyMC's NUTS"}
+SAMPLERS = {"numpyro": "numpyro", "nuts": "pymc"}       # those that `pm.sample` is told to take
 
 PROGRAM = """
 import json, logging, resource, sys, warnings
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
 import arviz, nutpie, numpy as np, pymc as pm, pymc_models
-way, name, draws = sys.argv[1], sys.argv[2], int(sys.argv[3])
+way, name, draws, sampler = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 if way == "phintys":
     from phintys.interop.nutpie import compile_pymc_model
 else:
@@ -49,8 +51,9 @@ if way in ("phintys", "numba"):
 else:
     with model:
         found = pm.sample(draws, tune=draws, chains=4, cores=2, random_seed=1, progressbar=False,
-                          compute_convergence_checks=False, **({"nuts_sampler": "numpyro"} if way == "numpyro" else {}))
+                          compute_convergence_checks=False, nuts_sampler=sampler or None)
 seconds = spent() - begin
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 posterior = found.posterior.to_dataset()[[variable.name for variable in model.free_RVs]]
 size = arviz.ess(posterior)
 print(json.dumps({
@@ -58,7 +61,7 @@ print(json.dumps({
     "effective": float(min(size[variable].min() for variable in posterior.data_vars)),
     "diverging": int(found.sample_stats["diverging"].sum()),
     "gradients": int(found.sample_stats["n_steps"].sum()) if "n_steps" in found.sample_stats else None,
-    "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "megabytes": most,
     "means": {variable: posterior[variable].mean(["chain", "draw"]).values.ravel()[:5].tolist()
               for variable in posterior.data_vars}}))
 """
@@ -68,9 +71,10 @@ def measured(way, name, folder, draws):
     """What one run says, or why it failed."""
     environment = dict(os.environ, PYTENSOR_FLAGS=f"base_compiledir={folder}", OMP_NUM_THREADS="1",
                        NUMBA_CACHE_DIR=str(folder), XLA_FLAGS="--xla_cpu_multi_thread_eigen=false",
+                       JAX_COMPILATION_CACHE_DIR=str(folder), JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
                        PYTHONPATH=os.pathsep.join([str(ROOT / "tests/support"), os.environ.get("PYTHONPATH", "")]))
-    found = subprocess.run([sys.executable, "-c", PROGRAM, way, name, str(draws)], env=environment, text=True,
-                           capture_output=True)
+    found = subprocess.run([sys.executable, "-c", PROGRAM, way, name, str(draws), SAMPLERS.get(way, "")],
+                           env=environment, text=True, capture_output=True)
     if found.returncode:
         return {"model": name, "way": way, "error": (found.stderr.strip().splitlines() or ["?"])[-1][:200]}
     return json.loads(found.stdout.splitlines()[-1])

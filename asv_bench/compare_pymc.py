@@ -86,10 +86,14 @@ print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": firs
 SAMPLED = PREPARED + """
 print("prepared", flush=True)
 sys.stdin.readline()
+options = dict(tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False,
+               nuts_sampler="pymc", compile_kwargs={"mode": mode})
+sample = pm.sample
+if mode == "PHINTYS":
+    from phintys.interop.pymc import sample
 start, cpu = time.perf_counter(), spent()
 with model:
-    pm.sample(1000, tune=1000, chains=2, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False,
-              nuts_sampler="pymc", compile_kwargs={"mode": mode})
+    sample(1000, **options)
 memory, = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")]
 print(json.dumps({"model": name, "mode": mode, "sample": time.perf_counter() - start, "sample_cpu": spent() - cpu,
                   "memory_mb": int(memory) / 1024}))

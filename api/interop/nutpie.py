@@ -11,16 +11,19 @@ coordinates, starts, adaptation, storage and progress is nutpie's code.
 """
 import dataclasses
 import warnings
+from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
 import numpy
 import nutpie
+import pytensor
 from nutpie import compile_pymc as nutpie_models
 from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.tensor import as_tensor
 
 import phintys
 from phintys import tensor as T
@@ -31,6 +34,8 @@ from phintys.interop.pytensor.quick_function import garbage_kept
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.interop.pytensor.types import is_dense, translated_type
 from phintys.interop.pytensor_versions import text_of, version_of
+from phintys.interop.starts import IN_PYTHON, STARTS
+from phintys.interop.swaps import Swaps, marked
 
 __all__ = ["compile_pymc_model"]
 
@@ -106,7 +111,7 @@ def compile_pymc_model(model, *, initial_points=None, jitter_rvs=None, default_i
                          f"{'is' if len(discrete) == 1 else 'are'} discrete. pymc.sample chooses other steps for them")
     recipe = dict(initial_points=initial_points, jitter_rvs=jitter_rvs, var_names=var_names,
                   default_initialization_strategy=default_initialization_strategy, freeze_model=freeze_model)
-    with garbage_kept():
+    with garbage_kept(), STARTS.used(), SHAPES.used():
         return _compiled(model, recipe)
 
 
@@ -141,6 +146,29 @@ def _compiled(model, recipe):
         warnings.warn(f"a function of the model runs Python code, so chains take turns at it. {reason}",
                       PyTensorFallbackWarning, stacklevel=4)
     return compiled
+
+
+@marked
+def _shapes_by_types(compute_shapes):
+    """nutpie's function for the shapes of all variables: most types know them, and the rest needs a function."""
+    @wraps(compute_shapes)
+    def shapes_of(model):
+        variables = {variable.name: variable for variable in model.value_vars + model.free_RVs + model.deterministics}
+        unknown = {name: variable for name, variable in variables.items() if None in variable.type.shape}
+        found = [variable.shape for variable in unknown.values()]
+        if unknown:
+            start = make_initial_point_fn(model=model, return_transformed=True)(0)
+            given = {variables[name]: value for name, value in start.items()}
+            given.update({variable: model.rvs_to_values[variable] for variable in model.observed_RVs})
+            found = pytensor.function([], [as_tensor(shape) for shape in found], givens=given, mode=IN_PYTHON,
+                                      on_unused_input="ignore")()
+        known = {name: numpy.array(variable.type.shape, "int64") for name, variable in variables.items()
+                 if name not in unknown}
+        return known | dict(zip(unknown, found))
+    return shapes_of
+
+
+SHAPES = Swaps([(nutpie_models, "_compute_shapes", _shapes_by_types)])
 
 
 class _GraphLinker(PhintysLinker):

@@ -1,18 +1,22 @@
 """PyMC on phintys: ``sample``, and ``installed``, in which PyMC's own functions use phintys without further changes.
 
 What has no mode of its own is compiled in PyTensor's default mode, ``pytensor.config.mode``, and a mode may be its
-value. Three things of PyMC 6 need more: it samples by nutpie only in modes whose linker it knows, it lets nutpie
-compile by Numba whatever the mode is, and a frozen model keeps functions by the mode that was asked for, so that those
-of the default mode would survive a change of it. ``SWAPS`` lists what is exchanged for each of them.
+value; inside one call of ``sample`` PyMC takes that of phintys for the default. Four things of PyMC need more: PyMC 6
+samples by nutpie only in modes whose linker it knows, it lets nutpie compile by Numba whatever the mode is, a frozen
+model keeps functions by the mode that was asked for, so that those of the default mode would survive a change of it,
+and what draws starts is compiled in the mode FAST_COMPILE. ``SAMPLING``, ``COMPILING`` and ``STARTS`` list what is
+exchanged for each of them.
 """
 import inspect
 import re
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 
 import pymc
 import pytensor
+from pymc import pytensorf
 from pymc.model import core
 from pymc.sampling import mcmc
 from pytensor.compile.mode import get_mode
@@ -20,6 +24,7 @@ from pytensor.tensor.rewriting import elemwise
 
 from phintys.interop.pymc_draws import DRAWING
 from phintys.interop.pytensor import PhintysLinker
+from phintys.interop.starts import STARTS
 from phintys.interop.swaps import Swaps, marked
 
 __all__ = ["install", "installed", "sample", "uninstall"]
@@ -28,23 +33,19 @@ MODE = "PHINTYS"
 BACKEND = "phintys"                     # nutpie's name of a way to compile a model
 OLDEST_NUTPIE = "0.16.10"               # which is the oldest one for PyMC 6, too
 
+_here = ContextVar("phintys", default=False)            # whether a call of `sample` is running
 
-def compile_by_phintys():
-    """What compiles a model for nutpie, or None if there is no nutpie that it works with."""
+
+def has_nutpie():
+    """Whether there is a nutpie that phintys works with; it is not imported, which takes Numba, too."""
     try:
-        return _compiler_for_nutpie()
+        return check_nutpie() is None
     except ImportError:
-        return None
+        return False
 
 
-def _compiler_for_nutpie():
-    """``phintys.interop.nutpie.compile_pymc_model``, imported when a model is to be sampled.
-
-    Raises
-    ------
-    ImportError
-        If nutpie is not installed, or too old.
-    """
+def check_nutpie():
+    """Raise an ImportError if nutpie is not installed, or too old."""
     try:
         found = version("nutpie")
     except PackageNotFoundError:
@@ -52,6 +53,11 @@ def _compiler_for_nutpie():
     if _numbers(found) < _numbers(OLDEST_NUTPIE):
         raise ImportError(f"phintys works with nutpie {OLDEST_NUTPIE} or newer, and {found} is installed: "
                           f"pip install 'nutpie>={OLDEST_NUTPIE}'")
+
+
+def _compiler_for_nutpie():
+    """``phintys.interop.nutpie.compile_pymc_model``, imported when a model is to be sampled."""
+    check_nutpie()
     from phintys.interop.nutpie import compile_pymc_model
     return compile_pymc_model
 
@@ -64,7 +70,7 @@ def _numbers(text):
 # ---- what is exchanged while phintys is in use -------------------------------------------------------------------
 def known_linkers(linker):
     """The linkers in whose modes PyMC 6 lets nutpie sample, with that of phintys."""
-    return linker if compile_by_phintys() is None else linker | PhintysLinker
+    return linker | PhintysLinker if has_nutpie() else linker
 
 
 @marked
@@ -95,11 +101,26 @@ def compiler_of_nutpie(compile_pymc_model):
     return compile_model
 
 
+def default_mode():
+    """The mode of what has no other: inside ``sample`` that of phintys."""
+    return MODE if _here.get() else pytensor.config.mode
+
+
+@marked
+def mode_here(mode_of):
+    """The function by which PyMC finds the mode of all that it compiles: ``sample`` has a default mode of its own."""
+    @wraps(mode_of)
+    def found(mode=None):
+        return mode_of(default_mode() if mode is None else mode)
+    return found
+
+
+@marked
 def in_default_mode(method):
     """A method of a frozen model that keeps functions: they are kept by the mode that is used, not by None."""
     @wraps(method)
     def with_mode(self, *arguments, mode=None, **options):
-        return method(self, *arguments, mode=pytensor.config.mode if mode is None else mode, **options)
+        return method(self, *arguments, mode=default_mode() if mode is None else mode, **options)
     return with_mode
 
 
@@ -113,12 +134,13 @@ def target_language(language_of):
     return known_language
 
 
-SAMPLING = Swaps([(mcmc, "NumbaLinker", known_linkers), (mcmc, "_sample_external_nuts", external_sampler)])
 FROZEN = getattr(core, "FrozenModel", None)
+SAMPLING = Swaps([(mcmc, "NumbaLinker", known_linkers), (mcmc, "_sample_external_nuts", external_sampler),
+                  (pytensorf, "get_mode", mode_here),
+                  *[(FROZEN, name, in_default_mode) for name in ("compile_fn", "_logp_dlogp_function")]])
 COMPILING = Swaps([(pytensor.config, "mode", lambda mode: get_mode(MODE)),
-                   (elemwise, "get_target_language", target_language),
-                   *[(FROZEN, name, marked(in_default_mode)) for name in ("compile_fn", "_logp_dlogp_function")]])
-ALL = SAMPLING, COMPILING, DRAWING
+                   (elemwise, "get_target_language", target_language)])
+ALL = STARTS, SAMPLING, COMPILING, DRAWING
 _of_nutpie = []
 
 
@@ -203,7 +225,7 @@ def installed():
     >>> float(start["mean"].round(4))
     2.0
     """
-    with SAMPLING.used(), COMPILING.used(), DRAWING.used():
+    with STARTS.used(), SAMPLING.used(), COMPILING.used(), DRAWING.used():
         yield
 
 
@@ -248,7 +270,7 @@ def sample(*arguments, **options):
     if arguments and isinstance(arguments[0], core.Model if FROZEN is None else core.BaseModel):
         options["model"], *arguments = arguments
     options["compile_kwargs"] = _with_mode(options)
-    with SAMPLING.used():
+    with STARTS.used(), SAMPLING.used(), default_here():
         if _nutpie_is_to_be_asked_for(options):
             options["nuts_sampler"] = "nutpie"
             options["nuts_sampler_kwargs"] = {"backend": BACKEND, **(options.get("nuts_sampler_kwargs") or {})}
@@ -256,6 +278,16 @@ def sample(*arguments, **options):
             with _nutpie_swaps().used():
                 return pymc.sample(*arguments, **options)
         return pymc.sample(*arguments, **options)
+
+
+@contextmanager
+def default_here():
+    """A block in which PyMC takes the mode of phintys for the default one; other threads are not affected."""
+    token = _here.set(True)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 sample.__signature__ = inspect.signature(pymc.sample)
@@ -284,7 +316,7 @@ def _nutpie_is_to_be_asked_for(options):
         return False
     if options.get("init", "auto") != "auto" or not options.get("return_inferencedata", True):
         return False
-    if compile_by_phintys() is None:
+    if not has_nutpie():
         return False
     _, chosen = mcmc.assign_step_methods(core.modelcontext(options.get("model")), None, methods=pymc.STEP_METHODS)
     return [*chosen] == [pymc.NUTS]

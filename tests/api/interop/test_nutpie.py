@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     import pytensor
     import pytensor.tensor as pt
 
-    from phintys.interop.nutpie import check_version, compile_pymc_model
+    from phintys.interop.nutpie import _shapes_by_types, check_version, compile_pymc_model
     from phintys.interop.pytensor import PyTensorFallbackWarning
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -411,6 +411,22 @@ def test_adaptation_by_a_flow(both):
     changed = model.with_transform_adapt(verbose=False)
     assert changed._transform_adapt_args == {"verbose": False}
     assert sampled(changed).posterior.equals(sampled(model).posterior)
+
+
+def test_shapes_are_those_of_nutpie():
+    """Whether types know them, or they depend on data or on each other."""
+    with pm.Model(coords={"end": ["low", "high"]}) as model:
+        x = pm.Data("x", X)
+        rows = pm.Normal("rows", shape=x.shape[0])
+        pm.Dirichlet("shares", np.ones(3), shape=(2, 3))
+        pm.Deterministic("part", rows[x > 0])
+        pm.Potential("near", -pm.Deterministic("square", (rows ** 2).sum()))
+        pm.Normal("y", rows, pm.HalfNormal("noise", dims="end").sum(), observed=x)
+    shapes_of = nutpie.compile_pymc._compute_shapes
+    for each in (model, line(), pymc_models.MODELS["eight_schools"]()):
+        wanted = {name: tuple(map(int, shape)) for name, shape in shapes_of(each).items()}
+        found = {name: tuple(map(int, shape)) for name, shape in _shapes_by_types(shapes_of)(each).items()}
+        assert found == wanted
 
 
 @pytest.mark.long

@@ -19,10 +19,14 @@ from pytensor_reference import pytensor
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pymc as pm
+    from pymc.initial_point import make_initial_point_fn
     from pymc.model import core
     from pymc.sampling import mcmc
+    from pytensor.ifelse import ifelse
+    from pytensor.link.basic import JITLinker
+    from pytensor.link.vm import VMLinker
 
-    from phintys.interop.pymc import COMPILING, SAMPLING, Swaps, install, installed, sample, uninstall
+    from phintys.interop.pymc import ALL, Swaps, install, installed, sample, uninstall
     from phintys.interop.pytensor import PhintysLinker
 
 pt = pytensor.tensor
@@ -63,11 +67,23 @@ def linked(monkeypatch):
 
 def state():
     """All that ``installed`` may exchange."""
-    return [getattr(owner, name) for swaps in (SAMPLING, COMPILING) for owner, name, _ in swaps.attributes]
+    return [getattr(owner, name) for swaps in ALL for owner, name, _ in swaps.attributes]
 
 
 def default_is_phintys():
     return isinstance(pytensor.compile.mode.get_mode(None).linker, PhintysLinker)
+
+
+@pytest.fixture
+def linked_otherwise(monkeypatch):
+    """The linkers that made other functions."""
+    seen = []
+    for kind in (VMLinker, JITLinker):
+        def counted(self, *arguments, make_all=kind.make_all, **options):
+            seen.append(type(self).__name__)
+            return make_all(self, *arguments, **options)
+        monkeypatch.setattr(kind, "make_all", counted)
+    return seen
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +135,49 @@ def test_everything_without_a_mode_runs_on_phintys(model, linked, use):
             found = np.asarray(use(model))
     assert linked
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+@pytest.mark.parametrize("sampler", ["pymc", "nutpie"])
+def test_all_that_sampling_compiles_runs_on_phintys(model, linked_otherwise, sampler):
+    """PyTensor's own ways compile a part of theirs in C, and load Numba and setuptools."""
+    if sampler == "nutpie":
+        pytest.importorskip("nutpie")
+    sample(model, **{**FEW, "chains": 2, "nuts_sampler": sampler})
+    with installed():
+        pm.sample(**{**FEW, "chains": 2, "nuts_sampler": sampler}, model=model)
+    assert not linked_otherwise
+    pm.sample(**FEW, model=model, nuts_sampler="pymc", compile_kwargs={"mode": "PHINTYS"})
+    assert linked_otherwise
+
+
+STARTS = {
+    "jittered": lambda model: {"jitter_rvs": set(model.free_RVs)},
+    "drawn": lambda model: {"default_strategy": "prior"},
+    "given": lambda model: {"overrides": {model["shares"]: "prior"}, "jitter_rvs": {model["rate"]}},
+}
+
+
+@pytest.mark.parametrize("chooses", [False, True])
+@pytest.mark.parametrize("kind", STARTS.values(), ids=STARTS)
+def test_starts_are_those_of_pymc(linked_otherwise, kind, chooses):
+    """The same generators get the same seeds; an op that chooses is run by the linker that can do it."""
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 3)
+        shares = pm.Dirichlet("shares", np.ones(3))
+        ends = pm.Normal("ends", rate, 1, shape=2, transform=pm.distributions.transforms.ordered, initval=[-1, 1])
+        pm.Beta("share", rate, 2)
+        pm.MvNormal("vector", pt.concatenate([ends, shares[:1]]), np.eye(3))
+        if chooses:
+            pm.Normal("chosen", ifelse(rate > 1, ends[0], ends[1]))
+    wanted = make_initial_point_fn(model=model, **kind(model))
+    assert linked_otherwise.pop() == "VMLinker"
+    linked_otherwise.clear()
+    with installed():
+        found = make_initial_point_fn(model=model, **kind(model))
+    assert linked_otherwise == ["VMLinker"] * chooses
+    for seed in (1, 2, [3, 4]):
+        for (name, value), other in zip(found(seed).items(), wanted(seed).values(), strict=True):
+            np.testing.assert_array_equal(value, other, err_msg=name)
 
 
 def test_a_mode_that_is_asked_for_is_used(model, linked):
@@ -405,6 +464,7 @@ def test_nutpie_is_asked_for_under_pymc_5(model, monkeypatch):
                              __version__="0.16.10", __name__="nutpie")
     monkeypatch.setitem(sys.modules, "nutpie", nutpie)
     monkeypatch.setattr(interop, "_of_nutpie", [])
+    monkeypatch.setattr(interop, "version", lambda name: "0.16.10")
     monkeypatch.setattr(interop, "_compiler_for_nutpie", lambda: lambda model, var_names: "by phintys")
     sample(model, **FEW)
     sample(model, **FEW, nuts_sampler="nutpie")
@@ -420,7 +480,7 @@ def test_nutpie_is_asked_for_under_pymc_5(model, monkeypatch):
 def test_an_old_nutpie_is_not_used(monkeypatch):
     from phintys.interop import pymc as interop
     monkeypatch.setattr(interop, "version", lambda name: "0.16.8")
-    assert interop.compile_by_phintys() is None
+    assert not interop.has_nutpie()
     with pytest.raises(ImportError, match="nutpie 0.16.10 or newer, and 0.16.8 is installed"):
         interop.compiler_of_nutpie(lambda model: None)(None, backend="phintys")
 
