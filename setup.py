@@ -57,7 +57,7 @@ ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic_tree",
                "ops.elementwise.block_program", "ops.indexing.choose_kernel", "ops.indexing.permutation_kernel",
-               "ops.indexing.subtensor_kernel", "ops.loops.scalar_body", "ops.nnet.batch_normalization_kernel",
+               "ops.indexing.subtensor_kernel", "ops.elementwise.scalar_code", "ops.nnet.batch_normalization_kernel",
                "ops.random.draw_kernel", "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.

@@ -5,14 +5,15 @@
     python asv_bench/compare_pymc.py --table --json FILE
     python asv_bench/compare_pymc.py --picture docs/images/pymc_models.png
 
-It runs with all supported versions of PyTensor and PyMC, those installed. Each pair of a model and a mode has a
-process of its own. Without ``--warm`` PyTensor's cache of compiled code is empty when the process begins; with it, it
-was filled by a run before. Times to the first value are of the processor, compilers included, and in two parts: what
-PyMC does before it calls ``pytensor.function`` (it writes the log-density and its gradient as a graph, which is the
-same work for all modes), and the rest: rewrites, compiling, the first call. The processes of a model are all prepared
-before their calls are timed, one after the other. ``--resume`` leaves out the pairs that the file of results has.
-``--sample`` measures ``pm.sample`` instead, by PyMC's own sampler: two chains of 1,000 draws after 1,000 of tuning, in
-one process, and the memory that this process has at the end.
+It runs with all supported versions of PyTensor and PyMC, those installed. Each pair of a model and a mode has a process
+of its own. Without ``--warm`` PyTensor's cache of compiled code is empty when the process begins; with it, it was
+filled by a run before. Times to the first value are of the processor, compilers included, and in two parts: what PyMC
+does before it calls ``pytensor.function`` (it writes the log-density and its gradient as a graph, which is the same
+work for all modes), and the rest: rewrites, compiling, the first call. Times of calls are of the processor, too: the
+processes of a model are all prepared, then they take turns; the shortest turn counts. What is timed is what samplers
+call: PyTensor's function of a flat vector, with ``trust_input``. ``--resume`` leaves out the pairs that the file of
+results has. ``--sample`` measures ``pm.sample`` instead, by PyMC's own sampler: two chains of 1,000 draws after 1,000
+of tuning, in one process, and the memory that this process has at the end.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS_FOLDER, PAGE = ROOT / "tests/support", ROOT / "docs/pymc.md"
-CALLS = 7                               # repetitions; the shortest counts
+CALLS = 15                              # turns; the shortest counts
 COMPILED = ("C", "CVM")                 # the modes that need a compiler
 
 PREPARED = """
@@ -75,11 +76,12 @@ while True:
     count *= 2
 print("prepared", flush=True)
 best = float("inf")
-for _ in range(int(sys.stdin.readline())):
-    start = time.perf_counter()
+while sys.stdin.readline() == "again\\n":
+    start = time.process_time()
     for _ in range(count):
         f(point)
-    best = min(best, (time.perf_counter() - start) / count)
+    best = min(best, (time.process_time() - start) / count)
+    print("called", flush=True)
 print(json.dumps({"model": name, "mode": mode, "first": first, "first_cpu": first_cpu, "graph_cpu": graph_cpu,
                   "call_us": best * 1e6, "value": float(value[0])}))
 """
@@ -135,15 +137,25 @@ def measured(program, name, modes, folders, quiet=None, calls=CALLS):
         keeper.stdin.write("quiet?\n")
         keeper.stdin.flush()
         keeper.stdout.readline()
-    found = []
-    for process in processes:
-        if not isinstance(process, dict):
-            said, _ = process.communicate(f"{calls}\n")
-            process = json.loads(said.splitlines()[-1])
-        found.append(process)
+    found = [process if isinstance(process, dict) else None for process in processes]
+    if program == CALLED:
+        take_turns([process for process, known in zip(processes, found) if known is None], calls)
+    for number, process in enumerate(processes):
+        if found[number] is None:
+            said, _ = process.communicate("done\n")
+            found[number] = json.loads(said.splitlines()[-1])
     if keeper:
         keeper.communicate()
     return found
+
+
+def take_turns(processes, calls):
+    """Let processes time their calls, one after the other, so often; so what else the machine does slows all alike."""
+    for _ in range(calls):
+        for process in processes:
+            process.stdin.write("again\n")
+            process.stdin.flush()
+            process.stdout.readline()
 
 
 TITLES = {"PHINTYS": "phintys", "NUMBA": "PyTensor, Numba", "CVM": "PyTensor, C", "JAX": "PyTensor, JAX"}

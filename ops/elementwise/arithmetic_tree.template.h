@@ -104,6 +104,13 @@ static inline intptr_t TYPED(unaligned)(const phintys_tree* tree, char** args, c
         : (-(uintptr_t)args[tree->aligned] & (tree->tile / 8 - 1)) / sizeof(T);
 }
 
+/* Whether the result has the memory of an input, so that elements cannot be computed twice. */
+static inline int TYPED(is_in_place)(const phintys_tree* tree, char** args) {
+    for (int k = 0; k < tree->inputs; k++)
+        if (args[k] == args[tree->inputs]) return 1;
+    return 0;
+}
+
 static __attribute__((noinline)) void TYPED(run_many)(const phintys_tree* tree, char** args, intptr_t n,
                                                       const intptr_t* steps) {
     const intptr_t tile = tree->tile / ITEM;
@@ -114,6 +121,10 @@ static __attribute__((noinline)) void TYPED(run_many)(const phintys_tree* tree, 
         stop = n - (n - start) % tile;
         TYPED(run_chain)(tree, args, steps, start, stop);
         start = stop;
+        if (n - start > PHINTYS_FEW && !TYPED(is_in_place)(tree, args)) {   /* the last tile overlaps the one before */
+            TYPED(run_chain)(tree, args, steps, n - tile, n);
+            return;
+        }
     }
     if (start < n) TYPED(run_instructions)(tree, args, steps, start, n);
 }

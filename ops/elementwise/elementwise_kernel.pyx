@@ -11,26 +11,39 @@ that are far apart.
 The kernel has no per-call state: layouts and registers are on the stack of the thread that runs it.
 """
 from libc.stdint cimport uintptr_t
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_program cimport (
     SIZES, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds,
     run_steps, set_places, set_sizes)
+from phintys.ops.elementwise.scalar_code cimport (
+    PHINTYS_REGISTER_BYTES, code_of_program, phintys_align_registers, phintys_scalar_instruction, run_scalars)
 from phintys.ops.native.loops cimport copy_function
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
+
+# What fits in a register of the machine for single numbers.
+NUMBERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)]) | {
+    "bool", "complex64", "complex128"}
 
 cdef enum:
     BLOCK_BYTES = 24576        # of all operands of a block: three quarters of the smallest L1 cache
     REGISTER_BYTES = 24576     # of all registers on a thread's stack
     LONGEST_BLOCK = 2048
     LONG_ROW = 112             # elements: shorter rows are gathered; measured with 1 to 6 steps (90 to 250)
+
+cdef enum Loaded:              # whether an input is gathered into a register:
+    IN_PLACE                   # no
+    EACH_BLOCK                 # at the start of each block
+    ONE_ROW                    # the same: its rows are all one, so blocks that begin with a row have the same elements
 
 # Maps the flat range of elements to the inputs. Dimension 0 is the innermost.
 cdef struct Layout:
@@ -41,7 +54,7 @@ cdef struct Layout:
     npy_intp size
     npy_intp shape[MAX_RANK]
     npy_intp* strides          # strides[dimension * inputs + input], in bytes
-    char* loaded               # per input: whether it is gathered into a register at the start of each block
+    char* loaded               # per input: a Loaded
     char** data                # memory of the inputs, then of the results
 
 
@@ -75,7 +88,18 @@ cdef class ElementwiseKernel(Kernel):
         self.program = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
         full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
-        self.examined, self.room = (), room_of(&self.program.program)
+        self.examined = ()
+        self.room = max(room_of(&self.program.program), layout_bytes(&self.program.program, self.program.rank))
+        self.set_scalars(list(inputs))
+
+    cdef int set_scalars(self, list inputs) except -1:
+        """Make the code for single numbers, if all operands have one element in each call."""
+        dtypes = [dtype for dtype, _ in inputs] + self.program.value_dtypes
+        if all([all(pattern) for _, pattern in inputs]) and all([dtype in NUMBERS for dtype in dtypes]):
+            self.scalars = code_of_program(self.program, dtypes)
+            self.room = max(self.room, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
+                            + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
+        return 0
 
     @property
     def providers(self):
@@ -99,28 +123,22 @@ cdef class ElementwiseKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Program* program = &self.program.program
-        cdef int index, operand_count = program.inputs + program.results
-        cdef Layout layout
-        cdef npy_intp grain
-        if run_small(program, operands, context.workers):
-            return 0
-        layout.program = program
-        layout.strides = <npy_intp*>alloca((self.program.rank + 1) * (program.inputs + 1) * sizeof(npy_intp))
-        layout.loaded = <char*>alloca(program.inputs + 1)
-        layout.data = <char**>alloca(operand_count * sizeof(char*))
-        for index in range(operand_count):
-            layout.data[index] = operands[index].data
-        lay_out(&layout, operands, self.program.rank)
-        if is_long(program, layout.size):
-            grain = <npy_intp>(layout.size * (PIECE_NANOSECONDS / nanoseconds(program, layout.size)))
-            parallel(context, run_range, &layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
-        elif layout.size:
-            run_range(&layout, 0, 0, layout.size)
+        cdef Layout* layout
+        if not run_small(program, operands, context.workers):
+            layout = <Layout*>alloca(layout_bytes(program, self.program.rank))
+            lay_out(layout, program, operands, self.program.rank)
+            run_layout(layout, context, operands)
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        if bind_small(&self.program.program, operands, context):
+        if self.scalars is not None:
+            bind_numbers(self, context)
+            step[0] = run_numbers
+        elif bind_small(&self.program.program, operands, context):
             step[0] = run_bound_step if self.program.program.step_count == 1 else run_bound
+        elif not may_overwrite_too_early(&self.program.program, operands):
+            lay_out(<Layout*>context.room, &self.program.program, operands, self.program.rank)
+            step[0] = run_laid_out
         return BOUND
 
 
@@ -190,11 +208,12 @@ cdef inline bint is_for_workers(Program* program, int workers, npy_intp size) no
     return workers > 1 and is_long(program, size)
 
 
-cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size,
+cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size, npy_intp most,
                               npy_intp* strides) noexcept nogil:
-    """Whether the elements are few, and inputs are contiguous or have one element; sets the inputs' strides."""
+    """Whether there are at most ``most`` elements, and inputs are contiguous or have one element; sets the inputs'
+    strides."""
     cdef int index
-    if size > program.small or size == 0 or is_for_workers(program, workers, size):
+    if size > most or size == 0 or is_for_workers(program, workers, size):
         return False
     for index in range(program.inputs):
         strides[index] = program.input_sizes[index]
@@ -213,7 +232,8 @@ cdef inline bint run_small(Program* program, Cell** operands, int workers) noexc
     cdef char registers[SMALL_REGISTERS + 64]
     cdef npy_intp size = cell_size(operands[program.inputs])
     cdef int index, place
-    if not is_one_block(program, operands, workers, size, strides) or overwrites_too_early(program, operands):
+    if (not is_one_block(program, operands, workers, size, program.small, strides)
+            or overwrites_too_early(program, operands)):
         return False
     for index in range(program.inputs):
         pointers[index] = operands[index].data
@@ -253,6 +273,7 @@ cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcep
 cdef struct Bound:
     Program* program
     npy_intp sizes[SIZES]
+    size_t register_bytes
     char** arguments
     npy_intp* strides
     Address* addresses
@@ -283,6 +304,18 @@ cdef bint may_overwrite_too_early(Program* program, Cell** operands) noexcept no
     return False
 
 
+cdef npy_intp most_of_one_block(Program* program, Cell** operands) noexcept nogil:
+    """The most elements of a program that is bound; -1: it has too many places."""
+    cdef npy_intp input_size = 0
+    cdef int index
+    if program.small < 0 or program.registers == 0:
+        return program.small
+    for index in range(program.inputs):
+        if cell_size(operands[index]) != 1:
+            input_size += program.input_sizes[index]
+    return longest_block(program, input_size, 0)
+
+
 cdef bint bind_small(Program* program, Cell** operands, Context* context) noexcept nogil:
     """Write down a block's work for `run_bound`; returns whether it is one block whatever the addresses."""
     cdef Bound* bound = <Bound*>context.room
@@ -290,7 +323,7 @@ cdef bint bind_small(Program* program, Cell** operands, Context* context) noexce
     cdef npy_intp strides[SMALL_PLACES]
     cdef int index, place, count = 0, first_result = program.place_count - program.results
     cdef npy_intp size = cell_size(operands[program.inputs])
-    if (not is_one_block(program, operands, context.workers, size, strides)
+    if (not is_one_block(program, operands, context.workers, size, most_of_one_block(program, operands), strides)
             or may_overwrite_too_early(program, operands)):
         return False
     set_places(program, pointers, strides, NULL, (size + 15) & ~<npy_intp>15)
@@ -299,6 +332,7 @@ cdef bint bind_small(Program* program, Cell** operands, Context* context) noexce
     for index in range(program.step_count):
         count += program.steps[index].count
     bound.program, bound.operands, bound.all = program, 0, 0
+    bound.register_bytes = program.registers * program.register_size * ((size + 15) & ~<npy_intp>15)
     set_sizes(program, size, bound.sizes)
     bound.arguments = <char**>(bound + 1)
     bound.strides = <npy_intp*>(bound.arguments + count)
@@ -324,8 +358,7 @@ cdef bint bind_small(Program* program, Cell** operands, Context* context) noexce
 cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
     """The step of a kernel that is bound."""
     cdef Bound* bound = <Bound*>context.room
-    cdef char registers[SMALL_REGISTERS + 64]
-    cdef char* first = <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63)
+    cdef char* first = <char*>((<uintptr_t>alloca(bound.register_bytes + 64) + 63) & ~<uintptr_t>63)
     cdef char** arguments = bound.arguments
     cdef npy_intp* strides = bound.strides
     cdef BlockStep* step = bound.program.steps
@@ -356,10 +389,64 @@ cdef int run_bound_step(Context* context, Cell** operands) noexcept nogil:
     return 0
 
 
+# ---- single numbers --------------------------------------------------------------------------------------------------
+# In the kernel's room. After it: a lane for each operand, and the registers, which keep their constants.
+cdef struct Numbers:
+    const phintys_scalar_instruction* code
+    char* registers
+    ScalarSteps steps
+    int operands
+
+
+cdef void bind_numbers(ElementwiseKernel kernel, Context* context) noexcept nogil:
+    cdef Numbers* numbers = <Numbers*>context.room
+    numbers.code = kernel.scalars.code
+    numbers.operands = kernel.program.program.inputs + kernel.program.program.results
+    numbers.steps.steps, numbers.steps.lanes = 1, <Lane*>(numbers + 1)
+    memset(numbers.steps.lanes, 0, numbers.operands * sizeof(Lane))
+    numbers.registers = phintys_align_registers(numbers.steps.lanes + numbers.operands)
+    memcpy(numbers.registers, kernel.scalars.registers, kernel.scalars.n_registers * PHINTYS_REGISTER_BYTES)
+
+
+cdef int run_numbers(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel whose operands have one element each."""
+    cdef Numbers* numbers = <Numbers*>context.room
+    cdef int index
+    for index in range(numbers.operands):
+        numbers.steps.lanes[index].data = operands[index].data
+    run_scalars(numbers.code, numbers.registers, &numbers.steps)
+    return 0
+
+
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
-    """Join dimensions and choose the inputs to load."""
+cdef int layout_bytes(Program* program, int rank) noexcept nogil:
+    """Of a layout and its arrays, which follow it."""
+    return (sizeof(Layout) + (rank + 1) * (program.inputs + 1) * <int>sizeof(npy_intp)
+            + (program.inputs + program.results) * <int>sizeof(char*) + program.inputs + 1)
+
+
+cdef void run_layout(Layout* layout, Context* context, Cell** operands) noexcept nogil:
+    """The work of a layout, for the operands' addresses."""
     cdef Program* program = layout.program
+    cdef npy_intp grain
+    cdef int index
+    for index in range(program.inputs + program.results):
+        layout.data[index] = operands[index].data
+    if is_long(program, layout.size):
+        grain = <npy_intp>(layout.size * (PIECE_NANOSECONDS / nanoseconds(program, layout.size)))
+        parallel(context, run_range, layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
+    elif layout.size:
+        run_range(layout, 0, 0, layout.size)
+
+
+cdef int run_laid_out(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel that is bound, where no result takes the memory of an input too early."""
+    run_layout(<Layout*>context.room, context, operands)
+    return 0
+
+
+cdef void lay_out(Layout* layout, Program* program, Cell** operands, int rank) noexcept nogil:
+    """Join dimensions and choose the inputs to load."""
     cdef int inputs = program.inputs
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
     cdef npy_intp* strides
@@ -367,11 +454,15 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank) noexcept nogil:
     cdef int order[MAX_RANK]
     cdef int place, axis, index, dimension = -1
     cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
+    layout.program = program
+    layout.strides = <npy_intp*>(layout + 1)
+    layout.data = <char**>(layout.strides + (rank + 1) * (inputs + 1))
+    layout.loaded = <char*>(layout.data + inputs + program.results)
     layout.size = 1
     layout.shape[0] = 1
     layout.loaded_size = 0
     for index in range(inputs):
-        layout.loaded[index] = False
+        layout.loaded[index] = IN_PLACE
         layout.strides[index] = 0
     for place in range(rank - 1, -1, -1):
         axis = order[place] if reordered else place
@@ -409,6 +500,15 @@ cdef bint reads_transposed(Layout* layout) noexcept nogil:
     return False
 
 
+cdef inline bint has_one_row(Layout* layout, int index) noexcept nogil:
+    """Whether all rows of an input are the same elements."""
+    cdef int dimension
+    for dimension in range(1, layout.ndim):
+        if layout.strides[dimension * layout.program.inputs + index]:
+            return False
+    return True
+
+
 cdef inline npy_intp absolute(npy_intp stride) noexcept nogil:
     return stride if stride >= 0 else -stride
 
@@ -426,30 +526,53 @@ cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
             for dimension in range(1, layout.ndim):
                 stride *= layout.shape[dimension - 1]
                 if layout.strides[dimension * program.inputs + index] != stride:
-                    layout.loaded[index] = True
+                    layout.loaded[index] = ONE_ROW if has_one_row(layout, index) else EACH_BLOCK
                     break
         if is_lost(program, operands, index):
-            layout.loaded[index] = True
+            layout.loaded[index] = EACH_BLOCK
         if layout.loaded[index]:
             layout.loaded_size += program.input_sizes[index]
 
 
-cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
-    """Elements per block: all operands together fit in BLOCK_BYTES of the L1 cache, registers in REGISTER_BYTES of the
-    stack. A single step without registers needs no blocks."""
-    cdef Program* program = layout.program
-    cdef npy_intp register_size = program.registers * program.register_size + layout.loaded_size
+cdef npy_intp longest_block(Program* program, npy_intp input_size, npy_intp loaded_size) noexcept nogil:
+    """The most elements of a block: all operands together fit in BLOCK_BYTES of the L1 cache, registers in
+    REGISTER_BYTES of the stack.
+
+    Parameters
+    ----------
+    input_size
+        Bytes per element in the inputs that are read in place and have more than one element.
+    loaded_size
+        Bytes per element in the registers of loaded inputs.
+    """
+    cdef npy_intp register_size = program.registers * program.register_size + loaded_size
+    cdef npy_intp size = program.memory_size + register_size + input_size
     cdef npy_intp length
-    if register_size == 0 and program.step_count <= 1:
-        return layout.size
-    length = BLOCK_BYTES // (program.operand_size + layout.loaded_size)
+    cdef int index
+    for index in range(program.inputs):
+        size -= program.input_sizes[index]
+    length = BLOCK_BYTES // size
     if length > LONGEST_BLOCK:
         length = LONGEST_BLOCK
     if register_size * length > REGISTER_BYTES:
         length = REGISTER_BYTES // register_size
-    length = length & ~<npy_intp>15
-    if length < 32:
-        length = 32
+    return max(length & ~<npy_intp>15, <npy_intp>32)
+
+
+cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
+    """Elements per block. A single step without registers needs no blocks. A block of short rows ends where one ends,
+    so that all rows are loaded together."""
+    cdef Program* program = layout.program
+    cdef npy_intp length, input_size = 0
+    cdef int index
+    if program.registers == 0 and layout.loaded_size == 0 and program.step_count <= 1:
+        return layout.size
+    for index in range(program.inputs):
+        if layout.loaded[index] == IN_PLACE and layout.strides[index]:
+            input_size += program.input_sizes[index]
+    length = longest_block(program, input_size, layout.loaded_size)
+    if layout.loaded_size and not layout.whole_rows and layout.shape[0] <= length:
+        length -= length % layout.shape[0]
     return length if length < layout.size else layout.size
 
 
@@ -574,19 +697,22 @@ cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp 
     cdef Program* program = layout.program
     cdef bint whole_rows = layout.whole_rows
     cdef npy_intp position[MAX_RANK]
-    cdef npy_intp n, column = seek(layout, start, position)
+    cdef npy_intp n, column = seek(layout, start, position), filled = 0     # elements of inputs with one row
     cdef int index
     while start < stop:
         n = stop - start if stop - start < block else block
         if whole_rows and n > layout.shape[0] - column:
             n = layout.shape[0] - column
         for index in range(program.inputs):
-            if layout.loaded[index]:
+            if layout.loaded[index] == ONE_ROW and column == 0 and n <= filled:
+                pass
+            elif layout.loaded[index]:
                 load(layout, index, pointers[index], column, position, n)
             elif whole_rows:
                 pointers[index] = row_start(layout, index, position) + column * strides[index]
             else:
                 pointers[index] = layout.data[index] + start * strides[index]
+        filled = 0 if column else max(filled, n)
         run_steps(program, pointers, strides, n)
         advance_results(program, pointers, strides, n)
         start += n

@@ -13,6 +13,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "clones.h"
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define PHINTYS_UNROLL _Pragma("GCC unroll 4")
 #else
@@ -63,6 +65,19 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
 /* ---- many lines that are too short for separate calls of a loop; contiguous in the target ------------------------ */
 #define PHINTYS_SHORT_LINE 8
 
+/* Lines of `count` times the same value, without gaps: what a store of WIDTH values writes beyond the line, the next
+ * one overwrites. */
+#define DEFINE_REPEATED(WIDTH)                                                                                         \
+    typedef uint64_t Repeated##WIDTH __attribute__((vector_size(8 * WIDTH), aligned(4), may_alias));                   \
+    PHINTYS_CLONES static void repeat_each_##WIDTH(char *target, const char *source, npy_intp ss, npy_intp lines,      \
+                                                   npy_intp count) {                                                   \
+        for (; lines * count >= WIDTH; lines--, target += 8 * count, source += ss)                                     \
+            *(Repeated##WIDTH *)target = *(const Word8 *)source - (Repeated##WIDTH){0};                                \
+        for (; lines > 0; lines--, source += ss)                                                                       \
+            for (npy_intp i = 0; i < count; i++, target += 8) *(Word8 *)target = *(const Word8 *)source;               \
+    }
+DEFINE_REPEATED(4) DEFINE_REPEATED(8)
+
 /* Each usual length has a loop in which it is a constant; a line that repeats one value loads it once. */
 #define SHORT_LINES(WORD, COUNT)                                                                                       \
     if (step == 0)                                                                                                     \
@@ -87,6 +102,16 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
         }                                                                                                              \
     }
 DEFINE_SHORT_LINES(1) DEFINE_SHORT_LINES(2) DEFINE_SHORT_LINES(4) DEFINE_SHORT_LINES(8) DEFINE_SHORT_LINES(16)
+
+/* The first `size` bytes again and again, up to `total`: twice as many each time, as long as they are near. */
+static inline void repeat_bytes(char *target, npy_intp size, npy_intp total) {
+    npy_intp done = size;
+    for (; done < total; done += size) {
+        if (size < done && done <= 4096) size = done;
+        if (size > total - done) size = total - done;
+        memmove(target + done, target, size);                   /* of memcpy the compiler would make a slow loop */
+    }
+}
 
 /* ---- transposed copies: the source is contiguous along columns, the target along rows ---------------------------- */
 /* A tile is one cache line wide in both source and target, and its loops are unrolled. */

@@ -67,11 +67,17 @@ static inline void copy_transposed(char *target, const npy_intp *ts, const char 
 static inline void copy_lines(char *target, const npy_intp *ts, const char *source, const npy_intp *ss,
                               const npy_intp *shape, int itemsize) {
     const CopyLoops *loops = copy_loops_for(itemsize);
-    if (loops && ts[1] == itemsize && shape[1] <= PHINTYS_SHORT_LINE) {
+    if (ss[0] == 0 && ts[1] == itemsize && ts[0] == shape[1] * itemsize) {      /* one line is repeated */
+        copy_line(target, ts[1], source, ss[1], shape[1], itemsize);
+        repeat_bytes(target, ts[0], shape[0] * ts[0]);
+    } else if (itemsize == 8 && ss[1] == 0 && ts[1] == 8 && ts[0] == shape[1] * 8 && shape[1] <= PHINTYS_SHORT_LINE) {
+        if (shape[1] <= 4) repeat_each_4(target, source, ss[0], shape[0], shape[1]);
+        else repeat_each_8(target, source, ss[0], shape[0], shape[1]);
+    } else if (loops && ts[1] == itemsize && shape[1] <= PHINTYS_SHORT_LINE) {
         loops->short_lines(target, ts[0], source, ss[0], shape[0], ss[1], shape[1]);
     } else if (ss[0] && ss[1] && stride_size(ss[0]) < stride_size(ss[1])) {
         copy_transposed(target, ts, source, ss, shape, itemsize);
-    } else if (ss[0] == 0 && ts[1] == itemsize) {                         /* one line is repeated */
+    } else if (ss[0] == 0 && ts[1] == itemsize) {                               /* the same, with gaps between */
         copy_line(target, ts[1], source, ss[1], shape[1], itemsize);
         for (npy_intp row = 1; row < shape[0]; row++) memcpy(target + row * ts[0], target, shape[1] * itemsize);
     } else {

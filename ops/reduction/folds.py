@@ -7,10 +7,10 @@ NumPy's loops compute all other reductions. This file only selects loops and con
 import numpy
 
 # In the order of the table in reduction_folds.h.
-KINDS = ("sum", "product", "squares", "magnitudes", "any", "all")
+KINDS = ("sum", "product", "squares", "magnitudes", "any", "all", "maximum", "minimum")
 
 KIND_OF_LOOP = {numpy.add: "sum", numpy.multiply: "product", numpy.bitwise_or: "any", numpy.logical_or: "any",
-                numpy.bitwise_and: "all", numpy.logical_and: "all"}
+                numpy.bitwise_and: "all", numpy.logical_and: "all", numpy.maximum: "maximum", numpy.minimum: "minimum"}
 
 # Kind of fold and preceding step → kind of the fold that includes this step.
 WITH_STEP = {("sum", "square"): "squares", ("sum", "absolute"): "magnitudes", ("any", "not_equal"): "any",
@@ -25,6 +25,8 @@ def accumulates(kind, dtype, accumulator):
     """Whether there are folds of this kind from values of ``dtype`` to the given accumulator dtype."""
     if kind in ("any", "all"):
         return accumulator == "bool" and not dtype.startswith("complex")
+    if kind in ("maximum", "minimum"):      # of float64: NumPy's loops are slow for short lines only
+        return dtype == accumulator == "float64"
     if dtype in INTEGERS:
         return kind == "sum" and accumulator in WIDE_INTEGERS
     return accumulator in WIDE_FLOAT.get(dtype, ()) and (kind in ("sum", "product") or dtype != "float16")

@@ -72,6 +72,19 @@ PHINTYS_INLINE phintys_doubles OF(times_doubles)(phintys_doubles a, phintys_doub
 PHINTYS_INLINE phintys_floats OF(times_floats)(phintys_floats a, phintys_floats b) { return a * b; }
 PHINTYS_INLINE phintys_floats OF(plus_floats)(phintys_floats a, phintys_floats b) { return a + b; }
 
+/* Extrema: the first NaN stays, as in NumPy. */
+PHINTYS_INLINE phintys_doubles OF(chosen)(phintys_words first, phintys_doubles a, phintys_doubles b) {
+    return (phintys_doubles)((first & (phintys_words)a) | (~first & (phintys_words)b));
+}
+PHINTYS_INLINE phintys_doubles OF(larger_doubles)(phintys_doubles a, phintys_doubles b) {
+    return OF(chosen)((phintys_words)((a >= b) | (a != a)), a, b);
+}
+PHINTYS_INLINE phintys_doubles OF(smaller_doubles)(phintys_doubles a, phintys_doubles b) {
+    return OF(chosen)((phintys_words)((a <= b) | (a != a)), a, b);
+}
+PHINTYS_INLINE double OF(larger_double)(double a, double b) { return a >= b || a != a ? a : b; }
+PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || a != a ? a : b; }
+
 /* ---- floats: folds ----------------------------------------------------------------------------------------------- */
 #define PART double
 #define LANES phintys_doubles
@@ -129,6 +142,26 @@ PHINTYS_INLINE phintys_floats OF(plus_floats)(phintys_floats a, phintys_floats b
 #include "float_fold.template.h"
 
 #define FOLD product_float64
+#define VALUE double
+#define READ OF(doubles)
+#define READ_ONE OF(one_double)
+#include "float_fold.template.h"
+#undef COMBINE
+#undef COMBINE_ONE
+
+#define COMBINE OF(larger_doubles)
+#define COMBINE_ONE OF(larger_double)
+#define FOLD maximum_float64
+#define VALUE double
+#define READ OF(doubles)
+#define READ_ONE OF(one_double)
+#include "float_fold.template.h"
+#undef COMBINE
+#undef COMBINE_ONE
+
+#define COMBINE OF(smaller_doubles)
+#define COMBINE_ONE OF(smaller_double)
+#define FOLD minimum_float64
 #define VALUE double
 #define READ OF(doubles)
 #define READ_ONE OF(one_double)
@@ -241,4 +274,6 @@ static const phintys_fold OF(folds)[PHINTYS_FOLD_KINDS][PHINTYS_FOLD_TYPES] = {
     {PHINTYS_FLOAT_FOLDS(magnitudes)},
     {PHINTYS_INTEGER_FOLDS(any, int8, int16, int32), PHINTYS_ONE_FOLD(any_float16), PHINTYS_FLOAT_FOLDS(any)},
     {PHINTYS_INTEGER_FOLDS(all, int8, int16, int32), PHINTYS_ONE_FOLD(all_float16), PHINTYS_FLOAT_FOLDS(all)},
+    {[11] = PHINTYS_ONE_FOLD(maximum_float64)},
+    {[11] = PHINTYS_ONE_FOLD(minimum_float64)},
 };

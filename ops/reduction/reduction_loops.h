@@ -1,4 +1,4 @@
-/* Folds: sums, products and tests of many values, with partial results in registers.
+/* Folds: sums, products, extrema and tests of many values, with partial results in registers.
  *
  * A fold reads values of one type and accumulates in another: integers in 64 bits, where they wrap; float16 in float,
  * float and double in double; tests in one byte. `phintys_find_fold(kind, type)` returns the fold for a kind and a type
@@ -29,7 +29,7 @@ typedef struct {
                     int fresh);
 } phintys_fold;
 
-enum { PHINTYS_FOLD_KINDS = 6, PHINTYS_FOLD_TYPES = 12 };
+enum { PHINTYS_FOLD_KINDS = 8, PHINTYS_FOLD_TYPES = 12 };
 enum {
     PHINTYS_LANE_BYTES = 32,    /* size of a register of partial results */
     PHINTYS_BLOCK = 1024,       /* values that are folded sequentially into eight registers */

@@ -13,7 +13,7 @@ from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
 from phintys.ops.native.result_shapes cimport integers_of
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, share)
+    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -31,6 +31,11 @@ cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil
                                  f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} "
                                  f"along axis {other}, where tensor 0 has {shapes[0][other]}")
     return 0
+
+
+cdef struct Pieces:                 # in the kernel's room
+    npy_intp count
+    npy_intp bytes[1]               # of each array
 
 
 cdef class JoinKernel(Kernel):
@@ -54,6 +59,7 @@ cdef class JoinKernel(Kernel):
         if self.casts == NULL:
             raise MemoryError
         self.examined = (0,)
+        self.room = sizeof(Pieces) + len(dtypes) * sizeof(npy_intp)
 
     def __dealloc__(self):
         free(self.casts)
@@ -130,7 +136,42 @@ cdef class JoinKernel(Kernel):
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef npy_intp axis = integer_at(operands[0], 0)
-        return BOUND_VIEW if self.is_view(operands + 1, axis + operands[1].ndim if axis < 0 else axis) else BOUND
+        if axis < 0:
+            axis += operands[1].ndim
+        if self.is_view(operands + 1, axis):
+            return BOUND_VIEW
+        if self.note_pieces(<Pieces*>context.room, operands, axis):
+            step[0] = join_pieces
+        return BOUND
+
+    cdef bint note_pieces(self, Pieces* pieces, Cell** operands, npy_intp axis) noexcept nogil:
+        """Note the bytes of each array; returns whether the result is just one after the other, and short."""
+        cdef Cell* result = operands[1 + self.count]
+        cdef npy_intp index
+        for index in range(axis):
+            if result.shape[index] != 1:
+                return False
+        for index in range(self.count):
+            if self.casts[index] != NULL or not cell_is_contiguous(operands[1 + index]):
+                return False
+            pieces.bytes[index] = cell_size(operands[1 + index]) * result.itemsize
+        pieces.count = self.count
+        return cell_is_contiguous(result) and cell_size(result) * result.itemsize < LONG_COPY
+
+
+cdef int join_pieces(Context* context, Cell** operands) noexcept nogil:
+    """The step of a kernel whose arrays follow each other in the result."""
+    cdef const Pieces* pieces = <const Pieces*>context.room
+    cdef char* target = operands[1 + pieces.count].data
+    cdef npy_intp index, size
+    for index in range(pieces.count):
+        size = pieces.bytes[index]
+        if size == sizeof(double):                              # numbers, which are many
+            memcpy(target, operands[1 + index].data, sizeof(double))
+        else:
+            memcpy(target, operands[1 + index].data, size)
+        target += size
+    return 0
 
 
 cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:

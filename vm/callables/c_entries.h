@@ -90,7 +90,7 @@ static const phintys_signature phintys_signatures[] = {
 typedef struct { void* frame; char line[64 - sizeof(void*)]; } phintys_seat;
 
 static unsigned phintys_threads;
-static __thread unsigned phintys_thread;
+static __thread unsigned phintys_thread __attribute__((tls_model("initial-exec")));       /* found without a call */
 
 /* Python must know a thread before an exception is raised there: one that it gets to know when the GIL is taken is
  * forgotten when the GIL is released, along with the exception, and from 3.12 on Cython then crashes. Making Python's
@@ -174,6 +174,20 @@ static void phintys_spread(double* out, intptr_t count, int typenum) {
         PHINTYS_SPREAD(NPY_ULONGLONG, npy_ulonglong)
         PHINTYS_SPREAD(NPY_FLOAT, npy_float)
     }
+}
+
+/* Four differences side by side: each is 0, or NaN from the first number on that is infinite or NaN. */
+static int phintys_all_finite(const double* numbers, uint64_t count) {
+    double a = 0, b = 0, c = 0, d = 0;
+    uint64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        a += numbers[i] - numbers[i];
+        b += numbers[i + 1] - numbers[i + 1];
+        c += numbers[i + 2] - numbers[i + 2];
+        d += numbers[i + 3] - numbers[i + 3];
+    }
+    for (; i < count; i++) a += numbers[i] - numbers[i];
+    return a + b + c + d == 0;
 }
 
 #endif

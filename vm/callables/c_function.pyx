@@ -78,6 +78,7 @@ cdef extern from "callables/c_entries.h" nogil:
     int phintys_follow_threads()
     int phintys_meet_thread()
     void phintys_spread(double* out, npy_intp count, int typenum)
+    bint phintys_all_finite(const double* numbers, uint64_t count)
 
 phintys_follow_forks()
 if phintys_follow_threads() != 0:
@@ -325,14 +326,6 @@ cdef long long refuse(Entry* entry, Fault fault, int index, long long found, lon
 
 
 # ---- handlers: one for each signature --------------------------------------------------------------------------------
-cdef inline bint all_finite(const double* numbers, uint64_t count) noexcept nogil:
-    cdef double difference = 0
-    cdef uint64_t index
-    for index in range(count):
-        difference += numbers[index] - numbers[index]
-    return difference == 0
-
-
 cdef int64_t on_general(void* entry, const void** inputs, const int64_t** shapes, void** outputs,
                         int64_t** output_shapes, void* user_data) noexcept nogil:
     cdef Call call
@@ -353,7 +346,7 @@ cdef int64_t on_log_density(void* entry, uint64_t dim, const double* x, double* 
                             void* user_data) noexcept nogil:
     cdef int64_t status = call_flat(entry, dim, x, 1, value, gradient, dim, user_data)
     if status == DONE:
-        if not all_finite(gradient, dim):
+        if not phintys_all_finite(gradient, dim):
             return GRADIENT_NOT_FINITE
         if not isfinite(value[0]):
             return VALUE_NOT_FINITE

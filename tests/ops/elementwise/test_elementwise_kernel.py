@@ -7,6 +7,8 @@ import numpy
 import pytest
 from traced_formulas import traced
 
+import phintys
+import phintys.tensor as T
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.vm.abi import run_kernel
@@ -60,6 +62,25 @@ def test_layouts(shape, workers):
         numpy.testing.assert_allclose(got[0], numpy.where(total > numpy.tanh(y), total, x), rtol=1e-15)
         assert all(result.shape == x.shape and (result.flags.c_contiguous or result.flags.f_contiguous)
                    for result in got)
+
+
+@pytest.mark.parametrize("shape", [(700, 3), (900, 7), (40, 47), (3, 300, 5), (2, 1500)], ids=str)
+def test_a_bound_kernel_reads_the_operands_of_each_call(shape):
+    """Short rows are gathered for blocks of whole rows, one that repeats only once; all in what the kernel has noted of
+    the layouts. Other calls have other values elsewhere."""
+    random = numpy.random.default_rng(2)
+    full = (False,) * len(shape)
+    types = [T.TensorType(D, pattern) for pattern in (
+        full, (True,) * (len(shape) - 1) + full[:1], full[1:] + (True,), (True,) * len(shape))]
+    x, row, column, one = [type_() for type_ in types]
+    f = phintys.function([x, row, column, one], [T.exp(x - row) * column + one / row, (x + column) * (row - one) ** 2])
+    for _ in range(4):
+        a = random.random(shape)
+        b, c = random.random((1,) * (len(shape) - 1) + shape[-1:]), random.random(shape[:-1] + (1,))
+        d = random.random((1,) * len(shape))
+        first, second = f(a, b, c, d)
+        numpy.testing.assert_allclose(first, numpy.exp(a - b) * c + d / b, rtol=1e-14)
+        numpy.testing.assert_allclose(second, (a + c) * (b - d) ** 2, rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(7,), (5000,), (40, 3), (6, 50, 3), (3, 1000)], ids=str)

@@ -9,8 +9,9 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
+from phintys.ops.elementwise.scalar_code import INSTRUCTIONS
 from phintys.ops.loops import native_steps
-from phintys.ops.loops.scalar_body import INSTRUCTIONS, ScalarBody
+from phintys.ops.loops.scalar_body import ScalarBody
 from phintys.vm.callables.saving import callable_of, dumps, loads
 from phintys.vm.loops.loop_kernel import loops_in
 
@@ -46,6 +47,26 @@ def assert_same(found, wanted):
 
 def test_every_operation_of_a_tree_has_an_instruction():
     assert {f"tree_{name} {dtype}" for name in TREE_OPERATIONS for dtype in FLOATS} <= INSTRUCTIONS
+
+
+# ---- kernels on single numbers ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(12))
+def test_kernels_on_single_numbers_compute_what_their_loops_do(seed):
+    """The first two calls of a frame run loops over elements; then kernels are bound, and run in registers."""
+    choose = random.Random(seed)
+    patterns = [(), (True,), (True, True)]
+    body, pattern = RandomBody(seed), choose.choice(patterns)
+    inputs = [T.TensorType(choose.choice(FLOATS + INTEGERS), pattern)() for _ in range(3)]
+    terms = [*inputs, T.exp(inputs[0] * 0.25)]
+    for _ in range(12):
+        terms.append(body.value(terms, choose))
+    f = phintys.function(inputs, terms[3:], on_unused_input="ignore")
+    assert any([getattr(kernel, "scalars", None) is not None for kernel in f.program.kernels])
+    shape = (1,) * len(pattern)
+    values = [[numpy.full(shape, choose.choice([-3, 0, 1, 2, 5])).astype(x.dtype) for x in inputs] for _ in range(4)]
+    f(*values[0]), f(*values[0])
+    for given in values[1:] + [[numpy.full(shape, -0.0, x.dtype) for x in inputs]]:
+        assert_same(f(*given), f.copy()(*given))
 
 
 # ---- random bodies ---------------------------------------------------------------------------------------------------

@@ -85,6 +85,20 @@ def test_products_squares_and_magnitudes(dtype):
                                           abs(x.astype("float64")).sum(axis=axes), rtol=4 * numpy.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("loop", [numpy.maximum, numpy.minimum], ids=lambda loop: loop.__name__)
+def test_extrema_of_every_length(loop):
+    """With and without a NaN, at each place of a short line and in the middle of a long one."""
+    for length, stride in itertools.product(LENGTHS, STRIDES):
+        x = random_values((3, 2 * length), "float64")[:, ::stride][:, :length].copy()
+        for place in {None, 0, length // 2, length - 1}:
+            if place is not None:
+                x[1, place] = numpy.nan
+            for axes in [(1,), (0,), (0, 1)]:
+                wanted = loop.reduce(x, axis=axes)
+                numpy.testing.assert_array_equal(reduce(x, loop, axes), wanted)
+                numpy.testing.assert_array_equal(reduce(x.T, loop, tuple(1 - axis for axis in axes)), wanted)
+
+
 def test_products_of_float16_are_taken_in_float32():
     for length, axes in itertools.product(LENGTHS, [(1,), (0,), (0, 1)]):
         x = (1 + random_values((3, length), "float16") / 512).astype("float16")
@@ -147,7 +161,8 @@ def test_sums_of_many_short_lines_are_pairwise():
     (numpy.add, "complex64", [], "complex128", "complex64", None),
     (numpy.multiply, "int32", [], "int64", "int64", None),
     (numpy.multiply, "float64", [], "float64", "float64", "product"),
-    (numpy.maximum, "float64", [], "float64", "float64", None),
+    (numpy.maximum, "float64", [], "float64", "float64", "maximum"),
+    (numpy.minimum, "float32", [], "float32", "float32", None),
     (numpy.add, "float64", [(numpy.square, [0], ("float64",) * 2)], "float64", "float64", "squares"),
     (numpy.add, "float32", [(numpy.square, [0], ("float32",) * 2)], "float64", "float64", "sum"),
     (numpy.add, "int64", [(numpy.absolute, [0], ("int64",) * 2)], "int64", "int64", "sum"),

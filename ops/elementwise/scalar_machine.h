@@ -1,9 +1,9 @@
-/* A machine for single numbers: the steps of a loop whose values are all of rank 0.
+/* A machine for single numbers: elementwise kernels of one element, and loops whose values are all of rank 0.
  *
- * Values are in registers of 16 bytes, which lie on the stack of the caller. Each instruction ends with a jump to the
+ * Values are in registers of 16 bytes, which the caller provides. Each instruction ends with a jump to the
  * next one's code (computed goto), so that the processor predicts each jump by itself. Arithmetic is that of arithmetic
  * trees, operation by operation; what has no instruction calls the loop of a ufunc for one element. So a step gives the
- * same bits as the kernels whose work it does. Only scalar_body.pyx includes this file.
+ * same bits as the loops whose work it does. Only scalar_code.pyx runs the machine; what cimports it needs the types.
  */
 #include <math.h>
 #include <stdint.h>

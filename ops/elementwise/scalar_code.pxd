@@ -1,0 +1,61 @@
+"""Elementwise steps on single numbers, for a machine with registers: see ``scalar_code.pyx``."""
+from numpy cimport npy_intp
+
+from phintys.ops.elementwise.block_program cimport BlockProgram
+from phintys.ops.native.loops cimport Loop
+from phintys.vm.scalar_steps cimport ScalarSteps
+
+cdef extern from "elementwise/scalar_machine.h" nogil:
+    enum:
+        PHINTYS_REGISTER_BYTES
+        PHINTYS_CALL_OPERANDS
+    ctypedef struct phintys_call:
+        void* function
+        void* data
+        int count
+        int registers[PHINTYS_CALL_OPERANDS]
+        npy_intp sizes[PHINTYS_CALL_OPERANDS]
+    ctypedef struct phintys_scalar_instruction:
+        const void* label
+        int out, x, y, z, w
+        double a, b
+        const phintys_call* call
+
+cdef class Operation:
+    cdef str name
+    cdef int out                        # a register, or the lane that is stored to; -1: none
+    cdef list operands                  # registers, or the lane that is loaded
+    cdef tuple constants
+    cdef Loop loop                      # of a call
+    cdef bint writes(self, int register)
+    cdef bint reads(self, int register)
+    cdef int rename(self, int old, int new) except -1
+
+cdef class ScalarCode:
+    cdef list sizes                     # of registers, in bytes
+    cdef list operations
+    cdef dict contents                  # of registers that are constants
+    cdef list owners                    # keep the data of loops alive
+    cdef phintys_scalar_instruction* code
+    cdef phintys_call* calls
+    cdef char* registers                # as they are before the first step
+    cdef int n_registers
+    cdef int new_register(self, int size, content=*) except -1
+    cdef int append(self, str name, int out, operands, tuple constants=*, Loop loop=*) except -1
+    cdef int append_program(self, BlockProgram program, operands) except -1
+    cdef int append_step(self, Loop loop, list registers) except -1
+    cdef int append_tree(self, Loop loop, list registers) except -1
+    cdef int encode(self) except -1
+    cdef int write(self, int index, phintys_call* call) except -1
+
+cdef extern from * nogil:
+    """
+    #define phintys_align_registers(place) \\
+        ((char*)(((uintptr_t)(place) + PHINTYS_REGISTER_BYTES - 1) & ~(uintptr_t)(PHINTYS_REGISTER_BYTES - 1)))
+    """
+    char* phintys_align_registers(void*)
+
+# Do the steps: `registers` begin as those of the code, and are at a multiple of their size.
+cdef void run_scalars(const phintys_scalar_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil
+# The code of steps on one number each: it loads operands from the first lanes, and stores results in the others.
+cdef ScalarCode code_of_program(BlockProgram program, list dtypes)
