@@ -2,39 +2,60 @@
 
 One linear pass gives each dimension a token; elementwise nodes unite the tokens of their operands, because they fail if
 the lengths differ. Only cheap rules are used: the dimensions of an op without a rule get their own tokens.
+
+The pass may go through inner graphs, too, of loops and of ops that are made from graphs. An inner variable has the
+tokens of what it is outside, as far as it is a part of that.
 """
+from phintys.graph.toposort import io_toposort
+from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.indexing.subtensor import WHOLE
+from phintys.ops.shape.shape import is_length
 from phintys.optimizer.engine.values import constant_value, key_of
 
 ONE = -1                       # the token of a broadcastable dimension
+ALL = WHOLE, slice(None, None, -1)
 
 
 class Lengths:
     """Tokens of the dimensions of all variables of an ordered list of nodes.
 
-    Nodes in ``unsure`` may not run, so the lengths of their operands may differ; ``held`` has what these nodes require.
+    Nodes in ``unsure`` may not run, so the lengths of their operands may differ; ``held`` has what these nodes require,
+    and what the steps of loops require. ``graphs`` says what is done with ops that have inner graphs: `INSIDE` enters
+    these, `OUTSIDE` only looks at their results.
 
     Attributes
     ----------
     parents : list of int
         For each token, one that it was united with, or itself.
     sources : list
-        For each token, the length that it was made for: a number, a 0-d variable, or (tensor, axis).
+        For each token, the length that it was made for: a number, a 0-d variable, or (tensor, axis), also in an inner
+        graph; None if it has no name.
     united : list of (int, Apply)
         For each time that two tokens became one, one of them, and the node that requires it.
-    held : list of (Apply, int, int)
-        Nodes that may not run, each with two tokens that are equal if it does.
+    held : list of (Apply, Apply, tuple, int, int)
+        Nodes that may not run: the node of the outermost graph, the one that requires equal lengths, the numbers of
+        steps of loops around it (the innermost first, as conditions of `NotedLengths`), and two tokens.
+    parts_of : dict
+        Input of an inner graph -> (what it is a part of outside, how many dimensions that has before its own). An inner
+        graph that several nodes have gives names only to the lengths in the first one.
+    owners : dict
+        Tensor in an inner graph -> the class of the op that has the graph, or has the one around it.
     """
 
-    def __init__(self, nodes, unsure=()):
+    def __init__(self, nodes, unsure=(), graphs=()):
         self.is_sure = True
         self.parents, self.sources, self.united, self.held = [], [], [], []
         self.known = {}                # a static length, or a variable that holds one -> its token
         self.tokens = {}               # variable -> list of tokens
-        self.node = None               # the one that is entered
+        self.owner = self.node = None  # the node of the outermost graph, and the one that is entered
+        self.inner, self.outside, self.way, self.is_silent, self.has_names = None, {}, (), False, True
+        self.parts_of, self.owners = {}, {}
+        self.graphs = dict(graphs)
+        self.added = {}                # states of loops -> how many rows are before the first step, token of the others
         for node in nodes:
-            self.is_sure, self.node = node not in unsure, node
+            self.is_sure, self.owner, self.node = node not in unsure, node, node
             self._enter(node)
 
     def shape(self, variable):
@@ -51,8 +72,10 @@ class Lengths:
 
     def unite(self, first, second):
         """Record that two lengths are equal, if the node that requires it always runs."""
+        if self.is_silent:
+            return
         if not self.is_sure:
-            self.held.append((self.node, first, second))
+            self.held.append((self.owner, self.node, self.way, first, second))
             return
         first, second = self.root(first), self.root(second)
         if first != second:
@@ -69,21 +92,34 @@ class Lengths:
         tokens = self.tokens.get(variable)
         if tokens is None:
             tokens = self.tokens[variable] = [
-                ONE if flag else self._new((variable, axis)) if length is None else self.named(length)
+                ONE if flag else self._own(variable, axis) if length is None else self.named(length)
                 for axis, (flag, length) in enumerate(zip(variable.type.broadcastable, variable.type.shape))]
         return tokens
 
+    def _own(self, variable, axis):
+        """Return a new token for a dimension."""
+        if self.inner is not None:
+            self.owners[variable] = type(self.owner.op)
+        return self._new((variable, axis) if self.has_names else None)
+
     def named(self, what):
         """Return the token of a static length, or of the length that a 0-d variable holds."""
-        if what not in self.known:
-            self.known[what] = self._new(what)
-        return self.known[what]
+        name = source = what
+        if self.inner is not None and isinstance(what, Variable):
+            source = self.outside.get(what)
+            name = (self.inner, what) if source is None else source
+        if name not in self.known:
+            self.known[name] = self._new(source)
+        return self.known[name]
 
     def _enter(self, node):
         if type(node.op) is Elemwise:
             self._enter_elementwise(node)
             return
-        rule = RULES.get(key_of(node.op))
+        name = key_of(node.op)
+        if name in self.graphs:
+            self.graphs[name](self, node)
+        rule = RULES.get(name)
         if rule is not None and hasattr(node.outputs[0].type, "broadcastable"):
             inputs = [self.of(variable) if hasattr(variable.type, "broadcastable") else [] for variable in node.inputs]
             out = node.outputs[0]
@@ -97,15 +133,17 @@ class Lengths:
             return ONE
         if token is None:
             length = out.type.shape[axis]
-            return self._new(dimension) if length is None else self.named(length)
+            return self._own(out, axis) if length is None else self.named(length)
         return self.named(1) if token == ONE else token
 
     def _enter_elementwise(self, node):
-        inputs = [self.of(variable) for variable in node.inputs]
-        if len(inputs) == 1:
-            tokens = inputs[0]
-        else:
-            tokens = list(map(self.common, zip(*inputs)))
+        tokens = None
+        for variable in node.inputs:
+            own = self.of(variable)
+            if tokens is None:
+                tokens = own
+            elif tokens != own:
+                tokens = list(map(self.common, zip(tokens, own)))
         for out in node.outputs:
             self.tokens[out] = tokens
 
@@ -125,6 +163,78 @@ class Lengths:
         first, *others = [self.named(1) if token == ONE else token for token in tokens]
         for token in others:
             self.unite(first, token)
+
+
+    def enter_graph(self, inputs, outputs, parts, tokens=()):
+        """Enter the nodes of an inner graph.
+
+        Parameters
+        ----------
+        inputs, outputs : list of Variable
+        parts : dict
+            Inner variable -> (what it is a part of outside, how many dimensions that has before its own); with 0, it is
+            the same value.
+        tokens : dict, optional
+            Inner variable -> its tokens, of others.
+
+        Returns
+        -------
+        list of (list of int)
+            The tokens of the outputs that are tensors, else [].
+        """
+        around = self.tokens, self.outside, self.inner, self.node, self.is_silent, self.has_names
+        is_sure, way_to_graph, is_silent = self.is_sure, self.way, self.is_silent
+        self.has_names = self.has_names and all([self.parts_of.setdefault(*entry) == entry[1]
+                                                 for entry in parts.items()])
+        known = {inner: self.of(outer)[before:] for inner, (outer, before) in parts.items()
+                 if hasattr(outer.type, "broadcastable")}
+        self.outside = {inner: outer if self.inner is None else self.outside[outer]
+                        for inner, (outer, before) in parts.items()
+                        if not before and (self.inner is None or outer in self.outside)}
+        self.tokens, self.inner = {**known, **dict(tokens)}, object()
+        nodes = io_toposort(inputs, outputs)
+        ways = _ways_in(nodes, outputs)
+        for node in nodes:
+            self.node, way = node, ways[node] if ways else ()
+            conditions = way and [self.outside.get(condition) for condition, _ in way]
+            self.is_silent = is_silent or way is None or None in conditions
+            self.is_sure = is_sure and not way
+            self.way = (*zip(conditions, [wanted for _, wanted in way]), *way_to_graph) if way else way_to_graph
+            self._enter(node)
+        found = [self.of(output) if hasattr(output.type, "broadcastable") else [] for output in outputs]
+        self.tokens, self.outside, self.inner, self.node, self.is_silent, self.has_names = around
+        self.is_sure, self.way = is_sure, way_to_graph
+        return found
+
+
+def _ways_in(nodes, outputs):
+    """Return the way to each node of a graph, given in order: the conditions of branches, the innermost first, and
+    whether they are true there. None: several branches need it. No ways at all: nothing is lazy."""
+    branches = {node: node.op.lazy_branches(node) for node in nodes}
+    if not any(branches.values()):
+        return {}
+    found, ways = dict.fromkeys(outputs, ()), {}              # variable -> its way
+    for node in reversed(nodes):
+        own = [found[output] for output in node.outputs if output in found]
+        way = ways[node] = own[0]
+        for other in own[1:]:
+            way = ways[node] = _common_way(way, other)
+        for position, variable in enumerate(node.inputs):
+            inner = way
+            if branches[node] is not None and way is not None:
+                condition, first, second = branches[node]
+                if position in first or position in second:
+                    inner = ((node.inputs[condition], position in first), *way)
+            found[variable] = _common_way(found[variable], inner) if variable in found else inner
+    return ways
+
+
+def _common_way(first, second):
+    """Return the shorter of two ways if the longer one begins with it, from outside; else None."""
+    if first is None or second is None:
+        return () if () in (first, second) else None
+    shorter, longer = sorted((first, second), key=len)
+    return shorter if longer[len(longer) - len(shorter):] == shorter else None
 
 
 def _dimshuffle(lengths, node, tokens):
@@ -249,7 +359,23 @@ def _join(lengths, node, axis, first, *others):
 
 def _part(lengths, node, tokens, *integers):
     entries = node.op.idx_list
-    return [token if entry == WHOLE else None for token, entry in zip(tokens, entries) if isinstance(entry, slice)] \
+    if node.inputs[0] in lengths.added and entries:
+        before, count = lengths.added[node.inputs[0]]
+        if _leaves_out(entries[0], before):
+            return [count, *_part_of(entries[1:], tokens[1:])]
+    return _part_of(entries, tokens)
+
+
+def _leaves_out(entry, number):
+    """Return whether an entry of an index is a slice without a known number of elements at the ends."""
+    if not isinstance(entry, slice) or entry.step is not None or entry.stop == 0:
+        return False
+    start, stop = entry.start or 0, entry.stop or 0
+    return type(start) is type(stop) is int and stop <= 0 <= start and start - stop == number
+
+
+def _part_of(entries, tokens):
+    return [token if entry in ALL else None for token, entry in zip(tokens, entries) if isinstance(entry, slice)] \
         + tokens[len(entries):]
 
 
@@ -257,6 +383,68 @@ def _rows(lengths, node, tokens, places):
     return places + tokens[1:]
 
 
+def _enter_loop(lengths, node):
+    """Enter a loop's body, which requires what it does if there is a step."""
+    _enter_loop_outputs(lengths, node)
+    op, steps, around = node.op, node.inputs[0], (lengths.is_sure, lengths.way)
+    number = constant_value(steps)
+    condition = steps if lengths.inner is None else lengths.outside.get(steps)
+    if condition is None if number is None else number <= 0:
+        return
+    if number is None:
+        lengths.is_sure, lengths.way = False, ((condition, True), *lengths.way)
+    inner, given = op.inner_inputs, op.parts.outer_inputs(node.inputs)
+    wholes = {whole: (outer, 0) for whole, outer in zip(inner.wholes, given.wholes)}
+    rows = {row: (outer, 1) for row, outer in zip(inner.sequences, given.sequences)}
+    rows.update([(row, (outer, 1)) for own, outer in zip(inner.states, given.states) for row in own])
+    ahead = {} if op.ahead is None else _rows_ahead(lengths, op, given)
+    found = op.parts.inner_outputs(lengths.enter_graph(op.local_inputs, op.local_outputs, {**wholes, **rows}, ahead))
+    for row, outer in zip(found.states, given.states):
+        _equal_shapes(lengths, row, lengths.of(outer)[1:])
+    for term, total in zip(found.summed, given.summed):
+        _equal_shapes(lengths, term, lengths.of(total))
+    lengths.is_sure, lengths.way = around
+
+
+def _rows_ahead(lengths, op, given):
+    """Return tokens of the rows that a graph computes for many steps at once."""
+    inputs, outputs = op.ahead
+    count = len(given.sequences)
+    tokens = {rows: [lengths._new(None), *lengths.of(outer)[1:]] for rows, outer in zip(inputs, given.sequences)}
+    wholes = {whole: (outer, 0) for whole, outer in zip(inputs[count:], given.wholes)}
+    found = lengths.enter_graph(inputs, outputs, wholes, tokens)
+    return {row: rows[1:] for row, rows in zip(op.inner_inputs.ahead, found)}
+
+
+def _enter_loop_outputs(lengths, node):
+    """Enter a loop's outputs: the shapes of states' rows, which are those before the first step, and of sums, and how
+    many rows there are, if that is the length of something."""
+    parts = node.op.parts
+    given, made = parts.outer_inputs(node.inputs), parts.outer_outputs(node.outputs)
+    count = _length_token(lengths, given.steps) if not parts.is_while and is_length(given.steps) else None
+    for depth, kept, before, rows in zip(parts.depths, node.op.kept, given.states, made.states):
+        lengths.tokens[rows] = [lengths.of(rows)[0], *lengths.of(before)[1:]]
+        if kept is None and count is not None:
+            lengths.added[rows] = depth, count
+    for kept, rows in zip(given.stacked, made.stacked):
+        if kept is given.steps and count is not None and rows.type.shape[0] is None:
+            lengths.tokens[rows] = [count, *lengths.of(rows)[1:]]
+    for start, total in zip(given.summed, made.summed):
+        lengths.tokens[total] = lengths.of(start)
+
+
+def _equal_shapes(lengths, first, second):
+    for pair in zip(first, second):
+        lengths.equal(*pair)
+
+
+def _enter_op_from_graph(lengths, node):
+    inner = node.op.local_inputs
+    lengths.enter_graph(inner, node.op.local_outputs, {own: (outer, 0) for own, outer in zip(inner, node.inputs)})
+
+
+INSIDE = {"Scan": _enter_loop, OpFromGraph: _enter_op_from_graph}
+OUTSIDE = {"Scan": _enter_loop_outputs}
 RULES = {"DimShuffle": _dimshuffle, "Dot": _dot, "Dot22": _dot, "Dot22Scalar": _scaled_dot, "BatchedDot": _batched_dot,
          "Gemv": _accumulation, "Gemm": _accumulation, "Ger": _ger, "Alloc": _alloc, "Eye": _eye, "Reshape": _reshape,
          "Join": _join, "Subtensor": _part, "AdvancedSubtensor1": _rows, "SoftmaxWithBias": _row_bias,

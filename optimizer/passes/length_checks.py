@@ -7,9 +7,10 @@ Those that no remaining node requires become one `EqualLengths`, a view of a res
 
 Only lengths are compared that follow from shapes of inputs, from integers, and from values that the program computes in
 each call anyway; nothing is computed for a comparison. What a lazy branch requires is compared if it is taken, as far
-as its condition is computed in each call.
+as its condition is computed in each call. What a loop's body requires is compared if there is a step; while a loop is
+left, only lengths that can be told outside the bodies.
 """
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
@@ -19,7 +20,7 @@ from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.loops.loop import Scan
 from phintys.ops.shape.shape import Shape_i
 from phintys.ops.types.dtypes import integer_dtypes
-from phintys.optimizer.engine.lengths import ONE, Lengths
+from phintys.optimizer.engine.lengths import INSIDE, ONE, OUTSIDE, Lengths
 from phintys.optimizer.engine.values import constant, constant_value, key_of
 from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
@@ -39,15 +40,18 @@ class NotedLengths:
     ----------
     classes : list of (list, list of Apply, tuple)
         Lengths that had to be equal, as `Lengths.sources` describes them, the nodes that required it, and the way to
-        the lazy branch of these nodes: conditions, and whether they are true. There is no way to what always runs.
-    has_loops : bool
-        Whether the graph had loops when its lengths were noted.
+        these nodes: conditions of lazy branches and numbers of steps, the innermost first, and whether they are
+        true. The way to what always runs is empty.
+    steps : dict
+        The numbers of steps of loops that the graph had when its lengths were noted.
     replaced : dict
         Variable that a rewrite replaced → the variable that is read instead of it.
+    parts_of, owners : dict
+        Of inner graphs, as `Lengths` has them.
     """
 
     def __init__(self):
-        self.classes, self.has_loops, self.replaced = [], False, {}
+        self.classes, self.steps, self.replaced, self.parts_of, self.owners = [], {}, {}, {}, {}
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
         """Record a replacement."""
@@ -64,39 +68,49 @@ class NotedLengths:
 
 
 def note_lengths(fgraph):
-    """Note which lengths the nodes that always run require to be equal."""
-    _note(fgraph, _of_what_always_runs(fgraph)).has_loops = _has_loops(fgraph)
+    """Note which lengths the nodes of a graph, and of the graphs inside them, require to be equal."""
+    noted = NotedLengths()
+    noted.classes = _required_in(fgraph, noted)
+    noted.steps = {node.inputs[0]: None for node in fgraph.apply_nodes if type(node.op) is Scan}
+    fgraph.attach_feature(noted)
     return 0
 
 
 def note_lengths_of_loops(fgraph):
-    """The same for nodes in lazy branches, and for nodes that were in the bodies of loops of which none is left.
-
-    While there is a loop, its body compares more than can be seen from here.
-    """
+    """The same for nodes that were in the bodies of loops, whose lengths can be told now. They need it only if there is
+    a step."""
     noted = _noted_in(fgraph)
-    if noted is not None and noted.has_loops and not _has_loops(fgraph):
-        _note(fgraph, _of_what_always_runs(fgraph))
-    if known_regions(fgraph) is not None:
-        lengths = _lengths_in(fgraph)
-        members = _members(lengths, {lengths.root(token) for _, *pair in lengths.held for token in pair})
-        _note(fgraph, [(members[first] + members[second], [node], way)
-                       for way, node, first, second in _in_branches(fgraph, lengths)])
+    if noted is None or not noted.steps:
+        return 0
+    steps, *others = map(noted.now, noted.steps)
+    way = () if others else ((steps, True),)
+    known = [set(sources) for sources, _, own in noted.classes if not own]
+    found = {(frozenset(sources), own) for sources, _, own in noted.classes}
+    for sources, nodes, own in _required_in(fgraph, noted, OUTSIDE):
+        if not own and not any([group.issuperset(sources) for group in known]):
+            own = way
+        if (frozenset(sources), own) not in found:
+            noted.classes.append((sources, nodes, own))
     return 0
 
 
-def _has_loops(fgraph):
-    return any([type(node.op) is Scan for node in fgraph.apply_nodes])
-
-
-def _of_what_always_runs(fgraph):
-    lengths = _lengths_in(fgraph)
+def _required_in(fgraph, noted, graphs=INSIDE):
+    """Return what nodes require, as ``noted`` gets it, and note what inner variables are outside."""
+    lengths = _lengths_in(fgraph, graphs)
+    noted.parts_of.update(lengths.parts_of)
+    noted.owners.update(lengths.owners)
     classes = {lengths.root(token): ([], [], ()) for token, _ in lengths.united}
     for token, node in lengths.united:
         classes[lengths.root(token)][1].append(node)
-    for root, sources in _members(lengths, classes).items():
-        classes[root][0].extend(sources)
-    return list(classes.values())
+    members = _members(lengths, {*classes, *[lengths.root(token) for _, _, _, *pair in lengths.held for token in pair]})
+    for root, required in classes.items():
+        required[0].extend(members[root])
+    held, ways = [], defaultdict(dict)
+    for way, node, *pair in _held_in(fgraph, lengths):
+        if _joined(ways[way], *pair):
+            first, second = pair
+            held.append((members[first] + members[second], [node], way))
+    return [required for required in [*classes.values(), *held] if len(required[0]) > 1]
 
 
 def _members(lengths, roots):
@@ -104,30 +118,21 @@ def _members(lengths, roots):
     found = {root: [] for root in roots}
     for token, source in enumerate(lengths.sources):
         root = lengths.root(token)
-        if root in found:
+        if root in found and source is not None:
             found[root].append(source)
     return found
 
 
-def _note(fgraph, classes):
-    """Add classes to the graph's `NotedLengths`, and return it."""
-    noted = _noted_in(fgraph)
-    if noted is None:
-        noted = NotedLengths()
-        fgraph.attach_feature(noted)
-    noted.classes.extend(classes)
-    return noted
-
-
-def _in_branches(fgraph, lengths):
-    """Return what nodes in lazy branches require: the way to them, the node, and two tokens that are not equal yet."""
+def _held_in(fgraph, lengths):
+    """Return what nodes in lazy branches and loops require: the way to them, the node, and two tokens that are not
+    equal yet."""
     if not lengths.held:
         return []
     ways, found = _ways_in(fgraph), []
-    for node, *pair in lengths.held:
+    for owner, node, inner, *pair in lengths.held:
         first, second = map(lengths.root, pair)
         if first != second:
-            found.extend([(way, node, first, second) for way in ways[node]])
+            found.extend([((*inner, *way), node, first, second) for way in ways[owner]])
     return found
 
 
@@ -135,6 +140,8 @@ def _ways_in(fgraph):
     """Return the ways to each node: what several branches need runs if one of its readers does. A node with too many
     ways, or too long ones, has none."""
     regions, ways = known_regions(fgraph), {}
+    if regions is None:
+        return defaultdict(lambda: ((),))
     for node in reversed(fgraph.toposort()):
         region = regions.of[node]
         way = _way_to(regions, region)
@@ -173,7 +180,7 @@ def check_lengths(fgraph):
         return 0
     remaining = Remaining(fgraph, noted)
     groups, guards, nodes = [], [], []
-    for sources, required, way in noted.classes:
+    for sources, required, way in sorted(noted.classes, key=lambda required: len(required[2])):
         group, way = remaining.lost(sources, way)
         if group is not None:
             groups.append(group)
@@ -189,10 +196,10 @@ def _noted_in(fgraph):
     return next((feature for feature in fgraph.features if type(feature) is NotedLengths), None)
 
 
-def _lengths_in(fgraph):
+def _lengths_in(fgraph, graphs=INSIDE):
     regions = known_regions(fgraph)
     unsure = () if regions is None else {node for node, region in regions.of.items() if region is not regions.root}
-    return Lengths(fgraph.toposort(), unsure)
+    return Lengths(fgraph.toposort(), unsure, graphs)
 
 
 class Remaining:
@@ -214,14 +221,16 @@ class Remaining:
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
         self.is_thorough = False
+        self.kinds = {type(node.op) for node in fgraph.apply_nodes if key_of(node.op) in INSIDE}
         self.branches = {}             # way -> the roots that the branch joins to others: root -> root
         self.required = None           # way -> pairs of tokens that nodes of the graph require to be equal there
 
     def lost(self, sources, way):
         """Return one of each set of lengths that are still equal if there are several, else None; and the way, as the
         graph is now."""
+        sources = [source for source in sources if not self._is_in_loop(source)]
         tokens = [self._quick_token(source) for source in sources]
-        if None not in tokens and len(set(tokens)) == 1:
+        if None not in tokens and len(set(tokens)) < 2:
             return None, ()
         way = self._way_now(way)
         if way is None:
@@ -242,6 +251,10 @@ class Remaining:
             self.lengths.equal(*group)
             self._note_inputs(group.values())
         return list(group.values()), way
+
+    def _is_in_loop(self, source):
+        """Whether only an inner graph has a length, while there are still such graphs: one of them may compare it."""
+        return type(source) is tuple and self.noted.owners.get(source[0]) in self.kinds
 
     def _way_now(self, way):
         """Return the conditions that are to be examined; None if one is never met, or not computed in each call."""
@@ -264,22 +277,23 @@ class Remaining:
         """Return what the nodes on a way require beside those that always run: a dict from roots to roots."""
         if self.required is None:
             self.required = {}
-            for own, _, *pair in _in_branches(self.fgraph, self.lengths):
+            for own, _, *pair in _held_in(self.fgraph, self.lengths):
                 self.required.setdefault(own, []).append(pair)
         if way not in self.branches:
             found = self.branches[way] = {}
             for outer in range(len(way)):
                 for pair in self.required.get(way[outer:], ()):
-                    first, second = [_followed(found, self.lengths.root(token)) for token in pair]
-                    if first != second:
-                        found[second] = first
+                    _joined(found, *map(self.lengths.root, pair))
         return self.branches[way]
 
     def _quick_token(self, source):
         """Return the token of a length that the graph still has, else None."""
         lengths = self.lengths
         if type(source) is not tuple:
+            source = self.noted.now(source)
             token = lengths.known.get(source)
+            if token is None:
+                return source
         else:
             variable, axis = source
             tokens = lengths.tokens.get(self.noted.now(variable))
@@ -313,6 +327,9 @@ class Remaining:
         if type(source) is not tuple:
             return self._present_number(source, depth)
         variable, axis = self.noted.now(source[0]), source[1]
+        if variable in self.noted.parts_of:
+            outer, before = self.noted.parts_of[variable]
+            return self._present((outer, axis + before), depth)
         if not self._is_there(variable):
             return self._inferred(variable, axis, depth)
         length = 1 if variable.type.broadcastable[axis] else variable.type.shape[axis]
@@ -333,6 +350,9 @@ class Remaining:
         return self.present[length]
 
     def _found_number(self, length, depth):
+        outer, before = self.noted.parts_of.get(length, (None, 1))
+        if not before:
+            return self._present_number(outer, depth)
         number, node = constant_value(length), length.owner
         if number is not None:
             return _integer_in(length)
@@ -389,6 +409,14 @@ def _followed(joined_roots, token):
     while token in joined_roots:
         token = joined_roots[token]
     return token
+
+
+def _joined(joined_roots, first, second):
+    """Record that two roots are joined; return whether they were not yet."""
+    first, second = _followed(joined_roots, first), _followed(joined_roots, second)
+    if first != second:
+        joined_roots[second] = first
+    return first != second
 
 
 def _is_at_host(length):

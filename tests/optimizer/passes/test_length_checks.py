@@ -72,6 +72,26 @@ CASES = {
     "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
     "loop of three steps": phintys.scan(lambda h, w: h + w * 0, outputs_info=V, non_sequences=W, n_steps=3)[0],
     "last state": phintys.scan(lambda h, w: h * 0 + w, outputs_info=V, non_sequences=W, n_steps=20)[0][-1],
+    "moved before a loop": phintys.scan(lambda row, h: T.tanh(h) + T.dot(row, N) * 0 + W, M, outputs_info=V)[0],
+    "element that is moved before a loop": phintys.scan(lambda row, h: T.tanh(h) + (T.dot(row, N) + W)[1], M,
+                                                        outputs_info=S)[0],
+    "moved after a loop": phintys.scan(lambda row, h: [T.tanh(h + row[0]), row * h * 0 + W], M,
+                                       outputs_info=[S, None])[0],
+    "product that is moved after a loop": phintys.scan(lambda row, h: [T.tanh(h + row[0]), T.dot(row * h, N) * 0 + W],
+                                                       M, outputs_info=[S, None])[0],
+    "gradient of a sum of states": grad(phintys.scan(lambda row, h: h + T.dot(row, N), M, outputs_info=V)[0].sum(), N),
+    "gradient of a sum in steps": grad(phintys.scan(lambda row, h: h + (row * V).sum(), M, outputs_info=S)[0].sum(), V),
+    "gradient by rows": grad(phintys.scan(lambda row, h: h + (row * V).sum(), M, outputs_info=S)[0].sum(), M),
+    "loop without a reader": phintys.scan(lambda row, h: T.tanh(h * row + V), M, outputs_info=W)[0].sum() * 0 + S,
+    "rows without a reader": phintys.scan(lambda row, h: [T.tanh(h), row * h * V], M, outputs_info=[S, None])[0][0],
+    "state without a reader": phintys.scan(lambda row, h: [T.tanh(h * V), row * 2], M, outputs_info=[W, None])[0][1],
+    "parts of rows without a reader": phintys.map(lambda row: row[2:] * V[2:] + row[[0, 1, 1]], M)[0].sum() * 0 + W,
+    "loop in a loop": phintys.map(lambda row: phintys.scan(lambda h, v: T.tanh(h * v), outputs_info=row, n_steps=20,
+                                                           non_sequences=V)[0][-1], M)[0].sum() * 0 + W,
+    "branch in a loop": phintys.map(lambda row: ifelse(S > 0, row * V + W, row), M)[0].sum() * 0 + S,
+    "what two branches in a loop need": phintys.map(lambda row: ifelse(S > 0, row * V, ifelse(S < 1, T.exp(
+        row * V), row)), M)[0].sum() * 0 + S,
+    "graph as an op": phintys.OpFromGraph([V, W], [V * W])(V, W) * 0 + M,
     "known number of rows": phintys.scan(lambda row, v: (row * v)[1], ROWS, non_sequences=V)[0],
 }
 
@@ -221,6 +241,18 @@ def test_what_an_untaken_branch_would_compare_is_not_compared(name, mode):
             assert raised(f, (value, [1.0], [1.0, 2.0])) is (None if name == "inner" else ValueError)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_steps_would_compare_is_not_compared_if_there_is_none(mode):
+    rows, _ = phintys.scan(lambda row, h: [T.tanh(h + row.sum()), row * 0 + V], M, outputs_info=[S, None])
+    for outputs in ([rows[0].sum() * 0 + W], [rows[0]], [grad(rows[0].sum(), S)]):
+        f = phintys.function([M, V, W, S], outputs, mode=mode, on_unused_input="ignore")
+        for _ in range(3):
+            f(numpy.ones((0, 4)), [1.0], [1.0, 2.0], 1.0)
+            f(numpy.ones((2, 1)), [1.0], [1.0, 2.0], 1.0)
+            with pytest.raises(ValueError, match="mis-match"):
+                f(numpy.ones((2, 4)), [1.0], [1.0, 2.0], 1.0)
+
+
 def test_branches_that_compare_for_themselves_cost_nothing():
     assert not checks_of([S, V, W], [ifelse(S > 0, V * W, W)])
     assert not checks_of([S, V, W], [ifelse(S > 0, ifelse(S < 1, V * 0 + W, V * W), V + W)[:1], V + W])
@@ -248,24 +280,52 @@ UNARY = [lambda a: a * 0, T.zeros_like, T.ones_like, lambda a: T.exp(-a * a), la
          lambda a: a[:, None] if a.ndim == 1 else a.flatten(), lambda a: a.reshape((-1, 1))]
 
 
-def random_case(seed):
-    """Inputs and a few expressions of them."""
-    draw = random.Random(seed)
-    inputs = [T.dvector(), T.dvector(), T.dvector(), T.dmatrix(), T.dmatrix()]
-    pool = list(inputs)
-    for _ in range(draw.randint(3, 8)):
+def grown(pool, count, draw, rank=2):
+    """Some values, and random expressions of them."""
+    pool = list(pool)
+    for _ in range(count):
         operands = [draw.choice(pool[-6:] if draw.random() < 0.6 else pool) for _ in range(2)]
         try:
             made = draw.choice(BINARY)(*operands) if draw.random() < 0.5 else draw.choice(UNARY)(operands[0])
         except (ValueError, TypeError, IndexError):
             continue
-        if made.ndim <= 2:
+        if made.ndim <= rank:
             pool.append(made)
-    return inputs, pool[5:][-draw.randint(1, 2):], draw
+    return pool
 
 
-def check_random_case(seed):
-    inputs, outputs, draw = random_case(seed)
+def random_expressions(inputs, draw):
+    """A few expressions."""
+    return grown(inputs, draw.randint(3, 8), draw)[5:][-draw.randint(1, 2):]
+
+
+def random_loops(inputs, draw):
+    """What is read of a loop: its body has random expressions, which are moved out or have no reader."""
+    start = draw.choice([inputs[0], T.zeros_like(inputs[1]), T.constant(numpy.float64(0)), None])
+    wholes = [draw.choice(grown(inputs, 2, draw)) for _ in range(2)]
+
+    def step(row, *rest):
+        pool = grown([row, *rest], draw.randint(2, 5), draw, rank=draw.choice([1, 1, 1, 2]))
+        if start is None:
+            return [pool[-1], draw.choice(pool)]
+        fitting = [value for value in pool[3:] if value.ndim == start.ndim]
+        return [T.tanh(rest[0] + draw.choice(fitting)) if fitting else rest[0] * 0.5 + 1, pool[-1]]
+
+    try:
+        rows, _ = phintys.scan(step, draw.choice([inputs[3], inputs[4][::-1]]), outputs_info=[start, None],
+                               non_sequences=wholes)
+    except (ValueError, TypeError):
+        return []
+    post = [lambda r: r, lambda r: r[-1], lambda r: r.sum(), lambda r: r.sum() * 0 + inputs[2],
+            lambda r: grad(T.tanh(r).sum(), inputs[3], disconnected_inputs="ignore"),
+            lambda r: grad(r.sum(), inputs[1], disconnected_inputs="ignore")]
+    return [draw.choice(post)(r) for r in rows[:draw.randint(1, 2)]]
+
+
+def check_random_case(seed, make):
+    draw = random.Random(seed)
+    inputs = [T.dvector(), T.dvector(), T.dvector(), T.dmatrix(), T.dmatrix()]
+    outputs = make(inputs, draw)
     if not outputs:
         return
     functions = [phintys.function([*inputs, S], outputs, mode=mode, on_unused_input="ignore") for mode in MODES]
@@ -284,13 +344,14 @@ def check_random_case(seed):
 
 
 @pytest.mark.parametrize("first", range(0, 100, 20))
-def test_random_expressions(first):
+@pytest.mark.parametrize("make", [random_expressions, random_loops])
+def test_random_expressions(make, first):
     for seed in range(first, first + 20):
-        check_random_case(seed)
+        check_random_case(seed, make)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(100, 10_100, 500))
 def test_many_random_expressions(first):
     for seed in range(first, first + 500):
-        check_random_case(seed)
+        check_random_case(seed, random_expressions)
