@@ -274,3 +274,15 @@ def test_modules_that_are_mostly_glue_exist():
     table = re.search(r"MOSTLY_GLUE = {([^}]*)}", (ROOT / "setup.py").read_text())[1]
     names = re.findall(r'"([\w.]+)"', table)
     assert names and all((ROOT / f"{name.replace('.', '/')}.pyx").is_file() for name in names)
+
+
+def test_every_file_is_installed_once_under_its_import_name(setup_py):
+    """Also those of api/theano: a package may have files in two folders."""
+    setup_py(ROOT)
+    names = setup_py.names
+    command = names["BuildPackages"](setuptools.Distribution({
+        "script_name": "setup.py", "packages": list(names["PACKAGES"]), "package_dir": names["PACKAGES"]}))
+    command.finalize_options()
+    installed = [(file, f"{package}.{module}") for package, module, file in command.find_all_modules()]
+    files = [path.relative_to(ROOT).as_posix() for folder in names["FOLDERS"] for path in (ROOT / folder).rglob("*.py")]
+    assert sorted(installed) == sorted((file, names["import_name"](ROOT / file)) for file in files)
