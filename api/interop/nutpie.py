@@ -176,7 +176,8 @@ class _GraphLinker(PhintysLinker):
 
     def fgraph_convert(self, fgraph, **options):
         known = {variable: named_input(variable) for variable in fgraph.inputs}
-        return [known[variable] for variable in fgraph.inputs], translated(fgraph.outputs, known)
+        outputs = translated(fgraph.outputs, known, getattr(fgraph, "rows_instead", None))
+        return [known[variable] for variable in fgraph.inputs], outputs
 
 
 def _shared(source, value):

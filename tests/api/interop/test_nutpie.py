@@ -22,6 +22,7 @@ with warnings.catch_warnings():
     import pytensor.tensor as pt
 
     from phintys.interop.nutpie import _shapes_by_types, check_version, compile_pymc_model
+    from phintys.interop.nutpie_entries import Calls
     from phintys.interop.pytensor import PyTensorFallbackWarning
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -427,6 +428,15 @@ def test_shapes_are_those_of_nutpie():
         wanted = {name: tuple(map(int, shape)) for name, shape in shapes_of(each).items()}
         found = {name: tuple(map(int, shape)) for name, shape in _shapes_by_types(shapes_of)(each).items()}
         assert found == wanted
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if name in ("linear_regression", "zero_inflated_poisson") else pytest.mark.long)
+    for name in pymc_models.MODELS])
+def test_no_model_runs_python_code(name):
+    """Also not for the checks of parameters, which PyMC's modes make impossible values."""
+    compiled = compile_pymc_model(pymc_models.MODELS[name]())
+    assert not Calls(compiled.logp_func, compiled.expand_func, 0).reasons
 
 
 @pytest.mark.long
