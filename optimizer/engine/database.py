@@ -13,6 +13,7 @@ from copy import copy
 from phintys.graph.public_names import at_home
 
 FAST_RUN, FAST_COMPILE = "fast_run", "fast_compile"
+CONSTANT, REPEATED = "a constant", "the same input twice"       # beside keys, what a rewrite may be ``of``
 
 
 class Rewrite:
@@ -30,16 +31,20 @@ class Rewrite:
         Further tags; those of modes decide where the rewrite is on by default.
     beside : sequence of str
         The rewrite is tried only in graphs that have a node with one of these keys; empty: in all graphs.
+    of : sequence of str
+        The rewrite is tried only on nodes that have such an input: one computed by a node with one of these keys, or
+        `CONSTANT`; or that have an input twice, for `REPEATED`. Empty: on all nodes.
     """
 
-    __slots__ = ("name", "keys", "apply", "tags", "beside")
+    __slots__ = ("name", "keys", "apply", "tags", "beside", "of")
 
-    def __init__(self, name, keys, apply, tags=(FAST_RUN,), beside=()):
+    def __init__(self, name, keys, apply, tags=(FAST_RUN,), beside=(), of=()):
         self.name = name
         self.keys = frozenset(keys)
         self.apply = apply
         self.tags = frozenset(tags) | {name}
         self.beside = frozenset(beside)
+        self.of = frozenset(of)
 
     def __repr__(self):
         return f"Rewrite({self.name})"

@@ -1,7 +1,8 @@
 """The driver: applies a set of rewrites to a FunctionGraph until none applies any more.
 
 It contains no mathematics. Rewrites are indexed by the key of the node they examine, so only the rewrites that can
-apply to a node are tried on it. Rewrites that also need a node of another kind are tried only while the graph has one.
+apply to a node are tried on it: those for its key and the keys of the nodes that compute its inputs. Rewrites that need
+a node of another kind elsewhere are tried only while the graph has one.
 A worklist starts with all nodes, inputs first; after a replacement the new nodes and the readers of the replaced ones
 go to its front, so that a node is examined after its inputs have settled. The work is therefore linear in the size of
 the graph plus the number of replacements; `Run.steps` counts it. At the end of a run all nodes are *settled*: later
@@ -14,8 +15,10 @@ from collections import deque
 from phintys.graph.config import config
 from phintys.graph.progress import tick
 from phintys.graph.trace import MOST_TRACES, is_in_parts, joined
+from phintys.graph.variable import Constant
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
+from phintys.optimizer.engine.database import CONSTANT, REPEATED
 from phintys.optimizer.engine.values import as_type, key_of
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
@@ -93,7 +96,7 @@ class Run:
         self.pending = set()
         self.keys = {}                 # node -> key
         self.present = set()           # the keys in the graph that some rewrites need beside the node that they are for
-        self.rewrites = {}             # (key, what settled it or None) -> the rewrites to try now
+        self.rewrites = {}             # (key, what settled it or None, what its inputs are) -> the rewrites to try now
         self.moved = set()             # nodes that were not settled when their turn came
 
     def finish(self):
@@ -111,7 +114,7 @@ class Run:
                 pending.discard(node)
                 if node not in alive:
                     continue
-                kind = keys[node], self._settled(node)
+                kind = keys[node], self._settled(node), self._inputs(node)
                 settled[node] = mark
                 rewrites = known.get(kind)
                 if rewrites is None:
@@ -139,6 +142,15 @@ class Run:
             moved.add(node)
         return found
 
+    def _inputs(self, node):
+        """What a rewrite may be ``of`` to apply to the node."""
+        keys, inputs = self.keys, node.inputs
+        found = {keys[variable.owner] if variable.owner is not None
+                 else CONSTANT if isinstance(variable, Constant) else None for variable in inputs}
+        if len(inputs) > 1 and len(set(inputs)) < len(inputs):
+            found.add(REPEATED)
+        return frozenset(found)
+
     def _enrol(self, nodes):
         """Note the keys of nodes, and whether there are some that rewrites need beside others."""
         keys, needed = self.keys, self.driver.beside
@@ -148,15 +160,16 @@ class Run:
                 self.present.add(key)
                 self.rewrites.clear()
 
-    def _chosen(self, key, settled):
-        """The rewrites to try on nodes of this key, as the graph is now."""
+    def _chosen(self, key, settled, inputs):
+        """The rewrites to try on nodes of this key with such inputs, as the graph is now."""
         driver, present = settled or (None, self.present)
         rewrites = self.driver.rewrites_for(key, driver)
         if not present >= self.present:     # what was not tried, because there was no node that it needs
             rewrites = [rewrite for rewrite in self.driver.rewrites_for(key) if rewrite in rewrites
                         or rewrite.beside and rewrite.beside.isdisjoint(present)]
         return tuple([rewrite for rewrite in rewrites
-                      if not rewrite.beside or not rewrite.beside.isdisjoint(self.present)])
+                      if not (rewrite.of and rewrite.of.isdisjoint(inputs))
+                      and not (rewrite.beside and rewrite.beside.isdisjoint(self.present))])
 
     def _visit(self, node, rewrites):
         """Try rewrites in turn, until one applies."""

@@ -9,7 +9,7 @@ Commutative terms with two operands match in both orders.
 A pattern does not state types: the driver casts a replacement to the type of what it replaces.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key_of
+from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like, constant_value, key_of
 
 COMMUTATIVE = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor", "eq", "neq"}
 
@@ -176,5 +176,6 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
             return None
         return build(found, out)
 
-    inside = [argument.key for argument in pattern.arguments if isinstance(argument, Term)]
-    return Rewrite(name, [pattern.key], apply, tags, beside=inside[:1])
+    inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, Term)]
+    inside += [NUMBERS for argument in pattern.arguments if not isinstance(argument, Expression)]
+    return Rewrite(name, [pattern.key], apply, tags, of=inside[0] if inside else ())

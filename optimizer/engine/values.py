@@ -11,10 +11,12 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
 from phintys.ops.types.tensor_type import TensorType
+from phintys.optimizer.engine.database import CONSTANT
 
 WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit in a fused kernel (30 operands)
 LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all integers up to 2**11, others more
 FILLED = frozenset(["DimShuffle", "Alloc", "second"])      # what may have a number for all elements
+NUMBERS = FILLED | {CONSTANT}  # what `constant_value` may find a number in
 LOOK_THROUGH = 8               # nodes that `constant_value` looks through; rewrites merge consecutive ones
 _types = {}                    # (dtype, ndim) -> the type of constants that broadcast everywhere
 _names = {}                    # class of a built-in op -> its name

@@ -9,7 +9,7 @@ from phintys.graph.errors import MethodNotDefined
 from phintys.graph.read_only import inputs_for
 from phintys.graph.thunks import compute
 from phintys.graph.variable import Constant
-from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import CONSTANT, FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import constant_value, key_of
 
 LARGEST = 1 << 16              # elements
@@ -61,4 +61,4 @@ def too_large(node):
     return size > LARGEST
 
 
-REWRITES = [Rewrite("constant_folding", (), constant_folding, (FAST_RUN, FAST_COMPILE))]
+REWRITES = [Rewrite("constant_folding", (), constant_folding, (FAST_RUN, FAST_COMPILE), of=(CONSTANT,))]

@@ -323,7 +323,7 @@ def scaled_dot22(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_lift_transpose_through_dot", ("DimShuffle",), lift_transpose, (FAST_RUN,), beside=PRODUCTS),
+    Rewrite("local_lift_transpose_through_dot", ("DimShuffle",), lift_transpose, (FAST_RUN,), of=PRODUCTS),
     Rewrite("local_dot_to_dot22", ("Dot",), dot_to_dot22, (FAST_RUN,)),
     Rewrite("gemm_optimizer", ("add", "sub"), accumulate, (FAST_RUN, "local_gemm_to_gemv", "local_gemm_to_ger"),
             beside=PRODUCTS),

@@ -28,5 +28,5 @@ def cancelled(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_cancel_shared_factors", ("mul", "true_div"), cancelled, (FAST_RUN,)),
+    Rewrite("local_cancel_shared_factors", ("mul", "true_div"), cancelled, (FAST_RUN,), of=products.KEYS),
 ]

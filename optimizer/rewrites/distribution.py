@@ -72,4 +72,5 @@ def _cost(exponent):
     return exponent if exponent > 0 else -COST_OF_DIVISION * exponent
 
 
-REWRITES = [Rewrite("local_greedy_distributor", ("mul", "true_div"), distribute, (FAST_RUN,))]
+REWRITES = [Rewrite("local_greedy_distributor", ("mul", "true_div"), distribute, (FAST_RUN,),
+                    of=("add", "sub", *products.KEYS))]

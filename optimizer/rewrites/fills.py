@@ -12,7 +12,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
@@ -163,13 +163,13 @@ _ELEMENTWISE = sorted(set(SCALAR_OPS) - {"second"})
 
 REWRITES = [
     Rewrite("local_useless_fill", ("second",), useless_fill, (FAST_RUN,)),
-    Rewrite("local_fill_of_fill", ("second",), fill_of_fill, (FAST_RUN, "local_fill_cut")),
-    Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,), beside=("second",)),
+    Rewrite("local_fill_of_fill", ("second",), fill_of_fill, (FAST_RUN, "local_fill_cut"), of=("second",)),
+    Rewrite("local_fill_sink", _ELEMENTWISE, fill_sink, (FAST_RUN,), of=("second",)),
     Rewrite("local_elemwise_alloc", _ELEMENTWISE, alloc_in_elementwise, (FAST_RUN, "local_alloc_unary"),
-            beside=("Alloc",)),
-    Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,)),
-    Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), beside=("second",)),
-    Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,)),
-    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), beside=("Alloc",)),
-    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), beside=("second",)),
+            of=("Alloc",)),
+    Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,), of=(CONSTANT,)),
+    Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), of=("second",)),
+    Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,), of=("Alloc",)),
+    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",)),
+    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",)),
 ]

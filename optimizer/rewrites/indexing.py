@@ -19,8 +19,8 @@ from phintys.ops.shape.join import MakeVector
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.number_views import tensor_from_scalar
 from phintys.ops.types.scalar_type import Scalar
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_value, key, readers_in
+from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
+from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_value, key, readers_in
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites.fills import surely_repeated
 
@@ -388,20 +388,21 @@ def increment_of_set_zeros(fgraph, node):
 REWRITES = [
     Rewrite("local_useless_subtensor", ("Subtensor",), useless_part, (FAST_RUN,)),
     Rewrite("local_useless_AdvancedSubtensor1", ("AdvancedSubtensor1",), rows_in_order,
-            (FAST_RUN, "local_useless_subtensor")),
+            (FAST_RUN, "local_useless_subtensor"), of=("ARange",)),
     Rewrite("local_useless_inc_subtensor", INCREMENTS, useless_change,
-            (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc")),
+            (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc"), of=NUMBERS),
     Rewrite("local_setsubtensor_of_everything", ("IncSubtensor",), change_of_everything,
             (FAST_RUN, "local_useless_inc_subtensor")),
-    Rewrite("local_constant_index", ("Subtensor", "IncSubtensor"), constant_index, (FAST_RUN,)),
-    Rewrite("local_subtensor_merge", ("Subtensor",), part_of_part, (FAST_RUN,)),
-    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,)),
-    Rewrite("local_subtensor_lift", ("Subtensor",), part_of_elementwise, (FAST_RUN,)),
-    Rewrite("local_dimshuffle_subtensor", ("Subtensor",), part_of_shuffled, (FAST_RUN,)),
-    Rewrite("local_subtensor_of_alloc", ("Subtensor",), part_of_alloc, (FAST_RUN,)),
-    Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,)),
-    Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,)),
-    Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,)),
-    Rewrite("local_increment_of_set_zeros", ("AdvancedIncSubtensor1",), increment_of_set_zeros, (FAST_RUN,)),
-    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), beside=INCREMENTS),
+    Rewrite("local_constant_index", ("Subtensor", "IncSubtensor"), constant_index, (FAST_RUN,), of=(CONSTANT,)),
+    Rewrite("local_subtensor_merge", ("Subtensor",), part_of_part, (FAST_RUN,), of=("Subtensor",)),
+    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,), of=("IncSubtensor",)),
+    Rewrite("local_subtensor_lift", ("Subtensor",), part_of_elementwise, (FAST_RUN,), of=SCALAR_OPS),
+    Rewrite("local_dimshuffle_subtensor", ("Subtensor",), part_of_shuffled, (FAST_RUN,), of=("DimShuffle",)),
+    Rewrite("local_subtensor_of_alloc", ("Subtensor",), part_of_alloc, (FAST_RUN,), of=("Alloc",)),
+    Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,), of=("Dot",)),
+    Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,), of=("MakeVector",)),
+    Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,), of=NUMBERS),
+    Rewrite("local_increment_of_set_zeros", ("AdvancedIncSubtensor1",), increment_of_set_zeros, (FAST_RUN,),
+            of=("AdvancedIncSubtensor1",)),
+    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), of=INCREMENTS),
 ]

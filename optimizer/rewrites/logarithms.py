@@ -25,6 +25,7 @@ from phintys.ops.reduction.careduce import Sum
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.driver import report
 from phintys.optimizer.engine.values import (
+    NUMBERS,
     apply_op,
     apply_wide,
     as_type,
@@ -524,6 +525,7 @@ def _at(form):
 REWRITES = [
     Rewrite("local_log_of_moved", SCALES, _at(logarithm), (FAST_RUN,), beside=Logarithms.leaves),
     Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss), (FAST_RUN,), beside=Logarithms.leaves),
-    Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient), (FAST_RUN,), beside=("exp",)),
-    Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS),
+    Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient), (FAST_RUN,), beside=("exp",),
+            of=("add",)),
+    Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS, of=NUMBERS),
 ]

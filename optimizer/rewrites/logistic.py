@@ -294,7 +294,7 @@ def logistic_product(fgraph, node):
         return None
     readers = readers_in(fgraph)
     product = product_in(fgraph, out)
-    if not any([key(factor) in ("sigmoid", "add", "sub", "exp") for factor in product.powers]):
+    if not any([key(factor) in _LOGISTIC for factor in product.powers]):
         return None
     result = stabilized(product)
     if result is None and any([key(factor) in products.KEYS for factor in product.powers]):
@@ -306,9 +306,11 @@ def logistic_product(fgraph, node):
 
 _BESIDE_EXP = frozenset(["sigmoid", "add"])
 _FRACTIONS = products.KEYS - {"neg"}
+_LOGISTIC = frozenset(["sigmoid", "add", "sub", "exp"])      # a product without such factors stays as it is
 
 
 REWRITES = [
     Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
-            (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"), beside=("sigmoid", "exp")),
+            (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"), beside=("sigmoid", "exp"),
+            of=(*_LOGISTIC, *products.KEYS)),
 ]

@@ -6,7 +6,7 @@ terms are cancelled, signs are pulled together, and a tree of binary nodes becom
 from math import inf
 
 from phintys.ops.types.dtypes import float_dtypes
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import (
     absolute,
@@ -29,6 +29,7 @@ from phintys.optimizer.engine.terms import (
     y,
 )
 from phintys.optimizer.engine.values import (
+    NUMBERS,
     WIDEST,
     apply_op,
     apply_wide,
@@ -202,13 +203,14 @@ def single_input(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,)),
+    Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,),
+            of=(REPEATED, *NUMBERS, *sums.KEYS)),
     Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
-            (FAST_RUN, "local_mul_zero", "local_neg_div_neg")),
-    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,)),
-    Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,)),
-    Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize")),
-    Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,)),
+            (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *products.KEYS)),
+    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *products.KEYS)),
+    Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,), of=("mul", *NUMBERS)),
+    Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize"), of=NUMBERS),
+    Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS)),
     Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
     rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype),

@@ -32,4 +32,5 @@ def _number(variable):
 
 
 # A negation stays outside, where sums and products find it.
-REWRITES = [Rewrite("local_one_element", sorted(set(SCALAR_OPS) - {"neg"}), without_dimensions, (FAST_RUN,))]
+REWRITES = [Rewrite("local_one_element", sorted(set(SCALAR_OPS) - {"neg"}), without_dimensions, (FAST_RUN,),
+                    of=("DimShuffle", "neg"))]

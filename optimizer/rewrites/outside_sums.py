@@ -248,10 +248,11 @@ def _is_read_by_thin_products(fgraph, variable):
 
 
 REWRITES = [
-    Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,)),
-    Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,)),
-    Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,)),
-    Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,)),
-    Rewrite("local_dot_of_scaled_matrix", ("Dot",), product_of_scaled_matrix, (FAST_RUN,)),
-    Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,)),
+    Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,), of=INSIDE),
+    Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,), of=("switch",)),
+    Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,), of=sums.KEYS),
+    Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,), of=INSIDE),
+    Rewrite("local_dot_of_scaled_matrix", ("Dot",), product_of_scaled_matrix, (FAST_RUN,),
+            of=("mul", "true_div", "DimShuffle")),
+    Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,), of=("Dot",)),
 ]

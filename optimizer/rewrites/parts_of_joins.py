@@ -185,7 +185,7 @@ REWRITES = [
     Rewrite("local_split_of_constant", ("Split",), split_of_constant, (FAST_RUN,)),
     Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
     Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_beside_change, (FAST_RUN,),
-            beside=("IncSubtensor",)),
+            of=("IncSubtensor",)),
     Rewrite("local_join_of_changes", CHANGES, join_of_changes, (FAST_RUN,)),
     Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
 ]

@@ -129,6 +129,7 @@ def _vanishes_with(variable, x):
 
 # ---- powers of exponentials ------------------------------------------------------------------------------------------
 _EXPONENTS = {"exp": 1, "sqrt": 0.5, "sqr": 2, "inv": -1}
+_POWERS_OF_EXPONENTIALS = frozenset([*_EXPONENTS, "pow", "true_div"])
 
 
 def exponent_of(variable):
@@ -245,8 +246,10 @@ REWRITES = [                   # before exponentials are joined, so that those w
     Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,), beside=("sgn",)),
 ]
 POWERS = [
-    Rewrite("local_log_of_exponentials", ("log",), logarithm_of_exponentials, (FAST_RUN,), beside=("exp",)),
-    Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,), beside=("exp",)),
+    Rewrite("local_log_of_exponentials", ("log",), logarithm_of_exponentials, (FAST_RUN,), beside=("exp",),
+            of=("mul", "true_div")),
+    Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,), beside=("exp",),
+            of=_POWERS_OF_EXPONENTIALS),
     Rewrite("local_product_of_exponentials", ("mul", "true_div", "inv"), product_of_exponentials, (FAST_RUN,),
-            beside=("exp",)),
+            beside=("exp",), of=products.KEYS | _POWERS_OF_EXPONENTIALS),
 ]

@@ -340,7 +340,7 @@ REWRITES = [
     Rewrite("local_logsoftmax_grad", ("SoftmaxGrad",), gradient_through_softmax,
             (FAST_RUN, "local_softmax_grad_to_crossentropy_with_softmax_grad",
              "local_advanced_indexing_crossentropy_onehot_grad")),
-    Rewrite("local_logsoftmax_onehot_grad", ("sub",), gradient_through_log_softmax, (FAST_RUN,)),
+    Rewrite("local_logsoftmax_onehot_grad", ("sub",), gradient_through_log_softmax, (FAST_RUN,), of=("mul",)),
     Rewrite("local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc", ("CrossentropySoftmax1HotWithBiasDx",),
             one_gradient_for_all, (FAST_RUN,)),
 ]

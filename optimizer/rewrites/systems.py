@@ -278,8 +278,8 @@ def by_singular_values(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,)),
-    Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,)),
+    Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,), of=INVERSES),
+    Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,), of=("MatrixInverse",)),
     Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,)),
     Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,)),
     Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,)),

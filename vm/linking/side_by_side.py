@@ -19,40 +19,15 @@ LARGEST = 16                    # the largest number of kernels in a group
 PASSED = frozenset(["KERNEL", "CALL", "COPY"])      # a kernel may move past these; others end the search
 
 
-class Effects:
-    """What instructions read and write: cells, and the cells whose memory these may be in."""
-
-    def __init__(self):
-        self.read, self.written = set(), set()
-
-    def add(self, reads, writes):
-        self.read |= reads
-        self.written |= writes
-
-    def concern(self, reads, writes):
-        """Return whether other instructions must stay in the same order with these."""
-        return not (self.written.isdisjoint(reads | writes) and self.read.isdisjoint(writes))
-
-
-class Branch(Effects):
+class Branch:
     """Kernels of which each but the first depends on an earlier one, and no other kernel of the group."""
 
     def __init__(self):
-        super().__init__()
-        self.positions = []
-        self.has_views = False
+        self.positions, self.members = [], 0        # as bits, the lowest is the first kernel of the group
 
-    def append(self, position, instruction, effects):
+    def append(self, position, bit):
         self.positions.append(position)
-        self.add(*effects)
-        self.has_views |= bool(instruction.views)
-
-    def may_continue(self, instruction, kernels):
-        """Return whether a kernel can be prepared before this branch has run."""
-        examined = kernels[instruction.a].examined
-        inputs = instruction.reads()
-        return (not self.has_views and examined is not None
-                and self.written.isdisjoint([inputs[number] for number in examined]))
+        self.members |= bit
 
 
 def side_by_side(code, cells, kernels):
@@ -74,11 +49,12 @@ def side_by_side(code, cells, kernels):
         return code
     grouped, taken = [], set()
     happening = effects_of(code, cells)
+    conflicts = conflicts_of(happening)
     for position, instruction in enumerate(code):
         if position in taken:
             continue
         if is_candidate(instruction):
-            branches, before = branches_from(code, position, happening, taken, kernels)
+            branches, before = branches_from(code, position, happening, conflicts, taken, kernels)
             if len(branches) > 1:
                 members = [member for branch in branches for member in branch]
                 taken.update(members, before)
@@ -96,31 +72,40 @@ def is_candidate(instruction):
     return instruction.name == "KERNEL" and instruction.node is not None and instruction.node.op.runs_alone
 
 
-def branches_from(code, first, happening, taken, kernels):
+def branches_from(code, first, happening, conflicts, taken, kernels):
     """Return the branches of the group that begins with ``first``, as lists of positions, and positions of kernels to
     run before the group."""
-    branches, passed, before = [Branch()], Effects(), []
-    branches[0].append(first, code[first], happening[first])
+    branches, passed, before, members = [Branch()], 0, [], 1
+    branches[0].append(first, 1)
     for position in range(first + 1, min(first + 1 + WINDOW, len(code))):
-        instruction = code[position]
         if position in taken:
             continue
-        if instruction.name not in PASSED or sum([len(branch.positions) for branch in branches]) == LARGEST:
+        instruction = code[position]
+        if instruction.name not in PASSED or members == LARGEST:
             break
-        effects = happening[position]
-        needed = [branch for branch in branches if branch.concern(*effects)]
-        if passed.concern(*effects) or len(needed) > 1:
-            passed.add(*effects)
-        elif is_candidate(instruction) and not needed:
-            branches.append(Branch())
-            branches[-1].append(position, instruction, effects)
-        elif is_candidate(instruction) and needed[0].may_continue(instruction, kernels):
-            needed[0].append(position, instruction, effects)
-        elif instruction.name == "KERNEL" and not needed:
-            before.append(position)
+        others, bit = conflicts[position] >> first + WINDOW - position, 1 << position - first
+        needed = [branch for branch in branches if branch.members & others]
+        if not needed and instruction.name == "KERNEL" and not passed & others:
+            if is_candidate(instruction):
+                branches.append(Branch())
+                branches[-1].append(position, bit)
+                members += 1
+            else:
+                before.append(position)
+        elif len(needed) == 1 and not passed & others and is_candidate(instruction) and may_continue(
+                needed[0], instruction, code, happening, kernels):
+            needed[0].append(position, bit)
+            members += 1
         else:
-            passed.add(*effects)
+            passed |= bit
     return cut_to_the_second_longest([branch.positions for branch in branches], before)
+
+
+def may_continue(branch, instruction, code, happening, kernels):
+    """Return whether a kernel can be prepared before a branch has run."""
+    examined, inputs = kernels[instruction.a].examined, instruction.reads()
+    return examined is not None and not any([code[position].views for position in branch.positions]) and all(
+        [happening[position][1].isdisjoint([inputs[number] for number in examined]) for position in branch.positions])
 
 
 def cut_to_the_second_longest(branches, before):
@@ -143,3 +128,21 @@ def effects_of(code, cells):
         writes.update(overwritten, [memory.get(cell, cell) for cell in overwritten])
         happening.append((reads, writes))
     return happening
+
+
+def conflicts_of(happening):
+    """Return for each instruction which of the WINDOW before it must stay there, as bits: the lowest is the first."""
+    readers, writers, conflicts = {}, {}, []        # cell → (the last one, that one as the bit WINDOW and those before)
+    for position, (reads, writes) in enumerate(happening):
+        found = 0
+        for cells, earlier in ((reads, writers), (writes, writers), (writes, readers)):
+            for cell in cells:
+                if cell in earlier:
+                    last, bits = earlier[cell]
+                    found |= bits >> position - last
+        for cells, earlier in ((reads, readers), (writes, writers)):
+            for cell in cells:
+                last, bits = earlier.get(cell, (position, 0))
+                earlier[cell] = position, bits >> position - last | 1 << WINDOW
+        conflicts.append(found)
+    return conflicts

@@ -311,16 +311,15 @@ class _Check:
         return instruction.overwritten if self.program.nodes is None else self._of_node(instruction, "destroy_map")
 
     def _of_node(self, instruction, which):
-        """Yield (output cell, input cell) for the pairs that an op declares, if the instruction reads the input."""
+        """Return (output cell, input cell) for the pairs that an op declares, if the instruction reads the input."""
         node = instruction.node
-        declared = getattr(node.op, which) if node is not None and instruction.computes() else None
-        if not declared:
-            return
+        declared = getattr(node.op, which) if node is not None else None
+        if not declared or not instruction.computes():
+            return ()
         outputs, cell_of = instruction.writes(), cells_of_inputs(node, instruction.reads(), self.cells)
-        for output, (position, *_) in declared.items():
-            source = cell_of.get(node.inputs[position])
-            if source is not None:
-                yield outputs[output], source
+        sources = [(outputs[output], cell_of.get(node.inputs[position]))
+                   for output, (position, *_) in declared.items()]
+        return [(output, source) for output, source in sources if source is not None]
 
     # ---- instructions --------------------------------------------------------------------------------------------
     def check_KERNEL(self, instruction):

@@ -11,10 +11,11 @@ from phintys.graph.gradients.gradient import grad
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.scalar import add, exp, log, sigmoid, sqr, sub, tanh
 from phintys.ops.products.products import dot
-from phintys.optimizer.engine.database import Query, Rewrite
+from phintys.optimizer.engine.database import CONSTANT, REPEATED, Query, Rewrite
 from phintys.optimizer.engine.driver import LIMIT, Driver
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import Hole, term
+from phintys.optimizer.engine.values import NUMBERS
 from phintys.optimizer.passes.constant_folding import LARGEST
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.pipeline import optimize
@@ -160,7 +161,26 @@ def test_rewrites_that_need_another_node_are_tried_while_there_is_one():
     assert not visits and run.steps == 0
     driven(exp(tanh(x)), rule("make", term("tanh")(a), term("sigmoid")(a)), seen)
     assert len(visits) == 1
-    assert rule("inner", term("exp")(term("log")(a)), a).beside == {"log"}
+
+
+def test_rewrites_that_need_an_input_of_a_kind_are_tried_on_nodes_that_have_one():
+    """Also once another rewrite has put it there."""
+    visits = []
+    of = [Rewrite(name, ("mul", "exp"), lambda fgraph, node, name=name: visits.append((name, str(node.op.scalar_op))),
+                  of=(needed,)) for name, needed in (("a", "tanh"), ("b", CONSTANT), ("c", REPEATED))]
+    for out, expected in ((x * y, []), (x * x, [("c", "mul")]), (tanh(x) * 2, [("a", "mul"), ("b", "mul")]),
+                          (exp(tanh(x)), [("a", "exp")]), (exp(exp(x)), [])):
+        driven(out, *of)
+        assert visits == expected
+        visits.clear()
+    driven(exp(log(x)), rule("make", term("log")(a), term("tanh")(a)), *of)
+    assert visits == [("a", "exp")]
+
+
+@pytest.mark.parametrize("pattern, of", [
+    (term("exp")(term("log")(a)), {"log"}), (a + b * a, {"mul"}), (a * 1, NUMBERS), (a + b, set())])
+def test_what_rules_are_of(pattern, of):
+    assert rule("it", pattern, a).of == of
 
 
 ENDLESS = rule("back_and_forth", a + b, b + a)
