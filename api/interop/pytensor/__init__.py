@@ -34,6 +34,8 @@ def _specified_ones(axis, rank):
 _translation.late_rows.update({
     area: (lambda name=name: _import_module(f"phintys.interop.pytensor.{name}_rows"))
     for area, name in (("optimize", "optimize"), ("sparse", "sparse"), ("typed_list", "list"), ("pymc", "pymc"))})
-_random_rows.late_rows["pymc."] = lambda: _import_module("phintys.interop.pytensor.pymc_random_rows")
+_random_rows.late_rows.update({
+    f"{package}.": (lambda package=package: _import_module(f"phintys.interop.pytensor.{package}_random_rows"))
+    for package in ("pymc", "pymc_extras")})
 _hooks.broadcast_advice = _specified_ones
 register()

@@ -3,12 +3,18 @@ import math
 
 import numpy
 from pymc.distributions import continuous, discrete, multivariate
+from scipy.sparse import csgraph, csr_matrix
 
 from phintys import tensor as T
+from phintys.graph.variable import Constant
 from phintys.interop.pytensor.elementwise_rows import ndtri_exp
 from phintys.interop.pytensor.random_rows import ANY, POSITIVE, SCALE, are_integers, by_scipy, drawn, fitting
+from phintys.ops.factorizations.cholesky import cholesky
+from phintys.ops.factorizations.solve import solve_triangular
+from phintys.optimizer.engine.values import constant_value
 
 SMALLEST, LARGEST = numpy.nextafter([0.0, 1.0], [1.0, 0.0])             # of samples of the beta distribution
+MOST_SITES = 300                # of an autoregression: for more, SciPy's banded matrices are faster than dense ones
 FLAT = 1e-8                     # slopes and densities up to which an interpolated density is constant
 
 
@@ -122,3 +128,59 @@ def _stick_breaking(draws, op, alpha, count):
     rest = T.cumprod(1 - shares[..., :-1], axis=-1)
     weights = shares * T.concatenate([T.ones_like(shares[..., :1]), rest], axis=-1)
     return T.concatenate([weights, 1 - weights.sum(axis=-1, keepdims=True)], axis=-1)
+
+
+@drawn(multivariate.CARRV)
+def _conditional_autoregression(draws, op, mean, weights, alpha, tau, is_valid):
+    """What SciPy's banded solver gives; the order of the sites, in which PyMC draws, must be known.
+
+    Without an autocorrelation PyMC hands SciPy a vector for the bands, which gives other numbers.
+    """
+    weights = _known_matrix(weights)
+    if weights is None or weights.shape[0] > MOST_SITES or constant_value(alpha) == 0:
+        return None
+    sums = weights.sum(axis=0)
+    alpha, tau, is_valid = [each.flatten()[0] for each in (alpha, tau, is_valid)]
+    order = csgraph.reverse_cuthill_mckee(csr_matrix(numpy.diag(sums) - weights / 2), symmetric_mode=True)
+    numbers = draws.draw("normal", ("W_is_valid", is_valid, "true"), ("alpha < 1", T.lt(alpha, 1), "true"),
+                         ("alpha > -1", T.gt(alpha, -1), "true"), size=draws.lengths(len(sums)), ndim=draws.ndim + 1)
+    numbers = numbers.take(numpy.argsort(order), axis=-1)
+    factor = cholesky(tau * (numpy.diag(sums) - alpha * weights))
+    columns = numbers.reshape((-1, len(sums))).T
+    solved = solve_triangular(factor.T, solve_triangular(factor, columns, lower=True), lower=False)
+    return draws.real(mean, 1) + solved.T.reshape(numbers.shape, ndim=draws.ndim + 1)
+
+
+def _known_matrix(variable):
+    """The values of a constant, dense or sparse, with dimensions of length 1 before it or without, as a matrix."""
+    while variable.owner is not None and type(variable.owner.op).__name__ in ("DimShuffle", "DenseFromSparse"):
+        variable = variable.owner.inputs[0]
+    if not isinstance(variable, Constant):
+        return None
+    values = variable.data.toarray() if hasattr(variable.data, "toarray") else numpy.asarray(variable.data)
+    return values.reshape(values.shape[-2:]).astype("float64")
+
+
+def _wishart(draws, op, count, scale):
+    """As SciPy: first the numbers below the diagonal, of all samples, then each number on it, of all samples."""
+    size = scale.type.shape[-1]
+    if size is None or not all(count.type.broadcastable) or not all(scale.type.broadcastable[:-2]):
+        return None
+    count = T.cast(count.flatten()[0], "int64")
+    scale = scale.dimshuffle(scale.type.ndim - 2, scale.type.ndim - 1)
+    rows, columns = numpy.tril_indices(size, -1)
+    below = draws.draw("normal", ("nu > p - 1", T.gt(count, size - 1), "true"), size=draws.lengths(len(rows)),
+                       ndim=draws.ndim + 1)
+    squares = draws.draw("chisquare", ("df", (count - T.arange(size)).dimshuffle(0, *["x"] * draws.ndim), POSITIVE),
+                         size=[size, *draws.lengths()[::-1]], ndim=draws.ndim + 1)
+    axes = (slice(None),) * draws.ndim
+    factor = T.zeros(draws.lengths(size, size), dtype="float64")
+    factor = T.set_subtensor(factor[(*axes, rows, columns)], below)
+    place = numpy.arange(size)
+    factor = T.set_subtensor(factor[(*axes, place, place)], T.sqrt(squares).T)
+    product = T.matmul(cholesky(T.cast(scale, "float64")), factor)
+    return T.matmul(product, product.dimshuffle(*range(draws.ndim), draws.ndim + 1, draws.ndim))
+
+
+if hasattr(multivariate, "WishartRV"):                  # PyMC 6 has none
+    drawn(multivariate.WishartRV)(_wishart)

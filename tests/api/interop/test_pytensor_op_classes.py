@@ -31,7 +31,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "pymc.md"
 BY_PYTHON = """Schur QZ TRSYL BSplineBasis SparseBlockDiagonal
     DifferentialEquation PosDefMatrix PolyaGamma FromFunctionOp JAXOp PdbBreakpoint Default
     DefaultGeneratorMakerOp""".split()
-RANDOM_BY_PYTHON = """CustomDistRV SimulatorRV PolyaGammaRV FlatRV HalfFlatRV CARRV ICARRV WishartRV GenExtremeRV
+RANDOM_BY_PYTHON = """CustomDistRV SimulatorRV PolyaGammaRV FlatRV HalfFlatRV ICARRV
     GeneralizedPoissonRV""".split()
 OTHER_NAMES = {"_PolyaGammaLogDistFunc": "PolyaGamma"}
 NEVER_RUN = {
