@@ -275,6 +275,27 @@ PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
 PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
 static const phintys_loop_function phintys_signs[PHINTYS_TYPES] = {[10] = sign_float32, sign_float64};
 
+/* Truths: NumPy's loops take ten times as long where an operand is one element. A result that is its own first operand
+ * is a reduction, in which each element reads what the one before has written. */
+#define TRUTH_LOOP(NAME, OPERATOR) \
+PHINTYS_CLONES static void NAME(char** args, const npy_intp* dims, const npy_intp* steps, void* data) { \
+    const npy_intp n = dims[0], x_step = steps[0], y_step = steps[1], step = steps[2]; \
+    const uint8_t *x = (const uint8_t*)args[0], *y = (const uint8_t*)args[1]; \
+    uint8_t* out = (uint8_t*)args[2]; \
+    if (step == 1 && x_step == 1 && y_step == 1) { \
+        for (npy_intp i = 0; i < n; i++) out[i] = (x[i] != 0) OPERATOR (y[i] != 0); \
+    } else if (n > 0 && step == 1 && ((x_step == 1 && y_step == 0) || (x_step == 0 && y_step == 1))) { \
+        const uint8_t one = x_step ? *y != 0 : *x != 0; \
+        const uint8_t* many = x_step ? x : y; \
+        for (npy_intp i = 0; i < n; i++) out[i] = (many[i] != 0) OPERATOR one; \
+    } else { \
+        for (npy_intp i = 0; i < n; i++, x += x_step, y += y_step, out += step) \
+            *out = (*x != 0) OPERATOR (*y != 0); \
+    } \
+}
+TRUTH_LOOP(phintys_both, &)
+TRUTH_LOOP(phintys_either, |)
+
 /* (1 + t) / 2, where t is an odd function of h = x / 2: rational up to 1.7, linear up to 3, then constant. NaN stays
  * NaN. */
 #define ULTRA_FAST_SIGMOID(NAME, TYPE, ABSOLUTE, COPYSIGN) \

@@ -76,7 +76,7 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
         for (; lines > 0; lines--, source += ss)                                                                       \
             for (npy_intp i = 0; i < count; i++, target += 8) *(Word8 *)target = *(const Word8 *)source;               \
     }
-DEFINE_REPEATED(4) DEFINE_REPEATED(8)
+DEFINE_REPEATED(2) DEFINE_REPEATED(4) DEFINE_REPEATED(8)
 
 /* Each usual length has a loop in which it is a constant; a line that repeats one value loads it once. */
 #define SHORT_LINES(WORD, COUNT)                                                                                       \

@@ -52,6 +52,8 @@ cdef extern from "native/arithmetic_loops.h" nogil:
     LoopFunction phintys_absolutes[PHINTYS_TYPES]
     LoopFunction phintys_remainders[PHINTYS_TYPES]
     LoopFunction phintys_ultra_fast_sigmoids[PHINTYS_TYPES]
+    void phintys_both(char**, const npy_intp*, const npy_intp*, void*)
+    void phintys_either(char**, const npy_intp*, const npy_intp*, void*)
     LoopFunction phintys_reals[2]
     LoopFunction phintys_imaginaries[2]
     LoopFunction phintys_complexes[2]
@@ -382,6 +384,11 @@ cdef bint takes_own(object ufunc, tuple dtypes) except -1:
     return len(set(dtypes)) == 1 and own_function(ufunc.__name__, dtypes) != NULL
 
 
+# Ufuncs that are one of two loops where all operands are truths.
+TRUTHS = {numpy.multiply: "both", numpy.bitwise_and: "both", numpy.logical_and: "both",
+          numpy.add: "either", numpy.bitwise_or: "either", numpy.logical_or: "either"}
+
+
 def ufunc_loop(object ufunc, tuple dtypes):
     """The ufunc's own loop, or one that calls the ufunc as a Python object.
 
@@ -400,6 +407,11 @@ def ufunc_loop(object ufunc, tuple dtypes):
                         f"and as many dtypes as operands, not {dtypes}")
     if takes_own(ufunc, dtypes):
         return own_loop(loop.name, dtypes)
+    if dtypes == ("bool",) * 3 and ufunc in TRUTHS:
+        loop.function, loop.owner, loop.provider = <LoopFunction>phintys_both, ufunc, "phintys"
+        if TRUTHS[ufunc] == "either":
+            loop.function = <LoopFunction>phintys_either
+        return loop
     index = legacy_index(table, dtypes)
     if index >= 0:
         loop.function, loop.data, loop.owner = table.functions[index], table.data[index], ufunc

@@ -9,6 +9,7 @@ from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.native.loops import OWN_LOOPS, TYPES, find_loop
 from phintys.ops.native.vector_math import NO_UFUNCS
+from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import run_kernel
 
 REAL_TYPES = TYPES[:12]
@@ -108,6 +109,23 @@ def test_half_precision_casts_round_as_numpy_does():
     with numpy.errstate(over="ignore"):
         expected = middle.astype("float16")
     numpy.testing.assert_array_equal(apply("cast", ("float64", "float16"), middle), expected)
+
+
+@pytest.mark.parametrize("ufunc", [numpy.multiply, numpy.bitwise_and, numpy.logical_and, numpy.add, numpy.bitwise_or,
+                                   numpy.logical_or], ids=lambda ufunc: ufunc.__name__)
+def test_truths(ufunc):
+    """Of any strides; each byte that is not 0 is true; the loop reduces, too."""
+    random = numpy.random.default_rng(1)
+    whole = random.integers(0, 2, 202).astype("uint8") * random.integers(1, 256, 202).astype("uint8")
+    whole = whole.view(bool)
+    layouts = [whole[:101], whole[101:], whole[::2], whole[100::-1], *[numpy.broadcast_to(whole[k], (101,)) for k in
+                                                                      (numpy.argmin(whole), numpy.argmax(whole))]]
+    for x, y in itertools.product(layouts, repeat=2):
+        wanted = ufunc(x.astype("uint8") != 0, y.astype("uint8") != 0)
+        numpy.testing.assert_array_equal(apply(ufunc, ("bool",) * 3, x, y).view("uint8"), wanted.view("uint8"))
+    kernel = ReductionKernel([("bool", (False,))], [], [], 0, ufunc, (0,), "bool", "bool")
+    for x in (numpy.zeros(9, bool), numpy.ones(9, bool), whole[:9]):
+        assert run_kernel(kernel, [x], [(0, 0)])[0] == ufunc.reduce(x.astype("uint8") != 0, dtype=bool)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
