@@ -71,7 +71,8 @@ RESULTS = {
         crossentropy_softmax_1hot_with_bias eigh histogram topk_and_argtopk""",
     "_Any": """atleast_1d atleast_2d atleast_3d average batch_normalization_train
         crossentropy_softmax_max_and_argmax_1hot crossentropy_softmax_max_and_argmax_1hot_with_bias extract_constant
-        get_canonical_form_slice get_scalar_constant_value gradient linspace lu lu_factor nonzero qr
+        get_canonical_form_slice get_scalar_constant_value gradient linspace lu lu_factor nonzero ordqz qr
+        qz schur
         as_op register_transfer sparse_grad svd transfer unique unravel_index""",
     "int": "get_vector_length ndim",
     "str": "upcast __format__",

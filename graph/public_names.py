@@ -190,6 +190,7 @@ HOMES = {
         "ops.factorizations.cholesky": "Cholesky CholeskyGrad",
         "ops.factorizations.eigen": "Eigvalsh EigvalshGrad",
         "ops.factorizations.exponential": "Expm ExpmGrad",
+        "ops.factorizations.schur": "GeneralizedSchur Schur SolveSylvester",
         "ops.factorizations.solve": "Solve SolveTriangular",
     },
     "phintys.tensor.raw_random": {
@@ -281,6 +282,7 @@ HOMES = {
         "ops.factorizations.factor_gradient": "CholeskyInverse Mirrored SquareOp",
         "ops.factorizations.inverse": "FactoredDeterminant Adjugate",
         "ops.factorizations.permutation": "PivotsToPermutation",
+        "ops.factorizations.schur": "Stacked",
         "ops.factorizations.solve": "System LUFactor LUSolve",
         "ops.factorizations.stacks": "MatrixOp TwiceReversed",
         "ops.fourier.fourier": "FourierAlong",

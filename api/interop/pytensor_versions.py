@@ -13,6 +13,7 @@ HOMES = {
     "Function": ("compile.executor", "compile.function.types"),
     "FunctionMaker": ("compile.maker", "compile.function.types"),
     "ifelse": ("conditional.op", "ifelse"),
+    "solve_sylvester": ("tensor.linalg.solvers.linear_control", "tensor._linalg.solve.linear_control"),
     "tridiagonal_lu_factor": ("tensor.linalg.solvers.tridiagonal", "tensor._linalg.solve.tridiagonal"),
     "tridiagonal_lu_solve": ("tensor.linalg.solvers.tridiagonal", "tensor._linalg.solve.tridiagonal"),
     "UnusedInputError": ("compile.rebuild", "compile.function.types"),

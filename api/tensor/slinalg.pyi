@@ -11,6 +11,9 @@ from phintys.ops.factorizations.eigen import Eigvalsh as Eigvalsh
 from phintys.ops.factorizations.eigen import EigvalshGrad as EigvalshGrad
 from phintys.ops.factorizations.exponential import Expm as Expm
 from phintys.ops.factorizations.exponential import ExpmGrad as ExpmGrad
+from phintys.ops.factorizations.schur import GeneralizedSchur as GeneralizedSchur
+from phintys.ops.factorizations.schur import Schur as Schur
+from phintys.ops.factorizations.schur import SolveSylvester as SolveSylvester
 from phintys.ops.factorizations.solve import Solve as Solve
 from phintys.ops.factorizations.solve import SolveTriangular as SolveTriangular
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -27,8 +30,11 @@ __all__ = [
     "EigvalshGrad",
     "Expm",
     "ExpmGrad",
+    "GeneralizedSchur",
     "MATRIX_STRUCTURES",
+    "Schur",
     "Solve",
+    "SolveSylvester",
     "SolveTriangular",
     "block_diag",
     "cho_solve",
@@ -39,8 +45,15 @@ __all__ = [
     "kron",
     "lu",
     "lu_factor",
+    "ordqz",
+    "qr",
+    "qz",
+    "schur",
     "solve",
+    "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov",
     "solve_lower_triangular",
+    "solve_sylvester",
     "solve_symmetric",
     "solve_triangular",
     "solve_upper_triangular",
@@ -56,8 +69,15 @@ imported_scipy: _Any
 def kron(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 def lu(a: _TensorLike, permute_l: bool = False) -> _Any: ...
 def lu_factor(a: _TensorLike) -> _Any: ...
+def ordqz(A: _Any, B: _Any, sort: str = 'lhp', output: str = 'real') -> _Any: ...
+def qr(a: _TensorLike, mode: str = 'full', pivoting: bool = False) -> _Any: ...
+def qz(A: _Any, B: _Any, output: str = 'real') -> _Any: ...
+def schur(a: _TensorLike, output: str = 'real', sort: _Any = None) -> _Any: ...
 solve: Solve
+def solve_continuous_lyapunov(a: _TensorLike, q: _Any) -> TensorVariable: ...
+def solve_discrete_lyapunov(a: _TensorLike, q: _Any) -> TensorVariable: ...
 solve_lower_triangular: Solve
+def solve_sylvester(a: _TensorLike, b: _TensorLike, q: _Any) -> TensorVariable: ...
 solve_symmetric: Solve
 def solve_triangular(a: _TensorLike, b: _TensorLike, trans: int | Variable = 0, lower: bool = False,
                      unit_diagonal: bool = False, on_error: str = 'raise') -> TensorVariable: ...

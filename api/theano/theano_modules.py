@@ -122,6 +122,9 @@ MODULES = {
         "ops.factorizations.exponential": "expm",
         "ops.factorizations.functions": "block_diag lu",
         "ops.factorizations.inverse": "lu_factor",
+        "ops.factorizations.orthogonal": "qr=scipy_qr",
+        "ops.factorizations.schur": """
+            ordqz qz schur solve_continuous_lyapunov solve_discrete_lyapunov solve_sylvester""",
         "ops.factorizations.solve": """
             MATRIX_STRUCTURES cho_solve solve solve_lower_triangular solve_symmetric solve_triangular
             solve_upper_triangular""",

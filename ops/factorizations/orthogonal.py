@@ -1,9 +1,10 @@
 """Singular values and orthogonal factors."""
 from phintys.graph.apply import Apply
 from phintys.graph.valueless_types import grad_not_implemented
-from phintys.ops.elementwise.scalar import as_dtype, minimum
+from phintys.ops.creation.allocation import arange, zeros
+from phintys.ops.elementwise.scalar import as_dtype, eq, minimum
 from phintys.ops.factorizations.solve import solve_triangular
-from phintys.ops.factorizations.spectral_kernel import QRKernel, SVDKernel
+from phintys.ops.factorizations.spectral_kernel import PivotedQRKernel, QRKernel, SVDKernel
 from phintys.ops.factorizations.stacks import (
     TwiceReversed,
     adjoint,
@@ -16,6 +17,7 @@ from phintys.ops.factorizations.stacks import (
     real_dtype,
     result,
     rows,
+    transposed,
 )
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.linalg.triangle import tril, triu
@@ -166,6 +168,9 @@ class QRFull(TwiceReversed):
     mode : {"reduced", "complete", "raw"}
         Whether q has as many columns as the smaller dimension of x, or is square; "raw" returns LAPACK's reflections,
         transposed, and their factors, as NumPy does.
+    pivoting : bool
+        Whether the columns are put in such an order that the diagonal of r descends in magnitude:
+        ``x[:, order] == q.r``. The order, int32, is the last output.
 
     Examples
     --------
@@ -174,32 +179,35 @@ class QRFull(TwiceReversed):
     ((3, 3), (3, 2))
     """
 
-    __props__ = ("mode",)
+    __props__ = ("mode", "pivoting")
 
-    def __init__(self, mode="reduced"):
+    def __init__(self, mode="reduced", pivoting=False):
         if mode not in ("reduced", "complete", "raw"):
             raise ValueError(f"Unrecognized mode {mode!r} of qr")
-        self.mode = mode
+        self.mode, self.pivoting = mode, bool(pivoting)
 
     def make_node(self, x):
         x, = matrices("qr", x)
         height, width = x.type.shape[-2:]
         dtype = x.type.dtype
+        order = orders_of(x) if self.pivoting else []
         if self.mode == "raw":
-            return Apply(self, [x], [result(dtype, x, width, height), vector_of(x, dtype)])
+            return Apply(self, [x], [result(dtype, x, width, height), vector_of(x, dtype), *order])
         inner = height if self.mode == "complete" else least(x)
-        return Apply(self, [x], [result(dtype, x, height, inner), result(dtype, x, inner, width)])
+        return Apply(self, [x], [result(dtype, x, height, inner), result(dtype, x, inner, width), *order])
 
     def make_kernel(self, node):
-        return QRKernel(node.inputs[0].type.dtype, self.lead(node), self.mode)
+        kernel = PivotedQRKernel if self.pivoting else QRKernel
+        return kernel(node.inputs[0].type.dtype, self.lead(node), self.mode)
 
     def infer_shape(self, node, input_shapes):
         *lead, height, width = input_shapes[0]
         short = minimum(height, width)
+        order = [(*lead, width)] if self.pivoting else []
         if self.mode == "raw":
-            return [(*lead, width, height), (*lead, short)]
+            return [(*lead, width, height), (*lead, short), *order]
         inner = height if self.mode == "complete" else short
-        return [(*lead, height, inner), (*lead, inner, width)]
+        return [(*lead, height, inner), (*lead, inner, width), *order]
 
     def L_op(self, inputs, outputs, output_gradients):
         """See Roberts and Roberts, "QR and LQ decomposition matrix backpropagation algorithms", arXiv:2009.10071. The
@@ -209,8 +217,9 @@ class QRFull(TwiceReversed):
                 None in x.type.shape[-2:] or x.type.shape[-2] > x.type.shape[-1]):
             return [grad_not_implemented(self, 0, x, f"the gradient of qr in mode {self.mode!r} is not defined for "
                                          "matrices that have, or may have, more rows than columns")]
-        by_q, by_r = connected(outputs, output_gradients)
-        return [orthogonal_gradient(x, *outputs, by_q, by_r)]
+        q, r = outputs[:2]
+        by_q, by_r = connected([q, r], output_gradients[:2])
+        return [in_order(x, outputs[2:], lambda x: orthogonal_gradient(x, q, r, by_q, by_r))]
 
 
 class QRIncomplete(TwiceReversed):
@@ -219,6 +228,8 @@ class QRIncomplete(TwiceReversed):
     Parameters
     ----------
     mode : {"r"}
+    pivoting : bool
+        As of `QRFull`.
 
     Examples
     --------
@@ -226,28 +237,45 @@ class QRIncomplete(TwiceReversed):
     (2, 2)
     """
 
-    __props__ = ("mode",)
+    __props__ = ("mode", "pivoting")
 
-    def __init__(self, mode="r"):
+    def __init__(self, mode="r", pivoting=False):
         if mode != "r":
             raise ValueError(f"Unrecognized mode {mode!r} of qr for one factor")
-        self.mode = mode
+        self.mode, self.pivoting = mode, bool(pivoting)
 
     def make_node(self, x):
         x, = matrices("qr", x)
-        return Apply(self, [x], [result(x.type.dtype, x, least(x), x.type.shape[-1])])
+        order = orders_of(x) if self.pivoting else []
+        return Apply(self, [x], [result(x.type.dtype, x, least(x), x.type.shape[-1]), *order])
 
     def make_kernel(self, node):
-        return QRKernel(node.inputs[0].type.dtype, self.lead(node), "r")
+        kernel = PivotedQRKernel if self.pivoting else QRKernel
+        return kernel(node.inputs[0].type.dtype, self.lead(node), "r")
 
     def infer_shape(self, node, input_shapes):
         *lead, height, width = input_shapes[0]
-        return [(*lead, minimum(height, width), width)]
+        return [(*lead, minimum(height, width), width), *([(*lead, width)] if self.pivoting else [])]
 
     def L_op(self, inputs, outputs, output_gradients):
         x, = inputs
-        q, r = QRFull("reduced")(x)
-        return [orthogonal_gradient(x, q, r, q.zeros_like(), output_gradients[0])]
+        by_r = output_gradients[0]
+        q, r, *order = QRFull("reduced", self.pivoting)(x)
+        return [in_order(x, order, lambda x: orthogonal_gradient(x, q, r, q.zeros_like(), by_r))]
+
+
+def orders_of(x):
+    """A variable for the order of the columns of each matrix, in a list."""
+    lead, width = x.type.ndim - 2, x.type.shape[-1]
+    return [TensorType("int32", [*x.type.broadcastable[:lead], width == 1], shape=[*x.type.shape[:lead], width])()]
+
+
+def in_order(x, order, gradient):
+    """The gradient with respect to x, if it is known as a function of x with its columns in another order."""
+    if not order:
+        return gradient(x)
+    moves = as_dtype(eq(columns(arange(shape_i(x, x.type.ndim - 1))), rows(order[0])), x.type.dtype)
+    return product(gradient(product(x, moves)), transposed(moves))
 
 
 def orthogonal_gradient(x, q, r, by_q, by_r):
@@ -296,3 +324,57 @@ def qr(a, mode="reduced"):
            [0. , 0.4]])
     """
     return QRIncomplete(mode)(a) if mode == "r" else QRFull(mode)(a)
+
+
+MODES = {"full": "complete", "qr": "complete", "r": "r", "economic": "reduced", "raw": "raw"}    # SciPy's → NumPy's
+
+
+def scipy_qr(a, mode="full", pivoting=False):
+    """Orthogonal factors, like ``scipy.linalg.qr``.
+
+    Parameters
+    ----------
+    a : matrix, or stack of matrices
+    mode : {"full", "r", "economic", "raw"}
+        "full": q is square. "economic": it has as many columns as the smaller dimension. "r": r only, of the shape of
+        ``a``. "raw": LAPACK's reflections and their factors in place of q.
+    pivoting : bool
+        Whether the columns are put in such an order that the diagonal of r descends in magnitude:
+        ``a[:, p] == q.r``.
+
+    Returns
+    -------
+    q, r : TensorVariable
+        ``a == q.r``; for "r" r only (alone, if there is no p), for "raw" a pair in place of q.
+    p : TensorVariable
+        Only with ``pivoting``: the order. int32.
+
+    Raises
+    ------
+    ValueError
+        For another mode.
+
+    Examples
+    --------
+    >>> q, r, p = T.slinalg.qr(T.as_tensor([[1.0, 3.0], [2.0, 4.0]]), pivoting=True)
+    >>> abs(r).eval().round(3), p.eval()
+    (array([[5. , 2.2],
+           [0. , 0.4]]), array([1, 0], dtype=int32))
+    """
+    if mode not in MODES:
+        raise ValueError(f"qr: mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
+    a, = matrices("qr", a)
+    rank = a.type.ndim
+    lead, height, width = [shape_i(a, axis) for axis in range(rank - 2)], *[shape_i(a, rank - 2), shape_i(a, rank - 1)]
+    if mode == "r":
+        found = QRIncomplete(pivoting=pivoting)(a)
+        upper, *order = found if pivoting else [found]
+        beyond = zeros([*lead, height - minimum(height, width), width], dtype=a.type.dtype)
+        upper = concatenate([upper, beyond], axis=rank - 2)
+        return (upper, *order) if pivoting else upper
+    first, second, *order = QRFull(MODES[mode], pivoting)(a)
+    if mode != "raw":
+        return (first, second, *order)
+    reflections = transposed(first)
+    upper = triu(getitem(reflections, (..., slice(None, minimum(height, width)), slice(None))))
+    return ((reflections, second), upper, *order)

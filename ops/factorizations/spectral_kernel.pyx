@@ -25,6 +25,10 @@ ctypedef void (*ComplexGesdd)(char* jobz, int* m, int* n, void* a, int* lda, voi
 ctypedef void (*Geqrf)(int* m, int* n, void* a, int* lda, void* tau, void* work, int* lwork, int* info) noexcept nogil
 ctypedef void (*Orgqr)(int* m, int* n, int* k, void* a, int* lda, void* tau, void* work, int* lwork,
                        int* info) noexcept nogil
+ctypedef void (*Geqp3)(int* m, int* n, void* a, int* lda, int* pivots, void* tau, void* work, int* lwork,
+                       int* info) noexcept nogil
+ctypedef void (*ComplexGeqp3)(int* m, int* n, void* a, int* lda, int* pivots, void* tau, void* work, int* lwork,
+                              void* rwork, int* info) noexcept nogil
 
 cdef class SpectralKernel(StackKernel):
     """The base class of the kernels in this file."""
@@ -336,6 +340,13 @@ cdef class QRKernel(SpectralKernel):
             self.orgqr(&rows, &width, &least, NULL, &leading, NULL, answer, &lengths.real_work, &info)
             lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
 
+    cdef int factor(self, int rows, int columns, char* x, char* tau, char* work, Lengths* lengths) noexcept nogil:
+        """Replace a matrix in column order by r and the reflections."""
+        cdef int leading = at_least_1(rows), info = 0
+        if rows and columns:
+            self.geqrf(&rows, &columns, x, &leading, tau, work, &lengths.work, &info)
+        return info
+
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
         cdef int width = rows if self.complete else least
@@ -351,7 +362,7 @@ cdef class QRKernel(SpectralKernel):
         cost[0] = 4. * rows * columns * width
         lengths = self.keep_lengths(context, items)
         return (rounded(<npy_intp>rows * max(columns, width) * self.itemsize) + rounded(<npy_intp>least * self.itemsize)
-                + <npy_intp>lengths.work * self.itemsize)
+                + rounded(<npy_intp>lengths.work * self.itemsize))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef int rows = <int>items[0].rows, columns = <int>items[0].columns, least = min(rows, columns)
@@ -363,8 +374,7 @@ cdef class QRKernel(SpectralKernel):
         cdef Item factor
         cdef Item* r = &items[2] if self.with_q else &items[1]
         copy_item(&items[0], room, size, rows * size, self.itemsize)
-        if least:
-            self.geqrf(&rows, &columns, room, &leading, tau, work, &lengths.work, &info)
+        self.factor(rows, columns, room, tau, work, &lengths)
         factor.data, factor.row_step, factor.column_step = room, size, rows * size
         if self.raw:                                 # transposed, as NumPy returns it
             factor.rows, factor.columns = rows, columns
@@ -388,3 +398,68 @@ cdef class QRKernel(SpectralKernel):
             count = min(row, r.columns) * self.itemsize
             for place in range(count):
                 (r.data + row * r.row_step)[place] = 0
+
+
+cdef class PivotedQRKernel(QRKernel):
+    """The same with the columns in such an order that the diagonal of r descends in magnitude. The last result is that
+    order, of int32.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    mode : {"reduced", "complete", "r", "raw"}
+    """
+    cdef void* geqp3
+
+    def __init__(self, str dtype, int lead, str mode):
+        QRKernel.__init__(self, dtype, lead, mode)
+        self.describe(dtype, lead, {"r": [2, 2, 1], "raw": [2, 2, 1, 1]}.get(mode, [2, 2, 2, 1]), 1)
+        self.geqp3 = library_function("geqp3", self.typenum)
+
+    cdef int call(self, int rows, int columns, char* x, int* pivots, char* tau, char* work, int* length,
+                  char* real_work) noexcept nogil:
+        cdef int leading = at_least_1(rows), info = 0
+        if self.is_complex:
+            (<ComplexGeqp3>self.geqp3)(&rows, &columns, x, &leading, pivots, tau, work, length, real_work, &info)
+        else:
+            (<Geqp3>self.geqp3)(&rows, &columns, x, &leading, pivots, tau, work, length, &info)
+        return info
+
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
+        cdef double answer[2]
+        cdef int length = -1
+        QRKernel.ask(self, items, lengths)
+        self.call(<int>items[0].rows, <int>items[0].columns, NULL, NULL, NULL, <char*>answer, &length, NULL)
+        lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp columns = items[0].columns, room = rounded(QRKernel.fit(self, context, items, cost))
+        items[self.operands - 1].rows = columns
+        return room + rounded(columns * sizeof(int)) + rounded(2 * columns * self.precision)
+
+    cdef int factor(self, int rows, int columns, char* x, char* tau, char* work, Lengths* lengths) noexcept nogil:
+        cdef int* pivots = <int*>(work + rounded(<npy_intp>lengths.work * self.itemsize))
+        cdef int place, info = 0
+        for place in range(columns):
+            pivots[place] = 0                        # any column may come first
+        if rows and columns:
+            info = self.call(rows, columns, x, pivots, tau, work, &lengths.work,
+                             <char*>pivots + rounded(columns * sizeof(int)))
+        else:
+            for place in range(columns):
+                pivots[place] = place + 1
+        return info
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef npy_intp rows = items[0].rows, columns = items[0].columns, least = min(rows, columns), place
+        cdef npy_intp width = rows if self.complete else least
+        cdef Lengths lengths = self.kept_lengths(context, items)
+        cdef int* pivots = <int*>(room + rounded(rows * max(columns, width) * self.itemsize)
+                                  + rounded(least * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize))
+        cdef Item* order = &items[self.operands - 1]
+        QRKernel.compute(self, context, items, room)
+        for place in range(columns):
+            (<int*>(order.data + place * order.row_step))[0] = pivots[place] - 1
+        return 0

@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport Cell, Context, Kernel
 
 cdef enum:
-    MOST_OPERANDS = 7
+    MOST_OPERANDS = 8
     # What `compute` returns beside LAPACK's own numbers, which say in which row or column it failed.
     NOT_FINITE = -1000000
 
@@ -63,6 +63,8 @@ cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp 
 cdef bint all_finite(const char* data, npy_intp count, int precision, bint is_complex) noexcept nogil
 # Set elements without gaps of a real or complex type to NaN, or to zero.
 cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_complex) noexcept nogil
+# Set an item of any strides to NaN.
+cdef void fill_item_with_nan(const Item* item, int precision, bint is_complex) noexcept nogil
 # Set to zero what is below (lower) or above the diagonal of a square matrix in C order.
 cdef void clear_triangle(char* data, npy_intp order, bint lower, int itemsize) noexcept nogil
 # Raise LinAlgError.

@@ -88,7 +88,6 @@ cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_compl
 
 
 cdef void fill_item_with_nan(const Item* item, int precision, bint is_complex) noexcept nogil:
-    """The same for an item of any strides."""
     cdef npy_intp row, column
     for row in range(item.rows):
         for column in range(item.columns):

@@ -96,6 +96,10 @@ MADE = {
     "PrependKernel": (np.asarray(2.0),),
     "ProductKernel": ("float64", 2, 2, "accumulated", [False, True]),
     "QRKernel": ("float64", 0, "reduced"),
+    "PivotedQRKernel": ("float64", 0, "reduced"),
+    "SchurKernel": ("float64", 0, "lhp", False),
+    "GeneralizedSchurKernel": ("float64", 0, (0, 0), "ouc", True),
+    "SylvesterKernel": ("float64", 0, (0, 0, 0), False, True),
     "RavelMultiIndexKernel": (2, "wrap", "C"),
     "RebroadcastKernel": ([0, 2],),
     "ReductionKernel": (LINE, [], [], 0, np.maximum, [0], "float64", "float64"),
@@ -131,8 +135,8 @@ MADE = {
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
 BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalsKernel", "IndexKernel", "LineKernel",
-         "NeighboursKernel", "OrderKernel", "PoolingKernel", "RecurrenceBody", "ScalarBody", "SpectralKernel",
-         "StackKernel"}
+         "NeighboursKernel", "OrderKernel", "OrderedKernel", "PoolingKernel", "RecurrenceBody", "ScalarBody",
+         "SpectralKernel", "StackKernel"}
 
 
 def kernel_classes():
@@ -239,6 +243,11 @@ CASES = [
     case("LUFactorKernel", POSITIVE, outputs=((2, "float64"), (1, "int32"))),
     case("LUSolveKernel", POSITIVE, np.array([1, 2, 2], "int32"), V, outputs=VECTOR),
     case("QRKernel", A, outputs=((2, "float64"),) * 2),
+    case("PivotedQRKernel", A, outputs=((2, "float64"), (2, "float64"), (1, "int32"))),
+    case("SchurKernel", POSITIVE, outputs=((2, "float64"), (2, "float64"), (0, "int32"))),
+    case("GeneralizedSchurKernel", POSITIVE, POSITIVE, outputs=[
+        *((2, "float64"),) * 2, (1, "complex128"), (1, "float64"), *((2, "float64"),) * 2]),
+    case("SylvesterKernel", POSITIVE, POSITIVE, POSITIVE),
     case("SolveKernel", POSITIVE[None], A[None, :3, :2], outputs=((3, "float64"),)),
     case("SumStretchedKernel", V, number(3), outputs=VECTOR), case("SumStretchedKernel", V, number(1), outputs=VECTOR),
     case("SVDKernel", A, outputs=[(2, "float64"), *VECTOR, (2, "float64")], arguments=("float64", 0, False, True)),

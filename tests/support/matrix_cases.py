@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 import numpy
 import scipy.linalg
 
-from phintys.ops.factorizations import eigen, exponential, functions, inverse, orthogonal
+from phintys.ops.factorizations import eigen, exponential, functions, inverse, orthogonal, schur
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.hints import psd
 from phintys.ops.factorizations.least_squares import least_squares
@@ -16,6 +16,7 @@ from phintys.ops.factorizations.solve import (
     solve_triangular,
     solve_upper_triangular,
 )
+from phintys.ops.linalg.triangle import triu
 
 
 def numbers(*shape, seed=0):
@@ -92,6 +93,18 @@ def triangular(lower, trans=0, unit=False):
 
 def sides(rank=2):
     return [definite(4, 4), numbers(4, 2)[:, :rank] if rank == 2 else numbers(4)]
+
+
+def turned(order):
+    """A matrix with real and complex eigenvalues on both sides of the axis and of the unit circle."""
+    x = numbers(order, order) * 0.1 + numpy.diag(numpy.linspace(-2, 2, order))
+    x[0, 1], x[1, 0] = 1.5, -1.5
+    return x
+
+
+def as_array(value):
+    """A matrix, or a count of the dtype that counts have here."""
+    return value if isinstance(value, numpy.ndarray) else numpy.asarray(value, "int32")
 
 
 def full_svd(x, u, s, vh):
@@ -187,6 +200,46 @@ CASES = {
                          [numbers(4, 3)], derivatives=False),
     "qr, raw": Case(lambda x: orthogonal.qr(x, "raw")[0], lambda x: numpy.linalg.qr(x, "raw")[0], [numbers(4, 3)],
                     derivatives=False),
+    **{f"slinalg.qr, {mode}, {place}, {shape}": Case(
+        lambda x, mode=mode, place=place: orthogonal.scipy_qr(x, mode, pivoting=True)[place],
+        each(lambda x, mode=mode, place=place: scipy.linalg.qr(x, mode=mode, pivoting=True)[place]), [numbers(*shape)],
+        derivatives=(mode, place) in {("economic", 0), ("economic", 1), ("r", 0)}, empty=False)
+       for mode, place, shape in [("economic", 0, (5, 3)), ("economic", 1, (3, 5)), ("economic", 2, (5, 3)),
+                                  ("full", 0, (5, 3)), ("full", 1, (5, 3)), ("r", 0, (5, 3)), ("r", 0, (3, 5)),
+                                  ("raw", 1, (4, 3))]},
+    **{f"slinalg.qr, raw, {place}": Case(
+        lambda x, place=place: orthogonal.scipy_qr(x, "raw")[0][place],
+        each(lambda x, place=place: scipy.linalg.qr(x, mode="raw")[0][place]), [numbers(4, 3)], derivatives=False,
+        empty=False) for place in range(2)},
+    **{f"schur, {sort}, {place}": Case(
+        lambda x, sort=sort, place=place: schur.schur(x, sort=sort)[place],
+        each(lambda x, sort=sort, place=place: as_array(scipy.linalg.schur(x, sort=sort)[place])), [turned(5)],
+        derivatives=False, empty=sort is None, errors=[NOT_SQUARE, NAN])
+       for sort in [None, "lhp", "rhp", "iuc", "ouc"] for place in range(2 + (sort is not None))},
+    "schur, complex": Case(lambda x: schur.schur(x, "complex")[0],
+                           each(lambda x: scipy.linalg.schur(x, "complex")[0]), [turned(4)], derivatives=False,
+                           empty=False),
+    **{f"qz, {place}": Case(
+        lambda a, b, place=place: schur.qz(a, b)[place],
+        each(lambda a, b, place=place: scipy.linalg.qz(a, b)[place]), [turned(4), definite(4, 4)], derivatives=False,
+        empty=False) for place in range(4)},
+    **{f"ordqz, {sort}, {place}": Case(
+        lambda a, b, sort=sort, place=place: schur.ordqz(a, b, sort)[place],
+        each(lambda a, b, sort=sort, place=place: scipy.linalg.ordqz(a, b, sort)[place]),
+        [turned(4) * 3, definite(4, 4)], derivatives=False, empty=False)
+       for sort in ("lhp", "rhp", "iuc", "ouc") for place in range(6)},
+    "solve_sylvester": Case(schur.solve_sylvester, each(scipy.linalg.solve_sylvester),
+                            [definite(4, 4), distinct(3), numbers(4, 3)], empty=False),
+    "solve_sylvester, triangular": Case(
+        lambda a, b, q: schur.SolveSylvester(triangular=True)(triu(a), triu(b), q),
+        each(lambda a, b, q: scipy.linalg.solve_sylvester(numpy.triu(a), numpy.triu(b), q)),
+        [definite(4, 4), distinct(3), numbers(4, 3)], empty=False),
+    "solve_continuous_lyapunov": Case(schur.solve_continuous_lyapunov, each(scipy.linalg.solve_continuous_lyapunov),
+                                      [distinct(3), numbers(3, 3)], empty=False),
+    "solve_discrete_lyapunov": Case(
+        schur.solve_discrete_lyapunov,
+        each(lambda a, q: scipy.linalg.solve_discrete_lyapunov(a, q, "bilinear").astype(a.dtype)),
+        [numbers(3, 3) * 0.3, numbers(3, 3)], empty=False),
     "expm": Case(exponential.expm, each(scipy.linalg.expm), [numbers(3, 3)], empty=False, errors=[NOT_SQUARE]),
     **{f"lstsq, {name}": Case(lambda x, b, number=number: least_squares(x, b)[number],
                               lambda x, b, number=number: lstsq(x, b)[number], operands, derivatives=number != 2)

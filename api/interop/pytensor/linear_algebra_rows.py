@@ -12,8 +12,9 @@ from phintys.ops.factorizations.exponential import expm
 from phintys.ops.factorizations.functions import block_diag, lu, tensorinv, tensorsolve
 from phintys.ops.factorizations.inverse import det, lu_factor, matrix_inverse, pinv, slogdet
 from phintys.ops.factorizations.least_squares import LeastSquares
-from phintys.ops.factorizations.orthogonal import qr, svd
+from phintys.ops.factorizations.orthogonal import scipy_qr, svd
 from phintys.ops.factorizations.permutation import PivotsToPermutation
+from phintys.ops.factorizations.schur import GeneralizedSchur, Schur, SolveSylvester
 from phintys.ops.factorizations.solve import Solve, cho_solve, solve_triangular
 from phintys.ops.products.products import kron
 
@@ -211,10 +212,34 @@ def _svd(op, node, a):
 
 @row("tensor.QR")
 def _qr(op, node, a):
-    if op.pivoting or op.mode == "raw":
-        return None
-    orthogonal, upper = qr(a, mode="reduced" if op.mode == "economic" else "complete")
-    return upper if op.mode == "r" else [orthogonal, upper]
+    found = scipy_qr(a, op.mode, op.pivoting)
+    if op.mode == "raw":
+        (reflections, factors), *rest = found
+        return [reflections, factors, *rest]
+    return found
+
+
+@row("tensor.Schur")
+def _schur(op, node, a):
+    dtype = node.outputs[0].type.dtype
+    return list(Schur(op.sort, on_error="nan")(T.cast(a, dtype)))[:2]
+
+
+@row("tensor.QZ")
+def _qz(op, node, a, b):
+    dtype = node.outputs[0].type.dtype
+    s, t, alpha, beta, q, z = GeneralizedSchur(op.sort, on_error="nan")(T.cast(a, dtype), T.cast(b, dtype))
+    return [s, t, alpha, beta, q, z] if op.return_eigenvalues else [s, t, q, z]
+
+
+@row("tensor.TRSYL")
+def _trsyl(op, node, a, b, c):
+    return SolveSylvester(triangular=True, on_error="nan")(a, b, c)
+
+
+@row("tensor.SolveSylvester")
+def _solve_sylvester(op, node, a, b, c):
+    return SolveSylvester(on_error="nan")(a, b, c)
 
 
 @row("tensor.KroneckerProduct")
@@ -229,7 +254,8 @@ def _block_diagonal(op, node, *matrices):
 
 # Ops whose rows take stacks of matrices.
 OF_STACKS = {f"tensor.{name}" for name in ("Cholesky", "SolveTriangular", "CholeskySolve", "Solve", "MatrixInverse",
-                                           "MatrixPinv", "Det", "SLogDet")}
+                                           "MatrixPinv", "Det", "SLogDet", "Schur", "QZ", "TRSYL", "SolveSylvester",
+                                           "QR")}
 
 
 @row("tensor.Blockwise")

@@ -206,8 +206,9 @@ tensor: tensor.blas tensor.blas.batched tensor.blas.gemm tensor.blas.gemv tensor
 
 tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.inverse tensor.linalg.products
         tensor.linalg.summary tensor.linalg.decomposition.cholesky tensor.linalg.decomposition.eigen
-        tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr tensor.linalg.decomposition.svd
-        tensor.linalg.solvers.general tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd
+        tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr tensor.linalg.decomposition.schur
+        tensor.linalg.decomposition.svd tensor.linalg.solvers.general tensor.linalg.solvers.linear_control
+        tensor._linalg.solve.linear_control tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd
         tensor.linalg.solvers.triangular tensor.linalg.solvers.tridiagonal tensor._linalg.solve.tridiagonal
     BlockDiagonal 1+ n_inputs
     Cholesky 1 lower overwrite_a
@@ -228,13 +229,17 @@ tensor: tensor.nlinalg tensor.slinalg tensor.linalg.constructors tensor.linalg.i
     MatrixPinv 1 hermitian
     PivotToPermutations 1 inverse
     QR 1 overwrite_a mode pivoting
+    QZ 2 complex_output overwrite_a overwrite_b sort return_eigenvalues
+    Schur 1 output overwrite_a sort
     SLogDet 1
     Solve 2 assume_a lower b_ndim overwrite_a overwrite_b
     SolveLUFactorTridiagonal 6 b_ndim overwrite_b transposed
     SolveTriangular 2 unit_diagonal lower b_ndim overwrite_b
+    SolveSylvester 3
     SVD 1 full_matrices compute_uv @-2.38 | 1 full_matrices compute_uv overwrite_a @3.0-
     TensorInv 1 ind
     TensorSolve 2 axes
+    TRSYL 3 overwrite_c
 
 compile: compile.builders compile.ops ifelse conditional.op printing raise_op scan.op
     CheckAndRaise 1+ msg exc_type

@@ -1,4 +1,5 @@
 """Every row of the translation against PyTensor's Python mode: values, dtypes, and gradients of what has one."""
+from importlib import import_module
 from inspect import signature
 
 import numpy as np
@@ -24,6 +25,7 @@ from phintys.interop.pytensor.fallback import Performed
 from phintys.interop.pytensor.op_table import LINES
 from phintys.interop.pytensor_versions import imported, version_of
 
+linear_control = import_module(imported("solve_sylvester").__module__)
 tridiagonal_lu_factor, tridiagonal_lu_solve = imported("tridiagonal_lu_factor"), imported("tridiagonal_lu_solve")
 
 pt = pytensor.tensor
@@ -45,6 +47,17 @@ THREE_DIAGONALS = np.triu(np.tril(rng().normal(size=(6, 6)), 1), -1)        # so
 LOGARITHMS = np.array([-0.5, -1e-3, -4.9, -5.1, -40.0, -1e3])
 INTEGERS = np.array([2, 0, 1, 2], dtype="int64")
 TWO = pt.constant(np.float64(2))
+
+ROTATED = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, -1]])
+
+
+without_gradient = pytensor.gradient.disconnected_grad          # PyTensor's own fails for pivots
+
+
+def of_several(results, place):
+    """One of an op's results."""
+    return results[place] if isinstance(results, (list, tuple)) else results
+
 
 UNARY = """neg reciprocal log log2 log10 log1p exp exp2 expm1 sqr sqrt deg2rad rad2deg cos arccos sin arcsin tan arctan
     cosh sinh arcsinh tanh arctanh erf erfc erfcx erfinv erfcinv gamma gammaln psi tri_gamma sigmoid softplus sign ceil
@@ -264,6 +277,33 @@ CASES = {
     "lu_solve": (lambda x, y: pt.linalg.lu_solve(pt.linalg.lu_factor(x), y), [TURNED, WIDE]),
     "transposed lu_solve": (lambda x, y: pt.linalg.lu_solve(pt.linalg.lu_factor(x), y, trans=True), [TURNED, WIDE]),
     "order of pivots": (lambda x: slinalg.pivot_to_permutation(pt.linalg.lu_factor(x)[1]), [TURNED]),
+    **{f"qr, {mode}, {pivoting}, {place}, {len(matrix)} rows": (
+        lambda x, mode=mode, pivoting=pivoting, place=place: of_several(
+            pt.linalg.qr(without_gradient(x) if pivoting else x, mode=mode, pivoting=pivoting), place), [matrix])
+       for mode, pivoting, places in [("full", True, 3), ("economic", True, 3), ("economic", False, 2), ("r", True, 2),
+                                      ("r", False, 1), ("raw", True, 4), ("raw", False, 3)]
+       for place in range(places) for matrix in (MATRIX, WIDE)},
+    **{f"schur, {output}, {sort}, {place}": (
+        lambda x, output=output, sort=sort, place=place: pt.linalg.schur(ROTATED @ x, output=output, sort=sort)[place],
+        [TURNED]) for output, sort in [("real", None), ("complex", None), ("real", "lhp"), ("complex", "ouc")]
+       for place in range(2)},
+    "schur of a matrix that is not finite": (lambda x: pt.linalg.schur(x / 0)[0], [TURNED]),
+    **{f"qz, {output}, {sort}, {place}": (
+        lambda x, output=output, sort=sort, place=place: pt.linalg.qz(
+            ROTATED @ x, x.T + 1, output=output, sort=sort, return_eigenvalues=True)[place], [TURNED])
+       for output, sort in [("real", None), ("complex", None), ("real", "iuc"), ("complex", "rhp")]
+       for place in range(6)},
+    "qz without eigenvalues": (lambda x: pt.linalg.qz(x, x.T)[3], [TURNED]),
+    "qz of matrices that are not finite": (
+        lambda x: pt.linalg.qz(x / 0, x, return_eigenvalues=True)[2].real, [TURNED]),
+    "solve_sylvester": (lambda x, y: pt.linalg.solve_sylvester(x, y, x[:, :2]), [TURNED, SQUARE[:2, :2]]),
+    "triangular solve_sylvester": (
+        lambda x, y: linear_control.TRSYL()(pt.triu(x), pt.triu(y), x[:, :2]), [SQUARE, 2 * SQUARE[:2, :2]]),
+    "solve_continuous_lyapunov": (lambda x: pt.linalg.solve_continuous_lyapunov(x, x @ x.T), [TURNED]),
+    **{f"solve_discrete_lyapunov, {method}": (
+        lambda x, method=method: pt.linalg.solve_discrete_lyapunov(x / 10, x @ x.T, method=method), [TURNED])
+       for method in ("direct", "bilinear")},
+    "solve_discrete_are": (lambda x: pt.linalg.solve_discrete_are(x / 3, x[:, :2] + 1, x @ x.T, pt.eye(2)), [TURNED]),
     "solve, symmetric": (lambda x, y: pt.linalg.solve(x, y, assume_a="sym", lower=True), [SQUARE, WIDE]),
     **{f"solve, {kind}": (lambda x, y, kind=kind: pt.linalg.solve(x, y, assume_a=kind), [THREE_DIAGONALS, matrix])
        for kind in ("tridiagonal", "banded") for matrix in (MANY, )},
