@@ -3,12 +3,13 @@
 Lengths are 0-d integer operands. Of larger operands, only the value that fills an array is read.
 """
 cimport numpy as cnp
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport UNASKED, clear, ends_after
 from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape
-from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts, copy_strided
+from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
@@ -16,6 +17,10 @@ from phintys.vm.thresholds cimport LONG_COPY
 from phintys.ops.creation.absent import ABSENT
 
 cnp.import_array()
+
+
+cdef enum:
+    ROW = 16                        # elements that a row takes as long as, besides its own
 
 
 cdef inline int is_long(const Cell* cell) noexcept nogil:
@@ -104,6 +109,8 @@ cdef class EyeKernel(Kernel):
         cdef npy_intp diagonal = integer_at(operands[2], 0)
         cdef npy_intp row
         clear_in_parts(context, result.data, cell_size(result) * result.itemsize)
+        if interrupted(context):
+            return 0
         for row in range(max(0, -diagonal), min(result.shape[0], result.shape[1] - diagonal)):
             memcpy(result.data + row * result.strides[0] + (row + diagonal) * result.itemsize, self.one,
                    result.itemsize)
@@ -117,14 +124,14 @@ cdef class TriKernel(EyeKernel):
         cdef Cell* result = operands[3]
         cdef npy_intp columns = result.shape[1]
         cdef npy_intp diagonal = integer_at(operands[2], 0)
-        cdef npy_intp row, ones, itemsize = result.itemsize, repeated = 0
+        cdef npy_intp row, ones, itemsize = result.itemsize, repeated = 0, unasked = 0
         cdef char* target = result.data
         for row in range(result.shape[0]):
             ones = min(max(row + diagonal + 1, 0), columns)
-            copy_strided(1, &ones, target, &itemsize, self.one, &repeated, result.itemsize)
-            memset(target + ones * result.itemsize, 0, (columns - ones) * result.itemsize)
+            copy_in_parts(context, 1, &ones, target, &itemsize, self.one, &repeated, result.itemsize)
+            clear(context, target + ones * result.itemsize, (columns - ones) * result.itemsize)
             target += columns * result.itemsize
-            if row & 4095 == 4095 and interrupted(context):
+            if ends_after(context, &unasked, columns + ROW):
                 return 0
         return 0
 
@@ -149,6 +156,8 @@ cdef class BartlettKernel(Kernel):
         for place in range(points):
             distance = 2 * place - (points - 1)          # twice the distance from the middle, which may be half-integer
             window[place] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
+            if place & (UNASKED - 1) == UNASKED - 1 and interrupted(context):
+                return 0
         return 0
 
 
@@ -257,11 +266,11 @@ cdef class ARangeKernel(Kernel):
         cdef npy_intp length = result.shape[0]
         cdef double first = real_at(operands[0]), second = first + real_at(operands[2])
         if result.typenum == cnp.NPY_FLOAT64:
-            fill_range(<double*>result.data, first, second, length)
+            fill_range(context, <double*>result.data, first, second, length)
         elif result.typenum == cnp.NPY_FLOAT32:
-            fill_range(<float*>result.data, <float>first, <float>second, length)
+            fill_range(context, <float*>result.data, <float>first, <float>second, length)
         else:
-            fill_integers(result, operands, length, self.exact)
+            fill_integers(context, result, operands, length, self.exact)
         return 0
 
 
@@ -274,24 +283,29 @@ ctypedef fused RangeValue:
     cnp.npy_int64
 
 
-cdef inline void fill_range(RangeValue* target, RangeValue first, RangeValue second, npy_intp length) noexcept nogil:
+cdef inline void fill_range(Context* context, RangeValue* target, RangeValue first, RangeValue second,
+                            npy_intp length) noexcept nogil:
     cdef RangeValue step = second - first
-    cdef npy_intp index
-    for index in range(length):
-        target[index] = first + <RangeValue>index * step
+    cdef npy_intp index = 0, stop
+    while index < length and not (index and interrupted(context)):
+        stop = min(index + UNASKED, length)
+        for index in range(index, stop):
+            target[index] = first + <RangeValue>index * step
+        index = stop
 
 
-cdef void fill_integers(Cell* result, Cell** operands, npy_intp length, bint exact) noexcept nogil:
+cdef void fill_integers(Context* context, Cell* result, Cell** operands, npy_intp length,
+                        bint exact) noexcept nogil:
     """Fill a range of integers. Unsigned types share the loops of the signed types of their size, because both wrap
     around in the same way."""
     cdef npy_intp first = integer_at(operands[0], 0) if exact else <npy_intp>real_at(operands[0])
     cdef npy_intp second = (first + integer_at(operands[2], 0) if exact
                             else <npy_intp>(real_at(operands[0]) + real_at(operands[2])))
     if result.itemsize == 8:
-        fill_range(<cnp.npy_int64*>result.data, <cnp.npy_int64>first, <cnp.npy_int64>second, length)
+        fill_range(context, <cnp.npy_int64*>result.data, <cnp.npy_int64>first, <cnp.npy_int64>second, length)
     elif result.itemsize == 4:
-        fill_range(<cnp.npy_int32*>result.data, <cnp.npy_int32>first, <cnp.npy_int32>second, length)
+        fill_range(context, <cnp.npy_int32*>result.data, <cnp.npy_int32>first, <cnp.npy_int32>second, length)
     elif result.itemsize == 2:
-        fill_range(<cnp.npy_int16*>result.data, <cnp.npy_int16>first, <cnp.npy_int16>second, length)
+        fill_range(context, <cnp.npy_int16*>result.data, <cnp.npy_int16>first, <cnp.npy_int16>second, length)
     else:
-        fill_range(<cnp.npy_int8*>result.data, <cnp.npy_int8>first, <cnp.npy_int8>second, length)
+        fill_range(context, <cnp.npy_int8*>result.data, <cnp.npy_int8>first, <cnp.npy_int8>second, length)

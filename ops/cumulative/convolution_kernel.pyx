@@ -4,7 +4,7 @@ import numpy
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.ops.native.asking cimport data_without_gaps
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, interrupted, scratch
 from phintys.vm.thresholds cimport LONG_MATRIX
 
@@ -70,12 +70,12 @@ cdef class VectorConvolutionKernel(Kernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef npy_intp n = operands[0].shape[0], m = operands[1].shape[0]
         cdef char* room = context.scratch
-        cdef char* longer = contiguous_data(operands[0], room)
+        cdef char* longer = data_without_gaps(context, operands[0], room)
         cdef char* shorter
         cdef char* out = operands[2].data
         if longer == room:
             room += n * operands[0].itemsize
-        shorter = contiguous_data(operands[1], room)
+        shorter = data_without_gaps(context, operands[1], room)
         if n < m:
             longer, shorter, n, m = shorter, longer, m, n
         memset(out, 0, (n + m - 1) * operands[2].itemsize)

@@ -3,7 +3,8 @@ and their inverse, differences of adjacent elements.
 
 An array is treated as ``outer`` x ``length`` x ``chunk``, where ``length`` is that of the axis. If chunks are long,
 NumPy's loop adds each slice to the previous one, COLUMNS columns at a time. If they are short, a loop runs along each
-line and keeps its total in a register. Operands that are not contiguous are copied first.
+line and keeps its total in a register; it is continued after some elements, when the kernel has asked whether the call
+is to end. Operands that are not contiguous are copied first.
 """
 from libc.string cimport memcpy
 from numpy cimport npy_intp
@@ -12,7 +13,7 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport Loop, find_loop
-from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided, next_part
+from phintys.ops.native.strided_copy cimport PART, copy_in_parts, next_part
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch, share)
 from phintys.vm.limits cimport MAX_RANK
@@ -20,8 +21,8 @@ from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
 cdef extern from "cumulative/cumulative_loops.h" nogil:
     ctypedef void (*phintys_running)(const char* source, npy_intp stride, npy_intp next_source, char* target,
-                                     npy_intp target_stride, npy_intp next_target, npy_intp count,
-                                     npy_intp lines) noexcept nogil
+                                     npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines,
+                                     bint continued) noexcept nogil
     const phintys_running phintys_cumulative[2][12]
 
 cdef enum:
@@ -96,18 +97,26 @@ cdef class CumulativeKernel(Kernel):
         cdef npy_intp slab = 0, slabs
         while slab < outer and not (slab and interrupted(context)):
             slabs = 1
-            if chunk == 1 and self.running != NULL and length <= UNASKED:
-                slabs = min(outer - slab, UNASKED // length)
-                self.running(values, itemsize, block, totals, itemsize, block, length, slabs)
-            elif chunk == 1:
+            if self.running == NULL and chunk == 1:
                 self.add_along(context, values, totals, length, itemsize)
-            elif chunk < LONG_CHUNK and self.running != NULL:
-                self.running(values, row, itemsize, totals, row, itemsize, length, chunk)
-            else:
+            elif self.running == NULL or chunk >= LONG_CHUNK:
                 self.add_columns(context, values, totals, length, chunk, itemsize)
+            elif chunk == 1 and length <= UNASKED:
+                slabs = min(outer - slab, UNASKED // length)
+                self.running(values, itemsize, block, totals, itemsize, block, length, slabs, False)
+            else:
+                self.run_along(context, values, totals, length, chunk, itemsize)
             values += slabs * block
             totals += slabs * block
             slab += slabs
+
+    cdef inline void run_along(self, Context* context, const char* values, char* totals, npy_intp length,
+                               npy_intp chunk, npy_intp itemsize) noexcept nogil:
+        cdef npy_intp place = 0, row = chunk * itemsize
+        while place < length and not (place and interrupted(context)):
+            self.running(values + place * row, row, itemsize, totals + place * row, row, itemsize,
+                         min(length - place, UNASKED // chunk), chunk, place > 0)
+            place += UNASKED // chunk
 
     cdef inline void add_columns(self, Context* context, const char* values, char* totals, npy_intp length,
                                  npy_intp chunk, npy_intp itemsize) noexcept nogil:
@@ -195,7 +204,7 @@ cdef class DifferenceKernel(Kernel):
         cdef Cell* result = operands[1]
         cdef npy_intp strides[MAX_RANK]
         cdef npy_intp index[MAX_RANK]
-        cdef npy_intp stride = source.itemsize, step, row, length
+        cdef npy_intp stride = source.itemsize, step, row, length, unasked = 0
         cdef char* values = source.data
         cdef char* differences = result.data
         cdef int axis
@@ -211,21 +220,31 @@ cdef class DifferenceKernel(Kernel):
             index[axis] = 0
         row, length = strides[self.axis], source.shape[self.axis]
         while True:                                      # over the dimensions before the axis
-            copy_strided(source.ndim - self.axis, source.shape + self.axis, context.scratch, strides + self.axis,
-                         values, source.strides + self.axis, source.itemsize)
+            copy_in_parts(context, source.ndim - self.axis, source.shape + self.axis, context.scratch,
+                          strides + self.axis, values, source.strides + self.axis, source.itemsize)
             for step in range(1, self.times + 1):
-                self.subtract(context.scratch, differences if step == self.times else context.scratch, row,
+                self.subtract(context, context.scratch, differences if step == self.times else context.scratch, row,
                               (length - step) * row // source.itemsize, source.itemsize)
             differences += (length - self.times) * row
-            if not next_part(source, self.axis, index, &values):
+            unasked += length * row
+            if not next_part(source, self.axis, index, &values) or unasked > PART and interrupted(context):
                 return 0
+            if unasked > PART:
+                unasked = 0
 
-    cdef inline void subtract(self, char* values, char* differences, npy_intp row, npy_intp count,
+    cdef inline void subtract(self, Context* context, char* values, char* differences, npy_intp row, npy_intp count,
                               npy_intp itemsize) noexcept nogil:
         """Compute ``count`` contiguous differences of elements ``row`` bytes apart. They may overwrite the values,
         because the loop writes each position after its last read."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
-        arguments[0], arguments[1], arguments[2] = values + row, values, differences
+        cdef npy_intp part
         steps[0] = steps[1] = steps[2] = itemsize
-        self.loop.function(arguments, &count, steps, self.loop.data)
+        while True:
+            arguments[0], arguments[1], arguments[2] = values + row, values, differences
+            part = min(count, <npy_intp>UNASKED)
+            self.loop.function(arguments, &part, steps, self.loop.data)
+            count -= part
+            if count <= 0 or interrupted(context):
+                return
+            values, differences = values + part * itemsize, differences + part * itemsize

@@ -11,18 +11,23 @@
 #include <numpy/npy_common.h>
 #include <stdint.h>
 
-/* Processes `lines` lines of `count` elements; `next_source` and `next_target` are the strides between lines. */
+/* Processes `lines` lines of `count` elements; `next_source` and `next_target` are the strides between lines. If the
+ * lines are continued, the totals before the first elements of `target` are there already. */
 typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp next_source, char *target,
-                                npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines);
+                                npy_intp target_stride, npy_intp next_target, npy_intp count, npy_intp lines,
+                                int continued);
 
 /* AT_ONCE: the number of lines processed at once, 4 or 1. `NAME` calls `NAME##_lines` with constant strides for
  * contiguous lines, so that the compiler generates a second version of the loop with fixed strides. */
 #define PHINTYS_RUNNING(NAME, TYPE, START, OPERATION, AT_ONCE)                                                         \
     static inline __attribute__((always_inline)) void NAME##_lines(                                                    \
             const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,           \
-            npy_intp next_target, npy_intp count, npy_intp lines) {                                                    \
+            npy_intp next_target, npy_intp count, npy_intp lines, int continued) {                                     \
         for (; AT_ONCE == 4 && lines >= 4; lines -= 4, source += 4 * next_source, target += 4 * next_target) {         \
-            TYPE a = START, b = START, c = START, d = START;                                                           \
+            TYPE a = continued ? *(const TYPE *)(target - target_stride) : START;                                      \
+            TYPE b = continued ? *(const TYPE *)(target - target_stride + next_target) : START;                        \
+            TYPE c = continued ? *(const TYPE *)(target - target_stride + 2 * next_target) : START;                    \
+            TYPE d = continued ? *(const TYPE *)(target - target_stride + 3 * next_target) : START;                    \
             const char *from = source;                                                                                 \
             char *to = target;                                                                                         \
             for (npy_intp i = 0; i < count; i++, from += stride, to += target_stride) {                                \
@@ -37,7 +42,7 @@ typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp ne
             }                                                                                                          \
         }                                                                                                              \
         for (; lines > 0; lines--, source += next_source, target += next_target) {                                     \
-            TYPE total = START;                                                                                        \
+            TYPE total = continued ? *(const TYPE *)(target - target_stride) : START;                                  \
             const char *from = source;                                                                                 \
             char *to = target;                                                                                         \
             for (npy_intp i = 0; i < count; i++, from += stride, to += target_stride) {                                \
@@ -48,11 +53,12 @@ typedef void (*phintys_running)(const char *source, npy_intp stride, npy_intp ne
     }                                                                                                                  \
                                                                                                                        \
     static void NAME(const char *source, npy_intp stride, npy_intp next_source, char *target, npy_intp target_stride,  \
-                     npy_intp next_target, npy_intp count, npy_intp lines) {                                           \
+                     npy_intp next_target, npy_intp count, npy_intp lines, int continued) {                            \
         if (stride == sizeof(TYPE) && target_stride == sizeof(TYPE))                                                   \
-            NAME##_lines(source, sizeof(TYPE), next_source, target, sizeof(TYPE), next_target, count, lines);          \
+            NAME##_lines(source, sizeof(TYPE), next_source, target,                                                    \
+                           sizeof(TYPE), next_target, count, lines, continued);                                        \
         else                                                                                                           \
-            NAME##_lines(source, stride, next_source, target, target_stride, next_target, count, lines);               \
+            NAME##_lines(source, stride, next_source, target, target_stride, next_target, count, lines, continued);    \
     }
 
 #define PHINTYS_PLUS(x, y) ((x) + (y))

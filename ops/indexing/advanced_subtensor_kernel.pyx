@@ -34,7 +34,7 @@ from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
-from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts
+from phintys.ops.native.strided_copy cimport PART, CopyPlan, copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size,
     interrupted, parallel)
@@ -495,7 +495,8 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         cdef Points* points = <Points*>(<void**>context.room + 1)
         (<void**>context.room)[0] = <void*>self
         step[0] = check_and_run
-        if cell_size(operands[self.result]) and self.find_lines(points, operands, operands[0]):
+        if (0 < cell_size(operands[self.result]) * operands[0].itemsize <= PART
+                and self.find_lines(points, operands, operands[0])):
             points.result, points.stride = self.result, points.bytes
             points.items = phintys_get_items[size_class(operands[0].itemsize)]
             if points.rows != NULL:
@@ -580,7 +581,8 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef const Cell* positions = operands[2]
         cdef Place* places = <Place*>(groups + 1)
         cdef npy_intp count
-        if not self.constants or not positions.flags & CELL_CONSTANT or array.ndim != 1:
+        if (not self.constants or not positions.flags & CELL_CONSTANT or array.ndim != 1
+                or array.shape[0] * array.itemsize > PART):
             return False
         count = positions.shape[0]
         if (count > self.constants or not cell_is_contiguous(array) or not cell_is_contiguous(operands[3])
@@ -600,7 +602,8 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef const Cell* result = operands[self.result]
         cdef int axis, inner = array.ndim - self.axes, lead = value.ndim - inner
         cdef npy_intp bytes = value.itemsize
-        if not cell_is_contiguous(array) or not cell_is_contiguous(result) or lead < 0 or lead > self.arrays_rank:
+        if (not cell_is_contiguous(array) or not cell_is_contiguous(result) or lead < 0 or lead > self.arrays_rank
+                or cell_size(array) * array.itemsize > PART or points.size * points.bytes > PART):
             return False
         for axis in range(value.ndim - 1, lead - 1, -1):
             if value.shape[axis] != array.shape[array.ndim - value.ndim + axis] or (

@@ -9,6 +9,7 @@ from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.native.asking cimport ends_after
 from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
@@ -134,7 +135,7 @@ cdef class ChooseKernel(Kernel):
         cdef Cell* result = operands[1 + self.count]
         cdef npy_intp index[MAX_RANK]
         cdef char* target = result.data
-        cdef npy_intp done, count, length
+        cdef npy_intp done, count, length, unasked = 0
         cdef Walk walk
         if cell_size(result) == 0:
             return 0
@@ -150,6 +151,8 @@ cdef class ChooseKernel(Kernel):
                 self.choose(&walk, operands, target, done, count)
                 target += count * result.itemsize
                 done += count
+                if ends_after(context, &unasked, count):
+                    return 0
             if not next_lines(&walk, index):
                 return 0
 

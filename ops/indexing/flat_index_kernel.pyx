@@ -7,9 +7,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport data_without_gaps, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
-from phintys.ops.native.strided_copy cimport Lines, contiguous_data, first_line, next_line
+from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_FLAT_INDEX
@@ -148,7 +149,7 @@ cdef class UnravelIndexKernel(Kernel):
         return RUNS_ALONE if cell_size(operands[0]) * self.count >= LONG_FLAT_INDEX else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef npy_intp total = cell_size(operands[0]), done = 0, count, size = 1
+        cdef npy_intp total = cell_size(operands[0]), done = 0, count, size = 1, unasked = 0
         cdef npy_intp shape[MAX_RANK]
         cdef int64_t left[BLOCK]
         cdef const int64_t* positions
@@ -158,12 +159,14 @@ cdef class UnravelIndexKernel(Kernel):
         for axis in range(self.count):
             shape[axis] = integer_at(operands[1], axis)
             size *= shape[axis]
-        positions = <int64_t*>contiguous_data(operands[0], context.scratch)
+        positions = <int64_t*>data_without_gaps(context, operands[0], context.scratch)
         while done < total:
             count = min(<npy_intp>BLOCK, total - done)
             memcpy(left, positions + done, count * sizeof(int64_t))
             self.divide_block(left, operands + 2, done, count, shape, size)
             done += count
+            if ends_after(context, &unasked, count * self.count):
+                return 0
         return 0
 
     cdef inline void divide_block(self, int64_t* left, Cell** results, npy_intp done, npy_intp count,
@@ -251,26 +254,38 @@ cdef class RavelMultiIndexKernel(Kernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* lengths = operands[self.count]
         cdef Cell* result = operands[self.count + 1]
-        cdef npy_intp length = line_length(result)
-        cdef char* target = result.data
+        cdef npy_intp length = line_length(result), done, count, unasked = 0
+        cdef int64_t* target = <int64_t*>result.data
         cdef Walk walk
-        cdef int64_t weight
-        cdef int step, dimension
         if cell_size(result) == 0:
             return 0
         walk.ndim = result.ndim
         memset(walk.index, 0, sizeof(walk.index))
         while True:
-            weight = 1
-            memset(target, 0, length * sizeof(int64_t))
-            for step in range(self.count):
-                dimension = self.count - 1 - step if self.last_first else step
-                self.add_line(<int64_t*>target, line_of(&walk, operands[dimension]), line_stride(operands[dimension]),
-                              length, integer_at(lengths, dimension), weight)
-                weight *= integer_at(lengths, dimension)
-            target += length * sizeof(int64_t)
+            done = 0
+            while done < length:
+                count = min(<npy_intp>BLOCK, length - done)
+                self.find_part(&walk, operands, lengths, target, done, count)
+                target += count
+                done += count
+                if ends_after(context, &unasked, count * self.count):
+                    return 0
             if not next_lines(&walk, result.shape):
                 return 0
+
+    cdef inline void find_part(self, Walk* walk, Cell** operands, const Cell* lengths, int64_t* target, npy_intp done,
+                               npy_intp count) noexcept nogil:
+        """Compute the positions of a part of a line."""
+        cdef int64_t weight = 1
+        cdef npy_intp stride
+        cdef int step, dimension
+        memset(target, 0, count * sizeof(int64_t))
+        for step in range(self.count):
+            dimension = self.count - 1 - step if self.last_first else step
+            stride = line_stride(operands[dimension])
+            self.add_line(target, line_of(walk, operands[dimension]) + done * stride, stride, count,
+                          integer_at(lengths, dimension), weight)
+            weight *= integer_at(lengths, dimension)
 
     cdef inline void add_line(self, int64_t* target, const char* line, npy_intp stride, npy_intp count, int64_t length,
                               int64_t weight) noexcept nogil:

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.mask_loops cimport count_true, find_true
 from phintys.ops.native.strided_copy cimport CopyPlan, next_place
 from phintys.vm.abi cimport RUNS_ALONE, UNBOUND, Cell, Context, Kernel, allocate, cell_size
@@ -32,7 +33,7 @@ cdef class NonzeroKernel(Kernel):
         cdef int64_t* columns = <int64_t*>operands[1].data
         cdef int last = mask.ndim - 1, axis
         cdef npy_intp index[MAX_RANK]
-        cdef npy_intp done = 0, found, place, column
+        cdef npy_intp done = 0, found, place, column = 0, unasked = 0
         cdef char* line = mask.data
         cdef const char* same = mask.data
         cdef CopyPlan plan                           # dimensions are not joined, because positions have all of them
@@ -42,12 +43,15 @@ cdef class NonzeroKernel(Kernel):
         memcpy(plan.source, mask.strides, mask.ndim * sizeof(npy_intp))
         memset(index, 0, mask.ndim * sizeof(npy_intp))
         while done < count:
-            column = 0
-            found = find_true(columns + last * count + done, count - done, line, mask.strides[last], mask.shape[last],
-                              &column)
+            found = find_true(columns + last * count + done, min(count - done, <npy_intp>UNASKED), line,
+                              mask.strides[last], mask.shape[last], &column)
             for axis in range(last):
                 for place in range(done, done + found):
                     columns[axis * count + place] = index[axis]
             done += found
-            next_place(&plan, last, index, &line, &same)
+            if ends_after(context, &unasked, (1 + found) * mask.ndim):
+                return 0
+            if column == mask.shape[last]:
+                column = 0
+                next_place(&plan, last, index, &line, &same)
         return 0

@@ -4,9 +4,9 @@ The array and the orders are broadcast together. Elements of a row are gathered 
 the inverse, scattered to these positions; positions that are missing in an invalid permutation are zero. ``prepare``
 checks that all positions are in range.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport clear, ends_after
 from phintys.ops.native.indexed_loops cimport (
     OffsetLoop, phintys_get_items, phintys_offsets, phintys_set_items, position_dtype, size_class)
 from phintys.ops.native.integers cimport integer_at, shape_of
@@ -70,23 +70,27 @@ cdef class PermuteRowsKernel(Kernel):
         cdef const char* source = x.data
         cdef char* places = order.data
         cdef char* target = result.data
+        cdef npy_intp unasked = 0
         cdef int axis, last = result.ndim - 1
         if cell_size(result) == 0:
             return 0
         if inverse:
-            memset(target, 0, cell_size(result) * result.itemsize)
+            clear(context, target, cell_size(result) * result.itemsize)
         rows.ndim = last
         for axis in range(last):
             index[axis], rows.shape[axis] = 0, result.shape[axis]
             rows.source[axis], rows.target[axis] = stride_of(x, axis), stride_of(order, axis)
         while True:
-            self.move_row(x, order, <char*>source, places, target, result.shape[last], inverse)
+            if self.move_row(context, &unasked, x, order, <char*>source, places, target, result.shape[last], inverse):
+                return 0
             target += result.shape[last] * result.itemsize
             if not next_place(&rows, last, index, &places, &source):
                 return 0
 
-    cdef inline void move_row(self, const Cell* x, const Cell* order, char* source, const char* places, char* target,
-                              npy_intp length, bint inverse) noexcept nogil:
+    cdef inline bint move_row(self, Context* context, npy_intp* unasked, const Cell* x, const Cell* order,
+                              char* source, const char* places, char* target, npy_intp length,
+                              bint inverse) noexcept nogil:
+        """Permute a row; returns whether the call is to end."""
         cdef npy_intp offsets[BLOCK]
         cdef npy_intp done = 0, count, itemsize = x.itemsize
         cdef npy_intp stride = stride_of(x, x.ndim - 1), order_stride = stride_of(order, order.ndim - 1)
@@ -100,3 +104,6 @@ cdef class PermuteRowsKernel(Kernel):
             else:
                 phintys_get_items[size](source, offsets, target + done * itemsize, itemsize, count)
             done += count
+            if ends_after(context, unasked, count):
+                return True
+        return False

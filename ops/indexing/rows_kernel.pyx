@@ -13,13 +13,13 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.indexing.constant_positions cimport GatherLoop, phintys_gather, table_of_offsets
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
-from phintys.ops.native.strided_copy cimport CopyPlan, plan_copy
+from phintys.ops.native.strided_copy cimport PART, CopyPlan, plan_copy
 from phintys.vm.abi cimport (
     BOUND, CELL_CONSTANT, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
-cdef extern from "native/taken_rows.h" nogil:
+cdef extern from "indexing/taken_rows.h" nogil:
     ctypedef npy_intp (*TakeRowsLoop)(char* result, const char* array, npy_intp step, npy_intp length,
                                       const char* positions, npy_intp stride, npy_intp count, npy_intp bytes) nogil
     const TakeRowsLoop* phintys_take_rows
@@ -148,7 +148,7 @@ cdef class RowsKernel(Kernel):
         if bound.rows.take != NULL and self.tabulates(context.room, operands, bound.rows):
             step[0] = take_constant
             return BOUND
-        if bound.rows.contiguous and bound.count <= BLOCK:
+        if bound.rows.contiguous and bound.count <= BLOCK and bound.count * bound.rows.bytes <= PART:
             step[0] = take_few if rows_are_few(bound) else take_bound
         return BOUND
 

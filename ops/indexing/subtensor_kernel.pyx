@@ -8,13 +8,14 @@ from numpy cimport npy_intp
 
 from phintys.ops.indexing.index_parts cimport (
     Part, Range, integer_position, is_computed, checked_operands, read_part, slice_range)
+from phintys.ops.native.asking cimport UNASKED
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size,
-    share)
+    interrupted, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -270,5 +271,24 @@ cdef class IncSubtensorKernel(IndexKernel):
         if self.sets:
             copy_in_parts(context, ndim, region.shape, region.data, region.strides, part.data, strides, part.itemsize)
         else:
-            line_by_line(self.add, ndim, region.shape, region.data, region.strides, part.data, strides)
+            self.add_in_parts(context, ndim, &region, part.data, strides)
         return 0
+
+    cdef inline void add_in_parts(self, Context* context, int ndim, Region* region, char* values,
+                                  const npy_intp* strides) noexcept nogil:
+        """Add values along the longest dimension by parts, between which the call may end."""
+        cdef npy_intp place = 0, count, whole = 1, size = 1
+        cdef int axis, longest = 0
+        for axis in range(ndim):
+            size *= region.shape[axis]
+            if region.shape[axis] > whole:
+                longest, whole = axis, region.shape[axis]
+        if size <= UNASKED:
+            line_by_line(self.add, ndim, region.shape, region.data, region.strides, values, strides)
+            return
+        count = max(UNASKED // (size // whole), <npy_intp>1)
+        while place < whole and not (place and interrupted(context)):
+            region.shape[longest] = min(count, whole - place)
+            line_by_line(self.add, ndim, region.shape, region.data + place * region.strides[longest], region.strides,
+                         values + place * strides[longest], strides)
+            place += count

@@ -7,8 +7,9 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
-from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts, copy_strided
-from phintys.vm.abi cimport BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, share
+from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts
+from phintys.vm.abi cimport (
+    BOUND, BOUND_VIEW, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -99,7 +100,8 @@ cdef class SetDiagonalKernel(DiagonalsKernel):
         locate(result, self.offset, self.first, self.second, &found)
         for axis in range(rank):
             strides[axis] = 0 if axis < lead or value.shape[axis - lead] == 1 else value.strides[axis - lead]
-        copy_strided(rank, found.shape, found.data, found.strides, value.data, strides, value.itemsize)
+        if not interrupted(context):
+            copy_in_parts(context, rank, found.shape, found.data, found.strides, value.data, strides, value.itemsize)
         return 0
 
 
@@ -132,7 +134,9 @@ cdef class AllocDiagKernel(DiagonalsKernel):
         cdef Diagonals found
         clear_in_parts(context, result.data, cell_size(result) * result.itemsize)
         locate(result, self.offset, self.first, self.second, &found)
-        copy_strided(values.ndim, found.shape, found.data, found.strides, values.data, values.strides, values.itemsize)
+        if not interrupted(context):
+            copy_in_parts(context, values.ndim, found.shape, found.data, found.strides, values.data, values.strides,
+                          values.itemsize)
         return 0
 
 
@@ -174,5 +178,6 @@ cdef class FillDiagonalKernel(Kernel):
             found.data, found.shape[0], found.strides[0] = result.data, result.shape[0], 0
             for axis in range(result.ndim):
                 found.strides[0] += result.strides[axis]
-        copy_strided(1, found.shape, found.data, found.strides, operands[1].data, &zero, result.itemsize)
+        if not interrupted(context):
+            copy_in_parts(context, 1, found.shape, found.data, found.strides, operands[1].data, &zero, result.itemsize)
         return 0

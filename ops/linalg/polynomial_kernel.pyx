@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at
-from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.ops.native.asking cimport data_without_gaps
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
@@ -69,8 +69,8 @@ cdef class HornerKernel(Kernel):
         cdef Part part
         cdef char* room = context.scratch
         part.terms, part.out, part.double_precision = operands[0].shape[0], operands[2].data, self.double_precision
-        part.p = contiguous_data(operands[0], room)
-        part.x = contiguous_data(operands[1], room + rounded(part.terms * operands[0].itemsize))
+        part.p = data_without_gaps(context, operands[0], room)
+        part.x = data_without_gaps(context, operands[1], room + rounded(part.terms * operands[0].itemsize))
         parallel(context, horner_part, &part, cell_size(operands[1]),
                  LONG_CUMULATIVE * MULTIPLICATIONS // (part.terms + MULTIPLICATIONS) + 64)
         return 0
@@ -101,8 +101,8 @@ cdef class PowerSumsKernel(Kernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef npy_intp terms = operands[3].shape[0], count = cell_size(operands[0]), term
         cdef npy_intp size = rounded(count * operands[0].itemsize)
-        cdef char* g = contiguous_data(operands[0], context.scratch)
-        cdef char* x = contiguous_data(operands[1], context.scratch + size)
+        cdef char* g = data_without_gaps(context, operands[0], context.scratch)
+        cdef char* x = data_without_gaps(context, operands[1], context.scratch + size)
         cdef double* sums = <double*>(context.scratch + 2 * size)
         if self.double_precision:
             phintys_power_sums_double(<const double*>g, <const double*>x, count, sums, terms)

@@ -6,11 +6,15 @@ array, only the pieces to be cleared are written.
 from libc.string cimport memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport clear, ends_after
 from phintys.ops.native.integers cimport integer_at
-from phintys.ops.native.strided_copy cimport copy_strided, next_part
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
+from phintys.ops.native.strided_copy cimport copy_in_parts, next_part
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
+
+cdef enum:
+    ROW = 16                        # elements that a row takes as long as, besides its own
 
 
 cdef class TriangleKernel(Kernel):
@@ -39,6 +43,7 @@ cdef class TriangleKernel(Kernel):
         cdef npy_intp diagonal = integer_at(operands[1], 0)
         cdef int rank = source.ndim
         cdef npy_intp columns = source.shape[rank - 1], row_bytes = columns * source.itemsize
+        cdef npy_intp unasked = 0
         cdef npy_intp index[MAX_RANK]
         cdef char* line = source.data
         cdef char* target = result.data
@@ -46,13 +51,12 @@ cdef class TriangleKernel(Kernel):
             return 0
         memset(index, 0, sizeof(index))
         while True:
-            self.copy_row(source, line, target, index[rank - 2] + diagonal, columns)
+            self.copy_row(context, source, line, target, index[rank - 2] + diagonal, columns)
             target += row_bytes
-            if not next_part(source, rank - 1, index, &line) or (
-                    index[rank - 2] & 4095 == 4095 and interrupted(context)):
+            if not next_part(source, rank - 1, index, &line) or ends_after(context, &unasked, columns + ROW):
                 return 0
 
-    cdef inline void copy_row(self, const Cell* source, char* line, char* target, npy_intp place,
+    cdef inline void copy_row(self, Context* context, const Cell* source, char* line, char* target, npy_intp place,
                               npy_intp columns) noexcept nogil:
         """Process one row, whose element on the diagonal is at ``place``."""
         cdef npy_intp itemsize = source.itemsize, stride = source.strides[source.ndim - 1]
@@ -62,8 +66,8 @@ cdef class TriangleKernel(Kernel):
         else:
             stop = 0 if place < -1 else columns if place >= columns else place + 1
         count = stop - start
-        memset(target, 0, start * itemsize)
-        memset(target + stop * itemsize, 0, (columns - stop) * itemsize)
+        clear(context, target, start * itemsize)
+        clear(context, target + stop * itemsize, (columns - stop) * itemsize)
         if line != target:                           # they are equal if the linker chose to run in place
-            copy_strided(1, &count, target + start * itemsize, &itemsize, line + start * stride, &stride,
-                         source.itemsize)
+            copy_in_parts(context, 1, &count, target + start * itemsize, &itemsize, line + start * stride, &stride,
+                          source.itemsize)

@@ -5,14 +5,14 @@ pass, too. The other two compute the logarithm of a row's element at its label, 
 checks all labels, before anything is written.
 """
 cimport numpy as cnp
-from libc.string cimport memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport UNASKED, clear, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport (
     Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
     set_rows, worth_of)
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.thresholds cimport LONG_CROSSENTROPY
 
 cdef extern from "nnet/softmax_loops.h" nogil:
@@ -22,6 +22,7 @@ cdef extern from "nnet/softmax_loops.h" nogil:
                                       const char* gradient, npy_intp stride, const npy_intp* labels, double* out)
 
 cdef enum:
+    ROW = 16                        # elements that a label's row takes as long as
     LABELS = 256                   # on the stack
 
 
@@ -176,34 +177,36 @@ cdef class CrossentropyGradKernel(Kernel):
         work.stride = operands[0].strides[0] if self.rank and operands[0].shape[0] != 1 else 0
         if labelled:
             parallel(context, gradient_piece, &work, operands[2].shape[0], rows_worth_a_worker(softmax.shape[1]))
-        memset(operands[3].data + labelled, 0, cell_size(softmax) * softmax.itemsize - labelled)
+        clear(context, operands[3].data + labelled, cell_size(softmax) * softmax.itemsize - labelled)
         return 0
 
 
 # ---- loss of given probabilities -------------------------------------------------------------------------------------
-cdef inline void gather(Cell* matrix, Cell* labels, Real* out) noexcept nogil:
-    """Write the element of each row at its label."""
+cdef inline void gather(Cell* matrix, Cell* labels, npy_intp first, npy_intp stop, Real* out) noexcept nogil:
+    """Write the elements of rows [first, stop) at their labels."""
     cdef npy_intp row
-    for row in range(matrix.shape[0]):
+    for row in range(first, stop):
         out[row] = (<Real*>(matrix.data + row * matrix.strides[0]
                             + label_at(labels, row, matrix.shape[1]) * matrix.strides[1]))[0]
 
 
-cdef inline void change_signs(Real* out, npy_intp count) noexcept nogil:
+cdef inline void change_signs(Real* out, npy_intp first, npy_intp stop) noexcept nogil:
     cdef npy_intp row
-    for row in range(count):
+    for row in range(first, stop):
         out[row] = -out[row]
 
 
-cdef inline void scatter(Cell* gradient, Cell* matrix, Cell* labels, Real* out) noexcept nogil:
+cdef inline void scatter(Context* context, Cell* gradient, Cell* matrix, Cell* labels, Real* out) noexcept nogil:
     """Write zeros, except at the label: there, minus the row's gradient divided by the element."""
-    cdef npy_intp row, label, columns = matrix.shape[1]
+    cdef npy_intp row, label, columns = matrix.shape[1], unasked = 0
     cdef Real element
-    memset(out, 0, matrix.shape[0] * columns * sizeof(Real))
+    clear(context, <char*>out, matrix.shape[0] * columns * sizeof(Real))
     for row in range(matrix.shape[0]):
         label = label_at(labels, row, columns)
         element = (<Real*>(matrix.data + row * matrix.strides[0] + label * matrix.strides[1]))[0]
         out[row * columns + label] = -(<Real*>(gradient.data + row * gradient.strides[0]))[0] / element
+        if ends_after(context, &unasked, ROW):
+            return
 
 
 cdef class LabelLossKernel(Kernel):
@@ -233,21 +236,25 @@ cdef class LabelLossKernel(Kernel):
         return RUNS_ALONE if operands[0].shape[0] > LONG_CROSSENTROPY else 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef npy_intp first = 0, rows = operands[0].shape[0]
+        while first < rows and not (first and interrupted(context)):
+            if self.loops.itemsize == sizeof(float):
+                self.compute(operands, first, min(first + UNASKED // ROW, rows), <float*>operands[2].data)
+            else:
+                self.compute(operands, first, min(first + UNASKED // ROW, rows), <double*>operands[2].data)
+            first += UNASKED // ROW
+        return 0
+
+    cdef inline void compute(self, Cell** operands, npy_intp first, npy_intp stop, Real* out) noexcept nogil:
+        """Compute the losses of rows [first, stop)."""
         cdef char* arguments[2]
         cdef npy_intp strides[2]
-        cdef npy_intp count = operands[0].shape[0]
-        arguments[0] = arguments[1] = operands[2].data
-        strides[0] = strides[1] = self.loops.itemsize
-        if self.loops.itemsize == sizeof(float):
-            gather(operands[0], operands[1], <float*>operands[2].data)
-        else:
-            gather(operands[0], operands[1], <double*>operands[2].data)
+        cdef npy_intp count = stop - first
+        arguments[0] = arguments[1] = <char*>(out + first)
+        strides[0] = strides[1] = sizeof(Real)
+        gather(operands[0], operands[1], first, stop, out)
         self.loops.log(arguments, &count, strides, self.loops.log_data)
-        if self.loops.itemsize == sizeof(float):
-            change_signs(<float*>operands[2].data, count)
-        else:
-            change_signs(<double*>operands[2].data, count)
-        return 0
+        change_signs(out, first, stop)
 
 
 cdef class LabelLossGradKernel(Kernel):
@@ -273,7 +280,7 @@ cdef class LabelLossGradKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         if operands[1].itemsize == sizeof(float):
-            scatter(operands[0], operands[1], operands[2], <float*>operands[3].data)
+            scatter(context, operands[0], operands[1], operands[2], <float*>operands[3].data)
         else:
-            scatter(operands[0], operands[1], operands[2], <double*>operands[3].data)
+            scatter(context, operands[0], operands[1], operands[2], <double*>operands[3].data)
         return 0

@@ -19,7 +19,7 @@ from phintys.ops.products.blas_layouts cimport COLUMNS, COPY, ROWS, Layout, copy
 from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDotFunction, blas_functions,
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
-from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, interrupted, parallel, scratch)
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
@@ -89,6 +89,8 @@ cdef double UNASKED_LOOPS = 5e7
 cdef double UNASKED_BLAS = 2.5e10
 cdef enum:
     TILE_STEP = 64
+    UNASKED_WRITTEN = 1048576       # elements of a tile of the loops, which fresh memory takes up to 10 ms for
+    UNASKED_BY_BLAS = 16777216      # of BLAS: a tenth of a second or two
 
 FORMS = {"plain": PLAIN, "scaled": SCALED, "accumulated": ACCUMULATED}
 
@@ -153,7 +155,7 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
             product.beta, product.start = operands[bound.beta].data, operands[bound.start].data
             if not bound.reads_start:
                 (<ProductKernel>bound.kernel).sort(operands, &cells)
-                (<ProductKernel>bound.kernel).copy_start(&cells)
+                (<ProductKernel>bound.kernel).copy_start(context, &cells)
                 product.start = product.out
     bound.loops(product)
     return 0
@@ -344,7 +346,7 @@ cdef class ProductKernel(Kernel):
             if path == LOOPS and self.finds_start(&cells, &product):
                 product.start = cells.start.data
             else:
-                self.copy_start(&cells)
+                self.copy_start(context, &cells)
         if product.m == 0 or product.n == 0:
             return 0
         if path == LOOPS:
@@ -383,7 +385,8 @@ cdef class ProductKernel(Kernel):
         self.measure(&cells, product)
         if product.m == 0 or product.n == 0 or self.path(product) != LOOPS:
             return BOUND
-        if context.workers > 1 and multiplications(product) >= PIECE_VECTOR / 2:
+        if (context.workers > 1 and multiplications(product) >= PIECE_VECTOR / 2
+                or multiplications(product) > unasked(LOOPS, product)):
             return BOUND
         product.os0 = product.ss0 = product.n * self.itemsize
         product.alpha = product.beta = NULL
@@ -401,7 +404,7 @@ cdef class ProductKernel(Kernel):
         step[0] = run_bound_plain if self.form == PLAIN else run_bound
         return BOUND
 
-    cdef void copy_start(self, Operands* cells) noexcept nogil:
+    cdef void copy_start(self, Context* context, Operands* cells) noexcept nogil:
         """Copy z to where the product is added; it is there already if the kernel works in place."""
         cdef Cell* start = cells.start
         cdef npy_intp strides[2]
@@ -410,7 +413,8 @@ cdef class ProductKernel(Kernel):
             return
         for axis in range(start.ndim):
             strides[axis] = start.strides[axis] if start.shape[axis] == cells.out.shape[axis] else 0
-        copy_strided(start.ndim, cells.out.shape, cells.out.data, cells.out.strides, start.data, strides, self.itemsize)
+        copy_in_parts(context, start.ndim, cells.out.shape, cells.out.data, cells.out.strides, start.data, strides,
+                      self.itemsize)
 
     # ---- loops ----
     cdef void run_loops(self, Context* context, Product* product) noexcept nogil:
@@ -418,8 +422,8 @@ cdef class ProductKernel(Kernel):
         cdef double piece = PIECE_VECTOR if product.m == 1 or product.n == 1 else PIECE_MATRIX
         cdef Settled settled
         product.room = context.scratch
-        if work <= UNASKED_LOOPS and (self.instructions < 0 or not are_worth(context, work, piece)
-                                      or wanted_threads() == 1):
+        if work <= unasked(LOOPS, product) and (self.instructions < 0 or not are_worth(context, work, piece)
+                                                or wanted_threads() == 1):
             self.loops(product)
             return
         settled.kernel, settled.path, settled.itemsize = <void*>self, LOOPS, self.itemsize
@@ -449,10 +453,10 @@ cdef class ProductKernel(Kernel):
         single = shared or single_limit < work < THREADED
         settled.kernel, settled.context = <void*>self, context
         settled.path, settled.itemsize = path, self.itemsize
-        settled.x_layout = self.settle(product.m, product.k, &product.x, &product.xs0, &product.xs1,
-                                       &settled.x_leading, &room)
-        settled.y_layout = self.settle(product.k, product.n, &product.y, &product.ys0, &product.ys1,
-                                       &settled.y_leading, &room)
+        settled.x_layout = self.settle(context, product.m, product.k, &product.x, &product.xs0,
+                                       &product.xs1, &settled.x_leading, &room)
+        settled.y_layout = self.settle(context, product.k, product.n, &product.y, &product.ys0,
+                                       &product.ys1, &settled.y_leading, &room)
         settled.product = product[0]
         if single:
             enter_single_thread()
@@ -479,7 +483,7 @@ cdef class ProductKernel(Kernel):
     cdef void run_piece(self, Settled* settled) noexcept nogil:
         """Compute a product, or a piece of one, in tiles that are about square if it is long."""
         cdef Product* product = &settled.product
-        cdef double most = UNASKED_BLAS if settled.path == GEMM else UNASKED_LOOPS
+        cdef double most = unasked(settled.path, product)
         cdef npy_intp number, row, column, rows, columns
         cdef Settled tile
         if settled.path not in (GEMM, LOOPS) or multiplications(product) <= most:
@@ -513,8 +517,8 @@ cdef class ProductKernel(Kernel):
         else:
             self.dot(product)
 
-    cdef inline Layout settle(self, npy_intp rows, npy_intp columns, const char** data, npy_intp* stride0,
-                              npy_intp* stride1, int* leading, char** room) noexcept nogil:
+    cdef inline Layout settle(self, Context* context, npy_intp rows, npy_intp columns, const char** data,
+                              npy_intp* stride0, npy_intp* stride1, int* leading, char** room) noexcept nogil:
         """The layout of an operand for BLAS, after copying it into ``room``, which moves on, if it has none."""
         cdef Layout layout = find_layout(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
         cdef npy_intp shape[2]
@@ -528,7 +532,7 @@ cdef class ProductKernel(Kernel):
         if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy keeps the order of the memory
             layout, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
         source[0], source[1], target[0], target[1] = slow[0], fast[0], shape[1] * self.itemsize, self.itemsize
-        copy_strided(2, shape, room[0], target, data[0], source, self.itemsize)
+        copy_in_parts(context, 2, shape, room[0], target, data[0], source, self.itemsize)
         data[0], slow[0], fast[0] = room[0], target[0], target[1]
         leading[0] = <int>shape[1]
         room[0] += rounded(rows * columns * self.itemsize)
@@ -574,6 +578,13 @@ cdef class ProductKernel(Kernel):
 
     cdef inline void* beta_of(self, Product* product) noexcept nogil:
         return <void*>product.beta if product.beta != NULL else <void*>self.zero
+
+
+cdef inline double unasked(Path path, const Product* product) noexcept nogil:
+    """Multiplications between two questions whether the call is to end."""
+    if path == GEMM:
+        return min(UNASKED_BLAS, <double>UNASKED_BY_BLAS * product.k)
+    return min(UNASKED_LOOPS, <double>UNASKED_WRITTEN * max(product.k, 1))
 
 
 cdef void run_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -646,16 +657,36 @@ cdef class GerKernel(Kernel):
         return <double>start.shape[0] * <double>start.shape[1] > LONG_VECTOR
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* out = operands[4]
+        cdef npy_intp columns = min(out.shape[1], <npy_intp>UNASKED_WRITTEN), column = 0, row = 0
+        while column < out.shape[1]:
+            while row < out.shape[0]:
+                self.add_tile(operands, row, min(UNASKED_WRITTEN // columns, out.shape[0] - row), column,
+                              min(columns, out.shape[1] - column))
+                row += UNASKED_WRITTEN // columns
+                if row < out.shape[0] and interrupted(context):
+                    return 0
+            row, column = 0, column + columns
+            if column < out.shape[1] and interrupted(context):
+                return 0
+        return 0
+
+    cdef inline void add_tile(self, Cell** operands, npy_intp row, npy_intp rows, npy_intp column,
+                              npy_intp columns) noexcept nogil:
         cdef Cell* start = operands[0]
         cdef Cell* out = operands[4]
         cdef Product product
+        cdef npy_intp shape[2]
+        cdef char* target = out.data + row * out.strides[0] + column * out.strides[1]
+        shape[0], shape[1] = rows, columns
         if start.data != out.data:
-            copy_strided(2, out.shape, out.data, out.strides, start.data, start.strides, self.itemsize)
-        product.m, product.n, product.k = out.shape[0], out.shape[1], 1
-        product.x, product.xs0, product.xs1 = operands[2].data, operands[2].strides[0], 0
-        product.y, product.ys0, product.ys1 = operands[3].data, 0, operands[3].strides[0]
-        product.out, product.os0 = out.data, out.strides[0]
+            copy_strided(2, shape, target, out.strides, start.data + row * start.strides[0] + column * start.strides[1],
+                         start.strides, self.itemsize)
+        product.m, product.n, product.k = rows, columns, 1
+        product.x, product.xs0, product.xs1 = operands[2].data + row * operands[2].strides[0], operands[2].strides[0], 0
+        product.ys0, product.ys1 = 0, operands[3].strides[0]
+        product.y = operands[3].data + column * product.ys1
+        product.out, product.os0 = target, out.strides[0]
         product.start, product.ss0 = product.out, product.os0
         product.alpha, product.beta, product.room = operands[1].data, <void*>self.one, NULL
         self.loops(&product)
-        return 0

@@ -8,13 +8,14 @@ import numpy
 
 from libc.math cimport fabs, isnan
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_bounded_uint64_fill, random_multinomial, random_standard_gamma)
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
+from phintys.ops.native.strided_copy cimport clear_in_parts
 from phintys.ops.random.samples cimport (
     Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, scratch
@@ -23,13 +24,11 @@ from phintys.vm.thresholds cimport LONG_DRAW
 
 cdef extern from "random/orders_loops.h" nogil:
     void phintys_shuffle(bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first, bint by_interval)
-    void phintys_count_up(int64_t* out, npy_intp count)
-    void phintys_shares_up_to(const double* shares, npy_intp count, double* sums)
+    void phintys_count_up(int64_t* out, npy_intp first, npy_intp stop)
     npy_intp phintys_first_above(const double* sums, npy_intp count, double number)
-    void phintys_choose_different(bitgen_t* bits, double* shares, npy_intp outcomes, npy_intp wanted, double* sums,
-                                  double* numbers, int64_t* out)
     uint64_t phintys_table_size(npy_intp wanted)
-    void phintys_floyd(bitgen_t* bits, npy_intp outcomes, npy_intp wanted, bint shuffled, uint64_t* table, int64_t* out)
+    void phintys_floyd(bitgen_t* bits, npy_intp outcomes, npy_intp wanted, npy_intp first, npy_intp stop,
+                       uint64_t* table, int64_t* out)
     double phintys_exact_sum(const double* values, npy_intp count)
     double phintys_corrected(double* row, float* room, npy_intp count, bint narrow)
 
@@ -49,7 +48,8 @@ cdef inline void read_line(const Cell* cell, const char* data, double* out) noex
 
 
 cdef enum:
-    UNASKED = 131072                # numbers between two questions whether the call is to end, of up to 0.2 us
+    ROW = 32                        # numbers that a row takes as long as, besides its elements
+    UNASKED = 131072                # numbers between two questions whether the call is to end, of up to 0.2 us; 2**n
 
 cdef double ROUNDING = 1e-3         # how far the sum of probabilities may be from 1: those of float16 round to 5e-4
 ROUNDING_OF_SUMS = ROUNDING           # the same for Python
@@ -63,12 +63,45 @@ cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept n
     return product
 
 
+cdef inline bint is_to_end(Context* context, npy_intp place) noexcept nogil:
+    """Whether the call is to end; of element ``place`` of a loop, which asks after every UNASKED of them."""
+    return place & (UNASKED - 1) == UNASKED - 1 and interrupted(context)
+
+
+cdef void count_up(Context* context, int64_t* out, npy_intp count) noexcept nogil:
+    cdef npy_intp place = 0
+    while place < count and not (place and interrupted(context)):
+        phintys_count_up(out, place, min(place + UNASKED, count))
+        place += UNASKED
+
+
 cdef void shuffle(Context* context, bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first,
                   bint by_interval) noexcept nogil:
     """Exchange each number, from the last one down to number ``first``, with one of those up to it."""
-    while count > first and not interrupted(context):
+    while count > first:
         phintys_shuffle(bits, out, count, max(count - UNASKED, first), by_interval)
         count -= UNASKED
+        if count > first and interrupted(context):
+            return
+
+
+cdef void store_counts(Context* context, Cell* out, npy_intp first, const int64_t* counts,
+                       npy_intp count) noexcept nogil:
+    """Store integers as elements from number ``first`` on."""
+    cdef npy_intp place
+    for place in range(count):
+        store_count(out, first + place, counts[place])
+        if is_to_end(context, place):
+            return
+
+
+# What rows or steps of some length have taken since the last question whether the call is to end.
+cdef inline bint has_to_end(Context* context, npy_intp* unasked, npy_intp length) noexcept nogil:
+    unasked[0] += length
+    if unasked[0] < UNASKED:
+        return False
+    unasked[0] = 0
+    return interrupted(context)
 
 
 cdef class OrderKernel(Kernel):
@@ -120,14 +153,13 @@ cdef class PermutationKernel(OrderKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[3], self.kind)
         cdef Cell* out = operands[4]
-        cdef npy_intp n = out.shape[out.ndim - 1], row, place
+        cdef npy_intp n = out.shape[out.ndim - 1], row, unasked = 0
         cdef int64_t* order = <int64_t*>context.scratch
         for row in range(lengths_product(out.shape, out.ndim - 1)):
-            phintys_count_up(order, n)
+            count_up(context, order, n)
             shuffle(context, &bits, order, n, 1, True)
-            for place in range(n):
-                store_count(out, row * n + place, order[place])
-            if row & 4095 == 4095 and interrupted(context):
+            store_counts(context, out, row * n, order, n)
+            if has_to_end(context, &unasked, n + ROW):
                 return 0
         return 0
 
@@ -235,15 +267,26 @@ cdef class ChoiceKernel(OrderKernel):
                                            self.legacy, <uint64_t*>chosen + place)
                 place += UNASKED
         elif self.by_shuffling(outcomes, wanted):
-            phintys_count_up(<int64_t*>room, outcomes)
+            count_up(context, <int64_t*>room, outcomes)
             shuffle(context, &bits, <int64_t*>room, outcomes, 1 if self.legacy else max(outcomes - wanted, 1),
                     self.legacy)
-            memcpy(chosen, <int64_t*>room + (0 if self.legacy else outcomes - wanted), wanted * sizeof(int64_t))
+            chosen = <int64_t*>room + (0 if self.legacy else outcomes - wanted)
         else:
-            phintys_floyd(&bits, outcomes, wanted, self.shuffled, <uint64_t*>room, chosen)
-        for place in range(wanted):
-            store_count(out, place, chosen[place])
+            self.by_floyd(context, &bits, outcomes, wanted, <uint64_t*>room, chosen)
+        store_counts(context, out, 0, chosen, wanted)
         return 0
+
+    cdef void by_floyd(self, Context* context, bitgen_t* bits, npy_intp outcomes, npy_intp wanted, uint64_t* table,
+                       int64_t* chosen) noexcept nogil:
+        cdef npy_intp place = 0
+        clear_in_parts(context, <char*>table, phintys_table_size(wanted) * sizeof(uint64_t))
+        while place < wanted:
+            if place and interrupted(context):
+                return
+            phintys_floyd(bits, outcomes, wanted, place, min(place + UNASKED, wanted), table, chosen)
+            place += UNASKED
+        if self.shuffled:
+            shuffle(context, bits, chosen, wanted, 1, False)
 
     cdef void weighted(self, Context* context, bitgen_t* bits, const Cell* p, npy_intp wanted, bint replace,
                        int64_t* chosen, double* room) noexcept nogil:
@@ -251,13 +294,52 @@ cdef class ChoiceKernel(OrderKernel):
         cdef double* sums = room + count
         read_line(p, p.data, room)
         if not replace:
-            phintys_choose_different(bits, room, count, wanted, sums, sums + count, chosen)
+            choose_different(context, bits, room, count, wanted, sums, sums + count, chosen)
             return
-        phintys_shares_up_to(room, count, sums)
+        sum_shares(context, room, count, sums)
         for place in range(wanted):
             chosen[place] = phintys_first_above(sums, count, bits.next_double(bits.state))
-            if place & 4095 == 4095 and interrupted(context):
+            if is_to_end(context, place):
                 return
+
+
+cdef void sum_shares(Context* context, const double* shares, npy_intp count, double* sums) noexcept nogil:
+    """The sums of shares up to each, divided by the last one."""
+    cdef double total = 0
+    cdef npy_intp place
+    for place in range(count):
+        total += shares[place]
+        sums[place] = total
+        if is_to_end(context, place):
+            return
+    for place in range(count):
+        sums[place] /= total
+        if is_to_end(context, place):
+            return
+
+
+cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy_intp outcomes, npy_intp wanted,
+                           double* sums, double* numbers, int64_t* out) noexcept nogil:
+    """Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order;
+    the next round has as many numbers as outcomes are missing. ``sums`` and ``numbers`` have room for all of them."""
+    cdef npy_intp found = 0, unasked = 0, missing, before, place, outcome
+    while found < wanted:
+        missing, before = wanted - found, found
+        for place in range(missing):
+            numbers[place] = bits.next_double(bits.state)
+        sum_shares(context, shares, outcomes, sums)
+        for place in range(missing):
+            outcome = phintys_first_above(sums, outcomes, numbers[place])
+            if outcome < outcomes and shares[outcome] >= 0:         # else it was found in this round
+                shares[outcome] = -1
+                out[found] = outcome
+                found += 1
+            if is_to_end(context, place):
+                return
+        for place in range(before, found):
+            shares[out[place]] = 0
+        if has_to_end(context, &unasked, outcomes + missing):
+            return
 
 
 cdef object SKIPS = None
@@ -368,7 +450,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[4], self.kind)
         cdef Cell* p = operands[3]
         cdef Cell* out = operands[5]
-        cdef npy_intp outcomes = p.shape[p.ndim - 1], row, place
+        cdef npy_intp outcomes = p.shape[p.ndim - 1], row, unasked = 0
         cdef int64_t* counts = <int64_t*>context.scratch
         cdef double* values = <double*>(counts + outcomes)
         cdef Places places
@@ -386,9 +468,8 @@ cdef class MultinomialDrawKernel(OrderKernel):
                                            &table)
             else:
                 random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
-            for place in range(outcomes):
-                store_count(out, row * outcomes + place, counts[place])
-            if row & 4095 == 4095 and interrupted(context):
+            store_counts(context, out, row * outcomes, counts, outcomes)
+            if has_to_end(context, &unasked, outcomes + ROW):
                 return 0
             next_element(&places, 2)
         return 0
@@ -447,7 +528,7 @@ cdef class DirichletKernel(OrderKernel):
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[3], self.kind)
         cdef Cell* alpha = operands[2]
         cdef Cell* out = operands[4]
-        cdef npy_intp shares = alpha.shape[alpha.ndim - 1], row, place
+        cdef npy_intp shares = alpha.shape[alpha.ndim - 1], row, place, unasked = 0
         cdef double* values = <double*>context.scratch
         cdef double* numbers = <double*>out.data
         cdef double largest
@@ -460,17 +541,18 @@ cdef class DirichletKernel(OrderKernel):
                 if not values[place] <= largest:
                     largest = values[place]             # NaN stays
             if largest < SMALL:
-                break_stick(&bits, values, values + shares, shares, numbers)
+                break_stick(context, &bits, values, values + shares, shares, numbers)
             else:
-                divide_gammas(&bits, values, shares, numbers)
+                divide_gammas(context, &bits, values, shares, numbers)
             numbers += shares
-            if row & 1023 == 1023 and interrupted(context):
+            if has_to_end(context, &unasked, shares + ROW):
                 return 0
             next_element(&places, 1)
         return 0
 
 
-cdef void break_stick(bitgen_t* bits, const double* alpha, double* sums, npy_intp shares, double* out) noexcept nogil:
+cdef void break_stick(Context* context, bitgen_t* bits, const double* alpha, double* sums, npy_intp shares,
+                      double* out) noexcept nogil:
     """Each share is a part of what the shares before it left. Gamma numbers of small alpha could all be 0."""
     cdef npy_intp place
     cdef double sum = 0, rest = 1, part
@@ -484,17 +566,20 @@ cdef void break_stick(bitgen_t* bits, const double* alpha, double* sums, npy_int
         part = random_beta(bits, alpha[place], sums[place + 1])
         out[place] = rest * part
         rest *= 1 - part
-        if sums[place + 1] == 0:
+        if sums[place + 1] == 0 or is_to_end(context, place):
             return
     out[shares - 1] = rest
 
 
-cdef void divide_gammas(bitgen_t* bits, const double* alpha, npy_intp shares, double* out) noexcept nogil:
+cdef void divide_gammas(Context* context, bitgen_t* bits, const double* alpha, npy_intp shares,
+                        double* out) noexcept nogil:
     cdef npy_intp place
     cdef double sum = 0
     for place in range(shares):
         out[place] = random_standard_gamma(bits, alpha[place])
         sum += out[place]
+        if is_to_end(context, place):
+            return
     sum = 1 / sum
     for place in range(shares):
         out[place] *= sum

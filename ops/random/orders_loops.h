@@ -19,15 +19,8 @@ static void phintys_shuffle(bitgen_t* bits, int64_t* out, ptrdiff_t count, ptrdi
     }
 }
 
-static inline void phintys_count_up(int64_t* out, ptrdiff_t count) {
-    for (ptrdiff_t place = 0; place < count; place++) out[place] = place;
-}
-
-/* The sums of shares up to each, divided by the last one. */
-static void phintys_shares_up_to(const double* shares, ptrdiff_t count, double* sums) {
-    double total = 0;
-    for (ptrdiff_t place = 0; place < count; place++) sums[place] = total += shares[place];
-    for (ptrdiff_t place = 0; place < count; place++) sums[place] /= total;
+static inline void phintys_count_up(int64_t* out, ptrdiff_t first, ptrdiff_t stop) {
+    for (ptrdiff_t place = first; place < stop; place++) out[place] = place;
 }
 
 /* The place of the first sum above a number. */
@@ -41,25 +34,6 @@ static inline ptrdiff_t phintys_first_above(const double* sums, ptrdiff_t count,
     return low;
 }
 
-/* Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order; the
- * next round has as many numbers as outcomes are missing. `sums` and `numbers` have room for all of them. */
-static void phintys_choose_different(bitgen_t* bits, double* shares, ptrdiff_t outcomes, ptrdiff_t wanted, double* sums,
-                                     double* numbers, int64_t* out) {
-    ptrdiff_t found = 0;
-    while (found < wanted) {
-        const ptrdiff_t missing = wanted - found, before = found;
-        for (ptrdiff_t place = 0; place < missing; place++) numbers[place] = bits->next_double(bits->state);
-        phintys_shares_up_to(shares, outcomes, sums);
-        for (ptrdiff_t place = 0; place < missing; place++) {
-            const ptrdiff_t outcome = phintys_first_above(sums, outcomes, numbers[place]);
-            if (outcome >= outcomes || shares[outcome] < 0) continue;       /* found in this round */
-            shares[outcome] = -1;
-            out[found++] = outcome;
-        }
-        for (ptrdiff_t place = before; place < found; place++) shares[out[place]] = 0;
-    }
-}
-
 /* The room of a hash table for `wanted` numbers, a power of 2. */
 static inline uint64_t phintys_table_size(ptrdiff_t wanted) {
     uint64_t mask = (uint64_t)(1.2 * (double)wanted);
@@ -67,29 +41,29 @@ static inline uint64_t phintys_table_size(ptrdiff_t wanted) {
     return mask + 1;
 }
 
+/* A table holds each number plus 1, and 0 where it is empty. */
 static int phintys_insert(uint64_t* table, uint64_t mask, uint64_t value) {
     uint64_t place = value & mask;
-    while (table[place] != (uint64_t)-1 && table[place] != value) place = (place + 1) & mask;
-    if (table[place] == value) return 0;
-    table[place] = value;
+    while (table[place] && table[place] != value + 1) place = (place + 1) & mask;
+    if (table[place]) return 0;
+    table[place] = value + 1;
     return 1;
 }
 
-/* Different numbers below `outcomes` by Floyd's method: of j and a random number up to j, the one that is new. */
-static void phintys_floyd(bitgen_t* bits, ptrdiff_t outcomes, ptrdiff_t wanted, int shuffled, uint64_t* table,
-                          int64_t* out) {
-    const uint64_t size = phintys_table_size(wanted);
-    memset(table, 0xff, size * sizeof *table);
-    for (ptrdiff_t place = 0; place < wanted; place++) {
+/* Elements [first, stop) of `wanted` different numbers below `outcomes` by Floyd's method: of j and a random number up
+ * to j, the one that is new. */
+static void phintys_floyd(bitgen_t* bits, ptrdiff_t outcomes, ptrdiff_t wanted, ptrdiff_t first, ptrdiff_t stop,
+                          uint64_t* table, int64_t* out) {
+    const uint64_t mask = phintys_table_size(wanted) - 1;
+    for (ptrdiff_t place = first; place < stop; place++) {
         const uint64_t last = (uint64_t)(outcomes - wanted + place);
         uint64_t value = phintys_up_to(bits, last, 0);
-        if (!phintys_insert(table, size - 1, value)) {
+        if (!phintys_insert(table, mask, value)) {
             value = last;
-            phintys_insert(table, size - 1, value);
+            phintys_insert(table, mask, value);
         }
         out[place] = (int64_t)value;
     }
-    if (shuffled) phintys_shuffle(bits, out, wanted, 1, 0);
 }
 
 /* The sum with a correction of its rounding (Kahan), which NumPy compares with 1. */

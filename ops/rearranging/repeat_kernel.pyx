@@ -4,14 +4,15 @@ repetitions, which are its gradient.
 Both treat an array as ``outer`` x ``length`` x ``chunk``, where slices of the middle dimension are repeated and a chunk
 is contiguous; the array with repetitions is always in C order.
 """
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.native.asking cimport UNASKED, clear, data_without_gaps, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, find_loop
-from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.ops.native.strided_copy cimport PART, copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch)
 from phintys.vm.limits cimport MAX_RANK
@@ -19,9 +20,6 @@ from phintys.vm.thresholds cimport LONG_COPY
 
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
-
-cdef enum:
-    UNASKED = 65536                 # chunks between two questions whether the call is to end
 
 cdef struct Slices:
     npy_intp outer
@@ -118,17 +116,45 @@ cdef class RepeatKernel(Kernel):
             return 0
         for position in range(slices.length):
             counts[position] = repetitions(repeats, position)
-        chunks = contiguous_data(source, <char*>(counts + slices.length))
+        chunks = data_without_gaps(context, source, <char*>(counts + slices.length))
         for outer in range(slices.outer):
             position = 0
             while position < slices.length:
-                step = min(slices.length - position, <npy_intp>UNASKED)
-                target = repeat_chunks(target, chunks, bytes, step, counts + position)
+                step = chunks_of_part(counts + position, slices.length - position, bytes)
+                if step:
+                    target = repeat_chunks(target, chunks, bytes, step, counts + position)
+                else:
+                    step = 1
+                    target = repeat_long(context, target, chunks, bytes, counts[position])
                 chunks += bytes * step
                 position += step
                 if interrupted(context):
                     return 0
         return 0
+
+
+cdef inline npy_intp chunks_of_part(const npy_intp* counts, npy_intp length, npy_intp bytes) noexcept nogil:
+    """The number of chunks whose repetitions take up to PART bytes."""
+    cdef npy_intp chunks = 0, left = PART // bytes
+    while chunks < length and counts[chunks] < left:
+        left -= counts[chunks] + 1                   # reading a count takes a while, too
+        chunks += 1
+    return chunks
+
+
+cdef char* repeat_long(Context* context, char* target, const char* chunk, npy_intp bytes,
+                       npy_intp count) noexcept nogil:
+    """Repeat one chunk, of which all repetitions take more than PART bytes; returns the address after the last one."""
+    cdef npy_intp step = max(PART // bytes, <npy_intp>1), one = 1
+    while count > 0 and not interrupted(context):
+        step = min(step, count)
+        if bytes > PART:
+            copy_in_parts(context, 1, &bytes, target, &one, chunk, &one, 1)
+            target += bytes
+        else:
+            target = repeat_chunks(target, chunk, bytes, 1, &step)
+        count -= step
+    return target
 
 
 cdef class SumRepeatsKernel(Kernel):
@@ -170,39 +196,45 @@ cdef class SumRepeatsKernel(Kernel):
         cdef Cell* result = operands[3]
         cdef Slices slices = slices_of(result.shape, result.ndim, self.axis)
         cdef npy_intp bytes = slices.chunk * source.itemsize
-        cdef npy_intp outer, position
+        cdef npy_intp outer, position, count, unasked = 0
         cdef char* repeated
         cdef char* target = result.data
-        memset(result.data, 0, cell_size(result) * result.itemsize)
+        clear(context, result.data, cell_size(result) * result.itemsize)
         if cell_size(result) == 0 or cell_size(source) == 0:
             return 0
-        repeated = contiguous_data(source, context.scratch)
+        repeated = data_without_gaps(context, source, context.scratch)
         for outer in range(slices.outer):
             for position in range(slices.length):
-                repeated = self.add_repetitions(target, repeated, slices.chunk, source.itemsize,
-                                                repetitions(operands[1], position))
+                count = repetitions(operands[1], position)
+                repeated = self.add_repetitions(context, target, repeated, slices.chunk, source.itemsize, count)
                 target += bytes
-            if interrupted(context):
-                return 0
+                if ends_after(context, &unasked, (count + 1) * slices.chunk):
+                    return 0
         return 0
 
-    cdef inline char* add_repetitions(self, char* target, char* repeated, npy_intp chunk, npy_intp itemsize,
-                                      npy_intp count) noexcept nogil:
+    cdef inline char* add_repetitions(self, Context* context, char* target, char* repeated, npy_intp chunk,
+                                      npy_intp itemsize, npy_intp count) noexcept nogil:
         """Add ``count`` chunks to one; returns the address after the last chunk."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
-        cdef npy_intp repetition
+        cdef npy_intp repetition, part, unasked = 0
         arguments[0] = arguments[2] = target
         if chunk == 1:
-            arguments[1] = repeated
             steps[0] = steps[2] = 0                  # NumPy's loops reduce into an operand with stride 0
             steps[1] = itemsize
-            if count:
-                self.loop.function(arguments, &count, steps, self.loop.data)
-            return repeated + count * itemsize
+            while count:
+                arguments[1] = repeated
+                part = min(count, <npy_intp>UNASKED)
+                self.loop.function(arguments, &part, steps, self.loop.data)
+                repeated, count = repeated + part * itemsize, count - part
+                if count and interrupted(context):
+                    count = 0
+            return repeated
         steps[0] = steps[1] = steps[2] = itemsize
         for repetition in range(count):
             arguments[1] = repeated
             self.loop.function(arguments, &chunk, steps, self.loop.data)
             repeated += chunk * itemsize
+            if ends_after(context, &unasked, chunk):
+                return repeated
         return repeated

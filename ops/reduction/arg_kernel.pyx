@@ -31,10 +31,12 @@ cdef extern from "numpy/arrayobject.h" nogil:
 cdef enum:
     COLUMNS = 256                  # compared at a time; their best values are on the stack
     SHORT_LINE = 24                # elements; below, setting out costs NumPy's search more than it gains
+    UNASKED = 1048576              # elements between two questions whether the call is to end
 
 # The kept axes and the searched axes, each in order. If columns are compared, the innermost kept axis is separate
 # (`columns`); if runs are scanned, the innermost searched axis is (`run`).
 cdef struct Layout:
+    Context* context
     const phintys_search* search
     ArgFunction of_run                 # NumPy's search of contiguous values
     const char* data
@@ -111,7 +113,7 @@ cdef class ArgKernel(Kernel):
         cdef int axis
         if cell_size(operands[1]) == 0:
             return 0
-        layout.search, layout.of_run = self.search, self.of_run
+        layout.context, layout.search, layout.of_run = context, self.search, self.of_run
         layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
         layout.itemsize = operands[0].itemsize
         lay_out(&layout, operands[0], self.mask)
@@ -139,37 +141,59 @@ cdef class ExtremumKernel(ArgKernel):
         cdef Cell* search[2]
         search[0], search[1] = operands[0], operands[2]
         ArgKernel.run(self, context, search)
-        if interrupted(context):                     # not all positions are known
-            return 0
-        take_extremes(operands[0], self.mask, operands[1].data, <int64_t*>operands[2].data, cell_size(operands[2]))
+        if not interrupted(context):                 # else not all positions are known
+            take_extremes(context, operands[0], self.mask, operands[1].data, <int64_t*>operands[2].data,
+                          cell_size(operands[2]))
         return 0
 
 
-cdef void take_extremes(const Cell* source, unsigned long long mask, char* values, const int64_t* positions,
-                        npy_intp count) noexcept nogil:
-    """The values at ``count`` positions, a line of the innermost kept axis at a time."""
-    cdef npy_intp lengths[2][MAX_RANK]               # of the kept axes, and of the searched ones
-    cdef npy_intp strides[2][MAX_RANK]
-    cdef int counts[2]
+cdef struct Extremes:                                # values that are to be taken at positions
+    const char* source
+    char* values
+    const int64_t* positions
+    int itemsize
+    int counts[2]                                    # of the kept axes, and of the searched ones
+    npy_intp lengths[2][MAX_RANK]
+    npy_intp strides[2][MAX_RANK]
+    npy_intp columns                                 # the innermost kept axis is separate
+    npy_intp step
+
+
+cdef void take_extremes(Context* context, const Cell* source, unsigned long long mask, char* values,
+                        const int64_t* positions, npy_intp count) noexcept nogil:
+    cdef Extremes extremes
     cdef int axis, kind
-    cdef npy_intp first = 0, number, columns = 1, step = 0
-    cdef const char* line
-    counts[0] = counts[1] = 0
+    extremes.source, extremes.values, extremes.positions = source.data, values, positions
+    extremes.itemsize, extremes.columns, extremes.step = source.itemsize, 1, 0
+    extremes.counts[0] = extremes.counts[1] = 0
     for axis in range(source.ndim):
         kind = mask >> axis & 1
         if source.shape[axis] != 1:
-            counts[kind] = append(counts[kind], lengths[kind], strides[kind], source.shape[axis], source.strides[axis])
-    if counts[0]:
-        counts[0] -= 1
-        columns, step = lengths[0][counts[0]], strides[0][counts[0]]
-    while first < count:
-        line = source.data + offset(counts[0], lengths[0], strides[0], first // columns)
-        for number in range(columns):
-            memcpy(values, line + offset(counts[1], lengths[1], strides[1], positions[number]), source.itemsize)
-            values += source.itemsize
-            line += step
-        positions += columns
-        first += columns
+            extremes.counts[kind] = append(extremes.counts[kind], extremes.lengths[kind], extremes.strides[kind],
+                                           source.shape[axis], source.strides[axis])
+    if extremes.counts[0]:
+        extremes.counts[0] -= 1
+        extremes.columns = extremes.lengths[0][extremes.counts[0]]
+        extremes.step = extremes.strides[0][extremes.counts[0]]
+    parallel(context, take_values, &extremes, count, 2 * PIECE_ARG)
+
+
+cdef void take_values(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+    """Take values [start, stop), a line of the innermost kept axis at a time."""
+    cdef Extremes* extremes = <Extremes*>argument
+    cdef npy_intp column, count, number
+    cdef const char* line
+    while start < stop:
+        column = start % extremes.columns
+        count = min(extremes.columns - column, stop - start)
+        line = extremes.source + column * extremes.step + offset(extremes.counts[0], extremes.lengths[0],
+                                                                 extremes.strides[0], start // extremes.columns)
+        for number in range(start, start + count):
+            memcpy(extremes.values + number * extremes.itemsize,
+                   line + offset(extremes.counts[1], extremes.lengths[1], extremes.strides[1],
+                                 extremes.positions[number]), extremes.itemsize)
+            line += extremes.step
+        start += count
 
 
 cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:
@@ -231,25 +255,42 @@ cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop)
     cdef const char* base
     cdef const char* run
     cdef char best[16]
-    cdef npy_intp element, row, place
+    cdef npy_intp element, row, first, count, unasked = 0
     cdef bint contiguous = layout.run_stride == layout.itemsize
-    if contiguous and layout.searched == 1:
+    if contiguous and layout.searched == 1 and layout.run <= UNASKED:
         search_lines(layout, start, stop)
         return
     for element in range(start, stop):
         base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
         for row in range(layout.searched):
             run = base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
-            if not contiguous:
-                layout.search.run(run, layout.run_stride, layout.run, row * layout.run, best, layout.results + element)
-                continue
-            layout.of_run(<void*>run, layout.run, &place, NULL)
-            run += place * layout.itemsize
-            if row == 0:
-                memcpy(best, run, layout.itemsize)
-                layout.results[element] = place
-            else:
-                layout.search.run(run, 0, 1, row * layout.run + place, best, layout.results + element)
+            first = 0
+            while first < layout.run:
+                count = min(layout.run - first, <npy_intp>UNASKED)
+                if contiguous:
+                    search_run(layout, run, count, row * layout.run + first, best, layout.results + element)
+                else:
+                    layout.search.run(run, layout.run_stride, count, row * layout.run + first, best,
+                                      layout.results + element)
+                first, unasked = first + count, unasked + count
+                run += count * layout.run_stride
+                if unasked >= UNASKED:
+                    if interrupted(layout.context):
+                        return
+                    unasked = 0
+
+
+cdef void search_run(const Layout* layout, const char* run, npy_intp count, npy_intp position, char* best,
+                     int64_t* result) noexcept nogil:
+    """Go on with a search, by contiguous values from a position on."""
+    cdef npy_intp place
+    layout.of_run(<void*>run, count, &place, NULL)
+    run += place * layout.itemsize
+    if position == 0:
+        memcpy(best, run, layout.itemsize)
+        result[0] = place
+    else:
+        layout.search.run(run, 0, 1, position + place, best, result)
 
 
 cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept nogil:
@@ -276,7 +317,7 @@ cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp st
     cdef Layout* layout = <Layout*>argument
     cdef const char* base
     cdef char best[16 * COLUMNS]
-    cdef npy_intp element, row, first, count
+    cdef npy_intp element, row, first, count, unasked = 0
     for element in range(start, stop):
         base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
         first = 0
@@ -287,4 +328,9 @@ cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp st
                     base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
                     + first * layout.column_stride, layout.column_stride, count, row, best,
                     layout.results + element * layout.columns + first)
+                unasked += count
+                if unasked >= UNASKED:
+                    if interrupted(layout.context):
+                        return
+                    unasked = 0
             first += COLUMNS

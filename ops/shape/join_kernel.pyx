@@ -8,6 +8,7 @@ from numpy cimport npy_intp
 
 from numpy.exceptions import AxisError
 
+from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
 from phintys.ops.native.result_shapes cimport integers_of
@@ -130,7 +131,7 @@ cdef class JoinKernel(Kernel):
                 copy_in_parts(context, array.ndim, array.shape, target, result.strides, array.data, array.strides,
                               array.itemsize)
             else:
-                cast_strided(self.casts[index], array, target, result.strides)
+                cast_strided(context, self.casts[index], array, target, result.strides)
             target += array.shape[axis] * result.strides[axis]
         return 0
 
@@ -174,23 +175,31 @@ cdef int join_pieces(Context* context, Cell** operands) noexcept nogil:
     return 0
 
 
-cdef void cast_strided(LoopFunction cast, Cell* source, char* target, const npy_intp* strides) noexcept nogil:
+cdef void cast_strided(Context* context, LoopFunction cast, Cell* source, char* target,
+                       const npy_intp* strides) noexcept nogil:
     """Copy and convert to another dtype, one line of the last dimension at a time."""
     cdef CopyPlan plan
     cdef char* arguments[2]
     cdef npy_intp steps[2]
     cdef npy_intp index[MAX_RANK]
-    cdef npy_intp count = 1
+    cdef const char* line = source.data
+    cdef npy_intp length = 1, done, count, unasked = 0
     if plan_copy(&plan, source.ndim, source.shape, strides, source.strides) == 0:
         return
     memset(index, 0, plan.ndim * sizeof(npy_intp))
-    arguments[0], arguments[1] = source.data, target
     steps[0] = steps[1] = 0
     if plan.ndim:
-        count, steps[0], steps[1] = plan.shape[plan.ndim - 1], plan.source[plan.ndim - 1], plan.target[plan.ndim - 1]
+        length, steps[0], steps[1] = plan.shape[plan.ndim - 1], plan.source[plan.ndim - 1], plan.target[plan.ndim - 1]
     while True:
-        cast(arguments, &count, steps, NULL)
-        if not next_place(&plan, plan.ndim - 1, index, &arguments[1], <const char**>&arguments[0]):
+        done = 0
+        while done < length:
+            arguments[0], arguments[1] = <char*>line + done * steps[0], target + done * steps[1]
+            count = min(<npy_intp>UNASKED, length - done)
+            cast(arguments, &count, steps, NULL)
+            done += count
+            if ends_after(context, &unasked, count):
+                return
+        if not next_place(&plan, plan.ndim - 1, index, &target, &line):
             return
 
 

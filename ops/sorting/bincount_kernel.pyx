@@ -1,10 +1,11 @@
 """The number of counters for a vector of integers: ``(vector, least length, out)``; ``run`` reads the vector once."""
 cimport numpy as cnp
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport UNASKED
 from phintys.ops.native.integers cimport integer_at
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, interrupted
 from phintys.vm.thresholds cimport LONG_BINCOUNT
 
 ctypedef fused integer:
@@ -38,9 +39,29 @@ cdef void find_extremes(const integer* unused, const char* data, npy_intp stride
     extremes[0], extremes[1] = <int64_t>smallest, <int64_t>largest
 
 
-cdef void extremes_of(const Cell* vector, int64_t* extremes) noexcept nogil:
-    cdef const char* data = vector.data
-    cdef npy_intp stride = vector.strides[0], count = vector.shape[0]
+cdef void extremes_of(Context* context, const Cell* vector, int64_t* extremes) noexcept nogil:
+    cdef npy_intp stride = vector.strides[0], place = 0
+    cdef int64_t found[2]
+    while place < vector.shape[0] and not (place and interrupted(context)):
+        extremes_of_part(vector, vector.data + place * stride, stride, min(vector.shape[0] - place, <npy_intp>UNASKED),
+                         found)
+        if place == 0 or is_below(vector, found[0], extremes[0]):
+            extremes[0] = found[0]
+        if place == 0 or is_below(vector, extremes[1], found[1]):
+            extremes[1] = found[1]
+        place += UNASKED
+
+
+cdef inline bint is_below(const Cell* vector, int64_t x, int64_t y) noexcept nogil:
+    return <uint64_t>x < <uint64_t>y if is_unsigned(vector) else x < y
+
+
+cdef inline bint is_unsigned(const Cell* vector) noexcept nogil:
+    return vector.typenum == cnp.NPY_UINT64 or vector.typenum == cnp.NPY_ULONGLONG
+
+
+cdef void extremes_of_part(const Cell* vector, const char* data, npy_intp stride, npy_intp count,
+                           int64_t* extremes) noexcept nogil:
     if vector.typenum == cnp.NPY_INT8:
         find_extremes(<const cnp.npy_int8*>NULL, data, stride, count, extremes)
     elif vector.typenum == cnp.NPY_INT16:
@@ -53,7 +74,7 @@ cdef void extremes_of(const Cell* vector, int64_t* extremes) noexcept nogil:
         find_extremes(<const cnp.npy_uint16*>NULL, data, stride, count, extremes)
     elif vector.typenum == cnp.NPY_UINT32:
         find_extremes(<const cnp.npy_uint32*>NULL, data, stride, count, extremes)
-    elif vector.typenum == cnp.NPY_UINT64 or vector.typenum == cnp.NPY_ULONGLONG:
+    elif is_unsigned(vector):
         find_extremes(<const cnp.npy_uint64*>NULL, data, stride, count, extremes)
     else:
         find_extremes(<const cnp.npy_int64*>NULL, data, stride, count, extremes)
@@ -75,11 +96,10 @@ cdef class CountersKernel(Kernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef int64_t extremes[2]
         cdef int64_t least = integer_at(operands[1], 0)
-        cdef bint is_unsigned = operands[0].typenum == cnp.NPY_UINT64 or operands[0].typenum == cnp.NPY_ULONGLONG
         extremes[0], extremes[1] = 0, -1                # the values for an empty vector
         if operands[0].shape[0]:
-            extremes_of(operands[0], extremes)
-            if (is_unsigned and extremes[1] < 0) or extremes[1] == INT64_MAX:
+            extremes_of(context, operands[0], extremes)
+            if (is_unsigned(operands[0]) and extremes[1] < 0) or extremes[1] == INT64_MAX:
                 context.failure = b"bincount: an element does not fit into 63 bits"
                 return -1
             if extremes[0] < 0:

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from numpy cimport npy_intp
 
 from phintys.ops.native.loops import TYPES
-from phintys.ops.native.strided_copy cimport contiguous_data
+from phintys.ops.native.asking cimport data_without_gaps
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_SEARCH, PIECE_SEARCH
 
@@ -92,10 +92,10 @@ cdef class SearchsortedKernel(Kernel):
         search.haystack.values, search.haystack.stride = operands[0].data, operands[0].strides[0]
         search.haystack.length, search.haystack.order, search.haystack.wrong = operands[0].shape[0], NULL, False
         if self.ordered:
-            search.haystack.order = <int64_t*>contiguous_data(operands[2], room)
+            search.haystack.order = <int64_t*>data_without_gaps(context, operands[2], room)
             if <char*>search.haystack.order == room:
                 room += operands[2].shape[0] * sizeof(int64_t)
-        search.needles = contiguous_data(needles, room)
+        search.needles = data_without_gaps(context, needles, room)
         if count:
             parallel(context, search_range, &search, count, PIECE_SEARCH)
         if search.haystack.wrong:

@@ -525,3 +525,29 @@ def test_errors_name_the_line_of_pytensors_graph():
     f = pytensor.function([x, y], pt.exp(total), mode="PHINTYS")
     with pytest.raises(ValueError, match=rf"(?s)\(1, 3\) and \(4, 1\).*line {line}, in test_errors_name"):
         f(np.ones(3), np.ones(4))
+
+
+def test_errors_in_a_loop_name_the_line_of_its_body():
+    """Or that of the loop, where PyTensor has forgotten the lines of bodies (3.3.8)."""
+    rows, places = pt.dmatrix("rows"), pt.lvector("places")
+
+    def step(place, state, rows):
+        return state + rows[place]
+
+    line = sys._getframe().f_lineno - 2
+    out = loop_of(step, sequences=places, outputs_info=[pt.zeros(2)], non_sequences=[rows])
+    loop_line = sys._getframe().f_lineno - 1
+    node = next(each for each in pytensor.graph.traversal.ancestors([out])
+                if each.owner and hasattr(each.owner.op, "inner_outputs")).owner
+    knows = bool(getattr(node.op.inner_outputs[0].tag, "trace", None))
+    expected = rf"line {line}, in step" if knows else rf"line {loop_line}, in test_errors_in"
+    function = pytensor.function([rows, places], out[-1], mode="PHINTYS")
+    with pytest.raises(IndexError, match=rf"(?s){expected}.*in step 1 of .*line {loop_line}, in test_errors_in"):
+        function(np.ones((3, 2)), [0, 7, 1])
+
+
+def loop_of(step, **arguments):
+    """The rows of PyTensor's scan, of any version."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pytensor.scan(step, **arguments)[0]

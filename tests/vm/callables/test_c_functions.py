@@ -170,7 +170,7 @@ def test_many_calls_with_arguments_elsewhere(name, allow_gc):
         np.testing.assert_array_equal(point, before)
         kept.append((point, out))
     assert entry.frames_made == 1
-    assert entry.recorded_frames() == (name in ("pieces", "matrices"))
+    assert entry.recorded_frames() == (name in ("pieces", "matrices") and not phintys.config.stress)
 
 
 @pytest.mark.parametrize("number", range(len(pieces())))
@@ -181,7 +181,7 @@ def test_each_piece_when_it_is_recorded(number):
         point = np.random.default_rng(call).normal(size=9)
         expected = flat(function(point[:4], point[4:]))
         np.testing.assert_array_equal(expand(entry, point, expected.size)[1], expected)
-    assert entry.recorded_frames() == 1
+    assert entry.recorded_frames() == (not phintys.config.stress)      # under stress nothing is kept
 
 
 def test_layouts_that_alternate():

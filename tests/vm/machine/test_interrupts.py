@@ -1,11 +1,16 @@
 """Ctrl-C in the middle of a long kernel: the call ends there, and changes no shared variable.
 
-Nothing here depends on time: kernels look at signals whenever they ask, and one of these looks finds Ctrl-C.
+Nothing here depends on time, except for the long test: kernels look at signals whenever they ask, and one of these
+looks finds Ctrl-C. The long test walks over all kernels with inputs that take longer (`long_kernels.py`), and measures
+in CPU seconds how late a call ends.
 """
 import signal
+import time
 
 import numpy as np
 import pytest
+from kernel_cases import MADE, PCG64, kernel_classes
+from long_kernels import LATE, LONG, SHORT, KernelOp, called
 
 import phintys
 import phintys.tensor as T
@@ -25,6 +30,17 @@ channels = numbers[:262_144].reshape(1, 64, 64, 64)
 
 def drawn(method, *arguments):
     return getattr(RandomStreams(1), method)((SIZE,), *arguments)
+
+
+def by_generator(kernel, output, *inputs):
+    """What a kernel draws from the state of a Generator."""
+    return KernelOp(kernel, [(1, "uint64"), output])(phintys.shared(PCG64), *map(T.constant, inputs))[1]
+
+
+def chosen(wanted, outcomes):
+    """Different numbers as a Generator chooses them."""
+    return by_generator(kernel_classes()["ChoiceKernel"](0, False, True, 1e-8), (1, "int64"), np.array([wanted]),
+                        np.array(outcomes), np.array(0), np.zeros(0))
 
 
 # What one long kernel computes, and arguments that are long enough for it to look at signals twice.
@@ -62,6 +78,38 @@ CASES = {
     "integers": (drawn("random_integers", 0, 99), ()),
     "chosen": (drawn("choice", 100), ()),
     "shuffled": (RandomStreams(1).permutation((1,), SIZE), ()),
+    "some orders": (RandomStreams(1).permutation((20,), 50_000), ()),
+    "chosen once": (RandomStreams(1).choice((SIZE,), SIZE, replace=False), ()),
+    "chosen once by shares": (RandomStreams(1).choice((SIZE // 8,), SIZE // 4, replace=False, p=T.ones((SIZE // 4,))
+                                                      / (SIZE // 4)), ()),
+    "chosen once by Floyd's method": (chosen(SIZE // 2, 10**9), ()),
+    "chosen once of those that are few": (chosen(SIZE, 2 * SIZE), ()),
+    "counts of outcomes": (RandomStreams(1).multinomial((40,), 10_000, T.ones((10_000,)) / 10_000), ()),
+    "shares": (by_generator(kernel_classes()["DirichletKernel"](0, False), (2, "float64"), np.array([60]),
+                            np.ones(10_000)), ()),
+    "outer product": (T.outer(x, x[:3]), (numbers,)),
+    "added outer product": (m + 2. * T.outer(m[:, 0], m[0]), (np.tile(rows, (3, 1)),)),
+    "places of the largest": (T.argmax(m, axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
+    "largest of columns": (T.max_and_argmax(m, axis=0)[0], (np.tile(numbers, 3).reshape(-1, 3),)),
+    "cumulative sums of few columns": (T.cumsum(m, axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
+    "differences": (T.extra_ops.diff(x), (np.tile(numbers, 3),)),
+    "differences of short rows": (T.extra_ops.diff(m), (np.tile(numbers, 3).reshape(-1, 3),)),
+    "chosen elements": (T.choose(i % 2, [x, x], mode="clip"), (np.tile(numbers, 3), np.tile(positions, 3))),
+    "flat positions": (T.extra_ops.ravel_multi_index((i % 1000, i // 1000), (1000, 1000)), (np.tile(positions, 2),)),
+    "coordinates": (T.extra_ops.unravel_index(i, (1000, 1000))[0], (np.tile(positions, 2),)),
+    "places of truth": (T.nonzero(x > 0.2)[0], (np.tile(numbers, 4),)),
+    "rows in another order": (T.permute_row_elements(m, T.arange(10)[::-1]), (np.tile(rows, (3, 1)).reshape(-1, 10),)),
+    "range": (T.arange(i[0]), (np.array([3 * SIZE]),)),
+    "window": (T.bartlett(i[0]), (np.array([3 * SIZE]),)),
+    "triangle": (T.tri(i[0]), (np.array([2000]),)),
+    "lower triangle": (T.tril(m), (np.tile(rows, (3, 1)),)),
+    "diagonal": (T.diag(x), (numbers[:2000],)),
+    "joined and converted": (T.concatenate([x, T.cast(i, "int8")]), (numbers, np.tile(positions, 3))),
+    "few long repetitions": (T.repeat(x[:4], SIZE), (numbers,)),
+    "sums of repetitions": (T.grad((T.repeat(m, 3, axis=0) ** 2).sum(), m), (rows,)),
+    "added part": (T.inc_subtensor(m[1:, ::2], m[1:, ::2]), (np.tile(rows, (5, 1)),)),
+    "losses": (T.nnet.categorical_crossentropy(m, i), (numbers.reshape(-1, 2), positions[:SIZE // 2] % 2)),
+    "number of counters": (T.extra_ops.bincount(i), (np.tile(positions, 3),)),
 }
 
 
@@ -101,13 +149,19 @@ def test_a_long_kernel_is_interrupted(name):
     assert count.get_value() == 1
 
 
-def test_a_stream_that_was_interrupted_draws_the_same_numbers_later():
+@pytest.mark.parametrize("draw", [
+    lambda streams: streams.normal((SIZE,)), lambda streams: streams.permutation((20,), 50_000),
+    lambda streams: streams.choice((SIZE,), SIZE, replace=False),
+    lambda streams: streams.multinomial((40,), 10_000, np.full(10_000, 1e-4)),
+], ids=["normal", "permutation", "choice", "multinomial"])
+def test_a_stream_that_was_interrupted_draws_the_same_numbers_later(draw):
     streams = RandomStreams(3)
-    function = phintys.function([], streams.normal((SIZE,)))
+    function = phintys.function([], draw(streams))
     first = function()
-    streams.seed(3)
-    assert outcome_of(function, (), 2)
-    np.testing.assert_array_equal(function(), first)
+    for look in (1, 2):
+        streams.seed(3)
+        assert outcome_of(function, (), look)
+        np.testing.assert_array_equal(function(), first)
 
 
 def test_updates_after_commit_are_not_interrupted():
@@ -117,3 +171,41 @@ def test_updates_after_commit_are_not_interrupted():
     expected = np.zeros(SIZE)
     np.add.at(expected, positions, numbers)
     np.testing.assert_allclose(total.get_value(), expected)
+
+
+# ---- all kernels, with inputs that take longer -----------------------------------------------------------------------
+class Late(Exception):
+    """What the handler of the signal raises."""
+
+
+def test_every_kernel_is_walked():
+    assert {title.split(":")[0] for title in LONG} | {*SHORT} == {*MADE}
+    assert {*LATE} <= {*LONG}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("title", LONG)
+def test_a_call_ends_within_100_ms(title, monkeypatch):
+    monkeypatch.setattr(phintys.config, "workers", 1)      # CPU seconds of the process are those of the call
+    function, arguments = called(title)
+    for _ in range(3):                                     # the third call runs steps that are bound
+        start = time.process_time()
+        function(*arguments)
+        seconds = time.process_time() - start
+    before = signal.signal(signal.SIGPROF, raise_late)
+    try:
+        for share in (0.1, 0.6):
+            moment = max(share * seconds, 0.002)
+            start = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, moment)
+            try:
+                function(*arguments)
+            except Late:
+                assert time.process_time() - start - moment < LATE.get(title, 0.1)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def raise_late(*unused):
+    raise Late

@@ -3,8 +3,8 @@
 #ifndef PHINTYS_TAKEN_ROWS_H
 #define PHINTYS_TAKEN_ROWS_H
 
-#include "indexed_loops.h"
-#include "row_copy.h"
+#include "native/indexed_loops.h"
+#include "native/row_copy.h"
 
 /* Returns the number of the first position that is out of range, or -1. The rows of the result have no gaps. */
 typedef npy_intp (*TakeRowsLoop)(char *result, const char *array, npy_intp step, npy_intp length,
