@@ -183,7 +183,10 @@ for kind, outputs, inputs in [
         ("EighKernel", [*MATRIX, (3, "complex128")], lambda x: [x.astype("complex128")]),
         ("LUFactorKernel", [*STACK, (2, "int32")], lambda x: [x]),
         ("LUSolveKernel", MATRIX, lambda x: [x, np.full(x.shape[:2], 3, "int32"), x[:, 0]]),
-        ("QRKernel", STACK * 2, lambda x: [x]), ("SolveKernel", STACK, lambda x: [x, x]),
+        ("QRKernel", STACK * 2, lambda x: [x]), ("PivotedQRKernel", [*STACK * 2, (2, "int32")], lambda x: [x]),
+        ("SchurKernel", [*STACK * 2, (1, "int32")], lambda x: [x]),
+        ("GeneralizedSchurKernel", [*STACK * 2, (2, "complex128"), *MATRIX, *STACK * 2], lambda x: [x, x]),
+        ("SylvesterKernel", STACK, lambda x: [x, x, x]), ("SolveKernel", STACK, lambda x: [x, x]),
         ("SVDKernel", [*STACK, *MATRIX, *STACK], lambda x: [x]),
         ("TriangularSolveKernel", STACK, lambda x: [x, x]),
         ("LeastSquaresKernel", [*STACK, *MATRIX, *INDICES, *MATRIX], lambda x: [x, x])]:

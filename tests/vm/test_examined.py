@@ -51,7 +51,8 @@ def test_prepare_reads_only_what_is_examined(prepared, position):
 
 def test_a_kernel_that_reads_more_is_found():
     position = [name for name, *_ in CASES].index("ReshapeKernel")
-    assert outcomes(position + 1, position, all_hidden=True)[position][0] == -signal.SIGSEGV
+    ended, message = outcomes(position + 1, position, all_hidden=True)[position]
+    assert ended == -signal.SIGSEGV or "AddressSanitizer" in message       # which ends the process in its own way
 
 
 # ---- here ------------------------------------------------------------------------------------------------------------
