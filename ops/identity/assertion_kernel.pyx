@@ -125,13 +125,17 @@ cdef class EqualLengthsKernel(Kernel):
         """The message for two neighbours that differ."""
         names = [name for group in self.groups for _, _, name in group]
         found = [length_of(self.lengths[place - 1], operands), length_of(self.lengths[place], operands)]
-        return "Input dimension mis-match. ({})".format(", ".join([
-            f"{name} = {length}" if name else f"expected {length}"
-            for name, length in zip(names[place - 1:place + 1], found)]))
+        return mismatch_text(found, names[place - 1:place + 1])
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         share(context, operands[self.n_inputs], operands[0], operands[0].data)
         return 0
+
+
+def mismatch_text(lengths, names):
+    """The message for lengths that differ."""
+    texts = [f"{name} = {length}" if name else f"expected {length}" for name, length in zip(names, lengths)]
+    return f"Input dimension mis-match. ({', '.join(texts)})"
 
 
 cdef npy_intp length_of(Length length, Cell** operands) noexcept nogil:

@@ -4,7 +4,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import neq
-from phintys.ops.identity.assertion_kernel import EqualLengthsKernel
+from phintys.ops.identity.assertion_kernel import EqualLengthsKernel, mismatch_text
 from phintys.ops.types.dtypes import discrete_dtypes
 
 NUMBER, VALUE = -1, -1         # in `groups`: an operand that is no input but a number; an axis: the input is the length
@@ -71,6 +71,31 @@ class EqualLengths(Op):
         values.update([number for own in self.guards for number, _ in own])
         return EqualLengthsKernel(len(node.inputs), self.groups, self.guards, tuple(sorted(values)))
 
+    def disagreement(self, node, operands, done):
+        """Return the error of a node whose turn has not come, as far as it can be told.
+
+        Parameters
+        ----------
+        node : Apply
+        operands : list of (shape, strides, value or None) or None
+            The node's inputs.
+        done : set of Apply
+            The nodes that have had their turn: inputs that others compute are not known.
+
+        Returns
+        -------
+        ValueError or None
+        """
+        known = [operand if variable.owner is None or variable.owner in done else None
+                 for variable, operand in zip(node.inputs, operands)]
+        for group, own in zip(self.groups, self.guards):
+            lengths = {_known(known, number, axis): name for number, axis, name in group}
+            lengths.pop(None, None)
+            conditions = [(_known(known, number, VALUE), wanted) for number, wanted in own]
+            if len(lengths) > 1 and not any([value is None or bool(value) != wanted for value, wanted in conditions]):
+                return ValueError(mismatch_text(list(lengths)[:2], list(lengths.values())[:2]))
+        return None
+
     def do_constant_folding(self, node):
         return False                            # lengths that differ are an error of the call, not before
 
@@ -88,3 +113,15 @@ class EqualLengths(Op):
 
     def __str__(self):
         return type(self).__name__
+
+
+def _known(operands, number, axis):
+    """Return a length or a value, or None if the operand is not known."""
+    if number == NUMBER:
+        return axis
+    if operands[number] is None:
+        return None
+    shape, _, value = operands[number]
+    if axis != VALUE:
+        return shape[axis]
+    return None if value is None else int(value)

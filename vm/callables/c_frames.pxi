@@ -92,7 +92,7 @@ cdef long long next_snapshot(Entry* entry) noexcept with gil:
         take_snapshot(entry)
         return DONE
     except BaseException as error:
-        return keep_error(entry, error, -1, NULL)
+        return keep_error(entry, error, NULL)
 
 
 cdef inline long long show_shared(Entry* entry, Runner* runner) noexcept nogil:

@@ -19,13 +19,13 @@ from libc.string cimport memcpy, strcmp
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_OBJECT, CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_is_contiguous, cell_size, cell_to_array, drop,
-    set_contiguous_strides)
+    CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
+from phintys.vm.machine.failure cimport what_failed
 from phintys.vm.machine.frame cimport Frame, Machine, take_layout
 from phintys.vm.machine.frame_copy cimport (
     FrameCopy, FrameModel, bytes_kept_by_copy, copy_frame, describe_frame, free_copy, reset_copy)
@@ -37,7 +37,7 @@ from phintys.vm.pool cimport Buffer, allocation_fails, buffer_release, buffer_re
 from phintys.vm.python_api cimport PyObject
 
 from phintys.vm.callables.c_signatures import SharedTable, check_program, lengths_of, signature_named, title_of
-from phintys.vm.explaining.runtime_error import SHOWN_SIZE, explained
+from phintys.vm.explaining.runtime_error import explained
 
 cnp.import_array()
 
@@ -282,11 +282,10 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
 
 
 cdef long long keep_failure(Entry* entry, Runner* runner) noexcept with gil:
-    cdef int position = <int>(runner.frame.machine.at - runner.frame.machine.code)
     try:
         raise_pending()
     except BaseException as error:
-        return keep_error(entry, error, position, runner)
+        return keep_error(entry, error, runner)
 
 
 cdef int raise_pending() except -1:
@@ -294,7 +293,7 @@ cdef int raise_pending() except -1:
     return -1
 
 
-cdef long long keep_error(Entry* entry, error, int position, Runner* runner) noexcept:
+cdef long long keep_error(Entry* entry, error, Runner* runner) noexcept:
     cdef CFunction owner = <CFunction>entry.owner
     cdef long long status = FAILED
     try:
@@ -304,14 +303,15 @@ cdef long long keep_error(Entry* entry, error, int position, Runner* runner) noe
             status = NUMERICAL_ERROR
         if owner.failure is None or owner.failed_status == NUMERICAL_ERROR or status != NUMERICAL_ERROR:
             owner.failed_status = status                    # what is recoverable does not hide what is not
-            owner.failure = (error, position, None if position < 0 else owner.operands_of(runner, position))
+            owner.failure = (error, -1, None) if runner == NULL \
+                else what_failed(&runner.frame.machine, owner.program, error)
     except BaseException as another:                        # no memory for this either
         owner.failure = (another, -1, None)
     return status
 
 
 cdef long long lack_memory(Entry* entry) noexcept with gil:
-    return keep_error(entry, MemoryError("no memory for a frame"), -1, NULL)
+    return keep_error(entry, MemoryError("no memory for a frame"), NULL)
 
 
 cdef long long refuse(Entry* entry, Fault fault, int index, long long found, long long wanted) noexcept with gil:
@@ -321,7 +321,7 @@ cdef long long refuse(Entry* entry, Fault fault, int index, long long found, lon
         error = ValueError(owner.describe_fault(fault, index, found, wanted))
     except BaseException as another:
         error = another
-    keep_error(entry, error, -1, NULL)
+    keep_error(entry, error, NULL)
     return WRONG_ARGUMENT
 
 
@@ -674,21 +674,6 @@ cdef class CFunction:
                 count += runner.recording != NULL
                 put_elsewhere(self.entry, runner)
         return count
-
-    cdef list operands_of(self, Runner* runner, int position):
-        """(shape, strides, value if it is small) of what an instruction reads, as ``explained`` wants it."""
-        cdef Cell* cell
-        cdef int index, axis
-        cdef list described = []
-        for index in range(min(<int>self.program.operands_of_node(position), self.code.instructions[position].c)):
-            cell = runner.frame.machine.operands[self.code.instructions[position].b + index]
-            if cell.data == NULL or cell.flags & CELL_OBJECT:
-                described.append(None)
-            else:
-                described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
-                                  tuple([cell.strides[axis] for axis in range(cell.ndim)]),
-                                  None if cell_size(cell) > SHOWN_SIZE else cell_to_array(cell)))
-        return described
 
     cdef object describe_fault(self, Fault fault, int index, long long found, long long wanted):
         title = f"C function {self.name} of {self.function.name or 'a phintys function'}"

@@ -15,14 +15,14 @@ from libc.stdlib cimport free, llabs, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_DEVICE, CELL_OBJECT, Cell, buffer_behind, cell_give_array, cell_hold_array, cell_size, cell_to_array,
-    device_memory, drop, overlap, span_of_cell)
+    Cell, buffer_behind, cell_give_array, cell_hold_array, device_memory, drop, overlap, span_of_cell)
 from phintys.vm.containers.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code
+from phintys.vm.machine.failure cimport what_failed
 from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
@@ -37,7 +37,7 @@ from numpy import integer as numpy_integer
 from numpy.linalg import LinAlgError
 
 from phintys.graph.config import config
-from phintys.vm.explaining.runtime_error import SHOWN_SIZE, argument_error, explained
+from phintys.vm.explaining.runtime_error import argument_error, explained
 from phintys.vm.loops.loop_kernel import loops_in
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.pool import set_guards, set_pool_limit, set_stress
@@ -918,7 +918,6 @@ cdef int recover(Callable self, Frame frame) except -1:
 
 cdef int fail(Callable self, Frame frame) except -1:
     """Raise what happened in the program, with the node it happened in."""
-    cdef int position = <int>(frame.machine.at - frame.machine.code)
     if frame.machine.timing != NULL:
         end(frame.machine.timing)
         self.code.profile.add(frame.machine.timing)
@@ -926,28 +925,11 @@ cdef int fail(Callable self, Frame frame) except -1:
     try:
         raise_pending()
     except BaseException as error:
-        described = explained(error, self.program, position, operands_of(self, frame, position), self.at_length)
+        reason, position, operands = what_failed(&frame.machine, self.program, error)
+        described = explained(reason, self.program, position, operands, self.at_length)
         if described is error:
             raise
-        raise described.with_traceback(error.__traceback__) from error.__cause__
-
-
-cdef list operands_of(Callable self, Frame frame, int position):
-    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array."""
-    cdef Cell* cell
-    cdef int index, axis
-    cdef list described = []
-    cdef int count = self.program.operands_of_node(position)
-    for index in range(min(count, frame.code.instructions[position].c)):
-        cell = frame.machine.operands[frame.code.instructions[position].b + index]
-        if cell.data == NULL or cell.flags & CELL_OBJECT:
-            described.append(None)
-        else:
-            described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
-                              tuple([cell.strides[axis] for axis in range(cell.ndim)]),
-                              None if cell.flags & CELL_DEVICE or cell_size(cell) > SHOWN_SIZE
-                              else cell_to_array(cell)))
-    return described
+        raise described.with_traceback(error.__traceback__) from reason.__cause__
 
 
 def enable_vectorcall(type cls):

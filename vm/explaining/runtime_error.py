@@ -44,6 +44,40 @@ def explained(error, program, position, operands, at_length):
     return with_details(error, details)
 
 
+def later_checks(error, program, position):
+    """Return the instructions after a failed one that compare lengths, if they may be the reason: an index is out of
+    range of an array that is too short for another operand, whose elements are taken first."""
+    if not isinstance(error, IndexError) or program.nodes is None:
+        return []
+    return [number for number, node in enumerate(program.nodes)
+            if number > position and node is not None and hasattr(node.op, "disagreement")]
+
+
+def reason_of(error, program, position, checks):
+    """Return the error that a later check would have raised, and its instruction; else those that are given.
+
+    Parameters
+    ----------
+    error : BaseException
+    program : Program
+    position : int
+        The number of the instruction that failed.
+    checks : list of (int, list)
+        Of `later_checks`, with operands as in `explained`.
+
+    Returns
+    -------
+    tuple (BaseException, int)
+    """
+    done = set(program.nodes[:position]) if checks else ()
+    for number, operands in checks:
+        node = program.nodes[number]
+        found = node.op.disagreement(node, operands, done)
+        if found is not None:
+            return found, number
+    return error, position
+
+
 def _without_node(program, position, operands):
     """Where an instruction failed that no node is known of."""
     text = program.instruction_texts()[position]

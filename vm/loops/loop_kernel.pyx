@@ -37,6 +37,7 @@ from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_result
 from phintys.vm.loops.replay cimport Replay
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
+from phintys.vm.machine.failure cimport what_failed
 from phintys.vm.machine.frame cimport (
     UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
 from phintys.vm.machine.interpreter cimport execute, is_zero
@@ -972,23 +973,23 @@ cdef class LoopKernel(Kernel):
 
     cdef int _raise_explained(self, Steps steps, error) except -1:
         """Raise an error of the body, with the node and the step in which it happened."""
-        cdef int position = <int>(steps.frame.machine.at - steps.frame.machine.code)
-        described = explained(error, self.program, position, [], lambda node: ())
+        reason, position, _ = what_failed(&steps.frame.machine, self.program, error)
+        described = explained(reason, self.program, position, [], lambda node: ())
         if isinstance(described, Exception):
             described = with_details(described, self._which_step(steps))
         if described is error:
             raise error
-        raise described.with_traceback(error.__traceback__) from error.__cause__
+        raise described.with_traceback(error.__traceback__) from reason.__cause__
 
     cdef int _raise_explained_ahead(self, Steps steps, error, npy_intp count) except -1:
         """Raise an error of what is computed ahead, with the node and the steps."""
-        cdef int position = <int>(steps.ahead.machine.at - steps.ahead.machine.code)
-        described = explained(error, self.blocks.program, position, [], lambda node: ())
+        reason, position, _ = what_failed(&steps.ahead.machine, self.blocks.program, error)
+        described = explained(reason, self.blocks.program, position, [], lambda node: ())
         if isinstance(described, Exception):
             described = with_details(described, where_of_steps(self.title, steps.step, count, steps.n_steps))
         if described is error:
             raise error
-        raise described.with_traceback(error.__traceback__) from error.__cause__
+        raise described.with_traceback(error.__traceback__) from reason.__cause__
 
     cdef int _refuse_shape(self, Rows* rows, Cell* result, int index) except -1:
         shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])

@@ -1,0 +1,34 @@
+"""What a failed call raises: the error, the instruction that it belongs to, and what this one reads."""
+from phintys.vm.abi cimport CELL_DEVICE, CELL_OBJECT, Cell, cell_size, cell_to_array
+from phintys.vm.machine.frame cimport Machine
+
+from phintys.vm.explaining.runtime_error import SHOWN_SIZE, later_checks, reason_of
+
+
+cdef tuple what_failed(Machine* machine, program, error):
+    """Return an error, the number of its instruction, and what this reads.
+
+    That is the error that happened or, if a later instruction would have found its reason, the latter's.
+    """
+    cdef int position = <int>(machine.at - machine.code)
+    checks = [(number, operands_read(machine, program, number)) for number in later_checks(error, program, position)]
+    reason, position = reason_of(error, program, position, checks)
+    return reason, position, operands_read(machine, program, position)
+
+
+cdef list operands_read(Machine* machine, program, int position):
+    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array."""
+    cdef Cell* cell
+    cdef int index, axis
+    cdef list described = []
+    cdef int count = program.operands_of_node(position)
+    for index in range(min(count, machine.code[position].c)):
+        cell = machine.operands[machine.code[position].b + index]
+        if cell.data == NULL or cell.flags & CELL_OBJECT:
+            described.append(None)
+        else:
+            described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),
+                              tuple([cell.strides[axis] for axis in range(cell.ndim)]),
+                              None if cell.flags & CELL_DEVICE or cell_size(cell) > SHOWN_SIZE
+                              else cell_to_array(cell)))
+    return described
