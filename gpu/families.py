@@ -7,6 +7,7 @@ from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
     creation_source,
     factorization_source,
     fourier_source,
+    indexing_source,
     line_source,
     random_source,
     rearranging_source,
@@ -19,7 +20,6 @@ from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
 from phintys.gpu.kernels.general_source import DESCRIBERS
-from phintys.gpu.kernels.indexing_source import positions_of
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
     GpuAllocKernel,
@@ -41,17 +41,12 @@ from phintys.gpu.kernels.softmax_kernel import (
     GpuSoftmaxKernel,
 )
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
-from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
+from phintys.gpu.twins import register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.creation.stretching_kernel import SumStretchedKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
-from phintys.ops.factorizations.spectral_kernel import EighKernel, SVDKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel, EqualLengthsKernel
-from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
-from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
-from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
-from phintys.ops.indexing.rows_kernel import RowsKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.linalg.diagonal_kernel import ExtractDiagKernel
 from phintys.ops.loops.first_rows_kernel import FirstRowsKernel
@@ -64,15 +59,12 @@ from phintys.ops.native.shape_kernel import (
     ShapeKernel,
     SpecifyShapeKernel,
 )
-from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
 from phintys.ops.nnet.crossentropy_kernel import (
     CrossentropyGradKernel,
     CrossentropyKernel,
     LabelLossGradKernel,
     LabelLossKernel,
 )
-from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
-from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.batched_product_kernel import BatchedProductKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
@@ -80,7 +72,6 @@ from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
-from phintys.ops.sorting.sorting_kernel import PartitionKernel
 
 register_view(DimShuffleKernel)
 register_view(RebroadcastKernel)
@@ -214,25 +205,8 @@ def general(kernel, operands, results):
         return None
 
 
-# Which inputs may be numbers on the host, where a kernel has such.
-NUMBERS = {"BatchNormTrainKernel": (3, 4), "BatchNormInferenceKernel": (5,), "AdvancedIncSubtensorKernel": (1,),
-           "SetDiagonalKernel": (1,), "FillDiagonalKernel": (1, 2), "TriangleKernel": (1,),
-           "EyeKernel": (2,), "TransformKernel": (2,), "LeastSquaresKernel": (2,), "HingeKernel": (2,),
-           "HingeGradKernel": (3,), "BlockOuterKernel": (5,), "TriKernel": (2,),
-           "ConvolutionKernel": tuple(range(2, 30))}
-CHECKED = (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel, PermuteRowsKernel, RowsKernel, HingeKernel,
-           HingeGradKernel, BlockGemvKernel, BlockOuterKernel, UnravelIndexKernel, RavelMultiIndexKernel)
-
-for _name, (_host, _) in DESCRIBERS.items():
-    register(_host, GpuGeneralKernel, general, NUMBERS.get(_name, ()),
-             positions_of if _host in CHECKED else ())
-SEVERAL_RESULTS.update({EighKernel, SVDKernel, PartitionKernel})
-register(PrependKernel, GpuGeneralKernel, general, lambda kernel: () if has_number(kernel) else (0,))
-
-
-def has_number(kernel):
-    """Whether the column that is prepended is a constant."""
-    return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)
+for _host, _, _by_value, _checked in DESCRIBERS.values():
+    register(_host, GpuGeneralKernel, general, _by_value, _checked)
 
 
 def batched_product(kernel, operands, results):

@@ -87,7 +87,7 @@ def is_whole(arguments, named):
     return named.get("whole", arguments[2] if len(arguments) > 2 else True)
 
 
-@describe(BatchNormTrainKernel)
+@describe(BatchNormTrainKernel, by_value=(3, 4))
 def training(arguments, named, operands):
     running = named.get("running", arguments[3] if len(arguments) > 3 else False)
     whole = is_whole(arguments, named)
@@ -99,7 +99,7 @@ def training(arguments, named, operands):
     return described(arguments, named, operands, names, body)
 
 
-@describe(BatchNormInferenceKernel)
+@describe(BatchNormInferenceKernel, by_value=(5,))
 def inference(arguments, named, operands):
     names = ["x", "scale", "bias", "average", "variance", "epsilon", "out"]
     body = INFERENCE.format(epsilon=number("epsilon", operands[5])) + WHOLE

@@ -20,7 +20,7 @@ PRODUCT = """\
 """
 
 
-@describe(BlockGemvKernel)
+@describe(BlockGemvKernel, checked=(3, 4))
 def product(arguments, named, operands):
     return Description(["first", "w", "h", "rows", "columns", "out"], {"multiply": (THREADS, PRODUCT)},
                        [Launch(THREADS, "multiply", "out")], f"typedef {computed(operands[0][0])} T;",
@@ -39,7 +39,7 @@ OUTER = """\
 """
 
 
-@describe(BlockOuterKernel)
+@describe(BlockOuterKernel, by_value=(5,), checked=(3, 4))
 def outer(arguments, named, operands):
     if operands[0][0] not in ("float32", "float64"):
         raise NoSource(operands[0][0])

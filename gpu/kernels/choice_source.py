@@ -24,7 +24,7 @@ MARGIN = """\
 """
 
 
-@describe(HingeKernel)
+@describe(HingeKernel, by_value=(2,), checked=(1,))
 def hinge(arguments, named, operands):
     body = MARGIN.format(delta=number("delta", operands[2])) + (
         "    store_losses(i * losses.strides[0], margin <= 0 ? (T)0 : margin);\n")
@@ -32,7 +32,7 @@ def hinge(arguments, named, operands):
                        [Launch(THREADS, "lose", "x", 1)], f"typedef {computed(operands[0][0])} T;", {}, ("labels",))
 
 
-@describe(HingeGradKernel)
+@describe(HingeGradKernel, by_value=(3,), checked=(2,))
 def hinge_gradient(arguments, named, operands):
     body = MARGIN.format(delta=number("delta", operands[3])) + """\
     const T slope = margin > 0 ? (T)1 : margin < 0 ? (T)0 : margin == 0 ? (T)0.5 : margin;

@@ -297,7 +297,7 @@ def tiles(role, flip, pieces=1):
     return TILED.format(pieces=pieces, **filled)
 
 
-@describe(ConvolutionKernel)
+@describe(ConvolutionKernel, by_value=range(2, 30))
 def convolution(arguments, named, operands):
     given = dict(zip(("dtype", "role", "rank", "border", "stride", "dilation", "flip", "groups", "unshared",
                       "image_shape", "filter_shape", "following"), arguments)) | named

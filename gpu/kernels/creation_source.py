@@ -17,12 +17,12 @@ def below(arguments, operands, condition):
     return Description([None, None, "diagonal", "out"], {"fill": (THREADS, body)}, [Launch(THREADS, "fill", "out")])
 
 
-@describe(EyeKernel)
+@describe(EyeKernel, by_value=(2,))
 def eye(arguments, named, operands):
     return below(arguments, operands, "column == row + diagonal_number")
 
 
-@describe(TriKernel)
+@describe(TriKernel, by_value=(2,))
 def triangle_of_ones(arguments, named, operands):
     return below(arguments, operands, "column <= row + diagonal_number")
 

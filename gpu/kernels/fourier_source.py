@@ -80,7 +80,7 @@ LOAD_HALF = """\
 """
 
 
-@describe(TransformKernel)
+@describe(TransformKernel, by_value=(2,))
 def transform(arguments, named, operands):
     kind, dtype, axis = arguments
     real = "double" if dtype in ("float64", "complex128") else "float"

@@ -142,7 +142,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
 
     def __init__(self, str name, arguments, named, operands):
         cdef int index
-        host_class, function = DESCRIBERS[name]
+        host_class, function = DESCRIBERS[name][:2]
         self.host = host_class(*arguments, **dict(named))
         description = function(arguments, dict(named), operands)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)

@@ -18,6 +18,7 @@ What else a body finds wrong it notes by ``tell(note, value, length, what)``; ``
 from collections import namedtuple
 
 from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store, with_functions
+from phintys.gpu.twins import SEVERAL_RESULTS
 
 GROUP = 128                     # threads of a block that works on one item
 THREADS, BLOCKS, COPY, CLEAR, RAW = range(5)
@@ -58,7 +59,8 @@ failure : (type of exception, sequence of str) or None
     IndexError.
 """
 
-DESCRIBERS = {}                 # name of a class of kernels of the processor → (class, describing function)
+Described = namedtuple("Described", "host_class function by_value checked")
+DESCRIBERS = {}                 # name of a class of kernels of the processor → Described
 
 PRELUDE = """\
 template <int R> struct View { char* data; long long shape[R], strides[R]; };
@@ -105,10 +107,21 @@ __device__ inline long long position(unsigned long long* note, long long value, 
 """
 
 
-def describe(host_class):
-    """A decorator: the function that describes the twins of a class, from the kernel's arguments and its operands."""
+def describe(host_class, by_value=(), checked=(), several_results=False):
+    """A decorator: the function that describes the twins of a class, from the kernel's arguments and its operands.
+
+    Parameters
+    ----------
+    host_class : type
+    by_value, checked : collection of int, or callable
+        As ``by_value`` and ``checked_at_device`` of `twins.register`.
+    several_results : bool
+        Several results are correct, such as the signs of vectors, so DebugMode does not compare the places.
+    """
     def added(function):
-        DESCRIBERS[host_class.__name__] = (host_class, function)
+        DESCRIBERS[host_class.__name__] = Described(host_class, function, by_value, checked)
+        if several_results:
+            SEVERAL_RESULTS.add(host_class)
         return function
     return added
 

@@ -15,8 +15,6 @@ from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorK
 from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
 from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
-from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
-from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
 from phintys.ops.sorting.bincount_kernel import CountersKernel
 
 OWNERS = 64
@@ -154,7 +152,12 @@ def index_of(number, array, lengths):
             f"{array}[axis] = rest - above * {lengths}[axis]; rest = above; }} }}"]
 
 
-@describe(AdvancedSubtensorKernel)
+def positions_of(kernel):
+    """Which inputs of an advanced index have positions, which the device checks."""
+    return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])
+
+
+@describe(AdvancedSubtensorKernel, checked=positions_of)
 def read(arguments, named, operands):
     plan, lead, result = arguments
     index = Index(plan, lead, operands, "x", operands[0][1])
@@ -164,7 +167,7 @@ def read(arguments, named, operands):
                        FUNCTIONS, {}, index.checked())
 
 
-@describe(AdvancedIncSubtensorKernel)
+@describe(AdvancedIncSubtensorKernel, by_value=(1,), checked=positions_of)
 def change(arguments, named, operands):
     plan, lead, result, dtype, sets = arguments
     index = Index(plan, lead, operands, "out", operands[0][1])
@@ -213,7 +216,7 @@ def unravel(number, axes):
     return [*lines, "}"]
 
 
-@describe(RowsKernel)
+@describe(RowsKernel)            # the processor does not check its positions before it computes, either
 def rows(arguments, named, operands):
     body = """\
     long long rest = i, inner = 0;
@@ -229,7 +232,7 @@ def rows(arguments, named, operands):
                        checked=("rows",))
 
 
-@describe(PermuteRowsKernel)
+@describe(PermuteRowsKernel, checked=(1,))
 def permuted(arguments, named, operands):
     if not operands[2][2]:
         raise NoSource("a direction on the device")
@@ -252,23 +255,6 @@ def permuted(arguments, named, operands):
 """
     return Description(["x", "order", "inverse", "out"], {"permute": (THREADS, body)},
                        [Launch(CLEAR, 0, "out"), Launch(THREADS, "permute", "out")], checked=("order",))
-
-
-def positions_of(kernel):
-    """Which inputs of a kernel have positions, that the device checks."""
-    if isinstance(kernel, (PermuteRowsKernel, HingeKernel)):
-        return (1,)
-    if isinstance(kernel, HingeGradKernel):
-        return (2,)
-    if isinstance(kernel, (BlockGemvKernel, BlockOuterKernel)):
-        return (3, 4)
-    if isinstance(kernel, UnravelIndexKernel):
-        return (0,)
-    if isinstance(kernel, RavelMultiIndexKernel):
-        return tuple(range(kernel.arguments[0]))
-    if isinstance(kernel, RowsKernel):
-        return ()                   # the processor does not check them before it computes, either
-    return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])
 
 
 # ---- flat positions -------------------------------------------------------------------------------------------------
@@ -312,7 +298,7 @@ OUTSIDE = "unravel_index: index {value} is out of bounds for array with size {le
 INVALID = "ravel_multi_index: invalid entry in coordinates array: {{value}}, dimension {} has length {{length}}"
 
 
-@describe(UnravelIndexKernel)
+@describe(UnravelIndexKernel, checked=(0,))
 def coordinates(arguments, named, operands):
     count, order = arguments
     axes = reversed(range(count)) if order == "C" else range(count)
@@ -322,7 +308,7 @@ def coordinates(arguments, named, operands):
                        failure=(ValueError, [OUTSIDE]))
 
 
-@describe(RavelMultiIndexKernel)
+@describe(RavelMultiIndexKernel, checked=lambda kernel: range(kernel.arguments[0]))
 def flat_positions(arguments, named, operands):
     count, mode, order = arguments
     rank, names = max(1, operands[-1][1]), [f"c{axis}" for axis in range(count)]

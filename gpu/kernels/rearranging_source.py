@@ -98,7 +98,7 @@ def of_diagonal(name, rank, own, first, second):
     return " + ".join(terms) or "0"
 
 
-@describe(SetDiagonalKernel)
+@describe(SetDiagonalKernel, by_value=(1,))
 def set_diagonal(arguments, named, operands):
     offset, first, second = arguments
     rank = operands[0][1]
@@ -121,7 +121,7 @@ def diagonal(arguments, named, operands):
                        [Launch(CLEAR, 0, "out"), Launch(THREADS, "put", "out")])
 
 
-@describe(FillDiagonalKernel)
+@describe(FillDiagonalKernel, by_value=(1, 2))
 def fill_diagonal(arguments, named, operands):
     has_offset, = arguments
     rank = operands[0][1]
@@ -139,7 +139,7 @@ def fill_diagonal(arguments, named, operands):
                        [Launch(COPY, 0, "x", ALL, "out"), grid])
 
 
-@describe(TriangleKernel)
+@describe(TriangleKernel, by_value=(1,))
 def triangle(arguments, named, operands):
     upper, = arguments
     rank = operands[0][1]
@@ -153,7 +153,12 @@ def triangle(arguments, named, operands):
     return Description(["x", "diagonal", "out"], {"keep": (THREADS, body)}, [Launch(THREADS, "keep", "out")])
 
 
-@describe(PrependKernel)
+def has_number(kernel):
+    """Whether the column that is prepended is a constant."""
+    return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)
+
+
+@describe(PrependKernel, by_value=lambda kernel: () if has_number(kernel) else (0,))
 def prepend(arguments, named, operands):
     known = (arguments or [named.get("number")])[0]
     value = number("value", operands[0]) if known is None else literal(known)

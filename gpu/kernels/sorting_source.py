@@ -148,7 +148,7 @@ def best(arguments, named, operands):
     return described(names, dtype, axis, writes, Launch(BLOCKS, "sort", "x", ALL ^ (1 << axis)))
 
 
-@describe(PartitionKernel)
+@describe(PartitionKernel, several_results=True)
 def partition(arguments, named, operands):
     dtype, places = arguments
     return described(["x", None, "axis_of_x", "out"], dtype, AXIS,

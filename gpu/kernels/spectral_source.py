@@ -191,7 +191,7 @@ def orthogonal(arguments, named, operands):
     return described(names, told["dtype"], {"compute": body}, [items("x", lead)], ("x", 2), refuses=False)
 
 
-@describe(EighKernel)
+@describe(EighKernel, several_results=True)
 def symmetric(arguments, named, operands):
     told = given(("dtype", "lead", "lower", "vectors"), arguments, named)
     lead = told["lead"]
@@ -248,7 +248,7 @@ DECOMPOSE = """\
 """
 
 
-@describe(SVDKernel)
+@describe(SVDKernel, several_results=True)
 def singular(arguments, named, operands):
     told = given(("dtype", "lead", "full", "vectors"), arguments, named)
     lead, vectors = told["lead"], told["vectors"]
@@ -282,7 +282,7 @@ def singular(arguments, named, operands):
                      [items("x", lead)], ("x", 6))
 
 
-@describe(LeastSquaresKernel)
+@describe(LeastSquaresKernel, by_value=(2,))
 def least_squares(arguments, named, operands):
     told = given(("dtype", "lead", "rank", "with_ratio"), arguments, named)
     lead, dtype = told["lead"], told["dtype"]
