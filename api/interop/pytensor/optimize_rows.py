@@ -11,4 +11,4 @@ def _optimizer(op, node, *inputs):
     outputs = translated(op.fgraph.outputs, known)
     kind = KINDS[type(op).__name__]
     return kind([known[variable] for variable in op.fgraph.inputs], outputs, op.method, op.optimizer_kwargs,
-                getattr(op, "bound_kwargs", ()))(*inputs, return_list=True)
+                getattr(op, "bound_kwargs", ())).solution(*inputs)

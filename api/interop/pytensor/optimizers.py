@@ -13,7 +13,9 @@ from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
 from phintys.graph.traversal import clone_replace, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
+from phintys.interop.pytensor.root_loops import root_by_loop
 from phintys.ops.graphs.inner_graph import InnerGraphOp
+from phintys.ops.graphs.op_from_graph import OpFromGraph
 
 
 class _Remembered:
@@ -98,6 +100,10 @@ class Optimizer(InnerGraphOp):
         """The solution, and whether the method has converged."""
         raise NotImplementedError
 
+    def solution(self, *inputs):
+        """The outputs for these inputs: of a node, or of a loop in its place."""
+        return self(*inputs, return_list=True)
+
     # ---- derivatives -----------------------------------------------------------------------------------------
     def condition(self):
         """What is zero at the solution, as a variable of the inner graph."""
@@ -135,7 +141,7 @@ class Optimizer(InnerGraphOp):
         moved = [(argument, argument.type(), point)
                  for argument, point in zip(arguments, eval_points[1:]) if point is not None]
         change = Rop(condition, [argument for argument, _, _ in moved], [inner for _, inner, _ in moved])
-        solution = self(*inputs)[0]
+        solution = self.solution(*inputs)[0]
         places = dict(zip(self.local_inputs, [solution, *inputs[1:]]))
         places.update({inner: point for _, inner, point in moved})
         if change is None:
@@ -203,6 +209,30 @@ class Root(Optimizer):
 
 class ScalarRoot(Optimizer):
     """``scipy.optimize.root_scalar``; the outputs are the equation, and perhaps its first and second derivatives."""
+
+    def solution(self, *inputs):
+        """By a loop, if there is one for the method and the options, and all are numbers of float64."""
+        kinds = {variable.type.dtype for variable in [self.local_inputs[0], *self.local_outputs]}
+        if kinds != {"float64"}:
+            return super().solution(*inputs)
+        node = self.make_node(*inputs)
+        inner = [variable.type() for variable in node.inputs]
+        count = len(self.local_inputs)
+
+        def values(point):
+            return clone_replace(self.local_outputs, dict(zip(self.local_inputs, [point, *inner[1:count]])))
+
+        found = root_by_loop(self.method, self.options, values, inner[0], len(self.local_outputs),
+                             dict(zip(self.bounds, inner[count:])))
+        if found is None:
+            return super().solution(*inputs)
+        loop = OpFromGraph(inner, list(found), inline=True, lop_overrides=self.L_op, rop_overrides=self._moved,
+                           connection_pattern=self.connection_pattern(node), name=self.name)
+        return loop(*node.inputs, return_list=True)
+
+    def _moved(self, inputs, eval_points):
+        """The R-operator as an override returns it."""
+        return [disconnected_type() if each is None else each for each in self.R_op(inputs, eval_points)]
 
     def solved(self, values, start, options):
         from scipy.optimize import root_scalar

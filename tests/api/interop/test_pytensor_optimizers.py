@@ -2,6 +2,7 @@
 import inspect
 import pickle
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -111,6 +112,61 @@ def test_brackets_of_numbers(method):
     np.testing.assert_allclose(found, wanted.root, rtol=1e-12)
 
 
+# An equation, its two derivatives, a start, and a bracket: easy ones, with a root at an end or at the start, without a
+# root, with a flat place at the start, with steps that lead away, with places that have no value.
+EQUATIONS = {
+    "a cube": (lambda x, m: x ** 3 - x - 2, lambda x, m: 3 * x ** 2 - 1, lambda x, m: 6 * x, 1.5, (1.0, 2.0)),
+    "a root at an end": (lambda x, m: x * (x - 3), lambda x, m: 2 * x - 3, lambda x, m: 2 + 0 * x, 3.0, (0.0, 2.0)),
+    "a root at the other end": (lambda x, m: x ** 3 + x - 10, lambda x, m: 3 * x ** 2 + 1, lambda x, m: 6 * x, 2.0,
+                                (0.0, 2.0)),
+    "no root": (lambda x, m: x ** 2 + 1, lambda x, m: 2 * x, lambda x, m: 2 + 0 * x, 0.7, None),
+    "flat": (lambda x, m: x ** 2 - 1, lambda x, m: 2 * x, lambda x, m: 2 + 0 * x, 0.0, (-3.0, 0.5)),
+    "far away": (lambda x, m: m.arctan(x - 5), lambda x, m: 1 / (1 + (x - 5) ** 2),
+                 lambda x, m: -2 * (x - 5) / (1 + (x - 5) ** 2) ** 2, 3.0, (-10.0, 50.0)),
+    "a double root": (lambda x, m: (x - 1) ** 3, lambda x, m: 3 * (x - 1) ** 2, lambda x, m: 6 * (x - 1), 4.0,
+                      (-1.0, 5.5)),
+    "no value": (lambda x, m: m.sqrt(x - 1) - 2, lambda x, m: 0.5 / m.sqrt(x - 1),
+                 lambda x, m: -0.25 / m.sqrt(x - 1) ** 3, 0.5, (-1.0, 9.0)),
+    "steep": (lambda x, m: m.exp(20 * x) - 3, lambda x, m: 20 * m.exp(20 * x), lambda x, m: 400 * m.exp(20 * x), 0.6,
+              (-2.0, 1.0)),
+}
+DERIVATIVES = {"newton": 1, "halley": 2}
+LOOPS = ["newton", "halley", "secant", "bisect", "brentq", "brenth"]
+
+
+@pytest.mark.parametrize("method", LOOPS)
+def test_loops_do_what_scipy_does(method):
+    """The same root and the same report, also after few steps, for all equations; and no Python code runs."""
+    settings = [{}, {"maxiter": 3}, {"xtol": 1e-2}, {"rtol": 1e-3}]
+    for name, (value, *slopes, start, limits) in EQUATIONS.items():
+        for setting in settings:
+            derivatives = [partial(each, m=np) for each in slopes[:DERIVATIVES.get(method, 0)]]
+            given = dict(zip(("fprime", "fprime2"), derivatives))
+            options = {"optimizer_kwargs": setting}
+            if method in BRACKETING:
+                if limits is None:
+                    continue
+                given["bracket"] = limits
+                options = bracket(*limits)
+                options["optimizer_kwargs"] = {**options.get("optimizer_kwargs", {}), **setting}
+            wanted = scipy.optimize.root_scalar(partial(value, m=np), method=method, x0=start, **given, **setting)
+            f = pytensor.function([U], root_scalar(value(U, pt), U, method, "fprime" in given, "fprime2" in given,
+                                                   **options), mode="PHINTYS")
+            assert not any([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes])
+            found, converged = f(start)
+            assert converged == wanted.converged, (name, setting)
+            np.testing.assert_allclose(found, wanted.root, rtol=1e-9, atol=1e-11, err_msg=f"{name}, {setting}")
+
+
+@pytest.mark.parametrize("setting", [{"xtol": -1.0}, {"rtol": 1e-20}, {"tolerance": 1}])
+def test_options_that_scipy_refuses(setting):
+    options = bracket(1.0, 2.0)
+    options["optimizer_kwargs"] = {**options.get("optimizer_kwargs", {}), **setting}
+    f = pytensor.function([U], root_scalar(U ** 3 - U - 2, U, "brentq", **options)[0], mode="PHINTYS")
+    with pytest.raises((ValueError, TypeError), match="xtol|rtol|tolerance"):
+        f(1.0)
+
+
 @pytest.mark.parametrize("name", ["minimize, trust-exact", "root, hybr", "root_scalar, newton",
                                   "minimize, Hessian of a number"])
 def test_derivatives_of_translated_solutions(name):
@@ -180,11 +236,12 @@ def test_float32(method):
 
 
 def test_errors_say_what_and_where():
-    found, _ = root_scalar(U ** 2 + A, U, method="brentq", **bracket(-1.0, 1.0))
-    f = pytensor.function([A, U], found, mode="PHINTYS")
-    with pytest.raises(ValueError, match="different signs") as caught:
-        f(1.0, 0.5)
-    assert "ScalarRoot{brentq}" in str(caught.value)
+    for method, name in (("ridder", "ScalarRoot{ridder}"), ("brentq", "Check{")):
+        found, _ = root_scalar(U ** 2 + A, U, method=method, **bracket(-1.0, 1.0))
+        f = pytensor.function([A, U], found, mode="PHINTYS")
+        with pytest.raises(ValueError, match="different signs") as caught:
+            f(1.0, 0.5)
+        assert name in str(caught.value) and "test_errors_say_what_and_where" in str(caught.value)
     found, _ = minimize(pt.linalg.cholesky(pt.diag(V) * A).sum(), V, method="no such method")
     with pytest.raises(ValueError, match="Unknown solver no such method"):
         pytensor.function([A, V], found, mode="PHINTYS")(1.0, VALUES[V])
