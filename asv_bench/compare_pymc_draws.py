@@ -78,6 +78,14 @@ def posterior(model, draws, name):
                                                           progressbar=False))
 
 
+def likelihood(model, draws):
+    """The log-likelihoods of all rows at draws of the prior."""
+    points = pm.sample_prior_predictive(draws, model=model, random_seed=2)
+    points["posterior"] = points["prior"]
+    return in_mode(lambda: pm.compute_log_likelihood(points, model=model, extend_inferencedata=False,
+                                                     progressbar=False))
+
+
 def calls(model, count):
     compiled = {}
 
@@ -96,6 +104,7 @@ CASES = {
     "10,000 calls of that function": lambda: calls(small(), 10_000),
     "prior predictive, eight schools, 5,000": lambda: prior(eight_schools(), 5000),
     "posterior predictive, radon, 4,000": lambda: posterior(radon(), 4000, "y"),
+    "log-likelihoods, radon, 4,000": lambda: likelihood(radon(), 4000),
     "posterior predictive, Gaussian process, 1,000": lambda: posterior(gaussian_process(), 1000, "f"),
 }
 

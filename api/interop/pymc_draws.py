@@ -1,4 +1,4 @@
-"""PyMC's loops over draws, run as one: prior and posterior predictive sampling, and ``pymc.draw``.
+"""PyMC's loops over draws, run as one: predictive sampling, ``draw``, and what is computed of each draw of a posterior.
 
 PyMC calls a compiled function once for each draw, and copies what it returns. ``DRAWING`` exchanges what these loops
 are made of, so that each takes one step: its function is ``StackedCalls``, which gets the points of the whole posterior
@@ -12,6 +12,8 @@ from functools import wraps
 
 import numpy
 import pymc
+from pymc.backends import arviz
+from pymc.pytensorf import PointFunc
 from pymc.sampling import forward
 
 from phintys.interop.pytensor.stacked_calls import StackedCalls
@@ -105,6 +107,36 @@ def one_predictive(sample_posterior_predictive):
     return sample_by
 
 
+@marked
+def one_application(apply_function_over_dataset):
+    """What computes log-likelihoods, log-priors and deterministic variables, with a loop of one step."""
+    @wraps(apply_function_over_dataset)
+    def apply_by(fn, dataset, **options):
+        if not isinstance(fn, PointFunc):
+            return apply_function_over_dataset(fn, dataset, **options)
+        with _as_one(None, "compile_fn"):
+            return apply_function_over_dataset(WholePoint(fn.f, _current.get()), dataset, **options)
+    return apply_by
+
+
+class WholePoint:
+    """A function of a point, which gets all points at once if they are so.
+
+    Parameters
+    ----------
+    function : pytensor.compile.executor.Function
+    loop : Loop
+    """
+
+    def __init__(self, function, loop):
+        self.f, self.loop = function, loop
+
+    def __call__(self, point):
+        if self.loop.count is None:
+            return self.f(**point)
+        return StackedCalls(self.f, self.loop.count, lambda rows: self.loop.report(rows))(**point)
+
+
 def _is_many(draws):
     return isinstance(draws, (int, numpy.integer)) and draws > 1
 
@@ -175,8 +207,8 @@ def whole_trace(trace):
     """What PyMC keeps draws in: as they are, if all draws come at once."""
     @wraps(trace)
     def kept(samples):
-        loop = _loop_of("compile_forward_sampling_function")
-        return trace(samples) if loop is None else Kept(loop.point)
+        loop = _current.get()
+        return Kept(loop.point) if loop is not None and loop.point else trace(samples)
     return kept
 
 
@@ -200,9 +232,8 @@ def whole_progress(create_simple_progress):
     """What shows the progress: of the draws, not of the steps of the loop."""
     @wraps(create_simple_progress)
     def shown(*arguments, **options):
-        progress = create_simple_progress(*arguments, **options)
-        loop = _loop_of("compile_forward_sampling_function")
-        return progress if loop is None else Progress(progress, loop)
+        progress, loop = create_simple_progress(*arguments, **options), _current.get()
+        return Progress(progress, loop) if loop is not None and loop.point else progress
     return shown
 
 
@@ -225,8 +256,8 @@ class Progress:
     def __exit__(self, *error):
         return self.progress.__exit__(*error)
 
-    def add_task(self, description, completed, total):
-        task = self.progress.add_task(description, completed=completed, total=self.loop.count)
+    def add_task(self, description, **options):
+        task = self.progress.add_task(description, **{**options, "total": self.loop.count})
         self.loop.report = lambda rows: self.progress.advance(task, rows)
         return task
 
@@ -237,18 +268,20 @@ class Progress:
         self.progress.update(task, refresh=refresh, completed=self.loop.count)
 
 
-def _homes(name):
-    """The modules of PyMC that have a function of ``pymc.sampling.forward``."""
-    function = getattr(forward, name)
+def _homes(name, function):
+    """The modules of PyMC that have a function."""
     return [module for key, module in list(sys.modules.items())
             if key.partition(".")[0] == "pymc" and getattr(module, name, None) is function]
 
 
 DRAWING = Swaps([(forward, "compile", stacked_compile),
                  (forward, "compile_forward_sampling_function", stacked_sampler),
-                 (forward, "dataset_to_point_list", whole_points),
-                 (forward, "_DefaultTrace", whole_trace),
                  (forward, "create_simple_progress", whole_progress),
-                 *[(module, name, replaced) for name, replaced in (
-                     ("draw", one_draw), ("sample_prior_predictive", one_prior),
-                     ("sample_posterior_predictive", one_predictive)) for module in _homes(name)]])
+                 (arviz, "CustomProgress", whole_progress),
+                 *[(module, name, replaced) for module in (forward, arviz) for name, replaced in (
+                     ("dataset_to_point_list", whole_points), ("_DefaultTrace", whole_trace))],
+                 *[(module, name, replaced) for home, name, replaced in (
+                     (forward, "draw", one_draw), (forward, "sample_prior_predictive", one_prior),
+                     (forward, "sample_posterior_predictive", one_predictive),
+                     (arviz, "apply_function_over_dataset", one_application))
+                     for module in _homes(name, getattr(home, name))]])

@@ -223,6 +223,45 @@ def states(variables):
             if isinstance(getattr(leaf, "get_value", lambda: None)(), np.random.Generator)]
 
 
+APPLIED = {
+    "likelihood": lambda model, points, **options: pm.compute_log_likelihood(
+        points, model=model, extend_inferencedata=False, **options),
+    "prior": lambda model, points, **options: pm.compute_log_prior(
+        points, model=model, extend_inferencedata=False, **options),
+    "deterministics": lambda model, points, **options: pm.compute_deterministics(points, model=model, **options),
+    "merged": lambda model, points, **options: pm.compute_deterministics(
+        points, model=model, var_names=["mean"], merge_dataset=True, **options),
+}
+
+
+@pytest.mark.parametrize("progressbar", [False, True])
+@pytest.mark.parametrize("name", APPLIED)
+def test_what_is_computed_of_each_draw(model, points, runs, name, progressbar):
+    with pm.Model(coords=model.coords) as model:
+        level, count = pm.Normal("level", 0, 2, dims="group"), pm.Poisson("count", 3)
+        mean = pm.Deterministic("mean", level[np.array([0, 1, 0, 1, 1])] + count, dims="row")
+        pm.Normal("y", mean, pm.HalfCauchy("spread", 1), observed=np.ones(5), dims="row")
+
+    def use():
+        posterior = points if "deterministic" in name or name == "merged" else as_posterior(points)
+        found = APPLIED[name](model, posterior, progressbar=progressbar)
+        return found.to_dataset() if hasattr(found, "to_dataset") else found
+    found = at_once(use)
+    assert runs
+    runs.clear()
+    wanted = stepwise(use)
+    assert not runs and found.equals(wanted) and [*found] == [*wanted] and [*found.attrs] == [*wanted.attrs]
+
+
+def as_posterior(points):
+    """What PyMC's sampler returns, with these points."""
+    if pm.__version__.startswith("5."):
+        import arviz
+        return arviz.InferenceData(posterior=points)
+    from xarray import DataTree
+    return DataTree.from_dict({"posterior": points})
+
+
 def test_other_modes_take_steps(model, points, runs):
     """Also if they are asked for where phintys is installed."""
     def use():
