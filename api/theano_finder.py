@@ -46,7 +46,7 @@ class LastFinder:
         return module
 
     def exec_module(self, module):
-        """Let a new module look its names up; a module with a second name keeps its own specification."""
+        """Give a new module its names; a module with a second name keeps its own specification."""
         own = module.__spec__.loader_state
         if own is not None:
             module.__spec__ = own
@@ -62,39 +62,26 @@ def row_of(fullname):
 
 def names_of(fullname):
     """Return, for each name of a module in the table, the module that defines it and its name there."""
-    row = row_of(fullname)
     found = {}
-    for inner, names in [*HOMES.get(fullname, {}).items(), *row.items()]:
-        place = (ROOT + inner).removesuffix(".")
-        for name in import_module(place).__all__ if names == "*" else names.split():
+    for inner, names in [*HOMES.get(fullname, {}).items(), *row_of(fullname).items()]:
+        place = import_module((ROOT + inner).removesuffix("."))
+        for name in place.__all__ if names == "*" else names.split():
             name, _, original = name.partition("=")
             found[name] = place, original or name
     return found
 
 
 def fill(module):
-    """Give a new module its names, which are looked up at the first access."""
+    """Give a new module its names."""
     from phintys.theano_modules import MODULES, WARNINGS
     fullname = module.__name__
     name = fullname.removeprefix(ROOT)
     places = names_of(fullname)
+    vars(module).update({public: getattr(place, original) for public, (place, original) in places.items()})
     module.__doc__ = f"Theano's name ``{name}``. It has only names of objects that are defined elsewhere."
-    module.__all__ = sorted([public for public in places if not public.startswith("__")]
-                            + [other.rpartition(".")[2] for other in MODULES
-                               if other.rpartition(".")[0] == name and isinstance(MODULES[other], dict)])
-
-    unknown = lookup(fullname)
-
-    def find(public):
-        if public not in places:
-            return unknown(public)
-        place, original = places[public]
-        value = getattr(import_module(place), original)
-        setattr(module, public, value)
-        adopt(vars(module))
-        return value
-
-    module.__getattr__ = find
+    module.__all__ = sorted([*places, *[other.rpartition(".")[2] for other, row in MODULES.items()
+                                        if other.rpartition(".")[0] == name and isinstance(row, dict)]])
+    module.__getattr__ = lookup(fullname)
     adopt(vars(module))
     if name in WARNINGS:
         category, text = WARNINGS[name]
@@ -119,7 +106,7 @@ def install():
     finder = LastFinder()
     sys.meta_path.append(finder)
     # These are names of functions of ``phintys.tensor``, too. An import would put the module in the place of the
-    # function, so both modules exist from the beginning; one is filled when it is first used.
+    # function, so both modules exist from the beginning; one gets its names when it is first used.
     variables, sorting = f"{ROOT}tensor.var", f"{ROOT}tensor.sort"
     sys.modules[variables] = import_module(f"{ROOT}ops.operators")
     sys.modules[sorting] = module = ModuleType(sorting)

@@ -123,7 +123,8 @@ class PureOp(Properties):
         maker = getattr(cls, "make_thunk", None)
         cls.computes_by_thunk = maker is not None and not hasattr(maker, "calls_perform")
         if "make_thunk" in cls.__dict__ and cls.computes_by_thunk and "make_kernel" not in cls.__dict__:
-            cls.make_kernel, cls.lower = PureOp.make_kernel, PureOp.lower       # a class with a kernel is its base
+            # A class with a kernel is its base.
+            cls.make_kernel, cls.lower = PureOp.make_kernel, PureOp.lower  # type: ignore[method-assign]
 
     # ---- building ----------------------------------------------------------------------------------------------------
     @of_any_parameters

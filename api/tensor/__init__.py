@@ -171,24 +171,7 @@ from phintys.ops.elementwise.elementwise_functions import (
 )
 from phintys.ops.elementwise.scalar import upcast
 from phintys.ops.identity.transfer import register_transfer, transfer
-from phintys.ops.indexing.advanced_subtensor import (
-    AdvancedBooleanIncSubtensor,
-    AdvancedBooleanSubtensor,
-    AdvancedIncSubtensor,
-    AdvancedIncSubtensor1,
-    AdvancedSubtensor,
-    AdvancedSubtensor1,
-    advanced_boolean_inc_subtensor,
-    advanced_boolean_set_subtensor,
-    advanced_boolean_subtensor,
-    advanced_inc_subtensor,
-    advanced_inc_subtensor1,
-    advanced_set_subtensor,
-    advanced_set_subtensor1,
-    advanced_subtensor,
-    advanced_subtensor1,
-    sparse_grad,
-)
+from phintys.ops.indexing.advanced_subtensor import *  # noqa: F403
 from phintys.ops.indexing.choose import Choose, choose
 from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
 from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
@@ -325,16 +308,7 @@ from phintys.ops.types.dtypes import (
     uint_dtypes,
 )
 from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar, scalar_from_tensor, tensor_from_scalar
-from phintys.ops.types.slice_type import (
-    MakeSlice,
-    NoneConst,
-    NoneTypeT,
-    SliceConstant,
-    SliceType,
-    make_slice,
-    none_type_t,
-    slicetype,
-)
+from phintys.ops.types.slice_type import *  # noqa: F403
 from phintys.ops.types.tensor_type import DEFAULT_TOLERANCE as _DEFAULT_TOLERANCE
 from phintys.ops.types.tensor_type import TOLERANCES as _TOLERANCES
 from phintys.ops.types.tensor_type import (

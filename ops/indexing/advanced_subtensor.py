@@ -21,6 +21,12 @@ from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
+__all__ = ["AdvancedBooleanIncSubtensor", "AdvancedBooleanSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1",
+           "AdvancedSubtensor", "AdvancedSubtensor1", "advanced_boolean_inc_subtensor",
+           "advanced_boolean_set_subtensor", "advanced_boolean_subtensor", "advanced_inc_subtensor",
+           "advanced_inc_subtensor1", "advanced_set_subtensor", "advanced_set_subtensor1", "advanced_subtensor",
+           "advanced_subtensor1", "sparse_grad"]
+
 MOST_TABULATED = 8192           # positions: with more, the elements no longer fit into the nearest cache
 
 

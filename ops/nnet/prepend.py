@@ -8,6 +8,9 @@ from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
+__all__ = ["Prepend_scalar_constant_to_each_row", "Prepend_scalar_to_each_row", "prepend_0_to_each_row",
+           "prepend_1_to_each_row", "prepend_scalar_to_each_row"]
+
 
 def _matrix(mat):
     mat = as_tensor_variable(mat)

@@ -15,6 +15,9 @@ from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
+__all__ = ["MakeSlice", "NoneConst", "NoneTypeT", "SliceConstant", "SliceType", "make_slice", "none_type_t",
+           "slicetype"]
+
 
 class NoneTypeT(SingletonType):
     """The type whose only value is None.

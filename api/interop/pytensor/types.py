@@ -62,7 +62,7 @@ def translated_type(kind):
     if isinstance(kind, RandomType):
         return STATE_TYPE
     if hasattr(kind, "ttype"):
-        return import_module("phintys.ops.lists.typed_list_type").TypedListType(translated_type(kind.ttype))
+        return import_module("phintys.ops.lists.typed_lists").TypedListType(translated_type(kind.ttype))
     return generic
 
 
