@@ -19,7 +19,8 @@ which the body adds. So the program may add in place, or fuse the addition with 
 * When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
   computed in the rows themselves, where that is possible.
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
-  and lets other threads run every 20 ms.
+  and lets other threads run every 20 ms. In a C function (UNATTENDED) the GIL is left once all steps that may be
+  recorded are done, until the last step; or until rows are computed ahead.
 """
 from functools import partial
 
@@ -117,7 +118,7 @@ cdef class Steps:
     cdef int n_spares
     cdef Replay replay              # or None
     cdef Frame ahead                # of what is computed for blocks of steps, or None
-    cdef npy_intp block_end         # the step for which the next block is needed
+    cdef npy_intp block_end         # the step for which the next block is needed; 0: there are no blocks
     cdef Carried* carried           # of a replay
     cdef Lane* lanes                # of a body in registers
     cdef char** fixed               # the addresses of its carried values and wholes
@@ -311,6 +312,7 @@ cdef class LoopKernel(Kernel):
                 self._add_to_profile(steps, start)
             if steps.replay is not None:
                 steps.replay.release()
+            frame.machine.context.flags &= ~UNATTENDED
             drop_large(frame)
             if not context.keeps:
                 give_up_larger(frame)
@@ -504,20 +506,40 @@ cdef class LoopKernel(Kernel):
         if self.blocks is not None:
             self._next_block(steps)
         while steps.step < steps.n_steps:
+            if context.flags & UNATTENDED and steps.step >= last_to_record and not self.at_device:
+                steps.frame.machine.context.flags |= UNATTENDED
+                with nogil:
+                    self._rest_unattended(context, steps)
+                return 0
             self._move_taps(steps)
             recorded = self._is_worth_recording(steps) and can_note(&steps.frame.machine)
             if recorded:
                 self._record(steps)
             elif execute(&steps.frame.machine) < 0:
                 self._fail(steps)
-            try:
-                self._take_results(context, steps)
-            except Exception as error:
-                raise with_details(error, self._which_step(steps)) from None
+            self._take_results(context, steps)
             if self._goes_on(steps) and recorded and self._can_hold(steps):
                 self._hold(steps)
                 self._replayed_steps(context, steps)
         return 0
+
+    cdef int _rest_unattended(self, Context* context, Steps steps) except -1 nogil:
+        """All other steps, none of which is recorded, without the GIL."""
+        while True:
+            self._move_taps(steps)
+            if execute(&steps.frame.machine) < 0:
+                with gil:
+                    self._fail(steps)
+            self._take_results(context, steps)
+            if not self._advance_unattended(steps):
+                return 0
+
+    cdef inline int _advance_unattended(self, Steps steps) except -1 nogil:
+        cdef bint goes_on = self._advance(steps)
+        if goes_on and steps.step == steps.block_end:
+            with gil:
+                self._next_block(steps)
+        return goes_on
 
     cdef inline bint _advance(self, Steps steps) noexcept nogil:
         """After a step: begin the next one, if there is one."""
@@ -532,7 +554,7 @@ cdef class LoopKernel(Kernel):
         cdef bint goes_on = self._advance(steps)
         if steps.step == steps.next_turn:
             take_turn(steps)
-        if goes_on and steps.step == steps.block_end and self.blocks is not None:
+        if goes_on and steps.step == steps.block_end:
             self._next_block(steps)
         return goes_on
 
@@ -580,7 +602,7 @@ cdef class LoopKernel(Kernel):
             tap.argument.data = rows.out.data + place * rows.bytes
             tap += 1
 
-    cdef int _take_results(self, Context* context, Steps steps) except -1:
+    cdef int _take_results(self, Context* context, Steps steps) except -1 nogil:
         """Copy rows into the outputs, and hand carried values over to their arguments."""
         cdef int index, number
         cdef Cell* result
@@ -597,7 +619,7 @@ cdef class LoopKernel(Kernel):
             index = self.order[number]
             rows, result = &steps.rows[index], steps.results[index]
             if not has_row_shape(rows, result):
-                self._refuse_shape(rows, result, index)
+                self._refuse_shape(steps, rows, result, index)
             self._begin_row(context, steps, rows)
             keep_row(rows, result)
         if self.n_carried:
@@ -613,7 +635,7 @@ cdef class LoopKernel(Kernel):
                 self._grow(context, steps, rows)
         return 0
 
-    cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1:
+    cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1 nogil:
         cdef Rows* rows = &steps.rows[index]
         return self._begin_rows_of_stacked(context, steps.outer, rows, index, shape, steps.n_steps)
 
@@ -639,7 +661,7 @@ cdef class LoopKernel(Kernel):
             drop(context, &old)
         return 0
 
-    cdef int _hand_over(self, Steps steps) except -1:
+    cdef int _hand_over(self, Steps steps) except -1 nogil:
         """Results become the arguments of the next step."""
         cdef int index, first = self.n_states + self.n_stacked
         cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
@@ -651,13 +673,14 @@ cdef class LoopKernel(Kernel):
                 hand_over(steps.frame, argument + index, steps.results[first + index])
         return 0
 
-    cdef int _spare(self, Steps steps, int index, Cell* source) except -1:
+    cdef int _spare(self, Steps steps, int index, Cell* source) except -1 nogil:
         """A copy of a carried result."""
         cdef Cell* spare = &steps.spares[index]
         if steps.dimensions == NULL:
             steps.dimensions = <npy_intp*>malloc(self.n_carried * 2 * MAX_RANK * sizeof(npy_intp))
             if steps.dimensions == NULL:
-                raise MemoryError()
+                with gil:
+                    raise MemoryError()
         spare.ndim, spare.typenum, spare.itemsize = source.ndim, source.typenum, source.itemsize
         spare.shape = steps.dimensions + 2 * MAX_RANK * index
         spare.strides = spare.shape + MAX_RANK
@@ -726,7 +749,7 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _replayed_steps(self, Context* context, Steps steps) except -1:
-        if context.flags & UNATTENDED and self.blocks is None:
+        if context.flags & UNATTENDED:
             with nogil:
                 self._replay_unattended(context, steps)
             return 0
@@ -739,7 +762,7 @@ cdef class LoopKernel(Kernel):
         """All other steps, without the GIL."""
         while True:
             self._replay_step(context, steps)
-            if not self._advance(steps):
+            if not self._advance_unattended(steps):
                 return 0
 
     cdef inline int _replay_step(self, Context* context, Steps steps) except -1 nogil:
@@ -991,9 +1014,9 @@ cdef class LoopKernel(Kernel):
             raise error
         raise described.with_traceback(error.__traceback__) from reason.__cause__
 
-    cdef int _refuse_shape(self, Rows* rows, Cell* result, int index) except -1:
+    cdef int _refuse_shape(self, Steps steps, Rows* rows, Cell* result, int index) except -1 with gil:
         shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])
-        raise changed_row(index, shape_of(result), shape)
+        raise with_details(changed_row(index, shape_of(result), shape), self._which_step(steps))
 
 
 cdef int raise_pending() except -1:
@@ -1018,7 +1041,7 @@ cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp
     return 0
 
 
-cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept:
+cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept nogil:
     cdef int axis
     for axis in range(result.ndim):
         if result.shape[axis] != rows.out.shape[1 + axis]:
@@ -1058,7 +1081,7 @@ cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
     return data == cell.buffer.data if cell.buffer != NULL else data == <const char*>cell.value
 
 
-cdef inline bint has_memory_alone(const Cell* cell) noexcept:
+cdef inline bint has_memory_alone(const Cell* cell) noexcept nogil:
     """Whether no other cell can have the cell's memory."""
     if cell.buffer == NULL:
         return cell.data == <const char*>cell.value
@@ -1177,13 +1200,13 @@ cdef void show_row(Frame frame, Cell* argument, const Cell* rows, char* data) no
     show(frame, argument, &row)
 
 
-cdef int refill_in(Context* context, Cell* target, Cell* source) except -1:
+cdef int refill_in(Context* context, Cell* target, Cell* source) except -1 nogil:
     """A copy of a value, in C order."""
     allocate(context, target, source.shape)
     return copy_in_place(target.data, source)
 
 
-cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
+cdef int refill(Frame frame, Cell* argument, Cell* source) except -1 nogil:
     """The same for an argument of the body, whose layout may change."""
     cdef npy_intp old[2 * MAX_RANK]
     cdef int axis
@@ -1195,7 +1218,7 @@ cdef int refill(Frame frame, Cell* argument, Cell* source) except -1:
     return 0
 
 
-cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1:
+cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1 nogil:
     """Let an argument have what a result has: its buffer if no other cell refers to it, else a copy."""
     cdef Buffer* old
     if argument == result:

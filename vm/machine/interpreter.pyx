@@ -68,12 +68,17 @@ cdef int renew_cell(Context* context, Cell* cell) except -1 nogil:
 
 
 cdef MemoryStep renew_step = <MemoryStep>renew_cell
+cdef int choose_plan_anew(Machine* machine, const Instruction* at) except -1 with gil:
+    """A loop in a C function has no GIL here."""
+    return choose_plan(machine, at)
+
+
 cdef TurnStep turn_step = <TurnStep>let_others_in
 cdef PythonStep call_step = <PythonStep>call_perform
 cdef PythonStep copy_step = <PythonStep>copy_cell
 cdef PythonStep own_step = <PythonStep>own_cell
 cdef PythonStep result_step = <PythonStep>take_results
-cdef PythonStep plan_step = <PythonStep>choose_plan
+cdef PythonStep plan_step = <PythonStep>choose_plan_anew
 
 
 cdef inline void take_gil(Machine* machine) noexcept nogil:

@@ -3,6 +3,7 @@ import ctypes
 import gc
 import os
 import pickle
+import sys
 import threading
 import time
 import weakref
@@ -431,6 +432,80 @@ def test_threads_with_loops_errors_and_new_values():
         entry.free()
     gc.collect()
     assert pool_statistics()["live_buffers"] <= before + 2          # the present snapshots
+
+
+def branching():
+    """Its steps are not recorded."""
+    return phintys.scan(lambda state: ifelse(T.lt(state[0], 1), state * 1.25 + 0.001, state - 1),
+                        outputs_info=[x], n_steps=3_000_000)[0][-1:]
+
+
+def recorded():
+    return phintys.scan(lambda state: T.tanh(T.dot(T.ones((3, 3)) / 4, state)) + 0.1, outputs_info=[x],
+                        n_steps=3_000_000)[0][-1:]
+
+
+@pytest.mark.parametrize("make", [branching, recorded])
+def test_steps_of_loops_run_without_the_gil(make):
+    """Once the loop has begun: another thread's processor time grows while this one keeps the GIL."""
+    function = phintys.function([x], [make()])
+    entry = function.c_function("expand", shapes=[(3,)])
+    point = np.array([0.1, 0.2, 0.3])
+    expected = function(point)[0].ravel()
+    results = []
+    caller = threading.Thread(target=lambda: results.extend(call_in_threads(entry.address, [point], 3)))
+    before, interval = others_seconds(), sys.getswitchinterval()
+    sys.setswitchinterval(1000)                             # until this thread waits, or ends
+    try:
+        caller.start()
+        while caller.is_alive() and others_seconds() < before + 0.005:
+            time.sleep(0.0005)                              # it begins its loop
+        start, now = others_seconds(), time.thread_time()
+        while time.thread_time() < now + 2 and others_seconds() < start + 0.01:
+            pass
+        assert others_seconds() >= start + 0.01
+    finally:
+        sys.setswitchinterval(interval)
+        caller.join()
+    assert results[0][0] == 0
+    np.testing.assert_array_equal(results[0][1], expected)
+
+
+def test_rows_that_are_computed_ahead_in_several_blocks():
+    rows = T.alloc(x, 50_000, 3)
+    last = phintys.scan(lambda row, state: T.tanh(T.dot(row, T.ones((3, 3)) / 4) + state), sequences=rows,
+                        outputs_info=[x])[0][-1:]
+    function = phintys.function([x], [last])
+    assert "ahead" in function.explain()
+    entry = function.c_function("expand", shapes=[(3,)])
+    points = list(np.random.default_rng(0).normal(size=(4, 3)))
+    for point, (status, out, _) in zip(points, call_in_threads(entry.address, points, 3, 3)):
+        assert status == 0
+        np.testing.assert_array_equal(out, function(point)[0].ravel())
+
+
+def test_errors_in_steps_without_the_gil():
+    """A step after the first ones: the error has its line and step, as in a call from Python."""
+    places = T.cast(x, "int64")
+    rows = phintys.scan(lambda place, state: ifelse(T.lt(state, 1e9), state + x[place], state), sequences=places,
+                        outputs_info=[T.zeros(())])[0]
+    line = sys._getframe().f_lineno - 2
+    function = phintys.function([x], [rows])
+    entry = function.c_function("expand")
+    point = np.arange(40.0)
+    assert expand(entry, point, 40)[0] == 0
+    point[30] = 77
+    status = expand(entry, point, 40)[0]
+    assert status != 0
+    for name in f"line {line}, in ", "in step 30 of ":
+        assert name in str(entry.error)
+        with pytest.raises(IndexError, match=name):
+            function(point)
+    assert expand(entry, np.arange(40.0), 40)[0] == 0
+
+
+def others_seconds():
+    return time.process_time() - time.thread_time()
 
 
 def thread_states():
