@@ -342,8 +342,9 @@ typed_list: typed_list.basic
     Remove 2 inplace
     Reverse 1 inplace
 
-pymc: pymc.math pymc.distributions.dist_math
+pymc: pymc.math pymc.distributions.dist_math pymc_extras.utils.spline
     BatchedDiag 1
+    BSplineBasis 3 sparse
     I0e 1
     I1e 1
     LogDet 1 @-3.0

@@ -76,6 +76,27 @@ def test_splines_are_polynomials(ext, degree):
         np.testing.assert_allclose(found, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("degree", range(5))
+def test_bases_of_splines(degree, sparse):
+    """Those of pymc-extras: at the knots, between them and beyond the ends; as few as there may be, and more."""
+    extras = pytest.importorskip("pymc_extras.utils.spline")
+    x, count = pt.dvector("x"), pt.lscalar("count")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PyTensorFallbackWarning)
+        f, wanted = reference.functions([x, count], extras.BSplineBasis(sparse=sparse)(x, count, degree))
+    points = np.concatenate([np.linspace(-0.2, 1.2, 29), [0, 1, 0.25, 0.5, np.nan]])
+    for number in (degree + 1, degree + 2, 9):
+        found, other = f(points, number), wanted(points, number)
+        assert found.dtype == other.dtype
+        if sparse:
+            assert found.format == other.format
+            found, other = found.toarray(), other.toarray()
+        np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-11)
+    with pytest.raises(ValueError, match=f"B-splines of degree {degree} must be more than {degree}"):
+        f(points, degree)
+
+
 def test_pymcs_own_functions_run_in_the_mode():
     """``logp_dlogp_function`` and ``compile_logp``, as samplers call them."""
     model = pymc_models.eight_schools()

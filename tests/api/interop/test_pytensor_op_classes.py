@@ -28,7 +28,7 @@ SKIPPED = {"tests", "link", "ipython", "bin", "misc", "testing", "printing_tools
 GUIDE = Path(__file__).parents[3] / "docs" / "pymc.md"
 
 # What PyTensor's Python code runs; docs/pymc.md names them, those of random variables without RV.
-BY_PYTHON = """BSplineBasis SparseBlockDiagonal
+BY_PYTHON = """SparseBlockDiagonal
     DifferentialEquation PosDefMatrix PolyaGamma FromFunctionOp JAXOp PdbBreakpoint Default
     DefaultGeneratorMakerOp""".split()
 RANDOM_BY_PYTHON = """CustomDistRV SimulatorRV PolyaGammaRV FlatRV HalfFlatRV ICARRV
