@@ -101,6 +101,7 @@ class PureOp(Properties):
     inplace_property: str | None = "inplace"
     writes_by_strides = False
     cannot_fail = changes_part = reads_before_writing = explains_errors = runs_alone = chooses = False
+    moves_elements = False                      # whether each element of an output is one of an input
     is_harmless = False
     computes_by_thunk = False                   # whether the class has ``make_thunk``: programs call its thunks
     linear_in: Any = ()
@@ -340,14 +341,19 @@ class PureOp(Properties):
         """Return gradients as ``L_op`` does, and their masks, given those of the outputs' gradients.
 
         A mask says where a gradient is zero because a branch was not chosen (``ops/elementwise/masks.py``), None that
-        nothing is known. The default makes these zeros, and applies ``L_op``. `grad` calls this method instead of
-        ``L_op`` if there is a mask, or the op ``chooses``.
+        nothing is known. The default makes these zeros, and applies ``L_op``; if the op ``moves_elements``, also to
+        what the masks say. `grad` calls this method instead of ``L_op`` if there is a mask, or the op ``chooses``.
         """
         mask = next((mask for mask in masks if mask is not None), None)
         given = [gradient if own is None else own.applied(gradient) for gradient, own in zip(output_grads, masks)]
         terms = list(self.L_op(inputs, outputs, given))
         left = mask and mask.left(masks)
-        return terms, [left and left.of(term) for term in terms]
+        found = [left and left.of(term) for term in terms]
+        felt = [own and own.felt(gradient) for own, gradient in zip(masks, output_grads)] if self.moves_elements else []
+        if left and felt and None not in felt:
+            counts = self.L_op(inputs, outputs, felt)
+            found = [own and own.where(count) for own, count in zip(found, counts)]
+        return terms, found
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
         """Return derivatives of the outputs along ``eval_points``: for each input a Variable, or None for no change.

@@ -7,7 +7,9 @@ applied where elements are added, or reach an op that knows no masks; so a chain
 at its end, not more than without masks. From there on the zeros are in the gradient itself (``in_value``): the next
 elementwise op whose slope may be infinite leaves elements zero that are zero.
 """
-from phintys.ops.elementwise.scalar import neg, neq, number, second, switch
+from functools import reduce
+
+from phintys.ops.elementwise.scalar import and_, eq, neg, neq, number, or_, second, switch
 from phintys.ops.types.constant import constant_number
 from phintys.ops.types.tensor_type import TensorType
 
@@ -68,6 +70,18 @@ class Mask:
         rest = Mask(tuple([entry for entry in self.conditions if entry not in passing]))
         return rest.applied(gradient), _mask_or_none(passing, False, self.lasts)
 
+    def felt(self, gradient):
+        """Whether elements of a gradient count, as booleans of its shape; None if only its values tell it."""
+        if self.in_value is True:
+            return None
+        conditions = [*self.conditions, *([] if self.in_value is False else [(self.in_value, True)])]
+        found = [(neq if holds else eq)(condition, number(0, condition)) for condition, holds in conditions]
+        return second(gradient, reduce(and_, found)) if found else None
+
+    def where(self, count):
+        """The mask of values of which one counts where a number is not zero."""
+        return Mask(self.conditions, count, self.lasts) if self.in_value is not False else self
+
     def moved(self, move):
         """The mask of the gradient whose elements ``move`` moves, a function of a variable of the gradient's rank."""
         def moved(condition):
@@ -116,7 +130,10 @@ class Mask:
             return [chosen], _mask_or_none(first.conditions[:-1], in_value, first.lasts)
         lasts = any([mask is not None and mask.lasts for mask in masks])
         applied = [term if mask is None else mask.applied(term) for term, mask in zip(terms, masks)]
-        return applied, None if None in masks else _mask_or_none((), lasts, lasts)
+        if None in masks or not lasts:
+            return applied, None
+        felt = [mask.felt(term) for term, mask in zip(terms, masks)]
+        return applied, Mask((), True if None in felt else reduce(or_, felt))
 
     def _is_opposite(self, other):
         """Whether the masks differ only in their last condition, of which one holds where the other does not."""

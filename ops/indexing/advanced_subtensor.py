@@ -69,6 +69,7 @@ class AdvancedSubtensor1(Op):
     """
 
     __props__ = ()
+    moves_elements = True
     linear_in = (0,)
 
     def __init__(self, sparse_grad=False):
@@ -218,6 +219,7 @@ class AdvancedSubtensor(AdvancedIndexing):
     """
 
     __props__ = ("indices",)
+    moves_elements = True
     __str__ = AdvancedIndexing.__str__
     runs_alone = True
     linear_in = (0,)

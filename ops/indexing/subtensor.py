@@ -269,6 +269,7 @@ class Subtensor(Indexing):
     """
 
     __props__ = ("indices",)
+    moves_elements = True
     linear_in = (0,)
     view_map = {0: [0]}
 

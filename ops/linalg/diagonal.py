@@ -66,6 +66,7 @@ class ExtractDiag(Diagonal):
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
+    moves_elements = True
     linear_in = (0,)
     view_map = {0: [0]}
 

@@ -39,6 +39,7 @@ class MakeVector(Op):
     """
 
     __props__ = ("dtype",)
+    moves_elements = True
     linear_in = slice(None)
 
     def __init__(self, dtype="int64"):
@@ -97,6 +98,7 @@ class Join(Op):
     Split = None        # the inverse op, set by split.py
     runs_alone = True
     __props__ = ("view",)
+    moves_elements = True
     linear_in = slice(1, None)
 
     def __init__(self, view=-1):

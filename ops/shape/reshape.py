@@ -75,6 +75,7 @@ class Reshape(Op):
     """
 
     __props__ = ("ndim",)
+    moves_elements = True
     linear_in = (0,)
     view_map = {0: [0]}
 

@@ -37,6 +37,7 @@ class Split(Op):
     """
 
     __props__ = ("len_splits",)
+    moves_elements = True
     linear_in = (0,)
 
     def __init__(self, len_splits):
