@@ -383,6 +383,26 @@ def _rows(lengths, node, tokens, places):
     return places + tokens[1:]
 
 
+def _convolution(lengths, node, images, filters):
+    op = node.op
+    if op.num_groups == 1:
+        lengths.equal(images[1], filters[-op.convdim - 1])
+    return [images[0], filters[0], *[None] * op.convdim]
+
+
+def _gradient_by_filters(lengths, node, images, result, *rest):
+    op = node.op
+    lengths.equal(images[0], result[0])
+    channels = images[1] if op.num_groups == 1 else None
+    return [result[1], *[None] * (op.convdim * op.unshared), channels, *[None] * op.convdim]
+
+
+def _gradient_by_images(lengths, node, filters, result, *rest):
+    op = node.op
+    lengths.equal(filters[0], result[1])
+    return [result[0], filters[-op.convdim - 1] if op.num_groups == 1 else None, *[None] * op.convdim]
+
+
 def _enter_loop(lengths, node):
     """Enter a loop's body, which requires what it does if there is a step."""
     _enter_loop_outputs(lengths, node)
@@ -457,3 +477,6 @@ RULES.update(dict.fromkeys((
 RULES.update(dict.fromkeys(("Cholesky", "CholeskyInverse", "MatrixInverse", "Expm"), _square))
 RULES.update(dict.fromkeys(("Det", "SLogDet"), _of_square))
 RULES.update(dict.fromkeys(("Solve", "SolveTriangular"), _system))
+for _name in ("AbstractConv", "AbstractConv2d", "AbstractConv3d", "CorrMM", "Corr3dMM"):
+    RULES.update({_name: _convolution, f"{_name}_gradWeights": _gradient_by_filters,
+                  f"{_name}_gradInputs": _gradient_by_images})

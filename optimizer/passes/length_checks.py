@@ -29,8 +29,8 @@ from phintys.vm.places import HOST
 OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
-MOST_WAYS = 4                  # to a node that several branches need
-MOST_CONDITIONS = 8            # on the way to a branch; what is further inside is not compared, so that time is linear
+MOST_WAYS = 8                  # to a node that several branches need
+MOST_CONDITIONS = 32           # on the way to a branch; what is further inside is not compared, so that time is linear
 
 
 class NotedLengths:

@@ -24,6 +24,13 @@ VALUES = {V: numpy.arange(1, 6.0), W: numpy.linspace(2, 3, 5), M: numpy.arange(1
           ROWS: numpy.arange(20.0).reshape(4, 5)}
 
 # Expressions in which no element of an operand matters, or only some elements do. All lengths must be 5.
+def in_branches(depth, value):
+    """A value inside many branches, all of which are taken."""
+    for number in range(depth):
+        value = ifelse(T.gt(S, -number), value, W)
+    return value
+
+
 CASES = {
     "fill": T.fill(V, W),
     "zeros_like": T.zeros_like(V) + W,
@@ -67,6 +74,9 @@ CASES = {
     "gradient of a branch": grad(ifelse(S > 0, (V * W).sum(), W.sum()), V),
     "a number as the condition": ifelse(S, V - V + W, W),
     "what two branches need": ifelse(S > 0, V * 0 + W, W) + ifelse(S > 0, T.exp(V * 0 + W), W),
+    "what six branches need": (lambda value: sum([ifelse(T.lt(S, number), T.exp(value + number), W) for number in range(
+        1, 7)]))(V * 0 + W),
+    "twelve branches around": in_branches(12, V * 0 + W),
     "length of a choice": ifelse(S > 0, V, V[:2]) * 0 + W,
     "in a loop": phintys.scan(lambda row: row * 0 + W, M)[0],
     "loop": phintys.scan(lambda row, v: (row * v)[1], M, non_sequences=V)[0],
@@ -92,6 +102,8 @@ CASES = {
     "what two branches in a loop need": phintys.map(lambda row: ifelse(S > 0, row * V, ifelse(S < 1, T.exp(
         row * V), row)), M)[0].sum() * 0 + S,
     "graph as an op": phintys.OpFromGraph([V, W], [V * W])(V, W) * 0 + M,
+    "convolution": (T.nnet.conv2d(M[None, :, :, None], N[:, :, None, None]) * 0).sum() + W,
+    "gradient of a convolution": grad(T.nnet.conv2d(M[None, :, :, None], N[:, :, None, None]).sum(), N) + V,
     "known number of rows": phintys.scan(lambda row, v: (row * v)[1], ROWS, non_sequences=V)[0],
 }
 
