@@ -111,7 +111,8 @@ def compile_pymc_model(model, *, initial_points=None, jitter_rvs=None, default_i
                          f"{'is' if len(discrete) == 1 else 'are'} discrete. pymc.sample chooses other steps for them")
     recipe = dict(initial_points=initial_points, jitter_rvs=jitter_rvs, var_names=var_names,
                   default_initialization_strategy=default_initialization_strategy, freeze_model=freeze_model)
-    with garbage_kept(), STARTS.used(), SHAPES.used():
+    without_c = pytensor.config.change_flags(cxx="")        # PyTensor's folding of constants takes seconds by C
+    with garbage_kept(), STARTS.used(), SHAPES.used(), without_c:
         return _compiled(model, recipe)
 
 
@@ -262,7 +263,12 @@ class PhintysModel(nutpie_models.CompiledPyMCModel):
 
     def _make_sampler(self, settings, *arguments, **options):
         self._look_for_changed_data()
-        running = self._running(settings.as_dict()["settings"]["seed"])
+        chosen = settings.as_dict()
+        running = self._running(chosen["settings"]["seed"])
+        if chosen["adaptation"] == "flow":
+            from phintys.interop.nutpie_flows import density_of
+            running = running.with_transform_adapt(**(self._transform_adapt_args or {}),
+                                                   density=density_of(self.logp_func))
         return Sampler(super(PhintysModel, running)._make_sampler(settings, *arguments, **options), running)
 
     def _check_lengths(self):

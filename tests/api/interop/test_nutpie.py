@@ -1,5 +1,6 @@
 """nutpie's sampler on functions of phintys: ``phintys.interop.nutpie``."""
 import gc
+import importlib.util
 import os
 import pickle
 import signal
@@ -407,11 +408,38 @@ def test_progress_and_pauses(both):
 
 
 def test_adaptation_by_a_flow(both):
-    """Its arguments travel with the model; the flow itself needs further packages."""
+    """nutpie gives the flow no log-density but that of JAX: by Numba the run fails."""
+    pytest.importorskip("flowjax")
     model, _ = both
-    changed = model.with_transform_adapt(verbose=False)
-    assert changed._transform_adapt_args == {"verbose": False}
+    changed = model.with_transform_adapt(verbose=False, num_layers=1, window_size=50, max_epochs=5)
     assert sampled(changed).posterior.equals(sampled(model).posterior)
+    found = sampled(changed, adaptation="flow", draws=20, tune=30, cores=1)
+    assert np.isfinite(found.posterior["slopes"]).all() and len(np.unique(found.posterior["slopes"][..., 0])) > 20
+
+
+def test_log_densities_for_jax(both):
+    """What a flow calls: value and gradient are those of the function, and a point without density is NaN."""
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("flowjax")
+    from phintys.interop.nutpie_flows import density_of
+    model, _ = both
+    point = model.initial_point_func(1)
+    value, slope = jax.jit(jax.value_and_grad(lambda point: density_of(model.logp_func)(point)[0]))(point)
+    wanted, wanted_slope = model.logp_func(point)
+    np.testing.assert_array_equal(value, wanted)
+    np.testing.assert_array_equal(slope, wanted_slope)
+
+    def broken(point):
+        raise ZeroDivisionError
+    assert np.isnan(density_of(broken)(point)[0])
+
+
+def test_flows_need_their_packages(both):
+    """The error says which is missing, in the caller."""
+    if importlib.util.find_spec("flowjax"):
+        pytest.skip("flowjax is installed")
+    with pytest.raises(ImportError, match="flowjax|equinox|optax|paramax"):
+        sampled(both[0].with_transform_adapt(verbose=False), adaptation="flow")
 
 
 def test_shapes_are_those_of_nutpie():
@@ -431,11 +459,18 @@ def test_shapes_are_those_of_nutpie():
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[] if name in ("linear_regression", "zero_inflated_poisson") else pytest.mark.long)
+    pytest.param(name, marks=[] if name in ("linear_regression", "multivariate_normal") else pytest.mark.long)
     for name in pymc_models.MODELS])
-def test_no_model_runs_python_code(name):
-    """Also not for the checks of parameters, which PyMC's modes make impossible values."""
+def test_no_model_runs_python_code_or_is_compiled_in_c(name, monkeypatch):
+    """Also not for the checks of parameters, which PyMC's modes make impossible values, and to fold constants."""
+    in_c = []
+
+    def without_c(op, *arguments):
+        in_c.append(op)
+        raise NotImplementedError
+    monkeypatch.setattr(pytensor.link.c.op.COp, "make_c_thunk", without_c)
     compiled = compile_pymc_model(pymc_models.MODELS[name]())
+    assert not in_c
     assert not Calls(compiled.logp_func, compiled.expand_func, 0).reasons
 
 
