@@ -113,6 +113,7 @@ class FunctionGraph:
         self.inputs, self.outputs = inputs, outputs
         self.apply_nodes = set()
         self.settled = {}
+        self._told, self._methods = [], {}          # the features that were told last, and event → their methods
         self.clients = ClientsOf()
         enrol(self)
         self._forget_order()
@@ -365,10 +366,14 @@ class FunctionGraph:
                 on_detach(self)
 
     def _tell(self, event, *arguments):
-        for feature in self.features:
-            method = getattr(feature, event, None)
-            if method is not None:
-                method(self, *arguments)
+        if self._told != self.features:             # most features have few of the methods
+            self._told, self._methods = list(self.features), {}
+        methods = self._methods.get(event)
+        if methods is None:
+            methods = self._methods[event] = [getattr(feature, event) for feature in self._told
+                                              if hasattr(feature, event)]
+        for method in methods:
+            method(self, *arguments)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def orderings(self):
@@ -476,7 +481,7 @@ class FunctionGraph:
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        for derived in ("apply_nodes", "settled", "clients", "_order", "_kept_order", "derived"):
+        for derived in ("apply_nodes", "settled", "clients", "_order", "_kept_order", "derived", "_told", "_methods"):
             del state[derived]
         return {name: value for name, value in state.items() if not callable(value)}    # without methods of features
 

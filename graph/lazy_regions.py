@@ -11,6 +11,8 @@ logarithms, and it is not recursive.
 """
 from heapq import heapify, heappop, heappush
 
+from phintys.graph.op import PureOp
+
 EXCLUSIVE = "exclusive"                 # two places of which a call reaches at most one
 
 
@@ -86,9 +88,8 @@ def known_regions(fgraph):
     LazyRegions or None
     """
     if "lazy regions" not in fgraph.derived:
-        order = fgraph.data_order()
-        branches = _lazy_nodes(order)
-        fgraph.derived["lazy regions"] = LazyRegions(fgraph, order, branches) if branches else None
+        branches = _lazy_nodes(fgraph.apply_nodes)
+        fgraph.derived["lazy regions"] = LazyRegions(fgraph, fgraph.data_order(), branches) if branches else None
     return fgraph.derived["lazy regions"]
 
 
@@ -113,9 +114,10 @@ def lazy_regions(fgraph, order):
     return regions
 
 
-def _lazy_nodes(order):
+def _lazy_nodes(nodes):
     """Map each lazy node to the inputs of its branches, and to its condition."""
-    found = [(node, node.op.lazy_branches(node)) for node in order]
+    found = [(node, node.op.lazy_branches(node)) for node in nodes
+             if type(node.op).lazy_branches is not PureOp.lazy_branches]
     return {node: positions for node, positions in found if positions is not None}
 
 

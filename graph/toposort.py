@@ -30,8 +30,9 @@ def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
     InconsistencyError
         If the graph has a cycle.
     """
-    blocked = set(inputs)
+    blocked = {variable for variable in inputs if variable.owner is not None}       # others end it by themselves
     orderings, instead = orderings or {}, instead or {}
+    is_plain = not (blocked or orderings or instead or known)
     order, done, opened = [], set(), set()
     pending = [variable.owner for variable in outputs if variable.owner is not None and variable not in blocked]
     pending.reverse()
@@ -40,9 +41,13 @@ def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
         if written in done or written in known:
             pending.pop()
             continue
-        node = instead.get(written, written)
-        needed = [owner for variable in node.inputs if (owner := variable.owner) is not None and owner not in done
-                  and variable not in blocked and owner not in known]
+        if is_plain:                                # as nearly always: a third of the time
+            node = written
+            needed = [owner for variable in node.inputs if (owner := variable.owner) is not None and owner not in done]
+        else:
+            node = instead.get(written, written)
+            needed = [owner for variable in node.inputs if (owner := variable.owner) is not None and owner not in done
+                      and variable not in blocked and owner not in known]
         if orderings:
             needed += [other for other in orderings.get(node, ()) if other not in done and other not in known]
         if not needed:

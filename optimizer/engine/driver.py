@@ -107,15 +107,18 @@ class Run:
         queue.extend(self.keys)
         pending.update(queue)
         fgraph.attach_feature(self)
-        keys, known, settled = self.keys, self.rewrites, fgraph.settled
+        keys, known, settled, driver, present = self.keys, self.rewrites, fgraph.settled, self.driver, self.present
         try:
             while queue:
                 node = queue.popleft()
                 pending.discard(node)
                 if node not in alive:
                     continue
-                kind = keys[node], self._settled(node), self._inputs(node)
+                before = self._settled(node)
                 settled[node] = mark
+                if before is not None and before[0] is driver and before[1] >= present:     # by a turn before this one
+                    continue
+                kind = keys[node], before, self._inputs(node)
                 rewrites = known.get(kind)
                 if rewrites is None:
                     rewrites = known[kind] = self._chosen(*kind)

@@ -24,6 +24,7 @@ from phintys.vm.call_stack import made_at
 
 OWN_FOLDER = str(Path(__file__).parents[2])
 MOST_PLACES = 256                       # that are kept: nodes that one line makes have the same
+MOST_CLASSES = 1024                     # whose lines are kept
 ROWS = {}                               # name in the table of ops → row
 late_rows = {}                          # area of the table → imports the rows of its ops; the package fills it
 
@@ -42,12 +43,18 @@ def row(*names):
 
 def row_of(op, count):
     """The row of an op that has so many inputs, or None."""
-    kind, line = line_of(type(op))
-    if line is None or not any([form.fits(kind, count) for form in line.forms]):
+    line = _fitting_line(type(op), count)
+    if line is None:
         return None
     if line.name not in ROWS and line.area in late_rows:
         late_rows[line.area]()
     return ROWS.get(line.name)
+
+
+@lru_cache(MOST_CLASSES)
+def _fitting_line(op_class, count):
+    kind, line = line_of(op_class)
+    return None if line is None or not any([form.fits(kind, count) for form in line.forms]) else line
 
 
 def translate(variables):
