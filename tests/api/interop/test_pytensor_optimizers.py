@@ -1,4 +1,5 @@
 """Minima and roots of PyTensor's graphs: SciPy's methods on functions of phintys, against PyTensor's Python mode."""
+import ctypes
 import inspect
 import pickle
 import threading
@@ -156,6 +157,22 @@ def test_loops_do_what_scipy_does(method):
             found, converged = f(start)
             assert converged == wanted.converged, (name, setting)
             np.testing.assert_allclose(found, wanted.root, rtol=1e-9, atol=1e-11, err_msg=f"{name}, {setting}")
+
+
+def test_roots_are_in_c_functions():
+    """A loop and its gradient need no Python, so that threads of C may call them."""
+    both = pt.dvector("both")
+    found = root_scalar(U ** 3 + U - both[0], U, method="newton", jac=True)[0] * both[1]
+    point, start, value, slope = translate([both, U, found, pytensor.grad(found, both)])
+    value, slope = phintys.clone([value, slope], {start: phintys.tensor.constant(np.float64(1.5))})
+    f = phintys.function([point], [value, slope])
+    given, out = np.array([2.5, 3.0]), np.full(3, np.nan)
+    entry = f.c_function("expand")
+    doubles = ctypes.POINTER(ctypes.c_double)
+    assert entry.ctypes(2, 3, given.ctypes.data_as(doubles), out.ctypes.data_as(doubles), None) == 0
+    np.testing.assert_array_equal(out, np.concatenate([each.reshape(-1) for each in f(given)]))
+    x = out[0] / 3
+    np.testing.assert_allclose([x ** 3 + x, out[1], out[2]], [2.5, 3 / (3 * x ** 2 + 1), x], rtol=1e-9)
 
 
 @pytest.mark.parametrize("setting", [{"xtol": -1.0}, {"rtol": 1e-20}, {"tolerance": 1}])

@@ -130,6 +130,27 @@ def test_right_hand_sides(op, b, message):
         f(numpy.eye(2), b)
 
 
+def test_sylvester_of_small_matrices():
+    """LAPACK's scale divides: SciPy multiplies by it."""
+    a, q = numpy.array([[1e-290]]), numpy.array([[1e10]])
+    numpy.testing.assert_allclose(T.slinalg.solve_sylvester(a, a, q).eval(), [[5e299]], rtol=1e-12)
+
+
+def test_refused_schur_forms():
+    for build, message in [(lambda x: T.slinalg.schur(x, "both"), "output must be 'real' or 'complex', got 'both'"),
+                           (lambda x: T.slinalg.schur(x, sort="up"), "sort must be None or one of 'lhp'.*got 'up'"),
+                           (lambda x: T.slinalg.ordqz(x, x, abs), "functions are not supported"),
+                           (lambda x: T.slinalg.ordqz(x, x, None), "qz does not sort"),
+                           (lambda x: T.slinalg.qr(x, "q"), "mode must be one of 'full'.*got 'q'")]:
+        with pytest.raises(ValueError, match=message):
+            build(T.dmatrix())
+    x, y = T.dmatrices("xy")
+    for build, message in [(T.slinalg.qz, "must be square and agree.*\\(2, 2\\) and \\(3, 3\\)"),
+                           (lambda x, y: T.slinalg.solve_sylvester(x, y, x), r"q must be \(2, 3\); it is \(2, 2\)")]:
+        with pytest.raises(ValueError, match=message):
+            phintys.function([x, y], build(x, y))(numpy.eye(2), numpy.eye(3))
+
+
 def test_singular_systems():
     A, x = T.dmatrix(), T.dvector()
     with pytest.raises(numpy.linalg.LinAlgError, match="singular"):
