@@ -19,7 +19,7 @@ from libc.string cimport memcpy, strcmp
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_READONLY, INLINE_BYTES, Cell, Kernel, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
+    CELL_READONLY, INLINE_BYTES, Cell, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
@@ -32,7 +32,7 @@ from phintys.vm.machine.frame_copy cimport (
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.plays cimport can_note
 from phintys.vm.machine.quick_memory cimport drop_quickly
-from phintys.vm.machine.recorded_call cimport Recording, hold, play, record, release
+from phintys.vm.machine.recorded_call cimport Recording, hold, kernels_that_look, play, record, release
 from phintys.vm.pool cimport Buffer, allocation_fails, buffer_release, buffer_retain
 from phintys.vm.python_api cimport PyObject
 
@@ -490,7 +490,7 @@ cdef class CFunction:
         entry.n_shared, entry.n_emptied = len(loaded), len(emptied)
         entry.results, entry.emptied, entry.shared = in_c(results), in_c(emptied), in_c(loaded)
         entry.leaves = in_c([*range(entry.n_arguments), *loaded])
-        self._note_views()
+        entry.only_looks = kernels_that_look(self.code)
         entry.containers = <PyObject**>malloc((len(self.shared) + 1) * sizeof(PyObject*))
         entry.seats = <phintys_seat*>calloc(PHINTYS_SEATS, sizeof(phintys_seat))
         if entry.containers == NULL or entry.seats == NULL:
@@ -499,23 +499,6 @@ cdef class CFunction:
             entry.containers[index] = <PyObject*>container
         if self.shared:
             take_snapshot(entry)
-        return 0
-
-    cdef int _note_views(self) except -1:
-        """Note which kernels make views of what lies at the same place in each call."""
-        cdef Instruction* at
-        cdef Kernel kernel
-        cdef int position
-        self.entry.only_looks = <unsigned char*>calloc(self.code.n_instructions + 1, 1)
-        if self.entry.only_looks == NULL:
-            raise MemoryError()
-        for position in range(self.code.n_instructions):
-            at = &self.code.instructions[position]
-            if at.op == OP_KERNEL:
-                kernel = <Kernel>self.code.kernels[at.a]
-                self.entry.only_looks[position] = (
-                    not kernel.may_fail and kernel.examined is not None
-                    and self.code.fixed.issuperset([self.code.pool[at.b + index] for index in kernel.examined]))
         return 0
 
     cdef int _note_arguments(self, list lengths) except -1:

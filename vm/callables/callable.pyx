@@ -11,22 +11,26 @@ calls that failed; two threads in one function run in two frames.
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.math cimport isfinite
-from libc.stdlib cimport free, llabs, malloc
+from libc.stdlib cimport calloc, free, llabs, malloc
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    Cell, buffer_behind, cell_give_array, cell_hold_array, device_memory, drop, overlap, span_of_cell)
+    CELL_DEVICE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_SHOWN, RESULT_COPY_BYTES, Cell, buffer_behind,
+    cell_give_array, cell_hold_array, cell_size, device_memory, drop, overlap, span_of_cell)
 from phintys.vm.containers.claims cimport changes_in_progress, claim, give_up, wait_until_whole
 from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.machine.code cimport Code
+from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.failure cimport what_failed
-from phintys.vm.machine.frame cimport Frame, bytes_kept_by, empty_after, empty_frame, reset, take_layout
+from phintys.vm.machine.frame cimport (
+    Frame, bytes_kept_by, bytes_kept_by_context, empty_after, empty_frame, give_up_larger, reset, take_layout)
 from phintys.vm.machine.interpreter cimport execute
+from phintys.vm.machine.plays cimport can_note, drop_values
 from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
-from phintys.vm.machine.results cimport check_lent
+from phintys.vm.machine.recorded_call cimport Recording, hold, kernels_that_look, play, record, release
+from phintys.vm.machine.results cimport check_lent, take_results
 from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport HOST, buffer_references
 from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject, PyTypeObject
@@ -84,6 +88,25 @@ cdef enum Access:
 
 cdef enum:
     AT_DEVICE = -1                  # the rank of arguments on a device, which no array of the host has
+
+cdef enum:
+    MOST_TRIALS = 8                 # calls of one layout in which all kernels are bound, if ever
+    MOST_LAYOUTS = 8                # a caller with more does not come back to one
+    MOST_REPEATED = 500             # instructions: so many short kernels end before others want the GIL
+    MOST_RESULTS = 16
+    MOST_BYTES = 1 << 18            # that a frame keeps for calls to repeat
+
+STRAIGHT = (OP_KERNEL, OP_TOGETHER, OP_COPY, OP_DROP, OP_RESULT, OP_HALT)
+
+cdef struct Repeats:                # a recorded call of one frame, and what is known for the next one
+    Recording* recording            # or NULL
+    long long epoch                 # in which the frame has tried to record a call,
+    int trials                      # so often
+    int layouts                     # how often a recording was given up for other layouts
+    bint keeps                      # the frame keeps memory anyway
+    int result                      # the position of RESULT
+    int* leaves                     # the cells of arguments
+    unsigned char* only_looks
 
 cdef struct Argument:
     Target target                   # the dtype and rank, and how values convert
@@ -158,6 +181,8 @@ cdef class Callable:
     cdef long conversion_rules      # `current_rules` when the arguments' rules were looked up
     cdef int n_arguments, n_lent, n_mutable
     cdef bint only_read             # no argument is held or may be overwritten
+    cdef Repeats* repeats           # NULL: no call is recorded
+    cdef Frame recorded             # the frame whose calls are
     cdef Unpack unpack
     cdef Frame hot                  # the idle frame that the next call takes, or None
     cdef list frames                # other idle frames
@@ -211,6 +236,49 @@ cdef class Callable:
 
     def __dealloc__(self):
         free(self.arguments)
+        if self.repeats != NULL:
+            free(self.repeats.recording)            # its frame may be gone already
+            free(self.repeats.leaves)
+            free(self.repeats.only_looks)
+            free(self.repeats)
+
+    def repeat_calls(self):
+        """Record a call, and let later ones with arguments of the same layouts do the same on other addresses, as calls
+        of C functions do (``recorded_call.pyx``): nothing is decided again, and no view made again.
+
+        Returns
+        -------
+        bool
+            Whether that may happen: the program has no jumps, shared variables or Python ops, and small results. One
+            frame then keeps up to 256 KiB for its values between calls.
+        """
+        cdef Instruction* at
+        cdef int position
+        if self.repeats != NULL:
+            return True
+        if (not self.only_read or self.n_lent or self.code.profile is not None or self.code.planner is not None
+                or self.code.n_instructions > MOST_REPEATED):
+            return False
+        for position in range(self.code.halt + 1):
+            if self.code.ops[position] not in STRAIGHT:
+                return False
+        self.repeats = <Repeats*>calloc(1, sizeof(Repeats))
+        if self.repeats == NULL:
+            raise MemoryError()
+        self.repeats.leaves = <int*>malloc((self.n_arguments + 1) * sizeof(int))
+        if self.repeats.leaves == NULL:
+            raise MemoryError()
+        for position in range(self.n_arguments):
+            self.repeats.leaves[position] = position
+        self.repeats.only_looks = kernels_that_look(self.code)
+        while self.code.ops[self.repeats.result] != OP_RESULT:
+            self.repeats.result += 1
+        return True
+
+    @property
+    def repeats_a_call(self):
+        """Whether the next call repeats a recorded one, if its arguments have the same layouts; for tests."""
+        return self.repeats != NULL and self.repeats.recording != NULL
 
     cdef Frame _new_frame(self):
         cdef Frame frame = Frame(self.code)
@@ -224,6 +292,8 @@ cdef class Callable:
         cdef list idle = self._idle_frames()
         self.frames, self.hot = [], None            # out of the way of calls that start meanwhile
         for frame in idle:
+            if frame is self.recorded:
+                forget_recording(self)
             empty_frame(frame)
         self.frames.extend(idle[:kept_frames])
         for loop in loops_in(self.program):
@@ -269,6 +339,7 @@ cdef class Callable:
             raise IndexError(f"instruction {position} cannot fail: those are 0 to {len(names) - 1} without "
                              f"{safe.start} to {safe.stop - 1}")
         self.code.put_failure(-1 if position is None else position, 0)
+        self.free()                                         # what was recorded does not fail
 
     def explain(self, style="formulas"):
         """The program as text; see ``docs/guide.md``. The style is "formulas" or "instructions"."""
@@ -866,8 +937,123 @@ cdef inline bint bind_float(Callable self, Cell* cell, value):
     return True
 
 
+# ---- recorded calls --------------------------------------------------------------------------------------------------
+cdef int keep_no_more(Callable self) noexcept:
+    """Let the frame give up memory after each call as its program says."""
+    if not self.repeats.keeps:
+        give_up_larger(self.recorded)
+        self.recorded.machine.context.keeps = False
+    return 0
+
+
+cdef int forget_recording(Callable self) noexcept:
+    """Let the recorded frame run as others do."""
+    if self.repeats.recording != NULL:
+        release(self.repeats.recording)
+        self.repeats.recording = NULL
+        keep_no_more(self)
+    return 0
+
+
+cdef bint may_record(Callable self, Frame frame) noexcept:
+    """Whether to record this call, of a frame that then keeps its memory."""
+    cdef Repeats* repeats = self.repeats
+    cdef Cell** results = frame.machine.operands + frame.code.first_result
+    cdef int index
+    if self.recorded is None:
+        self.recorded, repeats.keeps = frame, frame.machine.context.keeps
+    if self.recorded is not frame or repeats.layouts == MOST_LAYOUTS or frame.n_results > MOST_RESULTS:
+        return False
+    if repeats.epoch != frame.machine.epoch:
+        repeats.epoch, repeats.trials = frame.machine.epoch, 0
+        return False                                        # no kernel is bound yet
+    if repeats.trials == MOST_TRIALS:
+        return False
+    repeats.trials += 1
+    for index in range(frame.n_results):
+        if (results[index].flags & (CELL_OBJECT | CELL_NUMBER | CELL_LENT | CELL_SHOWN | CELL_DEVICE)
+                or cell_size(results[index]) * results[index].itemsize > RESULT_COPY_BYTES):
+            return False
+    frame.machine.context.keeps = True
+    if can_note(&frame.machine):
+        return True
+    frame.machine.context.keeps = repeats.keeps
+    return False
+
+
+cdef int take_recorded_results(Frame frame, int position) except -1:
+    """RESULT, after which the results' cells refer to what they did before."""
+    cdef const Instruction* at = frame.machine.code + position
+    cdef Cell** results = frame.machine.operands + at.b
+    cdef char* places[MOST_RESULTS]
+    cdef int index
+    for index in range(at.c):
+        places[index] = results[index].data
+    take_results(&frame.machine, at)
+    for index in range(at.c):
+        results[index].data = places[index]
+    return 0
+
+
+cdef int repeat(Callable self, Frame frame) except -1:
+    """Run the program as it was recorded; returns 0 if it was not: then the call is to be run."""
+    cdef Repeats* repeats = self.repeats
+    if repeats.recording == NULL:
+        return run_recording(self, frame) if may_record(self, frame) else 0
+    if frame is not self.recorded:
+        return 0
+    if repeats.recording.epoch != frame.machine.epoch:
+        forget_recording(self)
+        repeats.layouts += 1
+        return 0
+    try:
+        if play(repeats.recording, &frame.machine) < 0:
+            fail(self, frame)
+        take_recorded_results(frame, repeats.result)
+    except BaseException:
+        forget_recording(self)
+        raise
+    return 1
+
+
+cdef int run_recording(Callable self, Frame frame) except -1:
+    """Run the program, and record that; returns 0 if it did not begin."""
+    cdef Repeats* repeats = self.repeats
+    cdef const Instruction* at = frame.machine.code + repeats.result
+    cdef bint has_failed
+    cdef Recording* recording = record(&frame.machine, self.code.n_instructions, self.code.n_cells, repeats.leaves,
+                                       self.n_arguments, repeats.only_looks, &has_failed)
+    if recording == NULL:
+        keep_no_more(self)
+        if has_failed:
+            fail(self, frame)
+        return 0
+    try:
+        take_results(&frame.machine, at)
+    except BaseException:
+        free(recording)
+        keep_no_more(self)
+        raise
+    while at.op != OP_HALT:
+        if at.op == OP_DROP:
+            drop_values(&frame.machine, at)
+        at += 1
+    if bytes_kept_by_context(&frame.machine.context) > MOST_BYTES:
+        free(recording)
+        keep_no_more(self)
+        repeats.layouts = MOST_LAYOUTS                      # calls are too large
+    elif hold(recording, &frame.machine):
+        repeats.recording = recording
+    else:
+        release(recording)
+        keep_no_more(self)
+    return 1
+
+
 cdef int run(Callable self, Frame frame) except -1:
     """Run the program on arguments that are bound."""
+    if self.repeats != NULL and repeat(self, frame):
+        return 0
     if self.n_mutable > 0:
         self._part(frame)
     if self.n_lent > 0:

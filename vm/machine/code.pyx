@@ -16,11 +16,17 @@ include "opcodes.pxi"
 cdef enum:
     UNMARKED = 32                   # kernels between marked sites
 
+cdef bint has_own_memory(program) except -1:
+    """Whether no caller, container or Python op gives memory to a program."""
+    return (all([layout.access != "mutable" for layout in program.cells])
+            and not any([instruction.op in (OP_LOAD, OP_CALL) for instruction in program.instructions()]))
+
+
 cdef class Code:
 
     def __cinit__(self, program, first_whole=None):
         cdef int index
-        self.is_body = first_whole is not None
+        self.is_body = first_whole is not None or has_own_memory(program)
         self.first_whole = len(program.cells) if first_whole is None else first_whole
         self.program = program
         self.kept = [program.kernels, program.containers]

@@ -32,7 +32,7 @@ cdef bint can_note(const Machine* machine) noexcept nogil:
     cdef const Site* site
     if not machine.context.keeps or machine.context.poison or pool.stress:
         return False
-    while at.op != OP_HALT:
+    while at.op != OP_HALT and at.op != OP_RESULT:
         site = &machine.sites[at - machine.code]
         if at.op == OP_KERNEL:
             if site.bound != machine.epoch or site.worth & ~LOOKS or site.binding not in (BOUND, BOUND_VIEW):

@@ -1,5 +1,6 @@
 """Calls of a frame's copy that repeat a recorded one; see ``recorded_call.pyx``."""
 from phintys.vm.abi cimport Cell, Span
+from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.frame cimport Machine
 from phintys.vm.machine.plays cimport Play
 
@@ -19,9 +20,11 @@ cdef struct Recording:              # all in one block of memory, this struct fi
     Cell** wandering                # cells that look elsewhere in each call
     Leaf* leaves
 
-# Run a call as `execute` does, and note what it does. NULL if that fails, or there is no memory to note it: then
-# `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel, if it makes its
-# outputs views, does nothing else, so that it need not run again.
+# For each instruction, whether its kernel makes views of what lies at the same place in each call, and nothing else.
+cdef unsigned char* kernels_that_look(Code code) except NULL
+# Run a call as `execute` does, up to RESULT or HALT, and note what it does. NULL if that fails, or there is no memory to
+# note it: then `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel, if
+# it makes its outputs views, does nothing else, so that it need not run again.
 cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* leaves, int n_leaves,
                        const unsigned char* only_looks, bint* failed) noexcept nogil
 # When the recorded call is over: let each value have the place that it had. Returns whether the frame has kept them.

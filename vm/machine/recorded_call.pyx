@@ -12,12 +12,28 @@ do the same with their steps (``loops/replay.pyx``); what both do is in ``plays.
 from libc.stdlib cimport calloc, free
 
 from phintys.vm cimport pool
-from phintys.vm.abi cimport BOUND, INLINE_BYTES, Cell, overlap, span_of_cell
-from phintys.vm.machine.code cimport Instruction
+from phintys.vm.abi cimport BOUND, INLINE_BYTES, Cell, Kernel, overlap, span_of_cell
+from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.frame cimport Machine, Site
 from phintys.vm.machine.plays cimport Play, drop_values, note_copy, note_kernel, play_all
 
 include "opcodes.pxi"
+
+
+cdef unsigned char* kernels_that_look(Code code) except NULL:
+    cdef unsigned char* looks = <unsigned char*>calloc(code.n_instructions + 1, 1)
+    cdef Instruction* at
+    cdef Kernel kernel
+    cdef int position
+    if looks == NULL:
+        raise MemoryError()
+    for position in range(code.n_instructions):
+        at = &code.instructions[position]
+        if at.op == OP_KERNEL:
+            kernel = <Kernel>code.kernels[at.a]
+            looks[position] = (not kernel.may_fail and kernel.examined is not None
+                               and code.fixed.issuperset([code.pool[at.b + index] for index in kernel.examined]))
+    return looks
 
 
 cdef Recording* new_recording(int n_instructions, int n_cells, int n_leaves) noexcept nogil:
@@ -164,7 +180,7 @@ cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* l
         free(recording)
         return NULL
     machine.call += 1
-    while at.op != OP_HALT:
+    while at.op != OP_HALT and at.op != OP_RESULT:
         if at.op == OP_KERNEL:
             result = record_kernel(recording, machine, at, only_looks[at - machine.code])
         elif at.op == OP_COPY:

@@ -56,7 +56,9 @@ class PhintysLinker(JITLinker):
         inputs = [known[variable] for variable in fgraph.inputs]
         outputs = translated(fgraph.outputs, known, getattr(fgraph, "rows_instead", None))
         mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})
-        return phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore", name="pytensor.function")
+        function = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore", name="pytensor.function")
+        function.repeat_calls()
+        return function
 
     def create_thunk_inputs(self, storage_map):
         return [storage_map[variable] for variable in self.fgraph.inputs]

@@ -1,0 +1,127 @@
+"""Calls from Python that repeat a recorded one: against the same function without."""
+import gc
+import threading
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+
+x, y, k = T.dvector("x"), T.dscalar("y"), T.lvector("k")
+PROGRAMS = {
+    "sums": ([x, y], [(T.exp(x) * y).sum(), x[1:] + y, T.join(0, x[:2], [y]) * 2]),
+    "views": ([x, y], [x[::-1], x.reshape((2, -1)).T, y, x[0] + y]),
+    "assignments": ([x, y], [T.inc_subtensor(T.zeros_like(x)[1:3], y), T.set_subtensor((x * 2)[0], y)]),
+    "gradient": ([x, y], [T.grad((T.log(1 + x ** 2) * y).sum(), v) for v in (x, y)]),
+    "the same twice": ([x, y], [x + y, x + y, x]),
+    "rows": ([x, y], [(x[:, None] * x[None, :] + y).sum(axis=1), (x[:, None] - y).max(axis=0)]),
+}
+
+
+def repeating(inputs, outputs, **options):
+    f = phintys.function(inputs, outputs, **options)
+    assert f.repeat_calls()
+    return f
+
+
+@pytest.mark.parametrize("allow_gc", [True, False])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_repeated_calls_compute_the_same(name, allow_gc):
+    """With arguments elsewhere, as numbers and arrays, of other layouts and the first ones again; results stay."""
+    inputs, outputs = PROGRAMS[name]
+    mode = phintys.compile.mode.get_default_mode().clone(link_kwargs={"allow_gc": allow_gc})
+    f, usual = repeating(inputs, outputs, mode=mode), phintys.function(inputs, outputs, mode=mode)
+    random = numpy.random.default_rng(1)
+    kept, repeated = [], 0
+    for number in range(80):
+        values, factor = random.normal(size=6 if number < 40 or number > 60 else 8), random.normal()
+        if 20 < number < 40:
+            values = numpy.repeat(values, 2)[::2]
+        given = values, (numpy.array(factor) if number % 2 else factor)
+        repeated += f.repeats_a_call
+        results, wanted = f(*given), usual(*given)
+        kept += zip(results, [numpy.array(value) for value in wanted])
+        for result, value in zip(results, wanted):
+            numpy.testing.assert_array_equal(result, value)
+        values[:] = numpy.nan
+    for result, value in kept:
+        numpy.testing.assert_array_equal(result, value)
+    assert repeated > 20
+
+
+def warm(f, *arguments):
+    for _ in range(12):
+        f(*arguments)
+    assert f.repeats_a_call
+
+
+def test_a_call_that_fails_is_not_repeated():
+    f = repeating([x, k], [x[k] * 2, x.sum()])
+    values = numpy.arange(5.0)
+    good, bad = numpy.array([0, 4]), numpy.array([0, 5])
+    warm(f, values, good)
+    for _ in range(3):
+        with pytest.raises(IndexError, match="5"):
+            f(values, bad)
+        assert not f.repeats_a_call
+        numpy.testing.assert_array_equal(f(values, good)[0], [0, 8])
+    warm(f, values, good)
+
+
+def test_memory_is_given_up_when_asked_for():
+    matrix = T.exp(x[:, None] + x[None, :])
+    f = repeating([x], [T.dot(matrix, x), T.dot(x, matrix)])
+    values = numpy.arange(40.0) / 40
+    warm(f, values)
+    wanted = f(values)[0].copy()
+    assert f.kept_bytes() > 40 * 40 * 8
+    f.free()
+    assert f.kept_bytes() == 0 and not f.repeats_a_call
+    numpy.testing.assert_array_equal(f(values)[0], wanted)
+    warm(f, values)
+    del f
+    gc.collect()
+
+
+def test_large_values_are_not_kept():
+    matrix = T.exp(x[:, None] + x[None, :])
+    outputs = [T.dot(matrix, x).sum(), T.dot(x, matrix).sum()]
+    f, usual = repeating([x], outputs), phintys.function([x], outputs)
+    for _ in range(20):
+        assert f(numpy.arange(300.0) / 300) == usual(numpy.arange(300.0) / 300)
+    assert not f.repeats_a_call and f.kept_bytes() <= usual.kept_bytes()
+
+
+def test_threads_share_a_function():
+    f = repeating([x, y], [T.exp(x * y).sum(), x - y])
+    wrong = []
+
+    def work(number):
+        values = numpy.full(50, number / 10)
+        for _ in range(2000):
+            total, difference = f(values, 0.5)
+            if total != totals[number] or (difference != values - 0.5).any():
+                wrong.append(number)
+
+    totals = [phintys.function([x, y], T.exp(x * y).sum())(numpy.full(50, number / 10), 0.5) for number in range(4)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_which_programs_repeat_no_call():
+    shared = phintys.shared(1.0)
+    condition = T.bscalar()
+    assert not phintys.function([x], x * shared).repeat_calls()
+    assert not phintys.function([phintys.In(x, mutable=True)], T.exp(x)).repeat_calls()
+    assert not phintys.function([x], phintys.Out(x * 2, borrow=True)).repeat_calls()
+    lazy = phintys.ifelse.ifelse(condition, T.exp(x), T.dot(x, x) + x)
+    assert not phintys.function([condition, x], lazy).repeat_calls()
+    f = repeating([x], x * 2)
+    for _ in range(20):
+        numpy.testing.assert_array_equal(f(numpy.ones(200)), numpy.full(200, 2.0))
+    assert not f.repeats_a_call                             # its result is too large to be copied
