@@ -22,9 +22,9 @@ cdef struct Recording:              # all in one block of memory, this struct fi
 
 # For each instruction, whether its kernel makes views of what lies at the same place in each call, and nothing else.
 cdef unsigned char* kernels_that_look(Code code) except NULL
-# Run a call as `execute` does, up to RESULT or HALT, and note what it does. NULL if that fails, or there is no memory to
-# note it: then `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel, if
-# it makes its outputs views, does nothing else, so that it need not run again.
+# Run a call as `execute` does, up to RESULT or HALT, and note what it does. NULL if that fails, or there is no memory
+# to note it: then `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel,
+# if it makes its outputs views, does nothing else, so that it need not run again.
 cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* leaves, int n_leaves,
                        const unsigned char* only_looks, bint* failed) noexcept nogil
 # When the recorded call is over: let each value have the place that it had. Returns whether the frame has kept them.
