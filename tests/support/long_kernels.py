@@ -343,7 +343,9 @@ SHORT = {
 
 # What runs to its end first, as the guide says, and the CPU seconds that it may take.
 LATE = {"ProductKernel: matrices": 2, "BatchedProductKernel: few long ones": 2, "SoftmaxKernel: few long rows": 1,
-        "SoftmaxGradKernel: few long rows": 1}
+        "SoftmaxGradKernel: few long rows": 1, **{
+            f"ChoiceKernel: by shares{how}, one, {bits}": 1 for how in ("", " with replacement")
+            for bits in ("Generator", "RandomState")}}
 
 
 class KernelOp(Op):
