@@ -1,6 +1,6 @@
 """Names of Theano's modules that are in another module here, or that do not exist here.
 
-If a module does not have a name, it is looked up here (`missing_names.lookup`). ``ELSEWHERE`` has names that Theano's
+If a module does not have a name, it is looked up here (`missing_names.found`). ``ELSEWHERE`` has names that Theano's
 module imported from another one, or that nothing in phintys needs, and says where they are. ``INSTEAD`` has names that
 make no sense here, such as C code; the error says what to use. `tests/api/test_theano_names.py` compares both with a
 list of Theano's names.
