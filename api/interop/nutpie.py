@@ -111,7 +111,7 @@ def compile_pymc_model(model, *, initial_points=None, jitter_rvs=None, default_i
                          f"{'is' if len(discrete) == 1 else 'are'} discrete. pymc.sample chooses other steps for them")
     recipe = dict(initial_points=initial_points, jitter_rvs=jitter_rvs, var_names=var_names,
                   default_initialization_strategy=default_initialization_strategy, freeze_model=freeze_model)
-    without_c = pytensor.config.change_flags(cxx="")        # PyTensor's folding of constants takes seconds by C
+    without_c = pytensor.config.change_flags(cxx="")        # for loops in starts it takes PyTensor seconds
     with garbage_kept(), STARTS.used(), SHAPES.used(), without_c:
         return _compiled(model, recipe)
 
