@@ -658,12 +658,16 @@ cdef class GerKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell* out = operands[4]
-        cdef npy_intp columns = min(out.shape[1], <npy_intp>UNASKED_WRITTEN), column = 0, row = 0
+        cdef npy_intp columns = min(out.shape[1], <npy_intp>UNASKED_WRITTEN), column = 0, row = 0, rows
+        if out.shape[0] * out.shape[1] <= UNASKED_WRITTEN:
+            self.add_tile(operands, 0, out.shape[0], 0, out.shape[1])
+            return 0
+        rows = UNASKED_WRITTEN // columns
         while column < out.shape[1]:
             while row < out.shape[0]:
-                self.add_tile(operands, row, min(UNASKED_WRITTEN // columns, out.shape[0] - row), column,
+                self.add_tile(operands, row, min(rows, out.shape[0] - row), column,
                               min(columns, out.shape[1] - column))
-                row += UNASKED_WRITTEN // columns
+                row += rows
                 if row < out.shape[0] and interrupted(context):
                     return 0
             row, column = 0, column + columns
