@@ -36,7 +36,9 @@ class Driver:
         self.rewrites = tuple(rewrites)
         self.keys = frozenset().union(*[rewrite.keys for rewrite in rewrites])
         self.beside = frozenset().union(*[rewrite.beside for rewrite in rewrites])
+        self.of = frozenset().union(*[rewrite.of for rewrite in rewrites])
         self._index = {}               # (another driver or None, key or None) -> rewrites
+        self.chosen = {}               # (what a `Run` knows of a node and of its graph) -> rewrites, for all runs
 
     def rewrites_for(self, key, other=None):
         """The rewrites for nodes of this key, in order, without those that another driver has."""
@@ -152,7 +154,7 @@ class Run:
                  else CONSTANT if isinstance(variable, Constant) else None for variable in inputs}
         if len(inputs) > 1 and len(set(inputs)) < len(inputs):
             found.add(REPEATED)
-        return frozenset(found)
+        return self.driver.of.intersection(found)
 
     def _enrol(self, nodes):
         """Note the keys of nodes, and whether there are some that rewrites need beside others."""
@@ -165,6 +167,13 @@ class Run:
 
     def _chosen(self, key, settled, inputs):
         """The rewrites to try on nodes of this key with such inputs, as the graph is now."""
+        entry = key if key in self.driver.keys else None, settled, inputs, frozenset(self.present)
+        if entry not in self.driver.chosen:
+            self.driver.chosen[entry] = self._choose(key, settled, inputs)
+        return self.driver.chosen[entry]
+
+    def _choose(self, key, settled, inputs):
+        """The same, found anew."""
         driver, present = settled or (None, self.present)
         rewrites = self.driver.rewrites_for(key, driver)
         if not present >= self.present:     # what was not tried, because there was no node that it needs
