@@ -2,7 +2,9 @@
 
 Each stage is a function ``stage(fgraph, query)``; stages that apply a table share one driver per query, so that a
 second compilation needs no set-up. Merging comes first, so that the tables can compare variables by identity, and again
-whenever the tables have made new nodes.
+whenever the tables have made new nodes. Then canonicalize, stabilize, sums of exponentials, specialize, lazy branches,
+products by BLAS, length checks, fusion of elementwise nodes, then of reductions with them, placement on a device,
+fusion of draws and of convolutions, and what may be overwritten. Passes on loops run between these.
 """
 from collections import deque
 from importlib import import_module

@@ -247,6 +247,12 @@ def test_the_architecture_page_lists_every_room_in_order(floor):
     assert ["" if name == "(root)" else name for name in named] == ROOMS[floor]
 
 
+def test_the_architecture_page_is_short():
+    """It is read from start to end; what concerns one part is at the head of its files."""
+    words = [word for word in (ROOT / "ARCHITECTURE.md").read_text().split() if re.search(r"\w", word)]
+    assert len(words) <= 3500
+
+
 @pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
                                       *sorted(f"docs/guide/{path.name}" for path in (ROOT / "docs/guide").iterdir())])
 def test_paths_in_the_documents_exist(document):

@@ -9,6 +9,11 @@ computed in two ways. It is several hundred times slower. The checks, and the ex
 * ``view_map``, ``destroy_map``, types and shapes (`BadViewMap`, `BadDestroyMap`, `InvalidValueError`, `BadShape`);
 * each rewrite, by the values before and after (`BadOptimization`), and the order of rewrites (`StochasticOrder`);
 * the linked program against its nodes (`BadProgram`).
+
+``debug_record`` notes every node that was ever in the graph and what replaced what; ``debug_run`` is one call, in the
+order of ``debug_turns`` and with the comparisons that ``debug_paths`` allows; ``debug_node`` runs one node, in the
+layouts of ``debug_layouts``, and ``debug_claims`` and ``debug_shapes`` check what its op declares;
+``debug_differences`` compares values, ``debug_errors`` has the exceptions. All is linear in nodes and rewrites.
 """
 from contextlib import contextmanager
 

@@ -6,6 +6,10 @@ protocol, and ``zeros_like``, ``ones_like``, ``astype`` and ``+`` of variables.
 
 The gradient of a lazy branch is as lazy as its value: see ``gradient_arms.py``.
 
+What cancels in a gradient, such as a division by a probability, may be far apart if an op that moves elements is in
+between. So ``grad`` and ``Rop`` ask ``optimizer/rewrites/logarithms.py``, by the hook ``stand_ins``, for nodes that
+have a stable form behind such ops, and differentiate this form (`StableNode`). The user's graph does not change.
+
 Rules: a gradient never has an integer dtype; the gradient of a float variable has its dtype; where the cost does not
 depend on a variable, its gradient has ``DisconnectedType``; if there is no derivative, it has ``NullType``.
 """

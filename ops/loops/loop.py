@@ -6,6 +6,11 @@ loop that runs backwards. So derivatives of any order need no other kinds of val
 ``loop_gradient.py`` and ``loop_direction.py`` have the derivatives, ``native_steps.py`` makes a kernel that runs the
 steps, ``stepping.py`` runs them in Python if there is no kernel.
 
+A sequence has exactly as many rows as the loop has steps (``FirstRows`` takes them). A state's output begins with its
+initial rows; ``Scan.kept`` says how many of the rows that steps add are kept, so indices from the end read the same
+rows as before. A while loop has one more output: the number of steps that it did. A loop of no steps runs nothing of
+its body (``row_lengths.py``).
+
 Two loops are equal if their parts and options are, and their inner graphs compute the same.
 """
 from time import perf_counter

@@ -9,7 +9,12 @@ Shared variables are read in a *snapshot*: references to the memory of all their
 What a reference exists to is never overwritten, so a snapshot never changes. Containers count their changes; a call
 that finds another count than its snapshot's takes the GIL for the next snapshot.
 
-A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction.
+``Context.flags`` says UNATTENDED in these frames: the loop never looks at signals or for the GIL. When all kernels of a
+program without jumps are bound, a call is recorded, and later ones repeat it (``machine/recorded_call.pyx``).
+
+A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction. In a
+thread that Python does not know the exception would vanish with the thread state that ``with gil`` makes, so the first
+call of such a thread makes a state that stays until the thread ends.
 """
 cimport numpy as cnp
 from libc.math cimport NAN, isfinite

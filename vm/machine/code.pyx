@@ -1,4 +1,12 @@
-"""A ``Code`` is a Program in C arrays, shared by all frames that run it."""
+"""A ``Code`` is a Program in C arrays, shared by all frames that run it, and what is found out about it once.
+
+* Which kernels are prepared in each call, because values decide the layouts of their outputs (``_varies``), and which
+  values are the same during an epoch and decide nothing anew (``_find_steady``).
+* Before which kernels the loop looks at the clock (``_mark_sites``).
+* Which containers a call claims, and which it both reads and updates.
+
+Profiling and faults are other opcodes in the places of the usual ones (``_usual``), so other programs do not pay.
+"""
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -1,4 +1,12 @@
-"""Frames; see ``frame.pyx``."""
+"""Frames; see ``frame.pyx``. And epochs, by which kernels stay bound.
+
+During an epoch each cell has one shape and one set of strides whenever it has a value. The next epoch begins when one
+of these meets a different layout: arguments, LOAD, COPY, ALIAS, MOVE, OWN, CALL, kernels whose output layouts vary with
+values (also in a group), and values that ``perform`` has replaced. A new plan and a failed call begin one, too. A site
+that was bound in the current epoch runs at once, and compares nothing. So a new opcode that writes a cell's layout must
+compare it with the old one (``take_layout``, or ``remember_layouts`` and ``compare_layouts``);
+``tests/vm/machine/test_epochs.py`` has a test for each writer.
+"""
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Interrupts, Step

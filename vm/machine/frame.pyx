@@ -2,6 +2,12 @@
 
 A ``Frame`` has cells, their shapes, free lists and scratch memory. It keeps what is worth keeping for the next call,
 and is as good as new after a call that failed.
+
+With ``allow_gc=False`` dropped memory stays here: values up to 4 KiB in their cells, larger blocks in lists
+(``Context.kept``, at most ``config.pool_limit``). So from the second call on only results need memory from the pool,
+and a lock. Values whose lifetimes do not overlap share these blocks; a buffer for each value was tried, and calls took
+up to 1.8 times as long when all buffers together were larger than the cache. A chain of small values that overwrite
+each other leaves its buffer in the last cell (``Cell.heir``), where the first one finds it in the next call.
 """
 cimport cython
 from libc.stdlib cimport calloc, free, malloc

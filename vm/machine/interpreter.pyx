@@ -6,6 +6,13 @@ needed: at CALL, PREPARE, RESULT and COMMIT. Between long kernels it looks at si
 between blocks of their work (``abi.interrupted``). Programs of many short kernels keep the GIL; at the sites that
 ``Code`` has marked, the loop now and then looks at the clock, and after 20 ms at signals, and lets other threads in. A
 commit whose kernels are long leaves the GIL too; its containers are marked as changing meanwhile.
+
+Dropping the reference to an object, or to memory that a user lent, can run any Python code: callbacks of weak
+references, ``__del__``. That code may read and set the same variables and call the same function. So code that drops a
+reference completes its own work first: the cell or container no longer points at the dropped object, and no DROP is
+emitted after COMMIT. STORE exchanges buffers; HALT names the cells that hold old values after that, and those whose
+last use was in RUN. They are emptied when all STOREs are done, a long commit has ended and the claims have been given
+up. ``tests/vm/machine/test_callbacks.py`` has a row for every place where references are dropped.
 """
 cimport numpy as cnp
 
