@@ -7,6 +7,10 @@ each of them until the call ends, and NumPy does not resize an array that others
 
 Calls use the vectorcall protocol, so no tuple of arguments is built. A callable keeps a few idle frames, also those of
 calls that failed; two threads in one function run in two frames.
+
+After ``repeat_calls`` one frame records a call and repeats it as long as the layouts of arguments stay, as C functions
+do (``machine/recorded_call.pyx``); it keeps up to 256 KiB for the values in between. Functions that PyTensor compiles
+are called so.
 """
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact

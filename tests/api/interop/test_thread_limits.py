@@ -18,7 +18,7 @@ import threadpoolctl
 from phintys.vm.workers import workers_started
 
 assert threadpoolctl.__spec__.loader is threadpoolctl.__loader__ and "SourceFileLoader" in str(threadpoolctl.__loader__)
-assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith("phintys")]
+assert not [finder for finder in sys.meta_path if type(finder).__name__ == "_WaitingFinder"]
 
 def ours():
     found, = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "phintys"]
