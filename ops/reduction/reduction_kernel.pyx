@@ -25,6 +25,7 @@ from phintys.ops.elementwise.block_program cimport (
     BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
 from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
+from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
@@ -219,6 +220,7 @@ cdef void reduce(ReductionKernel kernel, Layout* layout, Context* context, Cell*
     """The work of a layout, for the operands' addresses. The result has elements."""
     cdef Cell* result = operands[layout.program.inputs]
     cdef int index
+    layout.context = context
     for index in range(layout.program.inputs):
         layout.bases[index] = operands[index].data
     layout.accumulators = result.data if kernel.cast == NULL and layout.in_order else context.scratch

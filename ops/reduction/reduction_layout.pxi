@@ -31,6 +31,7 @@ cdef struct Dimensions:
 
 # One run of a kernel, as its loops and its workers see it.
 cdef struct Layout:
+    Context* context               # of the call
     # What is computed:
     Program* program               # the producer; without steps the value is an input
     int value_place                # of what is reduced, among the places of the program

@@ -90,6 +90,8 @@ CASES = {
     "outer product": (T.outer(x, x[:3]), (numbers,)),
     "added outer product": (m + 2. * T.outer(m[:, 0], m[0]), (np.tile(rows, (3, 1)),)),
     "places of the largest": (T.argmax(m, axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
+    "sums of few columns": (T.sum(m, axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
+    "sums of columns of a formula": (T.exp(m).sum(axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
     "largest of columns": (T.max_and_argmax(m, axis=0)[0], (np.tile(numbers, 3).reshape(-1, 3),)),
     "cumulative sums of few columns": (T.cumsum(m, axis=0), (np.tile(numbers, 3).reshape(-1, 3),)),
     "differences": (T.extra_ops.diff(x), (np.tile(numbers, 3),)),
