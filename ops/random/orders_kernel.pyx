@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport ends_after
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_bounded_uint64_fill, random_multinomial, random_standard_gamma)
 from phintys.ops.native.integers cimport integer_at, shape_of
@@ -50,6 +51,7 @@ cdef inline void read_line(const Cell* cell, const char* data, double* out) noex
 cdef enum:
     ROW = 32                        # numbers that a row takes as long as, besides its elements
     UNASKED = 131072                # numbers between two questions whether the call is to end, of up to 0.2 us; 2**n
+    NUMBER = 8                      # what a number counts in `ends_after`, which counts elements
 
 cdef double ROUNDING = 1e-3         # how far the sum of probabilities may be from 1: those of float16 round to 5e-4
 ROUNDING_OF_SUMS = ROUNDING           # the same for Python
@@ -93,15 +95,6 @@ cdef void store_counts(Context* context, Cell* out, npy_intp first, const int64_
         store_count(out, first + place, counts[place])
         if is_to_end(context, place):
             return
-
-
-# What rows or steps of some length have taken since the last question whether the call is to end.
-cdef inline bint has_to_end(Context* context, npy_intp* unasked, npy_intp length) noexcept nogil:
-    unasked[0] += length
-    if unasked[0] < UNASKED:
-        return False
-    unasked[0] = 0
-    return interrupted(context)
 
 
 cdef class OrderKernel(Kernel):
@@ -159,7 +152,7 @@ cdef class PermutationKernel(OrderKernel):
             count_up(context, order, n)
             shuffle(context, &bits, order, n, 1, True)
             store_counts(context, out, row * n, order, n)
-            if has_to_end(context, &unasked, n + ROW):
+            if ends_after(context, &unasked, NUMBER * (n + ROW)):
                 return 0
         return 0
 
@@ -338,7 +331,7 @@ cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy
                 return
         for place in range(before, found):
             shares[out[place]] = 0
-        if has_to_end(context, &unasked, outcomes + missing):
+        if ends_after(context, &unasked, NUMBER * (outcomes + missing)):
             return
 
 
@@ -469,7 +462,7 @@ cdef class MultinomialDrawKernel(OrderKernel):
             else:
                 random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
             store_counts(context, out, row * outcomes, counts, outcomes)
-            if has_to_end(context, &unasked, outcomes + ROW):
+            if ends_after(context, &unasked, NUMBER * (outcomes + ROW)):
                 return 0
             next_element(&places, 2)
         return 0
@@ -545,7 +538,7 @@ cdef class DirichletKernel(OrderKernel):
             else:
                 divide_gammas(context, &bits, values, shares, numbers)
             numbers += shares
-            if has_to_end(context, &unasked, shares + ROW):
+            if ends_after(context, &unasked, NUMBER * (shares + ROW)):
                 return 0
             next_element(&places, 1)
         return 0
