@@ -274,7 +274,7 @@ cdef class ChoiceKernel(OrderKernel):
         cdef npy_intp place = 0
         clear_in_parts(context, <char*>table, phintys_table_size(wanted) * sizeof(uint64_t))
         while place < wanted:
-            if place and interrupted(context):
+            if interrupted(context):        # then the table may not be clear: a search in it might not end
                 return
             phintys_floyd(bits, outcomes, wanted, place, min(place + UNASKED, wanted), table, chosen)
             place += UNASKED

@@ -169,7 +169,6 @@ case("SumRepeatsKernel", "few of many", lambda: [values(90_000_000, 1), np.full(
 case("SetDiagonalKernel", "of many matrices", lambda: [values(BIG // 2, 2, 2), values(BIG // 2, 2)], STACK, (0, 1, 2))
 case("SetDiagonalKernel", "of a matrix", lambda: [values(10_000, 10_000), values(10_000)], MATRIX, (0, 0, 1))
 case("FillDiagonalKernel", "a matrix", lambda: [values(10_000, 10_000), number(7.0), number(1)])
-case("ComplexPartsKernel", "a matrix", lambda: [values(6000, 6000, dtype="complex128")], STACK)
 case("PrependKernel", "rows", lambda: [values(10_000, 10_000)])
 case("PrependKernel", "short rows", lambda: [values(BIG, 2)])
 
@@ -332,6 +331,7 @@ case("MultinomialKernel", "few long rows", lambda: [np.full((2, 10_000_000), 1e-
 # Kernels whose time does not grow with the number of elements, or that are one function of NumPy.
 SHORT = {
     "AllocEmptyKernel": "asks for memory", "AssertKernel": "a view, and a few conditions",
+    "ComplexPartsKernel": "a view",
     "DimShuffleKernel": "a view", "ExtractDiagKernel": "a view", "EqualLengthsKernel": "a view",
     "FirstRowsKernel": "a view",
     "FewNumbersKernel": "up to 64 numbers", "MakeVectorKernel": "as many numbers as operands",
