@@ -323,7 +323,7 @@ case("MrgUniformKernel", "many streams", lambda: [np.full((6_000_000, 6), 12345,
      ((2, "int32"), (1, "float64")))
 case("MrgNormalKernel", "numbers", lambda: [np.full((3, 6), 12345, "int32"), number([30_000_000])],
      ((2, "int32"), (1, "float64")))
-case("MultinomialKernel", "rows", lambda: [np.full((1_000_000, 5), 0.2), values(20_000_000), number(20)],
+case("MultinomialKernel", "rows", lambda: [np.full((1_000_000, 5), 0.2), values(5_000_000), number(5)],
      ((2, "int64"),))
 case("MultinomialKernel", "few long rows", lambda: [np.full((2, 10_000_000), 1e-7), values(20), number(10)],
      ((2, "int64"),))
