@@ -46,6 +46,18 @@ cdef class OrderedKernel(SpectralKernel):
     cdef inline char* sorting(self) noexcept nogil:
         return b"S" if self.select != NULL else b"N"
 
+    cdef int gees(self, int order, char* x, int* selected, char* values, char* vectors, char* work, int* length,
+                  int* chosen) noexcept nogil:
+        """Compute a Schur form by the ``function`` gees, in the order of ``select``; ``chosen`` is for an order only."""
+        cdef int leading = at_least_1(order), info = 0
+        if self.is_complex:
+            (<ComplexGees>self.function)(b"V", self.sorting(), self.select, &order, x, &leading, selected, values,
+                                         vectors, &leading, work, length, values + order * self.itemsize, chosen, &info)
+        else:
+            (<RealGees>self.function)(b"V", self.sorting(), self.select, &order, x, &leading, selected, values,
+                                      values + order * self.itemsize, vectors, &leading, work, length, chosen, &info)
+        return info
+
     cdef void give(self, char* data, npy_intp rows, npy_intp columns, const Item* out) noexcept nogil:
         """Copy a matrix in column order, or a vector, to a result."""
         cdef Item item
@@ -76,22 +88,11 @@ cdef class SchurKernel(OrderedKernel):
         self.select = selection(sort, False, self.precision, self.is_complex)
         self.with_nan = nan
 
-    cdef int call(self, int order, char* x, int* selected, char* values, char* vectors, char* work, int* length,
-                  int* chosen) noexcept nogil:
-        cdef int leading = at_least_1(order), info = 0
-        if self.is_complex:
-            (<ComplexGees>self.function)(b"V", self.sorting(), self.select, &order, x, &leading, selected, values,
-                                         vectors, &leading, work, length, values + order * self.itemsize, chosen, &info)
-        else:
-            (<RealGees>self.function)(b"V", self.sorting(), self.select, &order, x, &leading, selected, values,
-                                      values + order * self.itemsize, vectors, &leading, work, length, chosen, &info)
-        return info
-
     cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef double answer[2]
         cdef int selected
         lengths.work = -1
-        self.call(<int>items[0].rows, NULL, &selected, <char*>answer, NULL, <char*>answer, &lengths.work, &selected)
+        self.gees(<int>items[0].rows, NULL, &selected, <char*>answer, NULL, <char*>answer, &lengths.work, &selected)
         lengths.work = max(asked(<char*>answer, self.precision), 1)
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
@@ -120,7 +121,7 @@ cdef class SchurKernel(OrderedKernel):
             return 0
         copy_item(&items[0], room, self.itemsize, order * self.itemsize, self.itemsize)
         if all_finite(room, order * order, self.precision, self.is_complex):
-            info = self.call(<int>order, room, selected, values, vectors, work, &lengths.work, chosen)
+            info = self.gees(<int>order, room, selected, values, vectors, work, &lengths.work, chosen)
         if info and self.with_nan:
             selected[0] = 0
             fill_item_with_nan(&items[1], self.precision, self.is_complex)
@@ -270,25 +271,15 @@ cdef class SylvesterKernel(OrderedKernel):
         self.gemm = <GemmFunction>library_function("gemm", self.typenum)
         self.triangular, self.with_nan = triangular, nan
 
-    cdef int schur(self, int order, char* x, char* vectors, char* values, char* work, int* length) noexcept nogil:
-        cdef int leading = at_least_1(order), info = 0, selected
-        if self.is_complex:
-            (<ComplexGees>self.function)(b"V", b"N", NULL, &order, x, &leading, &selected, values, vectors, &leading,
-                                         work, length, values + order * self.itemsize, NULL, &info)
-        else:
-            (<RealGees>self.function)(b"V", b"N", NULL, &order, x, &leading, &selected, values,
-                                      values + order * self.itemsize, vectors, &leading, work, length, NULL, &info)
-        return info
-
     cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef double answer[2]
-        cdef int length
+        cdef int length, selected
         lengths.work = 0
         if self.triangular:
             return
         for place in range(2):
             length = -1
-            self.schur(<int>items[place].rows, NULL, NULL, NULL, <char*>answer, &length)
+            self.gees(<int>items[place].rows, NULL, &selected, NULL, NULL, <char*>answer, &length, NULL)
             lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
@@ -324,7 +315,7 @@ cdef class SylvesterKernel(OrderedKernel):
                   one + 2 * self.precision, out, &leading)
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
-        cdef int rows = <int>items[0].rows, columns = <int>items[1].rows, info = 0, sign = 1
+        cdef int rows = <int>items[0].rows, columns = <int>items[1].rows, info = 0, sign = 1, selected
         cdef npy_intp size = self.itemsize, place
         cdef npy_intp of_a = rounded(<npy_intp>rows * rows * size), of_b = rounded(<npy_intp>columns * columns * size)
         cdef npy_intp of_c = rounded(<npy_intp>rows * columns * size)
@@ -349,9 +340,9 @@ cdef class SylvesterKernel(OrderedKernel):
                     and all_finite(b, <npy_intp>columns * columns, self.precision, self.is_complex)):
                 info = NOT_FINITE
             if info == 0:
-                info = self.schur(rows, a, left, values, work, &lengths.work)
+                info = self.gees(rows, a, &selected, values, left, work, &lengths.work, NULL)
             if info == 0:
-                info = self.schur(columns, b, right, values, work, &lengths.work)
+                info = self.gees(columns, b, &selected, values, right, work, &lengths.work, NULL)
             if info:
                 if self.with_nan:
                     fill_item_with_nan(&items[3], self.precision, self.is_complex)
