@@ -19,8 +19,8 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.elementwise.block_program cimport BlockProgram, Program, broadcast_shape, run_steps, set_places
+from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.ops.pooling.pool_kernel cimport (
     count_windows, mode_number, phintys_pool_task, phintys_pooling, pool_squares, pool_tasks)
 from phintys.vm.abi cimport (
@@ -564,7 +564,7 @@ cdef class ConvolutionKernel(Kernel):
             self.set_following(operands, &work, &finisher, copies[2])
         if cell_size(out) == 0 or (count == 0 and self.following is None and self.pooled is None):
             return 0
-        self.set_operands(operands, &work, out.data, copies)
+        self.set_operands(context, operands, &work, out.data, copies)
         if self.unshared:
             self.run_unshared(context, &work, count, out)
             return 0
@@ -588,10 +588,11 @@ cdef class ConvolutionKernel(Kernel):
             self.run_sums(context, &work, count)
         return 0
 
-    cdef inline void set_operands(self, Cell** operands, phintys_work* work, char* out, char** copies) noexcept nogil:
+    cdef inline void set_operands(self, Context* context, Cell** operands, phintys_work* work, char* out,
+                                  char** copies) noexcept nogil:
         """Say where operands are, of which those with gaps are copied."""
-        cdef const char* first = contiguous_data(operands[0], copies[0])
-        cdef const char* second = contiguous_data(operands[1], copies[1])
+        cdef const char* first = data_without_gaps(context, operands[0], copies[0])
+        cdef const char* second = data_without_gaps(context, operands[1], copies[1])
         work.out = out
         if self.role == FORWARD:
             work.source, work.filters, work.top = first, second, out

@@ -48,7 +48,7 @@ cdef class OrderedKernel(SpectralKernel):
 
     cdef int gees(self, int order, char* x, int* selected, char* values, char* vectors, char* work, int* length,
                   int* chosen) noexcept nogil:
-        """Compute a Schur form by the ``function`` gees, in the order of ``select``; ``chosen`` is for an order only."""
+        """Compute a Schur form by ``function``, which is gees, in the order of ``select``; ``chosen`` is for one."""
         cdef int leading = at_least_1(order), info = 0
         if self.is_complex:
             (<ComplexGees>self.function)(b"V", self.sorting(), self.select, &order, x, &leading, selected, values,

@@ -4,8 +4,8 @@ import numpy
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
-from phintys.ops.native.integers cimport integer_at
 from phintys.ops.native.asking cimport data_without_gaps
+from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
 

@@ -6,7 +6,7 @@ each module that uses it.
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, set_contiguous_strides
+from phintys.vm.abi cimport Cell, Context
 from phintys.vm.limits cimport MAX_RANK
 
 cdef extern from "native/copy_plan.h" nogil:
@@ -46,18 +46,6 @@ cdef inline void copy_in_parts(Context* context, int ndim, const npy_intp* shape
 
 # Write zeros to so many bytes, likewise.
 cdef void clear_in_parts(Context* context, char* data, npy_intp bytes) noexcept nogil
-
-cdef inline char* contiguous_data(Cell* array, char* room) noexcept nogil:
-    """The elements in C order: the array's own memory if it is contiguous, else a copy in ``room``."""
-    cdef Cell copied
-    cdef npy_intp strides[MAX_RANK]
-    if cell_is_contiguous(array):
-        return array.data
-    copied = array[0]
-    copied.strides = strides
-    set_contiguous_strides(&copied)
-    copy_strided(array.ndim, array.shape, room, strides, array.data, array.strides, array.itemsize)
-    return room
 
 # Iterates over the lines of an array along its last dimension, after adjacent dimensions have been joined.
 cdef struct Lines:

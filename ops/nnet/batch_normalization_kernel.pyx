@@ -20,9 +20,9 @@ from numpy cimport npy_intp
 
 cimport numpy as cnp
 
+from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport Real
-from phintys.ops.native.strided_copy cimport contiguous_data
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
@@ -106,7 +106,7 @@ cdef class BatchNormKernel(Kernel):
         work.itemsize = self.itemsize
         plan(&work.layout, x, self.averaged)
         room.next, room.size = NULL, 0
-        furnish(&work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
+        furnish(context, &work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
         if room.size:
             scratch(context, room.size)
         return (RUNS_ALONE if size < 2 * PIECE_BATCH_NORMALIZATION else 1) if size > LONG_BATCH_NORMALIZATION else 0
@@ -129,7 +129,7 @@ cdef class BatchNormKernel(Kernel):
         work.kind, work.itemsize = self.kind, self.itemsize
         plan(&work.layout, x, self.averaged)
         room.next, room.size = context.scratch, 0
-        furnish(&work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
+        furnish(context, &work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
         self.set_numbers(operands, &work)
         work.out = operands[results].data if self.whole else NULL
         for number in range(RESULTS):

@@ -140,26 +140,27 @@ cdef inline char* take(Room* room, size_t size) noexcept nogil:
     return piece
 
 
-cdef const char* gapless(Room* room, Cell* cell) noexcept nogil:
+cdef const char* gapless(Context* context, Room* room, Cell* cell) noexcept nogil:
     """The elements in C order: where they are, or a copy in ``room``; NULL for a copy while sizes are added up."""
     cdef char* piece
     if cell_is_contiguous(cell):
         return cell.data
     piece = take(room, cell_size(cell) * cell.itemsize)
-    return NULL if piece == NULL else contiguous_data(cell, piece)
+    return NULL if piece == NULL else data_without_gaps(context, cell, piece)
 
 
-cdef void furnish(Work* work, Room* room, Cell* x, Cell* dy, Cell** parameters, int count) noexcept nogil:
+cdef void furnish(Context* context, Work* work, Room* room, Cell* x, Cell* dy, Cell** parameters,
+                  int count) noexcept nogil:
     """Copies of what has gaps, and memory for sums and coefficients.
 
     ``prepare`` calls this to add up sizes, ``run`` to divide the memory; ``dy`` may be NULL.
     """
     cdef Layout* layout = &work.layout
     cdef int number
-    work.x = gapless(room, x)
-    work.dy = gapless(room, dy) if dy != NULL else NULL
+    work.x = gapless(context, room, x)
+    work.dy = gapless(context, room, dy) if dy != NULL else NULL
     for number in range(count):
-        work.parameters[number] = gapless(room, parameters[number])
+        work.parameters[number] = gapless(context, room, parameters[number])
     if layout.runs or cell_size(x) == 0:             # columns without elements may be more than memory holds
         return
     for number in range(SUMS):
