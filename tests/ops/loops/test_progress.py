@@ -7,6 +7,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.graph import progress
+from phintys.graph.config import config
 from phintys.scan_module import until
 
 
@@ -14,6 +15,15 @@ def counting(**options):
     k = T.lscalar()
     rows, _ = phintys.scan(lambda x: x + 1, outputs_info=numpy.array(0.), n_steps=k, name="counting", **options)
     return phintys.function([k], rows[-1])
+
+
+@pytest.fixture(autouse=True)
+def follows_the_option_again(monkeypatch):
+    """Loops keep the patience of the moment at which the option was set: afterwards that of the module again."""
+    yield
+    monkeypatch.undo()
+    with phintys.change_flags(**{"scan.progress": not config.scan.progress}):
+        pass
 
 
 @pytest.fixture
