@@ -16,6 +16,8 @@ run_folder.enter()                      # before anything is imported that looks
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+pytest.register_assert_rewrite("dense_checks")          # tests that several folders have
+
 CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",
                "test_einsum", "test_elementwise_table", "test_indexing_advanced", "test_indexing_functions",
                "test_joins", "test_products", "test_rearranging", "test_reduction", "test_searching",

@@ -1,17 +1,13 @@
-"""Ops written by users in Theano's documented ways: classes, ``as_op``; and what the ops Print and Assert do."""
-import pickle
+"""Ops written by users in Theano's documented ways: classes with the methods that an op may have."""
 
 import numpy
 import pytest
 
-import phintys
 import phintys.tensor as T
-from phintys import Apply, Op, as_op, function, grad
+from phintys import Apply, Op, function, grad
 from phintys.gof import generic
 from phintys.gradient import DisconnectedType, Rop, grad_undefined, verify_grad
 from phintys.graph.errors import DisconnectedInputError, MethodNotDefined, NullTypeGradError
-from phintys.printing import Print
-from phintys.tensor.opt import Assert, assert_
 
 A = numpy.array([1.0, 2.0, 3.0])
 x, y, m = T.dvector("x"), T.dvector("y"), T.dmatrix("m")
@@ -179,143 +175,6 @@ def test_error_names_the_missing_method():
         Rop(Halted()(x), x, y)
     with pytest.raises(NotImplementedError, match="itypes and otypes"):
         Op()(x)
-
-
-# ---- functions -------------------------------------------------------------------------------------------------------
-def product_shape(node, shapes):
-    (rows, _), (_, columns) = shapes
-    return [(rows, columns)]
-
-
-@as_op(itypes=[T.dmatrix, T.dmatrix], otypes=[T.dmatrix], infer_shape=product_shape)
-def numpy_dot(a, b):
-    """The docstring of the function."""
-    return numpy.dot(a, b)
-
-
-@as_op([T.dvector], [T.dvector, T.dscalar])
-def parts(value):
-    return value * 2, value.sum()
-
-
-def test_as_op():
-    f = function([m], numpy_dot(m, m.T))
-    value = numpy.arange(6.0).reshape(2, 3)
-    numpy.testing.assert_allclose(f(value), value @ value.T)
-    assert numpy_dot.__doc__ == "The docstring of the function." and "numpy_dot" in str(numpy_dot)
-    shape = function([m], numpy_dot(m, m.T).shape)
-    assert list(shape(value)) == [2, 2] and not nodes_of(shape, type(numpy_dot))
-    assert pickle.loads(pickle.dumps(numpy_dot)) is numpy_dot
-    twice, total = function([x], parts(x))(A)
-    numpy.testing.assert_allclose(twice, 2 * A)
-    assert total == 6.0
-    with pytest.raises(NullTypeGradError, match="not implemented"):
-        grad(numpy_dot(m, m).sum(), m)
-
-
-def test_make_node_has_to_return_a_node():
-    class Thoughtless(Op):
-        def make_node(self, value):
-            return [value]
-
-    with pytest.raises(TypeError, match="make_node of Thoughtless has to return an Apply node, got .x."):
-        Thoughtless()(x)
-
-
-def test_as_op_refuses_objects_that_are_not_types():
-    for arguments in (("dvector", T.dvector), (T.dvector, [T.dvector, 3])):
-        with pytest.raises(TypeError, match="list of phintys types"):
-            as_op(*arguments)
-    with pytest.raises(TypeError, match="infer_shape needs to be a callable, got 3"):
-        as_op(T.dvector, T.dvector, 3)
-    with pytest.raises(ValueError, match="expected 1 inputs"):
-        parts(x, x)
-    wrong = as_op(T.dvector, [T.dvector, T.dvector])(lambda value: value)
-    with pytest.raises(ValueError, match="returned 1 values, 2 were declared"):
-        function([x], wrong(x))(A)
-
-
-# ---- Print -----------------------------------------------------------------------------------------------------------
-def test_print(capsys):
-    shown = Print("here", attrs=["shape", "max"])(x)
-    value, gradient = function([x, y], [shown * 2, grad((shown ** 2).sum(), x) + Rop(shown, x, y)])(A, A)
-    assert capsys.readouterr().out == "here shape = (3,)\nhere max = 3.0\n"
-    numpy.testing.assert_allclose(value, 2 * A)
-    numpy.testing.assert_allclose(gradient, 3 * A)
-    function([x], Print("shape only")(x).shape)(A)
-    assert capsys.readouterr().out == ""
-    function([], Print("constant")(T.constant(2.5)))()
-    assert capsys.readouterr().out == "constant __str__ = 2.5\n"
-
-
-def test_print_calls_a_function_instead():
-    seen = []
-    shown = Print("there", global_fn=lambda op, value: seen.append((op.message, value.sum())))(x)
-    function([x], shown)(A)
-    assert seen == [("there", 6.0)]
-    assert Print("a") == Print("a") and Print("a") != Print("b")
-
-
-# ---- Assert ----------------------------------------------------------------------------------------------------------
-def test_assert():
-    checked = Assert("too large")(x, T.lt(x.sum(), 10), T.ge(x.min(), 0))
-    f = function([x, y], [checked, grad((checked ** 2).sum(), x), Rop(checked, x, y)])
-    for result, expected in zip(f(A, A), [A, 2 * A, A]):
-        numpy.testing.assert_allclose(result, expected)
-    for wrong in (A + 10, -A):
-        with pytest.raises(AssertionError, match="too large"):
-            f(wrong, A)
-    with pytest.raises(AssertionError, match="scalars"):
-        assert_(x, x > 0)
-    assert list(function([x], checked.shape)(A + 10)) == [3]
-    assert Assert("a") == Assert("a") and Assert("a") != Assert("b")
-
-
-def test_an_assertion_that_is_never_true_fails_the_call_and_not_the_compilation():
-    f = function([x], assert_(x, T.constant(1) > 2))
-    with pytest.raises(AssertionError):
-        f(A)
-
-
-def test_asserted_things_need_not_be_tensors():
-    thing = generic("thing")
-    assert function([thing, x], [Assert()(thing, x.sum() > 0)])("any", A) == ["any"]
-
-
-def test_a_failing_assertion_changes_no_shared_variable():
-    s = phintys.shared(A)
-    f = function([x], updates=[(s, assert_(s + x, x.sum() > 0))])
-    f(A)
-    with pytest.raises(AssertionError):
-        f(-A)
-    numpy.testing.assert_allclose(s.get_value(), 2 * A)
-
-
-def test_redundant_conditions_are_dropped():
-    condition = x.sum() > 0
-    f = function([x], assert_(x, T.constant(1) > 0, T.constant(True)), mode="FAST_RUN")
-    assert not nodes_of(f, Assert) and f(-A).sum() == -6.0
-    f = function([x], assert_(x, condition, T.constant(2), condition), mode="FAST_RUN")
-    node, = nodes_of(f, Assert)
-    assert len(node.inputs) == 2
-    unsafe = phintys.Mode(optimizer="fast_run").including("local_remove_all_assert")
-    assert not nodes_of(function([x], assert_(x, condition), mode=unsafe), Assert)
-
-
-@pytest.mark.parametrize("condition", [T.bscalar(), T.lscalar(), T.dscalar(), T.fscalar()])
-def test_conditions_of_every_dtype(condition):
-    f = function([x, condition], assert_(x, condition))
-    for true in (1, -1) + ((0.5,) if condition.dtype.startswith("float") else ()):
-        numpy.testing.assert_array_equal(f(A, true), A)
-    with pytest.raises(AssertionError):
-        f(A, 0)
-
-
-def test_the_result_of_an_assertion_is_a_view():
-    f = function([x, y], assert_(x[::-2], y.sum() > 0) * y[:2])
-    numpy.testing.assert_allclose(f(A, A), A[::-2] * A[:2])
-    scalar = T.dscalar("scalar")
-    assert function([scalar], assert_(T.exp(scalar), scalar > 0) * 2)(1.0) == pytest.approx(2 * numpy.e)
 
 
 # ---- ops that say in which inputs they are linear -------------------------------------------------------------------

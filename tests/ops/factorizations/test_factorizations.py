@@ -1,6 +1,7 @@
 """Each row of the table of linear algebra: values, shapes, derivatives, errors."""
 import numpy
 import pytest
+from dense_checks import check_jacobian
 from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
 from matrix_cases import CASES
 
@@ -442,3 +443,25 @@ def test_the_gradient_of_a_logarithm_of_a_determinant_is_an_inverse():
         assert not any([type(node.op).__name__ == "Adjugate" for node in nodes])
     with pytest.raises(numpy.linalg.LinAlgError, match="[Ss]ingular"):
         function([x], grad(T.log(T.linalg.det(x)), x))([[1, 2], [2, 4]])
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_jacobians(name):
+    check_jacobian(CASES[name])
+
+
+@pytest.mark.parametrize("number", [numpy.nan, numpy.inf, -numpy.inf])
+@pytest.mark.parametrize("name", [*CASES])
+def test_not_finite(name, number):
+    """Every factorization ends, with an error or a result; after an error, nothing has changed."""
+    arrays = [array.copy() for array in CASES[name].operands]
+    arrays[0][0, 0] = number
+    inputs = [variable_for(array) for array in arrays]
+    kept = phintys.shared(numpy.zeros(()))
+    output = CASES[name].build(*inputs)
+    f = phintys.function(inputs, output, updates=[(kept, kept + abs(output).sum().real.astype("float64"))])
+    try:
+        with numpy.errstate(all="ignore"):
+            f(*arrays)
+    except (numpy.linalg.LinAlgError, ValueError):
+        assert kept.get_value() == 0, "a failed call changes nothing"
