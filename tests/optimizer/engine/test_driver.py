@@ -1,4 +1,4 @@
-"""The driver, patterns, queries, merging and constant folding: what every table relies on."""
+"""The driver, patterns, queries: what every table relies on."""
 import logging
 
 import numpy
@@ -9,14 +9,12 @@ from phintys.graph.config import change_flags
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradients.gradient import grad
 from phintys.ops.creation.allocation import alloc
-from phintys.ops.elementwise.scalar import add, exp, log, sigmoid, sqr, sub, tanh
-from phintys.ops.products.products import dot
+from phintys.ops.elementwise.scalar import exp, log, sigmoid, sqr, sub, tanh
 from phintys.optimizer.engine.database import CONSTANT, REPEATED, Query, Rewrite
 from phintys.optimizer.engine.driver import LIMIT, Driver
 from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.terms import Hole, term
 from phintys.optimizer.engine.values import NUMBERS
-from phintys.optimizer.passes.constant_folding import LARGEST
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.pipeline import optimize
 
@@ -254,56 +252,6 @@ def test_the_users_graph_is_not_changed():
     before = (output.owner, list(output.owner.inputs), output.owner.inputs[0].owner)
     optimized([x, y], [output])
     assert (output.owner, list(output.owner.inputs), output.owner.inputs[0].owner) == before
-
-
-# ---- merging and folding ---------------------------------------------------------------------------------------------
-def test_equal_computations_become_one():
-    assert operations(optimized([x], [exp(x + 1), exp(x + 1), exp(1.0 * x)], FAST_COMPILE)).count("exp") == 2
-    fgraph = FunctionGraph([x], [exp(x + 1) * exp(x + 1)])
-    assert merge(fgraph) > 0 and operations(fgraph) == ["add", "exp", "mul"]
-    assert merge(fgraph) == 0
-
-
-def test_operands_in_another_order_are_another_computation():
-    fgraph = FunctionGraph([x, y], [sub(x, y), sub(y, x)])
-    assert merge(fgraph) == 0
-
-
-def test_constants_merge_by_value_and_dtype():
-    first, second = numpy.arange(3.0), numpy.arange(3.0)
-    fgraph = FunctionGraph([x], [x + first, exp(x + second), x + numpy.arange(3), x + numpy.array([0.0, 1.0, -2.0])])
-    merge(fgraph)
-    assert operations(fgraph).count("add") == 3
-
-
-def test_zeros_of_different_sign_do_not_merge():
-    fgraph = FunctionGraph([x], [x / numpy.array([0.0, 1.0]), x / numpy.array([-0.0, 1.0])])
-    merge(fgraph)
-    assert len(fgraph.apply_nodes) == 2
-
-
-@pytest.mark.parametrize("query", [FAST_COMPILE, FAST_RUN])
-def test_constants_are_folded(query):
-    fgraph = optimized([x], [x * exp(add(numpy.arange(3.0), 1)).sum()], query)
-    assert len(fgraph.apply_nodes) == 1
-
-
-def test_large_results_are_not_carried_along():
-    fgraph = optimized([], [dot(alloc(1.0, LARGEST + 1), numpy.ones(LARGEST + 1)), dot(alloc(1.0, 3), numpy.ones(3))])
-    assert operations(fgraph) == ["Alloc", "Dot"]
-
-
-def test_an_alloc_that_is_a_result_is_filled_anew():
-    assert operations(optimized([], [alloc(1.0, 3)])) == ["Alloc"]
-
-
-def test_folded_views_do_not_share_memory():
-    array = numpy.arange(4.0).reshape(2, 2)
-    original = m.type.make_constant(array)
-    node, = optimized([m], [dot(m, original.T)]).toposort()
-    folded = node.inputs[1]
-    numpy.testing.assert_array_equal(folded.data, array.T)
-    assert not numpy.shares_memory(folded.data, array)
 
 
 def test_deep_graphs_do_not_recurse():
