@@ -56,8 +56,8 @@ ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 # numbers up to twice, casts of float64 1.3 times, `x[v, w]` 1.1 times.
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic_tree",
-               "ops.elementwise.block_program", "ops.indexing.choose_kernel", "ops.indexing.permutation_kernel",
-               "ops.indexing.subtensor_kernel", "ops.elementwise.scalar_code", "ops.nnet.batch_normalization_kernel",
+               "ops.elementwise.block_code", "ops.indexing.choose_kernel", "ops.indexing.permutation_kernel",
+               "ops.indexing.subtensor_kernel", "ops.elementwise.register_code", "ops.nnet.batch_normalization_kernel",
                "ops.random.draw_kernel", "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
@@ -256,10 +256,20 @@ def remove_outdated_translation(extension):
         code.unlink()
 
 
+def remove_orphans():
+    """Delete built modules whose source is gone: a file of Python that now has the name would never be imported."""
+    for folder in NATIVE_FOLDERS:
+        for path in (ROOT / folder).rglob("*.so"):
+            if not path.with_name(path.name.split(".")[0] + ".pyx").exists():
+                path.unlink()
+
+
 class TranslateAndBuild(build_ext):
     """Runs Cython when modules are built: a source distribution and metadata need no C code."""
 
     def run(self):
+        if self.inplace:
+            remove_orphans()
         translated = {extension.name: extension for extension in self.translate()}
         for extension in self.extensions:
             extension.sources = (translated[extension.name].sources if extension.name in translated

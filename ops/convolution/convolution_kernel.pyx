@@ -18,7 +18,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.elementwise.block_program cimport BlockProgram, Program, broadcast_shape, run_steps, set_places
+from phintys.ops.elementwise.block_code cimport BlockCode, BlockTables, broadcast_shape, run_block, set_operands
 from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.pooling.pool_kernel cimport (
@@ -147,7 +147,7 @@ cdef enum:
     LONGEST_BLOCK = 2048
 
 cdef struct Finisher:
-    Program* program
+    BlockTables* blocks
     int place                      # of the convolution's result among the inputs
     char** data                    # of the inputs; of that one nothing
     npy_intp* strides              # from filter to filter
@@ -155,25 +155,25 @@ cdef struct Finisher:
 
 cdef void finish(void* argument, char* results, npy_intp filter, npy_intp length) noexcept nogil:
     cdef Finisher* finisher = <Finisher*>argument
-    cdef Program* program = finisher.program
-    cdef npy_intp register_size = program.registers * program.register_size
-    cdef npy_intp block = min(BLOCK_BYTES // max(program.operand_size, register_size, 1), LONGEST_BLOCK) & ~<npy_intp>15
-    cdef char** pointers = <char**>alloca((program.place_count + 1) * sizeof(char*))
-    cdef npy_intp* strides = <npy_intp*>alloca((program.place_count + 1) * sizeof(npy_intp))
-    cdef int index, result = program.place_count - 1
+    cdef BlockTables* blocks = finisher.blocks
+    cdef npy_intp register_size = blocks.registers * blocks.register_size
+    cdef npy_intp block = min(BLOCK_BYTES // max(blocks.operand_size, register_size, 1), LONGEST_BLOCK) & ~<npy_intp>15
+    cdef char** pointers = <char**>alloca((blocks.operand_count + 1) * sizeof(char*))
+    cdef npy_intp* strides = <npy_intp*>alloca((blocks.operand_count + 1) * sizeof(npy_intp))
+    cdef int index, result = blocks.operand_count - 1
     cdef npy_intp n
     block = max(block, 16)
     cdef char* registers = <char*>alloca(block * register_size + 64)
-    set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63), block)
-    for index in range(program.inputs):
+    set_operands(blocks, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63), block)
+    for index in range(blocks.inputs):
         pointers[index], strides[index] = finisher.data[index] + filter * finisher.strides[index], 0
     pointers[finisher.place] = pointers[result] = results
-    strides[finisher.place] = strides[result] = program.result_sizes[0]
+    strides[finisher.place] = strides[result] = blocks.result_sizes[0]
     while length > 0:
         n = min(block, length)
-        run_steps(program, pointers, strides, n)
-        pointers[finisher.place] += n * program.result_sizes[0]
-        pointers[result] += n * program.result_sizes[0]
+        run_block(blocks, pointers, strides, n)
+        pointers[finisher.place] += n * blocks.result_sizes[0]
+        pointers[result] += n * blocks.result_sizes[0]
         length -= n
 
 
@@ -196,18 +196,18 @@ cdef class Following:
     rest : pair of list or None
         Steps and outputs that are left.
     """
-    cdef BlockProgram whole        # of which only the inputs are used
-    cdef BlockProgram rest         # or None
+    cdef BlockCode whole        # of which only the inputs are used
+    cdef BlockCode rest         # or None
     cdef int place, bias           # bias: -1: none
     cdef bint limited
     cdef double low, high
 
     def __init__(self, inputs, int place, constants, steps, outputs, bias, limits, rest):
-        self.whole = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
+        self.whole = BlockCode(list(inputs), list(constants), list(steps), list(outputs))
         self.place, self.bias, self.limited = place, -1 if bias is None else bias, limits is not None
         self.low, self.high = limits or (0, 0)
         if rest is not None:
-            self.rest = BlockProgram(list(inputs), list(constants), list(rest[0]), list(rest[1]))
+            self.rest = BlockCode(list(inputs), list(constants), list(rest[0]), list(rest[1]))
 
 
 cdef class PooledResults:
@@ -324,7 +324,7 @@ cdef class ConvolutionKernel(Kernel):
         self.tasks = convolution_tasks(self.itemsize)
         self.providers = [("convolution", built_in_title())]
         self.following = None if following is None else Following(*following)
-        self.others = 0 if following is None else self.following.whole.program.inputs - 1
+        self.others = 0 if following is None else self.following.whole.tables.inputs - 1
         self.pooled = None if pooled is None else PooledResults(dtype, *pooled)
 
     cdef inline int result_position(self) noexcept nogil:
@@ -491,7 +491,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef Cell** inputs = <Cell**>alloca((self.others + 1) * sizeof(Cell*))
         cdef npy_intp shape[MAX_RANK]
         self.arrange(operands, inputs)
-        broadcast_shape(&self.following.whole.program, inputs, self.rank + 2, shape)
+        broadcast_shape(&self.following.whole.tables, inputs, self.rank + 2, shape)
         return 0
 
     cdef inline void arrange(self, Cell** operands, Cell** inputs) noexcept nogil:
@@ -626,7 +626,7 @@ cdef class ConvolutionKernel(Kernel):
                        self.itemsize)
         if self.following.rest is not None:
             work.finish, work.finisher = finish, finisher
-            finisher.program, finisher.place = &self.following.rest.program, self.following.place
+            finisher.blocks, finisher.place = &self.following.rest.tables, self.following.place
 
     cdef void run_unshared(self, Context* context, phintys_work* work, npy_intp count, Cell* out) noexcept nogil:
         cdef npy_intp items = work.what.groups * (work.what.filters if self.role == BY_FILTERS else work.what.images)

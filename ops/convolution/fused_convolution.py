@@ -15,7 +15,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.elementwise.elementwise_steps import Steps
+from phintys.ops.elementwise.scalar_code import CodeBuilder
 from phintys.ops.elementwise.step_at_fault import step_at_fault
 from phintys.ops.types.constant import as_tensor_variable
 
@@ -68,7 +68,7 @@ class FusedConvolution(Op):
         """The operations after the convolution, in the form that its kernel takes."""
         types = self._types(node.outputs[0].type, node.inputs[2:])
         dtypes = [type_.dtype for type_ in types]
-        steps = Steps(dtypes)
+        steps = CodeBuilder(dtypes)
         outputs = self.scalar_op.emit(steps, self.scalar_op.output_dtypes(tuple(dtypes)), list(range(len(dtypes))))
         inputs = [(type_.dtype, type_.broadcastable) for type_ in types]
         dtype = node.outputs[0].type.dtype

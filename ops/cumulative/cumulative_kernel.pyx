@@ -12,7 +12,7 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.loops import TYPES
-from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.ops.native.strided_copy cimport PART, copy_in_parts, next_part
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch, share)
@@ -42,7 +42,7 @@ cdef class CumulativeKernel(Kernel):
         Not negative, or -1 for the flattened array.
     mode : {"add", "mul"}
     """
-    cdef Loop loop
+    cdef InnerLoop loop
     cdef phintys_running running    # NULL for dtypes without a built-in loop
     cdef int axis
 
@@ -171,7 +171,7 @@ cdef class DifferenceKernel(Kernel):
         Not negative.
     times : int
     """
-    cdef Loop loop
+    cdef InnerLoop loop
     cdef int axis
     cdef npy_intp times
 

@@ -69,7 +69,7 @@ def chained(code, number, known):
     Returns
     -------
     links : list of (str, str, tuple of int, tuple of float)
-        Name, position, places of the operands and constants. Places are inputs, slots and, last, the result.
+        Name, position, numbers of the operands and constants. Numbers are inputs, slots and, last, the result.
     slots : int
     """
     slots, inputs, links, previous = Slots(code), len(number), [], None
@@ -79,8 +79,8 @@ def chained(code, number, known):
         if previous is not None and (link is None or slots.last_reader[previous] > position):
             links.append(("keep", "0", (inputs + slots.take(previous),), ()))
         name, where, operands, constants = link or (name, "n", operands, constants)
-        places = [number.get(operand, inputs + slots.of_value.get(operand, 0)) for operand in operands]
-        links.append((name, where, tuple(places), constants))
+        numbers = [number.get(operand, inputs + slots.of_value.get(operand, 0)) for operand in operands]
+        links.append((name, where, tuple(numbers), constants))
         slots.release(operands, position)
         previous = result
     links.append(("store", "0", (inputs + slots.count,), ()))
@@ -90,9 +90,9 @@ def chained(code, number, known):
 def most_read(links, inputs):
     """The input that links read most often from memory; -1 if they read each once."""
     reads = [0] * inputs
-    for name, where, places, _ in links:
-        for position, place in enumerate(places):
-            if place < inputs and str(position) != where:
-                reads[place] += 1
+    for name, where, numbers, _ in links:
+        for position, number in enumerate(numbers):
+            if number < inputs and str(position) != where:
+                reads[number] += 1
     most = max(reads, default=0)
     return reads.index(most) if most > 1 else -1

@@ -96,11 +96,11 @@ FOR_SET static void NAMED(power_add)(void* result, void* const* in, const double
 }
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
-#define PARAMETERS const phintys_link* at, const phintys_places* places, intptr_t offset, VECTOR r0, VECTOR r1, \
+#define PARAMETERS const phintys_link* at, const phintys_operands* found, intptr_t offset, VECTOR r0, VECTOR r1, \
                    VECTOR r2, VECTOR r3, VECTOR r4, VECTOR r5, VECTOR r6, VECTOR r7
 typedef void (*NAMED(link_function))(PARAMETERS);
-#define NEXT_LINK ((NAMED(link_function))at[1].function)(at + 1, places, offset, r0, r1, r2, r3, r4, r5, r6, r7);
-#define OPERAND(K) ((IN_MEMORY*)(places->data[at->operands[K]] + (offset & places->moves[at->operands[K]])))
+#define NEXT_LINK ((NAMED(link_function))at[1].function)(at + 1, found, offset, r0, r1, r2, r3, r4, r5, r6, r7);
+#define OPERAND(K) ((IN_MEMORY*)(found->data[at->operands[K]] + (offset & found->moves[at->operands[K]])))
 
 #define r_(ARRAY, K) r##K
 #define m_(ARRAY, K) ARRAY[K]
@@ -147,13 +147,13 @@ FOR_SET static void NAMED(link_power_add_n)(PARAMETERS) {
 FOR_SET static void NAMED(link_keep_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) NEXT_LINK }
 FOR_SET static void NAMED(link_store_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) }    /* the last link */
 
-FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_places* places, phintys_gathered* gathered,
+FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_operands* found, phintys_gathered* gathered,
                                  int count, intptr_t bytes) {
     const NAMED(link_function) first = (NAMED(link_function))link->function;
     const VECTOR any = {0};
     for (intptr_t offset = 0; offset < bytes; offset += 8 * VECTOR_BYTES) {
         for (int k = 0; k < count; k++) gathered[k].gather(&gathered[k], 8 * VECTOR_BYTES / sizeof(T));
-        first(link, places, offset, any, any, any, any, any, any, any, any);
+        first(link, found, offset, any, any, any, any, any, any, any, any);
     }
 #if VECTOR_BYTES > 16
     __builtin_ia32_vzeroupper();        /* the compiler does not see that links leave the upper halves in use */

@@ -1,6 +1,6 @@
 /* The operations of arithmetic trees, each rounded as NumPy rounds it.
  *
- * arithmetic_tree_loops.h makes loops and links of them, scalar_machine.h instructions for single numbers.
+ * arithmetic_tree_loops.h makes loops and links of them, register_machine.h instructions for single numbers.
  */
 #ifndef PHINTYS_OPERATIONS
 /* The formula of each operation; x, y, z, w are operands, a and b constants. */

@@ -21,7 +21,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.elementwise.arithmetic_chain import chained, most_read
-from phintys.ops.native.loops cimport Loop, LoopFunction
+from phintys.ops.native.loops cimport InnerLoop, LoopFunction
 from phintys.ops.native.providers import usable_instructions
 
 cnp.import_array()
@@ -67,7 +67,7 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
     void phintys_tree_float(char**, const Py_ssize_t*, const Py_ssize_t*, void*)
 
 cdef enum:
-    MOST_LEAVES = 24               # bounds a step's operands (block_program.pxd) and a tree's (arithmetic_tree_loops.h)
+    MOST_LEAVES = 24               # bounds a step's operands (block_code.pxd) and a tree's (arithmetic_tree_loops.h)
     MOST_INSTRUCTIONS = 256
     LARGEST_POWER = 32             # squaring loses too many bits for larger exponents
 
@@ -127,13 +127,13 @@ cdef class Tree:
         cdef int index, operand
         cdef phintys_link* target
         for index in range(len(links)):
-            name, position, places, constants = links[index]
+            name, position, operands, constants = links[index]
             target = &self.tree.link[index]
             row = link_rows[name, position]
             target.function = (phintys_link_table[<int>row].of_double[self.chosen] if self.is_double
                                else phintys_link_table[<int>row].of_float[self.chosen])
-            for operand in range(len(places)):
-                target.operands[operand] = places[operand]
+            for operand in range(len(operands)):
+                target.operands[operand] = operands[operand]
             for operand in range(len(constants)):
                 target.constants[operand] = constants[operand]
 
@@ -306,8 +306,8 @@ cdef class Merger:
         return Branch(("value", self.compute(code, "divide", operands)), code, left.leaves + right.leaves)
 
     cdef tuple finish(self, Branch branch):
-        """(Loop, operand slots) of a whole tree."""
-        cdef Loop loop
+        """(InnerLoop, operand slots) of a whole tree."""
+        cdef InnerLoop loop
         cdef Tree tree
         if branch.form[0] == "value" and branch.form[1] >= 0:
             self.compute(branch.code, "copy", branch.form[1:])
@@ -318,7 +318,7 @@ cdef class Merger:
                                link_rows) if len(code) > 1 else ([], 0)
         tree = Tree(self.dtype, len(leaves), locals_, code, links, slots)
         name = "arithmetic" if len(code) == 1 else f"arithmetic ({len(code)} instructions in one pass)"
-        loop = Loop(name, (self.dtype,) * (len(leaves) + 1))
+        loop = InnerLoop(name, (self.dtype,) * (len(leaves) + 1))
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
         loop.cost, loop.vector = 0.2 + 0.05 * len(code), phintys_tiles[tree.chosen] // 8
@@ -393,8 +393,8 @@ cdef tuple numbered(list code):
                 leaves.append(operand)
     cdef int inputs = len(leaves), final_position = len(code) - 1
     for position, (name, virtual, operands, constants) in enumerate(code):
-        placed = tuple([number[operand] for operand in operands])
-        # Exact overlap of a result with an operand is safe: an instruction reads each place before it writes it.
+        read = tuple([number[operand] for operand in operands])
+        # Exact overlap of a result with an operand is safe: an instruction reads each element before it writes it.
         free_locals += [number[operand] for operand in set(operands) if operand < 0 and last[operand] == position]
         if position == final_position:
             number[virtual] = -1
@@ -403,16 +403,16 @@ cdef tuple numbered(list code):
         else:
             number[virtual] = inputs + count
             count += 1
-        final.append((name, number[virtual], placed, constants))
-    name, _, placed, constants = final[final_position]
-    final[final_position] = (name, inputs + count, placed, constants)
+        final.append((name, number[virtual], read, constants))
+    name, _, read, constants = final[final_position]
+    final[final_position] = (name, inputs + count, read, constants)
     return leaves, count, final
 
 
 OPERATIONS = {"add", "subtract", "multiply", "divide", "true_divide", "negative", "square", "reciprocal", "power"}
 
 
-cdef bint is_arithmetic(Loop loop, list operands, list values):
+cdef bint is_arithmetic(InnerLoop loop, list operands, list values):
     """Whether a step can be part of a tree: a ufunc of the table OPERATIONS, over float32 or float64."""
     if loop.name not in OPERATIONS or loop.dtypes[0] not in ("float32", "float64") or len(set(loop.dtypes)) != 1:
         return False
@@ -431,7 +431,7 @@ def merge_arithmetic(list order, dict loops, list values, set wanted):
     order : list of int
         The slots of the steps, in order.
     loops : dict
-        {slot: (Loop, operand slots)}.
+        {slot: (InnerLoop, operand slots)}.
     values : list
         By slot: the 0-d array if it is constant, else None.
     wanted : set of int
@@ -445,7 +445,7 @@ def merge_arithmetic(list order, dict loops, list values, set wanted):
     cdef list kept = []
     cdef Merger merger
     cdef Branch branch
-    cdef Loop loop
+    cdef InnerLoop loop
     for slot in order:
         for operand in set(loops[slot][1]):
             readers[operand] = None if operand in readers else slot

@@ -13,25 +13,25 @@ static void TYPED(gather)(phintys_gathered* input, intptr_t n) {
  * buffer of a tile: once if there is one element only, else for each tile. */
 static void TYPED(run_chain)(const phintys_tree* tree, char** args, const intptr_t* steps, intptr_t start,
                              intptr_t stop) {
-    phintys_places places;
+    phintys_operands found;
     phintys_gathered gathered[PHINTYS_TREE_OPERANDS];
     int inputs = tree->inputs, buffers = tree->slots, count = 0, k;
     for (k = 0; k < inputs; k++) buffers += steps[k] != ITEM;
     char* memory = (char*)(((uintptr_t)alloca(buffers * tree->tile + 64) + 63) & ~(uintptr_t)63);
     for (k = 0; k < inputs + tree->slots; k++) {
         const int in_place = k < inputs && steps[k] == ITEM;
-        places.data[k] = in_place ? args[k] + start * ITEM : memory;
-        places.moves[k] = in_place ? -1 : 0;
+        found.data[k] = in_place ? args[k] + start * ITEM : memory;
+        found.moves[k] = in_place ? -1 : 0;
         if (in_place) continue;
         memory += tree->tile;
         if (k >= inputs) continue;
-        phintys_gathered input = {TYPED(gather), places.data[k], args[k] + start * steps[k], steps[k]};
+        phintys_gathered input = {TYPED(gather), found.data[k], args[k] + start * steps[k], steps[k]};
         if (steps[k]) gathered[count++] = input;
         else TYPED(gather)(&input, tree->tile / ITEM);
     }
-    places.data[k] = args[inputs] + start * ITEM;
-    places.moves[k] = -1;
-    tree->chain(tree->link, &places, gathered, count, (stop - start) * ITEM);
+    found.data[k] = args[inputs] + start * ITEM;
+    found.moves[k] = -1;
+    tree->chain(tree->link, &found, gathered, count, (stop - start) * ITEM);
 }
 
 /* Few elements, of which most calls of small programs have one: locals and inputs with gaps are on the stack. */

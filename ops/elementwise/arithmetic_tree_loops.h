@@ -50,7 +50,7 @@ enum { PHINTYS_CHUNK_BYTES = 2048, PHINTYS_TREE_OPERANDS = 64, PHINTYS_FEW = 16,
 typedef struct {
     char* data[PHINTYS_TREE_OPERANDS];
     intptr_t moves[PHINTYS_TREE_OPERANDS];
-} phintys_places;
+} phintys_operands;
 
 /* An input that is copied into a buffer, a tile at a time, because its elements are not adjacent. */
 typedef struct phintys_gathered {
@@ -60,7 +60,8 @@ typedef struct phintys_gathered {
 } phintys_gathered;
 
 /* Runs links over whole tiles of `bytes` in all; inputs with gaps, `count` of them, are gathered before each. */
-typedef void (*phintys_chain)(const phintys_link*, const phintys_places*, phintys_gathered*, int count, intptr_t bytes);
+typedef void (*phintys_chain)(const phintys_link*, const phintys_operands*, phintys_gathered*, int count,
+                              intptr_t bytes);
 
 typedef struct {
     int inputs, locals, instructions;

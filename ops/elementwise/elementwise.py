@@ -13,10 +13,10 @@ from phintys.graph.valueless_types import NullType, disconnected_type, grad_not_
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.complex_derivatives import directions, gradients, real_like, refuses_complex
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
-from phintys.ops.elementwise.elementwise_steps import Steps
 from phintys.ops.elementwise.help_text import HelpText, help_text
 from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
+from phintys.ops.elementwise.scalar_code import CodeBuilder
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.elementwise.step_at_fault import step_at_fault
@@ -223,7 +223,7 @@ class Elemwise(Op):
 
     def _build_kernel(self, node, values):
         inputs = [(x.type.dtype, x.type.broadcastable) for x, value in zip(node.inputs, values) if value is None]
-        steps = Steps([dtype for dtype, _ in inputs])
+        steps = CodeBuilder([dtype for dtype, _ in inputs])
         read = iter(range(len(inputs)))
         slots = [next(read) if value is None else steps.constant(value, x.type.dtype)
                  for x, value in zip(node.inputs, values)]

@@ -8,17 +8,17 @@ ends where its row ends. If rows are short, or an operand is transposed, operand
 range are gathered into a register at the start of each block, so that steps never run on short rows, nor on elements
 that are far apart.
 
-The kernel has no per-call state: layouts and registers are on the stack of the thread that runs it.
+The kernel has no per-call state: walks and registers are on the stack of the thread that runs it.
 """
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
-from phintys.ops.elementwise.block_program cimport (
-    SIZES, SMALL_PLACES, SMALL_REGISTERS, BlockProgram, Program, Step as BlockStep, broadcast_shape, nanoseconds,
-    run_steps, set_places, set_sizes)
-from phintys.ops.elementwise.scalar_code cimport (
-    PHINTYS_REGISTER_BYTES, code_of_program, phintys_align_registers, phintys_scalar_instruction, run_scalars)
+from phintys.ops.elementwise.block_code cimport (
+    SIZES, SMALL_OPERANDS, SMALL_REGISTERS, BlockCode, BlockTables, BlockCall, broadcast_shape, nanoseconds,
+    run_block, set_operands, set_sizes)
+from phintys.ops.elementwise.register_code cimport (
+    PHINTYS_REGISTER_BYTES, register_code_of, phintys_align_registers, phintys_register_instruction, run_registers)
 from phintys.ops.native.loops cimport copy_function
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
@@ -46,8 +46,8 @@ cdef enum Loaded:              # whether an input is gathered into a register:
     ONE_ROW                    # the same: its rows are all one, so blocks that begin with a row have the same elements
 
 # Maps the flat range of elements to the inputs. Dimension 0 is the innermost.
-cdef struct Layout:
-    Program* program
+cdef struct ElementwiseWalk:
+    BlockTables* blocks
     int ndim
     bint whole_rows            # there are several rows, and a block ends where its row ends
     int loaded_size            # bytes per element in the registers of loaded inputs
@@ -85,18 +85,18 @@ cdef class ElementwiseKernel(Kernel):
     def __init__(self, inputs, constants, steps, outputs):
         if not outputs:
             raise ValueError("an elementwise kernel needs at least one output")
-        self.program = BlockProgram(list(inputs), list(constants), list(steps), list(outputs))
+        self.blocks = BlockCode(list(inputs), list(constants), list(steps), list(outputs))
         full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
         self.examined = ()
-        self.room = max(room_of(&self.program.program), layout_bytes(&self.program.program, self.program.rank))
+        self.room = max(room_of(&self.blocks.tables), walk_bytes(&self.blocks.tables, self.blocks.rank))
         self.set_scalars(list(inputs))
 
     cdef int set_scalars(self, list inputs) except -1:
         """Make the code for single numbers, if all operands have one element in each call."""
-        dtypes = [dtype for dtype, _ in inputs] + self.program.value_dtypes
+        dtypes = [dtype for dtype, _ in inputs] + self.blocks.value_dtypes
         if all([all(pattern) for _, pattern in inputs]) and all([dtype in NUMBERS for dtype in dtypes]):
-            self.scalars = code_of_program(self.program, dtypes)
+            self.scalars = register_code_of(self.blocks, dtypes)
             self.room = max(self.room, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
                             + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
         return 0
@@ -104,41 +104,41 @@ cdef class ElementwiseKernel(Kernel):
     @property
     def providers(self):
         """Names of loops, and whose they are, in the order of the steps."""
-        return [(loop.name, loop.provider) for loop, _ in self.program.steps]
+        return [(loop.name, loop.provider) for loop, _ in self.blocks.calls]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Program* program = &self.program.program
+        cdef BlockTables* blocks = &self.blocks.tables
         cdef npy_intp shape[MAX_RANK]
         cdef npy_intp size = 1
-        cdef int index, axis, rank = self.program.rank
+        cdef int index, axis, rank = self.blocks.rank
         if rank:
-            broadcast_shape(program, operands, rank, shape)
-        if (self.leader < 0 or operands[self.leader].strides[rank - 1] == program.input_sizes[self.leader]
-                or not allocate_alike(program, context, operands, self.leader, shape)):
-            for index in range(program.results):
-                allocate(context, operands[program.inputs + index], shape)
+            broadcast_shape(blocks, operands, rank, shape)
+        if (self.leader < 0 or operands[self.leader].strides[rank - 1] == blocks.input_sizes[self.leader]
+                or not allocate_alike(blocks, context, operands, self.leader, shape)):
+            for index in range(blocks.results):
+                allocate(context, operands[blocks.inputs + index], shape)
         for axis in range(rank):
             size *= shape[axis]
-        return nanoseconds(program, size) > LONG_NANOSECONDS
+        return nanoseconds(blocks, size) > LONG_NANOSECONDS
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Program* program = &self.program.program
-        cdef Layout* layout
-        if not run_small(program, operands, context.workers):
-            layout = <Layout*>alloca(layout_bytes(program, self.program.rank))
-            lay_out(layout, program, operands, self.program.rank)
-            run_layout(layout, context, operands)
+        cdef BlockTables* blocks = &self.blocks.tables
+        cdef ElementwiseWalk* walk
+        if not run_small(blocks, operands, context.workers):
+            walk = <ElementwiseWalk*>alloca(walk_bytes(blocks, self.blocks.rank))
+            plan_walk(walk, blocks, operands, self.blocks.rank)
+            run_walk(walk, context, operands)
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         if self.scalars is not None:
             bind_numbers(self, context)
             step[0] = run_numbers
-        elif bind_small(&self.program.program, operands, context):
-            step[0] = run_bound_step if self.program.program.step_count == 1 else run_bound
-        elif not may_overwrite_too_early(&self.program.program, operands):
-            lay_out(<Layout*>context.room, &self.program.program, operands, self.program.rank)
-            step[0] = run_laid_out
+        elif bind_small(&self.blocks.tables, operands, context):
+            step[0] = run_bound_step if self.blocks.tables.call_count == 1 else run_bound
+        elif not may_overwrite_too_early(&self.blocks.tables, operands):
+            plan_walk(<ElementwiseWalk*>context.room, &self.blocks.tables, operands, self.blocks.rank)
+            step[0] = run_planned
         return BOUND
 
 
@@ -152,71 +152,71 @@ cdef bint sort_axes(const Cell* cell, int* order) noexcept nogil:
     """Sort the dimensions by distance, those of length 1 first, then the largest distances; returns whether the order
     differs from C order."""
     cdef bint changed = False
-    cdef int axis, place
+    cdef int axis, position
     for axis in range(cell.ndim):
-        place = axis
-        while place > 0 and cell.shape[order[place - 1]] != 1 and (
-                cell.shape[axis] == 1 or distance(cell, order[place - 1]) < distance(cell, axis)):
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = axis
-        changed |= place != axis
+        position = axis
+        while position > 0 and cell.shape[order[position - 1]] != 1 and (
+                cell.shape[axis] == 1 or distance(cell, order[position - 1]) < distance(cell, axis)):
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = axis
+        changed |= position != axis
     return changed
 
 
-cdef bint choose_order(Program* program, Cell** operands, int leader, int* order) noexcept nogil:
+cdef bint choose_order(BlockTables* blocks, Cell** operands, int leader, int* order) noexcept nogil:
     """Compute the leader's order; returns whether it differs from C order and all other inputs fit it."""
     cdef const Cell* cell
-    cdef int index, place, rank = operands[leader].ndim, outer
+    cdef int index, position, rank = operands[leader].ndim, outer
     if not sort_axes(operands[leader], order):
         return False
-    for index in range(program.inputs):
+    for index in range(blocks.inputs):
         cell = operands[index]
         outer = -1
-        for place in range(rank):
-            if cell.shape[order[place]] == 1:
+        for position in range(rank):
+            if cell.shape[order[position]] == 1:
                 continue
-            if outer >= 0 and distance(cell, outer) < distance(cell, order[place]):
+            if outer >= 0 and distance(cell, outer) < distance(cell, order[position]):
                 return False
-            outer = order[place]
+            outer = order[position]
     return True
 
 
-cdef int allocate_in_chosen_order(Program* program, Context* context, Cell** operands, int leader,
+cdef int allocate_in_chosen_order(BlockTables* blocks, Context* context, Cell** operands, int leader,
                                   const npy_intp* shape) except -1 nogil:
     """Allocate the results in the order that the inputs agree on; returns 0 if that is C order."""
     cdef int order[MAX_RANK]
     cdef int index
-    if not choose_order(program, operands, leader, order):
+    if not choose_order(blocks, operands, leader, order):
         return 0
-    for index in range(program.results):
-        allocate_in_order(context, operands[program.inputs + index], shape, order)
+    for index in range(blocks.results):
+        allocate_in_order(context, operands[blocks.inputs + index], shape, order)
     return 1
 
 
 # The call goes through a pointer to keep the compiler from inlining it into the code for C order.
-cdef int (*allocate_alike)(Program*, Context*, Cell**, int, const npy_intp*) except -1 nogil
+cdef int (*allocate_alike)(BlockTables*, Context*, Cell**, int, const npy_intp*) except -1 nogil
 allocate_alike = allocate_in_chosen_order
 
 
-cdef inline bint is_long(Program* program, npy_intp size) noexcept nogil:
+cdef inline bint is_long(BlockTables* blocks, npy_intp size) noexcept nogil:
     """Whether the work may be worth a second thread: that is so from half a piece on if workers are awake."""
-    return nanoseconds(program, size) > PIECE_NANOSECONDS / 2
+    return nanoseconds(blocks, size) > PIECE_NANOSECONDS / 2
 
 
-cdef inline bint is_for_workers(Program* program, int workers, npy_intp size) noexcept nogil:
-    return workers > 1 and is_long(program, size)
+cdef inline bint is_for_workers(BlockTables* blocks, int workers, npy_intp size) noexcept nogil:
+    return workers > 1 and is_long(blocks, size)
 
 
-cdef inline bint is_one_block(Program* program, Cell** operands, int workers, npy_intp size, npy_intp most,
+cdef inline bint is_one_block(BlockTables* blocks, Cell** operands, int workers, npy_intp size, npy_intp most,
                               npy_intp* strides) noexcept nogil:
     """Whether there are at most ``most`` elements, and inputs are contiguous or have one element; sets the inputs'
     strides."""
     cdef int index
-    if size > most or size == 0 or is_for_workers(program, workers, size):
+    if size > most or size == 0 or is_for_workers(blocks, workers, size):
         return False
-    for index in range(program.inputs):
-        strides[index] = program.input_sizes[index]
+    for index in range(blocks.inputs):
+        strides[index] = blocks.input_sizes[index]
         if size == 1 or cell_size(operands[index]) == 1:
             strides[index] = 0
         elif cell_size(operands[index]) != size or not cell_is_contiguous(operands[index]):
@@ -224,54 +224,54 @@ cdef inline bint is_one_block(Program* program, Cell** operands, int workers, np
     return True
 
 
-cdef inline bint run_small(Program* program, Cell** operands, int workers) noexcept nogil:
+cdef inline bint run_small(BlockTables* blocks, Cell** operands, int workers) noexcept nogil:
     """Run everything in one block if there are few elements and each input is contiguous or has one element; returns
     whether this was possible."""
-    cdef char* pointers[SMALL_PLACES]
-    cdef npy_intp strides[SMALL_PLACES]
+    cdef char* pointers[SMALL_OPERANDS]
+    cdef npy_intp strides[SMALL_OPERANDS]
     cdef char registers[SMALL_REGISTERS + 64]
-    cdef npy_intp size = cell_size(operands[program.inputs])
-    cdef int index, place
-    if (not is_one_block(program, operands, workers, size, program.small, strides)
-            or overwrites_too_early(program, operands)):
+    cdef npy_intp size = cell_size(operands[blocks.inputs])
+    cdef int index, position
+    if (not is_one_block(blocks, operands, workers, size, blocks.small, strides)
+            or overwrites_too_early(blocks, operands)):
         return False
-    for index in range(program.inputs):
+    for index in range(blocks.inputs):
         pointers[index] = operands[index].data
-    set_places(program, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
+    set_operands(blocks, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
                (size + 15) & ~<npy_intp>15)
-    place = program.place_count - program.results
-    for index in range(program.results):
-        pointers[place + index] = operands[program.inputs + index].data
-        strides[place + index] = program.result_sizes[index]
-    run_steps(program, pointers, strides, size)
+    position = blocks.operand_count - blocks.results
+    for index in range(blocks.results):
+        pointers[position + index] = operands[blocks.inputs + index].data
+        strides[position + index] = blocks.result_sizes[index]
+    run_block(blocks, pointers, strides, size)
     return True
 
 
-cdef inline bint is_lost(Program* program, Cell** operands, int index) noexcept nogil:
+cdef inline bint is_lost(BlockTables* blocks, Cell** operands, int index) noexcept nogil:
     """Whether a result that has the memory of an input (its donor) is written before the input's last reader runs."""
-    cdef unsigned long long later = program.read_later[index]
+    cdef unsigned long long later = blocks.read_later[index]
     cdef int result = 0
     while later:
-        if later & 1 and operands[index].data == operands[program.inputs + result].data:
+        if later & 1 and operands[index].data == operands[blocks.inputs + result].data:
             return True
         later >>= 1
         result += 1
     return False
 
 
-cdef inline bint overwrites_too_early(Program* program, Cell** operands) noexcept nogil:
+cdef inline bint overwrites_too_early(BlockTables* blocks, Cell** operands) noexcept nogil:
     cdef int index
-    for index in range(program.inputs):
-        if is_lost(program, operands, index):
+    for index in range(blocks.inputs):
+        if is_lost(blocks, operands, index):
             return True
     return False
 
 
-# ---- bound to a layout -----------------------------------------------------------------------------------------------
-# A program of one block with all that does not depend on addresses worked out. After it, in the kernel's room: the
+# ---- bound to a walk -----------------------------------------------------------------------------------------------
+# The code of one block with all that does not depend on addresses worked out. After it, in the kernel's room: the
 # arguments and strides of all steps' loops, one after the other, then the addresses to fill in.
 cdef struct Bound:
-    Program* program
+    BlockTables* blocks
     npy_intp sizes[SIZES]
     size_t register_bytes
     char** arguments
@@ -281,76 +281,76 @@ cdef struct Bound:
     int all                    # and the others, up to so many, those of registers
 
 cdef struct Address:
-    int place                  # among the arguments
+    int position               # among the arguments
     int source                 # number of the operand, or offset from the first register
 
 
-cdef int room_of(Program* program) noexcept nogil:
+cdef int room_of(BlockTables* blocks) noexcept nogil:
     """The bytes that `bind_small` needs."""
     cdef int index, count = 0
-    for index in range(program.step_count):
-        count += program.steps[index].count
+    for index in range(blocks.call_count):
+        count += blocks.calls[index].count
     return sizeof(Bound) + count * <int>(sizeof(char*) + sizeof(npy_intp) + sizeof(Address))
 
 
-cdef bint may_overwrite_too_early(Program* program, Cell** operands) noexcept nogil:
+cdef bint may_overwrite_too_early(BlockTables* blocks, Cell** operands) noexcept nogil:
     """Whether a result could take an input's memory before the input's last reader runs."""
     cdef int index, result
-    for index in range(program.inputs):
-        for result in range(program.results):
-            if (result >= 64 or program.read_later[index] >> result & 1) and (
-                    operands[program.inputs + result].donor != NULL):
+    for index in range(blocks.inputs):
+        for result in range(blocks.results):
+            if (result >= 64 or blocks.read_later[index] >> result & 1) and (
+                    operands[blocks.inputs + result].donor != NULL):
                 return True
     return False
 
 
-cdef npy_intp most_of_one_block(Program* program, Cell** operands) noexcept nogil:
-    """The most elements of a program that is bound; -1: it has too many places."""
+cdef npy_intp most_of_one_block(BlockTables* blocks, Cell** operands) noexcept nogil:
+    """The most elements of code that is bound; -1: it has too many operands."""
     cdef npy_intp input_size = 0
     cdef int index
-    if program.small < 0 or program.registers == 0:
-        return program.small
-    for index in range(program.inputs):
+    if blocks.small < 0 or blocks.registers == 0:
+        return blocks.small
+    for index in range(blocks.inputs):
         if cell_size(operands[index]) != 1:
-            input_size += program.input_sizes[index]
-    return longest_block(program, input_size, 0)
+            input_size += blocks.input_sizes[index]
+    return longest_block(blocks, input_size, 0)
 
 
-cdef bint bind_small(Program* program, Cell** operands, Context* context) noexcept nogil:
+cdef bint bind_small(BlockTables* blocks, Cell** operands, Context* context) noexcept nogil:
     """Write down a block's work for `run_bound`; returns whether it is one block whatever the addresses."""
     cdef Bound* bound = <Bound*>context.room
-    cdef char* pointers[SMALL_PLACES]
-    cdef npy_intp strides[SMALL_PLACES]
-    cdef int index, place, count = 0, first_result = program.place_count - program.results
-    cdef npy_intp size = cell_size(operands[program.inputs])
-    if (not is_one_block(program, operands, context.workers, size, most_of_one_block(program, operands), strides)
-            or may_overwrite_too_early(program, operands)):
+    cdef char* pointers[SMALL_OPERANDS]
+    cdef npy_intp strides[SMALL_OPERANDS]
+    cdef int index, position, count = 0, first_result = blocks.operand_count - blocks.results
+    cdef npy_intp size = cell_size(operands[blocks.inputs])
+    if (not is_one_block(blocks, operands, context.workers, size, most_of_one_block(blocks, operands), strides)
+            or may_overwrite_too_early(blocks, operands)):
         return False
-    set_places(program, pointers, strides, NULL, (size + 15) & ~<npy_intp>15)
-    for index in range(program.results):
-        strides[first_result + index] = program.result_sizes[index]
-    for index in range(program.step_count):
-        count += program.steps[index].count
-    bound.program, bound.operands, bound.all = program, 0, 0
-    bound.register_bytes = program.registers * program.register_size * ((size + 15) & ~<npy_intp>15)
-    set_sizes(program, size, bound.sizes)
+    set_operands(blocks, pointers, strides, NULL, (size + 15) & ~<npy_intp>15)
+    for index in range(blocks.results):
+        strides[first_result + index] = blocks.result_sizes[index]
+    for index in range(blocks.call_count):
+        count += blocks.calls[index].count
+    bound.blocks, bound.operands, bound.all = blocks, 0, 0
+    bound.register_bytes = blocks.registers * blocks.register_size * ((size + 15) & ~<npy_intp>15)
+    set_sizes(blocks, size, bound.sizes)
     bound.arguments = <char**>(bound + 1)
     bound.strides = <npy_intp*>(bound.arguments + count)
     bound.addresses = <Address*>(bound.strides + count)
     for index in range(count):
-        place = program.places[index]
-        bound.arguments[index], bound.strides[index] = pointers[place], strides[place]
-        if place < program.inputs or place >= first_result:
-            bound.addresses[bound.operands].place = index
-            bound.addresses[bound.operands].source = (place if place < program.inputs
-                                                      else program.inputs + place - first_result)
+        position = blocks.operands[index]
+        bound.arguments[index], bound.strides[index] = pointers[position], strides[position]
+        if position < blocks.inputs or position >= first_result:
+            bound.addresses[bound.operands].position = index
+            bound.addresses[bound.operands].source = (position if position < blocks.inputs
+                                                      else blocks.inputs + position - first_result)
             bound.operands += 1
     bound.all = bound.operands
     for index in range(count):
-        place = program.places[index]
-        if program.inputs + program.constants <= place < first_result:
-            bound.addresses[bound.all].place = index
-            bound.addresses[bound.all].source = <int>(pointers[place] - <char*>NULL)
+        position = blocks.operands[index]
+        if blocks.inputs + blocks.constants <= position < first_result:
+            bound.addresses[bound.all].position = index
+            bound.addresses[bound.all].source = <int>(pointers[position] - <char*>NULL)
             bound.all += 1
     return True
 
@@ -361,38 +361,38 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
     cdef char* first = <char*>((<uintptr_t>alloca(bound.register_bytes + 64) + 63) & ~<uintptr_t>63)
     cdef char** arguments = bound.arguments
     cdef npy_intp* strides = bound.strides
-    cdef BlockStep* step = bound.program.steps
-    cdef BlockStep* end = step + bound.program.step_count
+    cdef BlockCall* call = bound.blocks.calls
+    cdef BlockCall* end = call + bound.blocks.call_count
     cdef int index
     for index in range(bound.operands):
-        arguments[bound.addresses[index].place] = operands[bound.addresses[index].source].data
+        arguments[bound.addresses[index].position] = operands[bound.addresses[index].source].data
     for index in range(bound.operands, bound.all):
-        arguments[bound.addresses[index].place] = first + bound.addresses[index].source
-    while step != end:
-        step.function(arguments, &bound.sizes[step.size], strides, step.data)
-        arguments += step.count
-        strides += step.count
-        step += 1
+        arguments[bound.addresses[index].position] = first + bound.addresses[index].source
+    while call != end:
+        call.function(arguments, &bound.sizes[call.size], strides, call.data)
+        arguments += call.count
+        strides += call.count
+        call += 1
     return 0
 
 
 cdef int run_bound_step(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound, whose program has one step: it needs no registers."""
+    """The step of a kernel that is bound, whose code is one call: it needs no registers."""
     cdef Bound* bound = <Bound*>context.room
-    cdef BlockStep* step = bound.program.steps
+    cdef BlockCall* call = bound.blocks.calls
     cdef Address* address = bound.addresses
     cdef Address* end = address + bound.operands
     while address != end:
-        bound.arguments[address.place] = operands[address.source].data
+        bound.arguments[address.position] = operands[address.source].data
         address += 1
-    step.function(bound.arguments, bound.sizes, bound.strides, step.data)
+    call.function(bound.arguments, bound.sizes, bound.strides, call.data)
     return 0
 
 
 # ---- single numbers --------------------------------------------------------------------------------------------------
 # In the kernel's room. After it: a lane for each operand, and the registers, which keep their constants.
 cdef struct Numbers:
-    const phintys_scalar_instruction* code
+    const phintys_register_instruction* code
     char* registers
     ScalarSteps steps
     int operands
@@ -401,7 +401,7 @@ cdef struct Numbers:
 cdef void bind_numbers(ElementwiseKernel kernel, Context* context) noexcept nogil:
     cdef Numbers* numbers = <Numbers*>context.room
     numbers.code = kernel.scalars.code
-    numbers.operands = kernel.program.program.inputs + kernel.program.program.results
+    numbers.operands = kernel.blocks.tables.inputs + kernel.blocks.tables.results
     numbers.steps.steps, numbers.steps.lanes = 1, <Lane*>(numbers + 1)
     memset(numbers.steps.lanes, 0, numbers.operands * sizeof(Lane))
     numbers.registers = phintys_align_registers(numbers.steps.lanes + numbers.operands)
@@ -414,97 +414,97 @@ cdef int run_numbers(Context* context, Cell** operands) noexcept nogil:
     cdef int index
     for index in range(numbers.operands):
         numbers.steps.lanes[index].data = operands[index].data
-    run_scalars(numbers.code, numbers.registers, &numbers.steps)
+    run_registers(numbers.code, numbers.registers, &numbers.steps)
     return 0
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-cdef int layout_bytes(Program* program, int rank) noexcept nogil:
-    """Of a layout and its arrays, which follow it."""
-    return (sizeof(Layout) + (rank + 1) * (program.inputs + 1) * <int>sizeof(npy_intp)
-            + (program.inputs + program.results) * <int>sizeof(char*) + program.inputs + 1)
+cdef int walk_bytes(BlockTables* blocks, int rank) noexcept nogil:
+    """Of a walk and its arrays, which follow it."""
+    return (sizeof(ElementwiseWalk) + (rank + 1) * (blocks.inputs + 1) * <int>sizeof(npy_intp)
+            + (blocks.inputs + blocks.results) * <int>sizeof(char*) + blocks.inputs + 1)
 
 
-cdef void run_layout(Layout* layout, Context* context, Cell** operands) noexcept nogil:
-    """The work of a layout, for the operands' addresses."""
-    cdef Program* program = layout.program
+cdef void run_walk(ElementwiseWalk* walk, Context* context, Cell** operands) noexcept nogil:
+    """The work of a walk, for the operands' addresses."""
+    cdef BlockTables* blocks = walk.blocks
     cdef npy_intp grain
     cdef int index
-    for index in range(program.inputs + program.results):
-        layout.data[index] = operands[index].data
-    if is_long(program, layout.size):
-        grain = <npy_intp>(layout.size * (PIECE_NANOSECONDS / nanoseconds(program, layout.size)))
-        parallel(context, run_range, layout, layout.size, (grain + 1023) & ~<npy_intp>1023)
-    elif layout.size:
-        run_range(layout, 0, 0, layout.size)
+    for index in range(blocks.inputs + blocks.results):
+        walk.data[index] = operands[index].data
+    if is_long(blocks, walk.size):
+        grain = <npy_intp>(walk.size * (PIECE_NANOSECONDS / nanoseconds(blocks, walk.size)))
+        parallel(context, run_range, walk, walk.size, (grain + 1023) & ~<npy_intp>1023)
+    elif walk.size:
+        run_range(walk, 0, 0, walk.size)
 
 
-cdef int run_laid_out(Context* context, Cell** operands) noexcept nogil:
+cdef int run_planned(Context* context, Cell** operands) noexcept nogil:
     """The step of a kernel that is bound, where no result takes the memory of an input too early."""
-    run_layout(<Layout*>context.room, context, operands)
+    run_walk(<ElementwiseWalk*>context.room, context, operands)
     return 0
 
 
-cdef void lay_out(Layout* layout, Program* program, Cell** operands, int rank) noexcept nogil:
+cdef void plan_walk(ElementwiseWalk* walk, BlockTables* blocks, Cell** operands, int rank) noexcept nogil:
     """Join dimensions and choose the inputs to load."""
-    cdef int inputs = program.inputs
+    cdef int inputs = blocks.inputs
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
     cdef npy_intp* strides
     cdef npy_intp stride
     cdef int order[MAX_RANK]
-    cdef int place, axis, index, dimension = -1
+    cdef int position, axis, index, dimension = -1
     cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
-    layout.program = program
-    layout.strides = <npy_intp*>(layout + 1)
-    layout.data = <char**>(layout.strides + (rank + 1) * (inputs + 1))
-    layout.loaded = <char*>(layout.data + inputs + program.results)
-    layout.size = 1
-    layout.shape[0] = 1
-    layout.loaded_size = 0
+    walk.blocks = blocks
+    walk.strides = <npy_intp*>(walk + 1)
+    walk.data = <char**>(walk.strides + (rank + 1) * (inputs + 1))
+    walk.loaded = <char*>(walk.data + inputs + blocks.results)
+    walk.size = 1
+    walk.shape[0] = 1
+    walk.loaded_size = 0
     for index in range(inputs):
-        layout.loaded[index] = IN_PLACE
-        layout.strides[index] = 0
-    for place in range(rank - 1, -1, -1):
-        axis = order[place] if reordered else place
+        walk.loaded[index] = IN_PLACE
+        walk.strides[index] = 0
+    for position in range(rank - 1, -1, -1):
+        axis = order[position] if reordered else position
         if shape[axis] == 1:
             continue
-        layout.size *= shape[axis]
+        walk.size *= shape[axis]
         joins = dimension >= 0
-        strides = layout.strides + dimension * inputs
+        strides = walk.strides + dimension * inputs
         if joins:
             for index in range(inputs):
                 stride = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
-                if stride != strides[index] * layout.shape[dimension]:
+                if stride != strides[index] * walk.shape[dimension]:
                     joins = False
                     break
         if joins:
-            layout.shape[dimension] *= shape[axis]
+            walk.shape[dimension] *= shape[axis]
             continue
         dimension += 1
-        layout.shape[dimension] = shape[axis]
-        strides = layout.strides + dimension * inputs
+        walk.shape[dimension] = shape[axis]
+        strides = walk.strides + dimension * inputs
         for index in range(inputs):
             strides[index] = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
-    layout.ndim = dimension + 1
-    choose_loads(layout, operands)
+    walk.ndim = dimension + 1
+    choose_loads(walk, operands)
 
 
-cdef bint reads_transposed(Layout* layout) noexcept nogil:
+cdef bint reads_transposed(ElementwiseWalk* walk) noexcept nogil:
     """Whether the elements of an input are closer to each other across rows than along them: copying it by tiles
     takes a third of the time of reading it by a stride, or less."""
     cdef int index
-    cdef npy_intp* across = layout.strides + layout.program.inputs
-    for index in range(layout.program.inputs):
-        if 0 < absolute(across[index]) < absolute(layout.strides[index]):
+    cdef npy_intp* across = walk.strides + walk.blocks.inputs
+    for index in range(walk.blocks.inputs):
+        if 0 < absolute(across[index]) < absolute(walk.strides[index]):
             return True
     return False
 
 
-cdef inline bint has_one_row(Layout* layout, int index) noexcept nogil:
+cdef inline bint has_one_row(ElementwiseWalk* walk, int index) noexcept nogil:
     """Whether all rows of an input are the same elements."""
     cdef int dimension
-    for dimension in range(1, layout.ndim):
-        if layout.strides[dimension * layout.program.inputs + index]:
+    for dimension in range(1, walk.ndim):
+        if walk.strides[dimension * walk.blocks.inputs + index]:
             return False
     return True
 
@@ -513,44 +513,44 @@ cdef inline npy_intp absolute(npy_intp stride) noexcept nogil:
     return stride if stride >= 0 else -stride
 
 
-cdef void choose_loads(Layout* layout, Cell** operands) noexcept nogil:
+cdef void choose_loads(ElementwiseWalk* walk, Cell** operands) noexcept nogil:
     """Choose the inputs to load: those that are not contiguous across short rows, and those that a result would
     overwrite before their last reader."""
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = walk.blocks
     cdef int index, dimension
     cdef npy_intp stride
-    layout.whole_rows = layout.ndim > 1 and layout.shape[0] >= LONG_ROW and not reads_transposed(layout)
-    for index in range(program.inputs):
-        if layout.ndim > 1 and not layout.whole_rows:
-            stride = layout.strides[index]
-            for dimension in range(1, layout.ndim):
-                stride *= layout.shape[dimension - 1]
-                if layout.strides[dimension * program.inputs + index] != stride:
-                    layout.loaded[index] = ONE_ROW if has_one_row(layout, index) else EACH_BLOCK
+    walk.whole_rows = walk.ndim > 1 and walk.shape[0] >= LONG_ROW and not reads_transposed(walk)
+    for index in range(blocks.inputs):
+        if walk.ndim > 1 and not walk.whole_rows:
+            stride = walk.strides[index]
+            for dimension in range(1, walk.ndim):
+                stride *= walk.shape[dimension - 1]
+                if walk.strides[dimension * blocks.inputs + index] != stride:
+                    walk.loaded[index] = ONE_ROW if has_one_row(walk, index) else EACH_BLOCK
                     break
-        if is_lost(program, operands, index):
-            layout.loaded[index] = EACH_BLOCK
-        if layout.loaded[index]:
-            layout.loaded_size += program.input_sizes[index]
+        if is_lost(blocks, operands, index):
+            walk.loaded[index] = EACH_BLOCK
+        if walk.loaded[index]:
+            walk.loaded_size += blocks.input_sizes[index]
 
 
-cdef npy_intp longest_block(Program* program, npy_intp input_size, npy_intp loaded_size) noexcept nogil:
+cdef npy_intp longest_block(BlockTables* blocks, npy_intp input_size, npy_intp loaded_size) noexcept nogil:
     """The most elements of a block: all operands together fit in BLOCK_BYTES of the L1 cache, registers in
     REGISTER_BYTES of the stack.
 
     Parameters
     ----------
     input_size
-        Bytes per element in the inputs that are read in place and have more than one element.
+        Bytes per element in the inputs that are read in position and have more than one element.
     loaded_size
         Bytes per element in the registers of loaded inputs.
     """
-    cdef npy_intp register_size = program.registers * program.register_size + loaded_size
-    cdef npy_intp size = program.memory_size + register_size + input_size
+    cdef npy_intp register_size = blocks.registers * blocks.register_size + loaded_size
+    cdef npy_intp size = blocks.memory_size + register_size + input_size
     cdef npy_intp length
     cdef int index
-    for index in range(program.inputs):
-        size -= program.input_sizes[index]
+    for index in range(blocks.inputs):
+        size -= blocks.input_sizes[index]
     length = BLOCK_BYTES // size
     if length > LONGEST_BLOCK:
         length = LONGEST_BLOCK
@@ -559,168 +559,168 @@ cdef npy_intp longest_block(Program* program, npy_intp input_size, npy_intp load
     return max(length & ~<npy_intp>15, <npy_intp>32)
 
 
-cdef inline npy_intp block_length(Layout* layout) noexcept nogil:
+cdef inline npy_intp block_length(ElementwiseWalk* walk) noexcept nogil:
     """Elements per block. A single step without registers needs no blocks. A block of short rows ends where one ends,
     so that all rows are loaded together."""
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = walk.blocks
     cdef npy_intp length, input_size = 0
     cdef int index
-    if program.registers == 0 and layout.loaded_size == 0 and program.step_count <= 1:
-        return layout.size
-    for index in range(program.inputs):
-        if layout.loaded[index] == IN_PLACE and layout.strides[index]:
-            input_size += program.input_sizes[index]
-    length = longest_block(program, input_size, layout.loaded_size)
-    if layout.loaded_size and not layout.whole_rows and layout.shape[0] <= length:
-        length -= length % layout.shape[0]
-    return length if length < layout.size else layout.size
+    if blocks.registers == 0 and walk.loaded_size == 0 and blocks.call_count <= 1:
+        return walk.size
+    for index in range(blocks.inputs):
+        if walk.loaded[index] == IN_PLACE and walk.strides[index]:
+            input_size += blocks.input_sizes[index]
+    length = longest_block(blocks, input_size, walk.loaded_size)
+    if walk.loaded_size and not walk.whole_rows and walk.shape[0] <= length:
+        length -= length % walk.shape[0]
+    return length if length < walk.size else walk.size
 
 
 cdef void run_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Compute the elements [start, stop) of the flat range."""
-    cdef Layout* layout = <Layout*>argument
-    cdef Program* program = layout.program
-    cdef npy_intp block = block_length(layout)
+    cdef ElementwiseWalk* walk = <ElementwiseWalk*>argument
+    cdef BlockTables* blocks = walk.blocks
+    cdef npy_intp block = block_length(walk)
     cdef npy_intp padded = (block + 15) & ~<npy_intp>15
-    cdef npy_intp bytes = padded * (program.registers * program.register_size + layout.loaded_size)
+    cdef npy_intp bytes = padded * (blocks.registers * blocks.register_size + walk.loaded_size)
     cdef char* registers = <char*>alloca(bytes + 64)
-    cdef char** pointers = <char**>alloca((program.place_count + 1) * sizeof(char*))
-    cdef npy_intp* strides = <npy_intp*>alloca((program.place_count + 1) * sizeof(npy_intp))
-    cdef int index, place
+    cdef char** pointers = <char**>alloca((blocks.operand_count + 1) * sizeof(char*))
+    cdef npy_intp* strides = <npy_intp*>alloca((blocks.operand_count + 1) * sizeof(npy_intp))
+    cdef int index, position
     registers = <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63)
-    set_places(program, pointers, strides, registers, padded)
-    place = program.place_count - program.results
-    for index in range(program.results):
-        strides[place + index] = program.result_sizes[index]
-        pointers[place + index] = layout.data[program.inputs + index] + start * program.result_sizes[index]
-    registers += padded * program.registers * program.register_size
-    for index in range(program.inputs):
-        strides[index] = layout.strides[index]
-        if layout.loaded[index]:
-            pointers[index], strides[index] = registers, program.input_sizes[index]
-            registers += padded * program.input_sizes[index]
-    if layout.ndim <= 1 and layout.loaded_size == 0:
-        run_line(layout, pointers, strides, start, stop, block)
+    set_operands(blocks, pointers, strides, registers, padded)
+    position = blocks.operand_count - blocks.results
+    for index in range(blocks.results):
+        strides[position + index] = blocks.result_sizes[index]
+        pointers[position + index] = walk.data[blocks.inputs + index] + start * blocks.result_sizes[index]
+    registers += padded * blocks.registers * blocks.register_size
+    for index in range(blocks.inputs):
+        strides[index] = walk.strides[index]
+        if walk.loaded[index]:
+            pointers[index], strides[index] = registers, blocks.input_sizes[index]
+            registers += padded * blocks.input_sizes[index]
+    if walk.ndim <= 1 and walk.loaded_size == 0:
+        run_line(walk, pointers, strides, start, stop, block)
     else:
-        run_rows(layout, pointers, strides, start, stop, block)
+        run_rows(walk, pointers, strides, start, stop, block)
 
 
-cdef inline void advance_results(Program* program, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
-    cdef int place
-    for place in range(program.place_count - program.results, program.place_count):
-        pointers[place] += n * strides[place]
+cdef inline void advance_results(BlockTables* blocks, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
+    cdef int position
+    for position in range(blocks.operand_count - blocks.results, blocks.operand_count):
+        pointers[position] += n * strides[position]
 
 
-cdef void run_line(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
+cdef void run_line(ElementwiseWalk* walk, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
                    npy_intp block) noexcept nogil:
     """Run blocks where every operand has one stride over the whole range."""
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = walk.blocks
     cdef npy_intp n
     cdef int index
-    for index in range(program.inputs):
-        pointers[index] = layout.data[index] + start * strides[index]
+    for index in range(blocks.inputs):
+        pointers[index] = walk.data[index] + start * strides[index]
     while True:
         n = stop - start if stop - start < block else block
-        run_steps(program, pointers, strides, n)
+        run_block(blocks, pointers, strides, n)
         start += n
         if start >= stop:
             return
-        for index in range(program.inputs):
+        for index in range(blocks.inputs):
             pointers[index] += n * strides[index]
-        advance_results(program, pointers, strides, n)
+        advance_results(blocks, pointers, strides, n)
 
 
-cdef inline npy_intp seek(Layout* layout, npy_intp start, npy_intp* position) noexcept nogil:
+cdef inline npy_intp seek(ElementwiseWalk* walk, npy_intp start, npy_intp* position) noexcept nogil:
     """Set the positions of flat element ``start`` in dimensions 1 and up; returns its position in dimension 0."""
-    cdef npy_intp rest = start // layout.shape[0]
+    cdef npy_intp rest = start // walk.shape[0]
     cdef int dimension
-    for dimension in range(1, layout.ndim):
-        position[dimension] = rest % layout.shape[dimension]
-        rest //= layout.shape[dimension]
-    return start % layout.shape[0]
+    for dimension in range(1, walk.ndim):
+        position[dimension] = rest % walk.shape[dimension]
+        rest //= walk.shape[dimension]
+    return start % walk.shape[0]
 
 
-cdef inline void next_row(Layout* layout, npy_intp* position) noexcept nogil:
+cdef inline void next_row(ElementwiseWalk* walk, npy_intp* position) noexcept nogil:
     cdef int dimension
-    for dimension in range(1, layout.ndim):
+    for dimension in range(1, walk.ndim):
         position[dimension] += 1
-        if position[dimension] < layout.shape[dimension]:
+        if position[dimension] < walk.shape[dimension]:
             return
         position[dimension] = 0
 
 
-cdef inline char* row_start(Layout* layout, int index, const npy_intp* position) noexcept nogil:
-    cdef char* data = layout.data[index]
+cdef inline char* row_start(ElementwiseWalk* walk, int index, const npy_intp* position) noexcept nogil:
+    cdef char* data = walk.data[index]
     cdef int dimension
-    for dimension in range(1, layout.ndim):
-        data += position[dimension] * layout.strides[dimension * layout.program.inputs + index]
+    for dimension in range(1, walk.ndim):
+        data += position[dimension] * walk.strides[dimension * walk.blocks.inputs + index]
     return data
 
 
-cdef void load(Layout* layout, int index, char* target, npy_intp column, const npy_intp* position,
+cdef void load(ElementwiseWalk* walk, int index, char* target, npy_intp column, const npy_intp* position,
                npy_intp n) noexcept nogil:
     """Gather ``n`` elements of an input, starting at the given position.
 
     All rows up to the end of dimension 1 are copied in one call, because a call takes as long as several elements.
     """
-    cdef npy_intp itemsize = layout.program.input_sizes[index]
+    cdef npy_intp itemsize = walk.blocks.input_sizes[index]
     cdef npy_intp local[MAX_RANK]
     cdef npy_intp shape[2]
     cdef npy_intp from_strides[2]
     cdef npy_intp to_strides[2]
-    cdef npy_intp length = layout.shape[0], count
+    cdef npy_intp length = walk.shape[0], count
     cdef int dimension
-    for dimension in range(1, layout.ndim):
+    for dimension in range(1, walk.ndim):
         local[dimension] = position[dimension]
-    from_strides[0], from_strides[1] = 0, layout.strides[index]
+    from_strides[0], from_strides[1] = 0, walk.strides[index]
     to_strides[0], to_strides[1] = length * itemsize, itemsize
-    if layout.ndim > 1:
-        from_strides[0] = layout.strides[layout.program.inputs + index]
+    if walk.ndim > 1:
+        from_strides[0] = walk.strides[walk.blocks.inputs + index]
     while n > 0:
         shape[0], shape[1] = 1, min(length - column, n)
-        if layout.ndim > 1 and shape[1] == length:
-            shape[0] = min(n // length, layout.shape[1] - local[1])
-        copy_strided(2, shape, target, to_strides, row_start(layout, index, local) + column * from_strides[1],
+        if walk.ndim > 1 and shape[1] == length:
+            shape[0] = min(n // length, walk.shape[1] - local[1])
+        copy_strided(2, shape, target, to_strides, row_start(walk, index, local) + column * from_strides[1],
                      from_strides, <int>itemsize)
         count = shape[0] * shape[1]
         target += count * itemsize
         n -= count
         column = 0
-        if layout.ndim > 1:
+        if walk.ndim > 1:
             local[1] += shape[0] - 1
-            next_row(layout, local)
+            next_row(walk, local)
 
 
-cdef void run_rows(Layout* layout, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
+cdef void run_rows(ElementwiseWalk* walk, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
                    npy_intp block) noexcept nogil:
     """Run blocks over several dimensions: blocks end at the ends of long rows, or span short rows of loaded inputs."""
-    cdef Program* program = layout.program
-    cdef bint whole_rows = layout.whole_rows
+    cdef BlockTables* blocks = walk.blocks
+    cdef bint whole_rows = walk.whole_rows
     cdef npy_intp position[MAX_RANK]
-    cdef npy_intp n, column = seek(layout, start, position), filled = 0     # elements of inputs with one row
+    cdef npy_intp n, column = seek(walk, start, position), filled = 0     # elements of inputs with one row
     cdef int index
     while start < stop:
         n = stop - start if stop - start < block else block
-        if whole_rows and n > layout.shape[0] - column:
-            n = layout.shape[0] - column
-        for index in range(program.inputs):
-            if layout.loaded[index] == ONE_ROW and column == 0 and n <= filled:
+        if whole_rows and n > walk.shape[0] - column:
+            n = walk.shape[0] - column
+        for index in range(blocks.inputs):
+            if walk.loaded[index] == ONE_ROW and column == 0 and n <= filled:
                 pass
-            elif layout.loaded[index]:
-                load(layout, index, pointers[index], column, position, n)
+            elif walk.loaded[index]:
+                load(walk, index, pointers[index], column, position, n)
             elif whole_rows:
-                pointers[index] = row_start(layout, index, position) + column * strides[index]
+                pointers[index] = row_start(walk, index, position) + column * strides[index]
             else:
-                pointers[index] = layout.data[index] + start * strides[index]
+                pointers[index] = walk.data[index] + start * strides[index]
         filled = 0 if column else max(filled, n)
-        run_steps(program, pointers, strides, n)
-        advance_results(program, pointers, strides, n)
+        run_block(blocks, pointers, strides, n)
+        advance_results(blocks, pointers, strides, n)
         start += n
         column += n
-        if column >= layout.shape[0]:
-            if column == layout.shape[0]:
+        if column >= walk.shape[0]:
+            if column == walk.shape[0]:
                 column = 0
-                next_row(layout, position)
+                next_row(walk, position)
             else:
-                column = seek(layout, start, position)
+                column = seek(walk, start, position)
     return

@@ -178,7 +178,7 @@ class LoopedScalarOp(ScalarOp):
         Takes the dtypes of the inputs and returns the dtype of the result; raises ``TypeError`` for unsupported ones.
     loop : str or callable
         The name of an inner loop, or a function ``(steps, output_dtype, *slots) -> slot`` that emits several; see
-        ``elementwise_steps.py``.
+        ``scalar_code.py``.
     operands : str
         The dtype to which operands are cast before ``loop``: ``"output"`` is the dtype of the output, ``"common"``
         their common dtype, and ``"float"`` the dtype of the output, but float64 if all operands are discrete.

@@ -1,4 +1,4 @@
-"""The body of a loop over single numbers, run by a machine with registers (``elementwise/scalar_machine.h``).
+"""The body of a loop over single numbers, run by a machine with registers (``elementwise/register_machine.h``).
 
 A body that has only elementwise kernels on values of rank 0 is a list of scalar operations. Here they become
 instructions for registers: a step loads the rows of sequences and earlier rows of states, computes, stores the rows of
@@ -15,8 +15,8 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.elementwise.elementwise_kernel cimport ElementwiseKernel
-from phintys.ops.elementwise.scalar_code cimport (
-    PHINTYS_REGISTER_BYTES, Operation, ScalarCode, phintys_align_registers, run_scalars)
+from phintys.ops.elementwise.register_code cimport (
+    PHINTYS_REGISTER_BYTES, Operation, RegisterCode, phintys_align_registers, run_registers)
 from phintys.vm.abi cimport Cell, Context, Kernel
 from phintys.vm.scalar_steps cimport ScalarSteps
 
@@ -61,7 +61,7 @@ cdef class ScalarBody(Kernel):
     of states and stacked values.
     """
     steps_are_done = "in registers"
-    cdef ScalarCode code
+    cdef RegisterCode code
     cdef int n_moving, n_carried, n_wholes
     cdef int n_previous
     cdef int* previous                  # the registers of taps -1, which are loaded once
@@ -72,11 +72,11 @@ cdef class ScalarBody(Kernel):
         self.may_fail = False
         self.n_moving = n_sequences + sum([len(own) for own in taps])
         self.n_carried, self.n_wholes = n_carried, n_wholes
-        self.code = ScalarCode([numpy.dtype(dtype).itemsize for dtype in dtypes],
+        self.code = RegisterCode([numpy.dtype(dtype).itemsize for dtype in dtypes],
                                {number: value.tobytes() for number, value in constants})
         self._load(n_sequences, taps)
         for kernel, own in zip(kernels, operands):
-            self.code.append_program((<ElementwiseKernel>kernel).program, own)
+            self.code.append_blocks((<ElementwiseKernel>kernel).blocks, own)
         self._end(n_sequences, taps, list(results), is_while, dtypes)
         self.code.encode()
 
@@ -188,7 +188,7 @@ cdef class ScalarBody(Kernel):
         for index in range(self.n_carried + self.n_wholes):
             memcpy(registers + (self.n_moving + index) * PHINTYS_REGISTER_BYTES, steps.fixed[index],
                    self.argument_sizes[self.n_moving + index])
-        run_scalars(self.code.code, registers, steps)
+        run_registers(self.code.code, registers, steps)
         for index in range(self.n_carried):
             memcpy(steps.fixed[index], registers + (self.n_moving + index) * PHINTYS_REGISTER_BYTES,
                    self.argument_sizes[self.n_moving + index])

@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 ctypedef void (*LoopFunction)(char** arguments, const npy_intp* dimensions, const npy_intp* steps,
                               void* data) noexcept nogil
 
-cdef class Loop:
+cdef class InnerLoop:
     cdef LoopFunction function
     cdef void* data
     cdef readonly str name
@@ -18,5 +18,5 @@ cdef class Loop:
     cdef object owner                    # keeps `data` and `filling` alive
     cdef bint use_vector_function(self, str provider) except -1
 
-cpdef Loop find_loop(loop, tuple dtypes)
+cpdef InnerLoop find_loop(loop, tuple dtypes)
 cdef LoopFunction copy_function(int itemsize) noexcept nogil

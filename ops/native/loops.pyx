@@ -130,7 +130,7 @@ cdef class VectorCalls:
 
 
 @cython.final
-cdef class Loop:
+cdef class InnerLoop:
     """One inner loop for one signature; made by ``find_loop``."""
 
     def __cinit__(self, str name, tuple dtypes):
@@ -176,7 +176,7 @@ cdef class Loop:
         return result
 
     def __repr__(self):
-        return f"<Loop {self.name} {signature(self.dtypes)}>"
+        return f"<InnerLoop {self.name} {signature(self.dtypes)}>"
 
 
 cdef str signature(tuple dtypes):
@@ -301,7 +301,7 @@ cdef inline object legacy_name(int typenum):
     return names_of_typenums[typenum] if 0 <= typenum < 32 else None
 
 
-cdef bint agrees(Loop loop, object ufunc):
+cdef bint agrees(InnerLoop loop, object ufunc):
     """Whether the bare loop gives what the ufunc gives, on three values."""
     cdef int count = len(loop.dtypes)
     if count > MAXIMUM_CALLED:
@@ -330,7 +330,7 @@ cdef class Gapless:
     cdef phintys_gapless inside
 
 
-cdef int make_gapless(Loop loop) except -1:
+cdef int make_gapless(InnerLoop loop) except -1:
     """Let the loop see only operands without gaps."""
     cdef Gapless data = Gapless()
     data.inside.function, data.inside.data = loop.function, loop.data
@@ -350,7 +350,7 @@ cdef bint is_known(object ufunc):
 
 def provided_loop(object ufunc, tuple dtypes, str provider):
     """The loop that calls a provider's vector function, or None if there is none."""
-    cdef Loop loop = Loop(ufunc.__name__, dtypes)
+    cdef InnerLoop loop = InnerLoop(ufunc.__name__, dtypes)
     if len(dtypes) != ufunc.nin + 1 or len(set(dtypes)) != 1 or not is_known(ufunc):
         return None
     return loop if loop.use_vector_function(provider) and agrees(loop, ufunc) else None
@@ -358,15 +358,15 @@ def provided_loop(object ufunc, tuple dtypes, str provider):
 
 def built_in_loop(str name, tuple dtypes, str provider):
     """The loop that calls a built-in vector function which is no ufunc, or None if there is none."""
-    cdef Loop loop = Loop(name, dtypes)
+    cdef InnerLoop loop = InnerLoop(name, dtypes)
     if name not in NO_UFUNCS or len(dtypes) != 2 or dtypes[0] != dtypes[1] or dtypes[0] == "float16":
         return None
     return loop if loop.use_vector_function(provider) else None
 
 
-cdef Loop best_loop(object ufunc, tuple dtypes):
+cdef InnerLoop best_loop(object ufunc, tuple dtypes):
     """The loop of the best provider that there is."""
-    cdef Loop loop
+    cdef InnerLoop loop
     if len(set(dtypes)) == 1 and is_known(ufunc):
         for provider in providers(ufunc.__name__, dtypes[0]):
             loop = provided_loop(ufunc, dtypes, provider)
@@ -398,7 +398,7 @@ def ufunc_loop(object ufunc, tuple dtypes):
         If the ufunc does not take operands of these dtypes to this result.
     """
     cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
-    cdef Loop loop = Loop(ufunc.__name__, dtypes)
+    cdef InnerLoop loop = InnerLoop(ufunc.__name__, dtypes)
     cdef UfuncCall call
     cdef int index
     loop.provider = "NumPy" if is_numpys(ufunc) else "SciPy"
@@ -440,8 +440,8 @@ config.on_change("math", forget_loops)
 config.on_change("cpu", forget_loops)
 
 
-cdef Loop own_loop(str name, tuple dtypes):
-    cdef Loop loop = Loop(name, dtypes)
+cdef InnerLoop own_loop(str name, tuple dtypes):
+    cdef InnerLoop loop = InnerLoop(name, dtypes)
     if name not in OWN_LOOPS:
         raise TypeError(f"there is no loop {name!r}; available are {', '.join(OWN_LOOPS)}, and every ufunc")
     if name in NO_UFUNCS:
@@ -455,7 +455,7 @@ cdef Loop own_loop(str name, tuple dtypes):
     return loop
 
 
-cpdef Loop find_loop(loop, tuple dtypes):
+cpdef InnerLoop find_loop(loop, tuple dtypes):
     """The inner loop for exactly these dtypes.
 
     Parameters

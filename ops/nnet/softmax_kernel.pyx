@@ -10,7 +10,7 @@ import numpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_SOFTMAX, PIECE_SOFTMAX
 
@@ -45,8 +45,8 @@ cdef int worth_of(npy_intp elements) noexcept nogil:
 
 cdef list find_exponentials(Exponentials* loops, str dtype):
     """Set the loops; returns their names and whose they are."""
-    cdef Loop exp = find_loop(numpy.exp, (dtype, dtype))
-    cdef Loop log = find_loop(numpy.log, (dtype, dtype))
+    cdef InnerLoop exp = find_loop(numpy.exp, (dtype, dtype))
+    cdef InnerLoop log = find_loop(numpy.log, (dtype, dtype))
     loops.exp, loops.exp_data, loops.log, loops.log_data = exp.function, exp.data, log.function, log.data
     loops.itemsize = numpy.dtype(dtype).itemsize
     return [(exp.name, exp.provider), (log.name, log.provider)]

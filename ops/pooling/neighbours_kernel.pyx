@@ -10,7 +10,7 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
 from phintys.vm.thresholds cimport LONG_COPY
@@ -247,7 +247,7 @@ cdef class SumNeibsKernel(NeighboursKernel):
     ValueError
         Raised by ``prepare`` if the matrix does not have the shape that patches of such images have.
     """
-    cdef Loop loop
+    cdef InnerLoop loop
 
     def __cinit__(self):
         self.examined, self.binding = (1, 2, 3), BOUND

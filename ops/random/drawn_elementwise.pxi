@@ -7,13 +7,13 @@ Else the whole sample is drawn into scratch memory, and the elementwise kernel r
 
 cdef enum:
     DRAWN = 512                     # numbers in a block: two lanes
-    MOST_PLACES = 64                # operands, constants and registers of the steps
+    MOST_OPERANDS = 64              # operands, constants and registers of the steps
     DRAWN_REGISTERS = 24576         # bytes
 
 cdef struct DrawnWork:
     PyObject* kernel                # a DrawnElementwiseKernel; its C methods need no GIL
     bitgen_t* bits
-    Program* program
+    BlockTables* blocks
     char** data                     # of the inputs of the elementwise kernel, and then of the results
     bint* moves                     # whether an input has more than one element
     npy_intp block
@@ -32,31 +32,31 @@ cdef void drawn_piece(void* argument, int worker, npy_intp start, npy_intp stop)
 
 cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp stop) noexcept nogil:
     """Draw a block, and run the steps on it, until all are done."""
-    cdef Program* program = work.program
-    cdef char* pointers[MOST_PLACES]
-    cdef npy_intp strides[MOST_PLACES]
+    cdef BlockTables* blocks = work.blocks
+    cdef char* pointers[MOST_OPERANDS]
+    cdef npy_intp strides[MOST_OPERANDS]
     cdef char registers[DRAWN_REGISTERS + 64]
     cdef double numbers[DRAWN]
-    cdef int index, first_result = program.place_count - program.results
+    cdef int index, first_result = blocks.operand_count - blocks.results
     cdef int place = (<DrawnElementwiseKernel>work.kernel).place
     cdef npy_intp count
-    set_places(program, pointers, strides, <char*>((<size_t>registers + 63) & ~<size_t>63), work.block)
-    for index in range(program.inputs):
-        strides[index] = program.input_sizes[index] if work.moves[index] else 0
+    set_operands(blocks, pointers, strides, <char*>((<size_t>registers + 63) & ~<size_t>63), work.block)
+    for index in range(blocks.inputs):
+        strides[index] = blocks.input_sizes[index] if work.moves[index] else 0
         pointers[index] = work.data[index] + start * strides[index]
-    pointers[place], strides[place] = <char*>numbers, program.input_sizes[place]
-    for index in range(program.results):
-        strides[first_result + index] = program.result_sizes[index]
-        pointers[first_result + index] = work.data[program.inputs + index] + start * program.result_sizes[index]
+    pointers[place], strides[place] = <char*>numbers, blocks.input_sizes[place]
+    for index in range(blocks.results):
+        strides[first_result + index] = blocks.result_sizes[index]
+        pointers[first_result + index] = work.data[blocks.inputs + index] + start * blocks.result_sizes[index]
     while start < stop:
         count = min(stop - start, work.block)
         (<DrawnElementwiseKernel>work.kernel).fill_standard(bits, work.narrow, count, <char*>numbers)
-        run_steps(program, pointers, strides, count)
+        run_block(blocks, pointers, strides, count)
         start += count
-        for index in range(program.inputs):
+        for index in range(blocks.inputs):
             if index != place:
                 pointers[index] += count * strides[index]
-        for index in range(first_result, program.place_count):
+        for index in range(first_result, blocks.operand_count):
             pointers[index] += count * strides[index]
 
 
@@ -90,50 +90,50 @@ cdef class DrawnElementwiseKernel(DrawKernel):
 
     cdef inline int others(self) noexcept nogil:
         """How many inputs the elementwise kernel has beside the sample."""
-        return self.elementwise.program.program.inputs - 1
+        return self.elementwise.blocks.tables.inputs - 1
 
     cdef void gather(self, Cell** operands, Cell* sample, npy_intp* lengths, Cell** cells) noexcept nogil:
         """The operands of the elementwise kernel. ``lengths`` has room for the shape and strides of the sample."""
-        cdef Program* program = &self.elementwise.program.program
+        cdef BlockTables* blocks = &self.elementwise.blocks.tables
         cdef int index, first = 2 + self.count
         memset(sample, 0, sizeof(Cell))
-        sample.ndim, sample.typenum, sample.itemsize = self.elementwise.program.rank, self.typenum, 8
+        sample.ndim, sample.typenum, sample.itemsize = self.elementwise.blocks.rank, self.typenum, 8
         if self.typenum == cnp.NPY_FLOAT32:
             sample.itemsize = 4
         sample.shape, sample.strides = lengths, lengths + MAX_RANK
-        for index in range(program.inputs):
+        for index in range(blocks.inputs):
             cells[index] = sample
             if index != self.place:
                 cells[index] = operands[first]
                 first += 1
-        for index in range(program.results):
-            cells[program.inputs + index] = operands[first + 1 + index]
+        for index in range(blocks.results):
+            cells[blocks.inputs + index] = operands[first + 1 + index]
 
     cdef bint is_flat(self, Cell** cells, npy_intp* block) noexcept nogil:
         """Whether blocks of the sample meet blocks of all other operands; sets their length."""
-        cdef Program* program = &self.elementwise.program.program
+        cdef BlockTables* blocks = &self.elementwise.blocks.tables
         cdef npy_intp count = cell_size(cells[self.place])
         cdef int index
-        if program.place_count > MOST_PLACES:
+        if blocks.operand_count > MOST_OPERANDS:
             return False
         block[0] = DRAWN
-        if program.registers * program.register_size * DRAWN > DRAWN_REGISTERS:
-            block[0] = (DRAWN_REGISTERS // (program.registers * program.register_size)) & ~<npy_intp>15
-        for index in range(program.inputs + program.results):
+        if blocks.registers * blocks.register_size * DRAWN > DRAWN_REGISTERS:
+            block[0] = (DRAWN_REGISTERS // (blocks.registers * blocks.register_size)) & ~<npy_intp>15
+        for index in range(blocks.inputs + blocks.results):
             if index != self.place and not cell_is_contiguous(cells[index]):
                 return False
-            if cell_size(cells[index]) != count and (cell_size(cells[index]) != 1 or index >= program.inputs):
+            if cell_size(cells[index]) != count and (cell_size(cells[index]) != 1 or index >= blocks.inputs):
                 return False
         return block[0] >= 32
 
     cdef int check_operands(self, Cell** cells) except -1 nogil:
         """Raise if an input has neither the lengths of the sample nor, where its type says so, the length 1."""
-        cdef Program* program = &self.elementwise.program.program
+        cdef BlockTables* blocks = &self.elementwise.blocks.tables
         cdef const Cell* sample = cells[self.place]
         cdef int index, axis
-        for index in range(program.inputs):
+        for index in range(blocks.inputs):
             for axis in range(sample.ndim):
-                if cells[index].shape[axis] != sample.shape[axis] and not program.broadcastable[index] >> axis & 1:
+                if cells[index].shape[axis] != sample.shape[axis] and not blocks.broadcastable[index] >> axis & 1:
                     with gil:
                         raise ValueError(f"Input dimension mis-match. (an operand of shape {shape_of(cells[index])}, "
                                          f"a sample of shape {shape_of(sample)})")
@@ -142,7 +142,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell sample
         cdef npy_intp lengths[2 * MAX_RANK]
-        cdef Cell* cells[MOST_PLACES]
+        cdef Cell* cells[MOST_OPERANDS]
         cdef npy_intp block, count
         cdef int number
         self.gather(operands, &sample, lengths, cells)
@@ -161,10 +161,10 @@ cdef class DrawnElementwiseKernel(DrawKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell sample
         cdef npy_intp lengths[2 * MAX_RANK]
-        cdef Cell* cells[MOST_PLACES]
-        cdef char* data[MOST_PLACES]
-        cdef bint moves[MOST_PLACES]
-        cdef Program* program = &self.elementwise.program.program
+        cdef Cell* cells[MOST_OPERANDS]
+        cdef char* data[MOST_OPERANDS]
+        cdef bint moves[MOST_OPERANDS]
+        cdef BlockTables* blocks = &self.elementwise.blocks.tables
         cdef Cell* advanced = operands[2 + self.count + self.others()]
         cdef bitgen_t bits = generator_of_copy(operands[0], advanced, self.kind)
         cdef DrawnWork work
@@ -172,7 +172,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         cdef int index
         self.gather(operands, &sample, lengths, cells)
         # The shape of the results is that of the sample: `prepare` and the types of the op have seen to that.
-        memcpy(lengths, cells[program.inputs].shape, sample.ndim * sizeof(npy_intp))
+        memcpy(lengths, cells[blocks.inputs].shape, sample.ndim * sizeof(npy_intp))
         set_contiguous_strides(&sample)
         count = cell_size(&sample)
         if not self.is_flat(cells, &work.block):
@@ -180,13 +180,13 @@ cdef class DrawnElementwiseKernel(DrawKernel):
             self.draw_standard(context, &bits, &sample)
             self.elementwise.run(context, cells)
             return 0
-        for index in range(program.inputs + program.results):
+        for index in range(blocks.inputs + blocks.results):
             data[index], moves[index] = cells[index].data, cell_size(cells[index]) != 1
-        work.kernel, work.bits, work.program = <PyObject*>self, &bits, program
+        work.kernel, work.bits, work.blocks = <PyObject*>self, &bits, blocks
         work.data, work.moves, work.narrow = data, moves, self.typenum == cnp.NPY_FLOAT32
         if self.can_count_ahead() and count > LONG_DRAW:
             parallel(context, drawn_piece, &work, count,
-                     <npy_intp>(PIECE_NANOSECONDS / (0.5 + nanoseconds(program, count) / (count + 1))) + 1)
+                     <npy_intp>(PIECE_NANOSECONDS / (0.5 + nanoseconds(blocks, count) / (count + 1))) + 1)
             phintys_pcg64_after(<uint64_t*>bits.state, count, work.narrow, <uint64_t*>bits.state)
         else:
             place = 0

@@ -11,7 +11,7 @@ import numpy
 
 from phintys.ops.native.asking cimport UNASKED, clear, data_without_gaps, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.ops.native.strided_copy cimport PART, copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch)
@@ -166,7 +166,7 @@ cdef class SumRepeatsKernel(Kernel):
     axis : int
         Not negative.
     """
-    cdef Loop loop
+    cdef InnerLoop loop
     cdef int axis
 
     def __cinit__(self):

@@ -12,7 +12,7 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.loops import TYPES
-from phintys.ops.elementwise.block_program cimport axes_mask, kept_dimensions
+from phintys.ops.elementwise.block_code cimport axes_mask, kept_dimensions
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_ARG, PIECE_ARG

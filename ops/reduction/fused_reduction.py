@@ -5,7 +5,7 @@ The optimizer creates it after gradients have been taken, so it has no gradient.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.elementwise.elementwise_steps import Steps
+from phintys.ops.elementwise.scalar_code import CodeBuilder
 from phintys.ops.elementwise.step_at_fault import step_at_fault
 from phintys.ops.reduction.careduce import positive_axes
 from phintys.ops.types.constant import as_tensor_variable
@@ -48,7 +48,7 @@ class FusedReduction(Op):
 
     def make_kernel(self, node):
         dtypes = [value.type.dtype for value in node.inputs]
-        steps = Steps(dtypes)
+        steps = CodeBuilder(dtypes)
         output_dtypes = self.scalar_op.output_dtypes(tuple(dtypes))
         value, = self.scalar_op.emit(steps, output_dtypes, list(range(len(dtypes))))
         constants, rows, (value,) = steps.finish([value])

@@ -17,33 +17,33 @@ cdef void accumulate_columns(Layout* layout, Workspace* workspace, char** bases,
 
     Without an identity the first row is copied, and the others are combined with it.
     """
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = layout.blocks
     cdef char* arguments[3]
     cdef npy_intp strides[3]
     cdef npy_intp row, column, n, unasked = 0
     cdef int index
-    if layout.fold != NULL and program.step_count == 0:
+    if layout.fold != NULL and blocks.call_count == 0:
         fold_columns(layout, workspace, bases, results, first, last)
         return
     strides[0] = strides[2] = layout.inner_result_stride
-    strides[1] = workspace.strides[layout.value_place]
+    strides[1] = workspace.strides[layout.value_operand]
     for row in range(layout.reduced.size):
-        offset(&layout.reduced, program.inputs, row, bases, workspace.pointers)
-        for index in range(program.inputs):
+        offset(&layout.reduced, blocks.inputs, row, bases, workspace.pointers)
+        for index in range(blocks.inputs):
             workspace.pointers[index] += first * layout.inner_strides[index]
         column = first
         while column < last:
             n = last - column if last - column < layout.block else layout.block
-            run_steps(program, workspace.pointers, workspace.strides, n)
+            run_block(blocks, workspace.pointers, workspace.strides, n)
             arguments[0] = arguments[2] = results + column * layout.inner_result_stride
-            arguments[1] = workspace.pointers[layout.value_place]
+            arguments[1] = workspace.pointers[layout.value_operand]
             if layout.fold != NULL:
                 layout.fold.columns(arguments[1], strides[1], n, 0, 1, arguments[0], row == 0)
             elif row == 0 and layout.identity == NULL:
                 layout.copy(arguments + 1, &n, strides + 1, NULL)
             else:
                 layout.function(arguments, &n, strides, layout.data)
-            for index in range(program.inputs):
+            for index in range(blocks.inputs):
                 workspace.pointers[index] += n * layout.inner_strides[index]
             column += n
         if ends_after(layout.context, &unasked, last - first):
@@ -53,14 +53,14 @@ cdef void accumulate_columns(Layout* layout, Workspace* workspace, char** bases,
 cdef void fold_columns(Layout* layout, Workspace* workspace, char** bases, char* results, npy_intp first,
                        npy_intp last) noexcept nogil:
     """The same where a fold reads an input as it is: all rows of the first reduced dimension in one call."""
-    cdef int place = layout.value_place
+    cdef int place = layout.value_operand
     cdef npy_intp rows = layout.reduced.lengths[0] if layout.reduced.count else 1
     cdef npy_intp next_row = layout.reduced.strides[place] if layout.reduced.count else 0
     cdef npy_intp stride = layout.inner_strides[place], row = 0, left, count, unasked = 0
     cdef npy_intp most = (UNASKED // (last - first) & ~7) + 8       # folds take eight rows at once
     cdef char* data
     while row < layout.reduced.size:
-        offset(&layout.reduced, layout.program.inputs, row, bases, workspace.pointers)
+        offset(&layout.reduced, layout.blocks.inputs, row, bases, workspace.pointers)
         data = workspace.pointers[place] + first * stride
         left = rows
         while left:

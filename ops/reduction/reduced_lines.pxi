@@ -21,7 +21,7 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
     the position of the next element. ``part`` gathers up to ``rows`` blocks, ``pending`` so far, before it goes to the
     cascade. Where rounding does not depend on the order it gathers all of them.
     """
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = layout.blocks
     cdef Cascade cascade
     cdef char* value
     cdef char part[ACCUMULATOR_BYTES]
@@ -35,15 +35,15 @@ cdef void reduce_span(Layout* layout, Workspace* workspace, char** bases, npy_in
             n = stop - start
         if n > layout.block:
             n = layout.block
-        offset(&layout.reduced, program.inputs, row, bases, workspace.pointers)
-        for index in range(program.inputs):
+        offset(&layout.reduced, blocks.inputs, row, bases, workspace.pointers)
+        for index in range(blocks.inputs):
             workspace.pointers[index] += column * layout.inner_strides[index]
-        run_steps(program, workspace.pointers, workspace.strides, n)
-        value = workspace.pointers[layout.value_place]
+        run_block(blocks, workspace.pointers, workspace.strides, n)
+        value = workspace.pointers[layout.value_operand]
         if n == stop - start and cascade.count == 0 and pending == 0:
-            fold_line(layout, result, value, workspace.strides[layout.value_place], n, True)
+            fold_line(layout, result, value, workspace.strides[layout.value_operand], n, True)
             return
-        fold_line(layout, part, value, workspace.strides[layout.value_place], n, pending == 0)
+        fold_line(layout, part, value, workspace.strides[layout.value_operand], n, pending == 0)
         pending += 1
         if pending == rows and layout.pairwise:
             push(layout, &cascade, part)
@@ -65,7 +65,7 @@ cdef void fold_span(Layout* layout, Workspace* workspace, char** bases, npy_intp
     Lines are ``next_row`` bytes apart within the first reduced dimension. A first or last part of a line is folded
     alone.
     """
-    cdef int inputs = layout.program.inputs, place = layout.value_place
+    cdef int inputs = layout.blocks.inputs, place = layout.value_operand
     cdef npy_intp inner = layout.inner, stride = layout.inner_strides[place]
     cdef npy_intp row, column, rows, next_row = layout.reduced.strides[place] if layout.reduced.count else 0
     cdef Cascade cascade
@@ -97,7 +97,7 @@ ctypedef void (*Span)(Layout* layout, Workspace* workspace, char** bases, npy_in
 
 cdef inline Span span_of_layout(Layout* layout) noexcept nogil:
     """The function that reduces a span of this layout."""
-    return fold_span if layout.fold != NULL and layout.program.step_count == 0 else reduce_span
+    return fold_span if layout.fold != NULL and layout.blocks.call_count == 0 else reduce_span
 
 
 cdef void reduce_pieces(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -130,7 +130,7 @@ cdef void reduce_elements(void* argument, int worker, npy_intp start, npy_intp s
     cdef npy_intp element
     cdef char* result
     make_workspace(layout, <char*>alloca(workspace_size(layout)), &workspace)
-    if layout.fold != NULL and layout.program.step_count == 0 and layout.reduced.count == 0:
+    if layout.fold != NULL and layout.blocks.call_count == 0 and layout.reduced.count == 0:
         fold_elements(layout, &workspace, start, stop)
         return
     for element in range(start, stop):
@@ -140,7 +140,7 @@ cdef void reduce_elements(void* argument, int worker, npy_intp start, npy_intp s
 
 cdef void fold_elements(Layout* layout, Workspace* workspace, npy_intp start, npy_intp stop) noexcept nogil:
     """Results [start, stop), each of one line: those along the first kept dimension in one call."""
-    cdef int place = layout.value_place
+    cdef int place = layout.value_operand
     cdef npy_intp length = layout.kept.lengths[0] if layout.kept.count else 1
     cdef npy_intp next_row = layout.kept.strides[place] if layout.kept.count else 0
     cdef npy_intp rows

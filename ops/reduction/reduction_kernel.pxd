@@ -1,8 +1,8 @@
 """Reductions: see ``reduction_kernel.pyx``."""
 from numpy cimport npy_intp
 
-from phintys.ops.elementwise.block_program cimport BlockProgram
-from phintys.ops.native.loops cimport Loop, LoopFunction
+from phintys.ops.elementwise.block_code cimport BlockCode
+from phintys.ops.native.loops cimport InnerLoop, LoopFunction
 from phintys.vm.abi cimport Kernel
 
 cdef extern from "reduction/reduction_loops.h" nogil:
@@ -13,8 +13,8 @@ cdef extern from "reduction/reduction_loops.h" nogil:
                         int fresh) noexcept nogil
 
 cdef class ReductionKernel(Kernel):
-    cdef readonly BlockProgram program
-    cdef readonly Loop loop
+    cdef readonly BlockCode blocks
+    cdef readonly InnerLoop loop
     cdef LoopFunction cast               # accumulators to outputs; NULL when they are of one dtype
     cdef unsigned long long reduced      # bit d: dimension d is reduced
     cdef bint keepdims
@@ -24,7 +24,7 @@ cdef class ReductionKernel(Kernel):
     cdef char identity[16]
     cdef const phintys_fold* fold        # NULL: the ufunc's loop reduces
     cdef double cost                     # nanoseconds an element
-    cdef int value_place
+    cdef int value_operand
     cdef int value_size                  # bytes
     cdef int itemsize                    # of an accumulator
     cdef int set_identity(self, object identity, str dtype) except -1

@@ -21,8 +21,8 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.elementwise.block_program cimport (
-    BlockProgram, Program, axes_mask, broadcast_shape, kept_dimensions, run_steps, set_places)
+from phintys.ops.elementwise.block_code cimport (
+    BlockCode, BlockTables, axes_mask, broadcast_shape, kept_dimensions, run_block, set_operands)
 from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.asking cimport UNASKED, ends_after
@@ -126,7 +126,7 @@ cdef class ReductionKernel(Kernel):
 
     cdef int set_producer(self, list inputs, list constants, list steps, int value, object loop, str accumulator,
                           str output) except -1:
-        """Choose the fold and build the program; its result, or an input itself, is what is reduced."""
+        """Choose the fold and build the block code; its result, or an input itself, is what is reduced."""
         slots = ([(input_dtype, None) for input_dtype, broadcastable in inputs]
                  + [(constant.dtype.name, constant) for constant in constants]
                  + [(signature[len(signature) - 1], None) for step, operands, signature in steps])
@@ -141,32 +141,32 @@ cdef class ReductionKernel(Kernel):
             steps = steps + [("cast", [value], (slots[value][0], accumulator))]
             value = len(slots)
         if value < len(inputs):
-            self.program = BlockProgram(inputs, constants, steps, [])
-            self.value_place = value
+            self.blocks = BlockCode(inputs, constants, steps, [])
+            self.value_operand = value
         else:
-            self.program = BlockProgram(inputs, constants, steps, [value])
-            self.value_place = self.program.program.place_count - 1
-        dtype = self.program.value_dtypes[0] if value >= len(inputs) else slots[value][0]
+            self.blocks = BlockCode(inputs, constants, steps, [value])
+            self.value_operand = self.blocks.tables.operand_count - 1
+        dtype = self.blocks.value_dtypes[0] if value >= len(inputs) else slots[value][0]
         self.value_size = numpy.dtype(dtype).itemsize
-        self.cost += self.program.program.cost
+        self.cost += self.blocks.tables.cost
         return 0
 
     @property
     def providers(self):
         """Names of loops, and whose they are, in the order of the steps; the last one reduces."""
         last = self.loop.name, self.loop.provider if self.fold == NULL else "phintys"
-        return [(loop.name, loop.provider) for loop, _ in self.program.steps] + [last]
+        return [(loop.name, loop.provider) for loop, _ in self.blocks.calls] + [last]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Program* program = &self.program.program
+        cdef BlockTables* blocks = &self.blocks.tables
         cdef npy_intp shape[MAX_RANK]
         cdef npy_intp kept_shape[MAX_RANK]
         cdef npy_intp kept = 1, reduced = 1
-        broadcast_shape(program, operands, self.program.rank, shape)
-        kept_dimensions(self.program.rank, self.reduced, self.keepdims, shape, kept_shape, &kept, &reduced)
+        broadcast_shape(blocks, operands, self.blocks.rank, shape)
+        kept_dimensions(self.blocks.rank, self.reduced, self.keepdims, shape, kept_shape, &kept, &reduced)
         if reduced == 0 and not self.has_identity:
             fail_empty(self.loop)
-        allocate(context, operands[program.inputs], kept_shape)
+        allocate(context, operands[blocks.inputs], kept_shape)
         if self.cast != NULL or not accumulates_in_order(self, operands):
             scratch(context, kept * self.itemsize)
         if kept * reduced * self.cost <= LONG_NANOSECONDS:
@@ -174,18 +174,18 @@ cdef class ReductionKernel(Kernel):
         return RUNS_ALONE if kept * reduced * self.cost < 2 * PIECE_NANOSECONDS else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef int inputs = self.program.program.inputs
+        cdef int inputs = self.blocks.tables.inputs
         cdef Layout layout
         if cell_size(operands[inputs]) == 0:
             return 0
         layout.bases = <char**>alloca(inputs * sizeof(char*))
-        fill(self, &layout, <npy_intp*>alloca(layout_numbers(self.program.rank, inputs) * sizeof(npy_intp)), operands)
+        fill(self, &layout, <npy_intp*>alloca(layout_numbers(self.blocks.rank, inputs) * sizeof(npy_intp)), operands)
         reduce(self, &layout, context, operands)
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
         cdef Bound* bound = <Bound*>context.room
-        cdef int inputs = self.program.program.inputs
+        cdef int inputs = self.blocks.tables.inputs
         if cell_size(operands[inputs]):
             bound.kernel = <PyObject*>self
             bound.layout.bases = <char**>(bound + 1)
@@ -197,13 +197,13 @@ cdef class ReductionKernel(Kernel):
 # ---- the work --------------------------------------------------------------------------------------------------------
 cdef void fill(ReductionKernel kernel, Layout* layout, npy_intp* memory, Cell** operands) noexcept nogil:
     """All that does not depend on addresses."""
-    cdef int axis, rank = kernel.program.rank
-    layout.program = &kernel.program.program
+    cdef int axis, rank = kernel.blocks.rank
+    layout.blocks = &kernel.blocks.tables
     layout.fold = kernel.fold
     layout.function, layout.data = kernel.loop.function, kernel.loop.data
     layout.pairwise = kernel.pairwise
     layout.identity = kernel.identity if kernel.has_identity else NULL
-    layout.value_place, layout.value_size, layout.itemsize = kernel.value_place, kernel.value_size, kernel.itemsize
+    layout.value_operand, layout.value_size, layout.itemsize = kernel.value_operand, kernel.value_size, kernel.itemsize
     layout.copy = copy_function(kernel.itemsize)
     set_arrays(layout, memory, rank)
     lay_out(layout, operands, rank, kernel.reduced)
@@ -213,15 +213,15 @@ cdef void fill(ReductionKernel kernel, Layout* layout, npy_intp* memory, Cell** 
         layout.divisor = 1
         for axis in range(rank):
             if kernel.reduced >> axis & 1:
-                layout.divisor *= common_length(operands, layout.program.inputs, axis)
+                layout.divisor *= common_length(operands, layout.blocks.inputs, axis)
 
 
 cdef void reduce(ReductionKernel kernel, Layout* layout, Context* context, Cell** operands) noexcept nogil:
     """The work of a layout, for the operands' addresses. The result has elements."""
-    cdef Cell* result = operands[layout.program.inputs]
+    cdef Cell* result = operands[layout.blocks.inputs]
     cdef int index
     layout.context = context
-    for index in range(layout.program.inputs):
+    for index in range(layout.blocks.inputs):
         layout.bases[index] = operands[index].data
     layout.accumulators = result.data if kernel.cast == NULL and layout.in_order else context.scratch
     if layout.inner_reduced:
@@ -251,15 +251,15 @@ cdef bint find_one_fold(ReductionKernel kernel, Context* context) noexcept nogil
     cdef double divisor = layout.divisor
     cdef bint by_columns = not layout.inner_reduced
     cdef npy_intp length = layout.inner, lines = others.size
-    if (layout.fold == NULL or layout.program.step_count or kernel.cast != NULL or not layout.in_order
+    if (layout.fold == NULL or layout.blocks.call_count or kernel.cast != NULL or not layout.in_order
             or none.count or others.count > 1 or size == 0 or size * kernel.cost > LONG_NANOSECONDS
             or (by_columns and length > COLUMNS)):
         return False
-    stride = layout.inner_strides[layout.value_place]
-    next_line = others.strides[layout.value_place] if others.count else 0
+    stride = layout.inner_strides[layout.value_operand]
+    next_line = others.strides[layout.value_operand] if others.count else 0
     next_result = others.result_strides[0] if others.count else 0
     one.fold, one.by_columns, one.divisor = kernel.fold, by_columns, divisor
-    one.value, one.result = kernel.value_place, kernel.program.program.inputs
+    one.value, one.result = kernel.value_operand, kernel.blocks.tables.inputs
     one.stride, one.length = stride, length
     one.next_line, one.lines, one.next_result = next_line, lines, next_result
     return True
@@ -296,15 +296,15 @@ cdef void divide(Cell* result, double divisor) noexcept nogil:
 
 cdef bint accumulates_in_order(ReductionKernel kernel, Cell** operands) noexcept nogil:
     """Whether the order of the walk is that of the results."""
-    cdef Program* program = &kernel.program.program
-    cdef int axis, long_axes = 0, rank = kernel.program.rank
+    cdef BlockTables* blocks = &kernel.blocks.tables
+    cdef int axis, long_axes = 0, rank = kernel.blocks.rank
     cdef Layout layout
     for axis in range(rank):
-        long_axes += not kernel.reduced >> axis & 1 and common_length(operands, program.inputs, axis) != 1
+        long_axes += not kernel.reduced >> axis & 1 and common_length(operands, blocks.inputs, axis) != 1
     if long_axes < 2:
         return True
-    layout.program, layout.fold, layout.itemsize = program, kernel.fold, kernel.itemsize
-    set_arrays(&layout, <npy_intp*>alloca(layout_numbers(rank, program.inputs) * sizeof(npy_intp)), rank)
+    layout.blocks, layout.fold, layout.itemsize = blocks, kernel.fold, kernel.itemsize
+    set_arrays(&layout, <npy_intp*>alloca(layout_numbers(rank, blocks.inputs) * sizeof(npy_intp)), rank)
     lay_out(&layout, operands, rank, kernel.reduced)
     return layout.in_order
 

@@ -33,8 +33,8 @@ cdef struct Dimensions:
 cdef struct Layout:
     Context* context               # of the call
     # What is computed:
-    Program* program               # the producer; without steps the value is an input
-    int value_place                # of what is reduced, among the places of the program
+    BlockTables* blocks               # the producer; without steps the value is an input
+    int value_operand              # of what is reduced, among the operands of the block code
     int value_size                 # its size in bytes
     const phintys_fold* fold       # the built-in loop that reduces; NULL: the ufunc's loop is used instead
     LoopFunction function          # of the ufunc: combines two accumulators, or an accumulator and a value
@@ -96,7 +96,7 @@ cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexc
 
     Insertion, from the last axis on: of axes with the same reach the last one is first, as in C order.
     """
-    cdef int inputs = layout.program.inputs
+    cdef int inputs = layout.blocks.inputs
     cdef int axis, place, count = 0
     cdef npy_intp own
     for axis in range(rank - 1, -1, -1):
@@ -119,7 +119,7 @@ cdef inline int layout_numbers(int rank, int inputs) noexcept nogil:
 
 cdef void set_arrays(Layout* layout, npy_intp* memory, int rank) noexcept nogil:
     """Divide memory for the strides and lengths of a layout."""
-    cdef int inputs = layout.program.inputs, most = rank + 1
+    cdef int inputs = layout.blocks.inputs, most = rank + 1
     layout.rank = rank
     layout.inner_strides = memory
     layout.kept.strides = memory + inputs
@@ -139,7 +139,7 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long 
     that dimension: then the two are walked as one. A fold that reads an input as it is takes many lines in one call,
     short ones too, so the dimension whose elements are closest is the innermost.
     """
-    cdef int inputs = layout.program.inputs
+    cdef int inputs = layout.blocks.inputs
     cdef int axes[MAX_RANK]
     cdef int dimension_of[MAX_RANK]
     cdef npy_intp before[MAX_RANK]              # by axis: elements of the axes that its dimension has before it
@@ -169,7 +169,7 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long 
         reduced[dimension] = mask >> axis & 1
         for index in range(inputs):
             strides[dimension * inputs + index] = stride_along(operands[index], axis)
-    if layout.fold == NULL or layout.program.step_count:
+    if layout.fold == NULL or layout.blocks.call_count:
         inner = innermost(dimension + 1, lengths, reduced)
     split(layout, dimension + 1, inner, lengths, reduced, strides)
     order_results(layout, operands, mask, count, inner, axes, dimension_of, before)
@@ -216,7 +216,7 @@ cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask
         if mask >> axis & 1 or layout.result_strides[axis] == 0:
             continue
         layout.in_order = layout.in_order and layout.result_strides[axis] == expected
-        expected *= common_length(operands, layout.program.inputs, axis)
+        expected *= common_length(operands, layout.blocks.inputs, axis)
 
 
 cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, const bint* reduced,
@@ -225,7 +225,7 @@ cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, c
 
     The accumulators are in the same order without gaps: the innermost dimension first, if it is kept.
     """
-    cdef int inputs = layout.program.inputs
+    cdef int inputs = layout.blocks.inputs
     cdef int dimension, index
     cdef npy_intp result_stride = layout.itemsize
     cdef Dimensions* kind
@@ -255,11 +255,11 @@ cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, c
 
 cdef npy_intp block_length(Layout* layout) noexcept nogil:
     """Elements that the producer computes at a time: what fits in the L1 cache, in whole vectors of 16 elements."""
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = layout.blocks
     cdef npy_intp length
-    if program.step_count == 0:
+    if blocks.call_count == 0:
         return layout.inner
-    length = BLOCK_BYTES // (program.operand_size + layout.value_size)
+    length = BLOCK_BYTES // (blocks.operand_size + layout.value_size)
     if length > LONGEST_BLOCK:
         length = LONGEST_BLOCK
     length &= ~<npy_intp>15

@@ -7,8 +7,8 @@ cdef enum:
 
 # What one thread needs to run the producer's steps. Registers are in the same memory, after these arrays.
 cdef struct Workspace:
-    char** pointers                # by place of the program: the elements of the current block
-    npy_intp* strides              # by place
+    char** pointers                # by operand of the block code: the elements of the current block
+    npy_intp* strides              # by operand
     char** bases                   # of the inputs, at the current kept element
 
 # Partial results of a sum, combined pairwise, so that rounding errors grow with the logarithm of their number. As in a
@@ -42,7 +42,7 @@ cdef inline npy_intp offset(Dimensions* dimensions, int inputs, npy_intp flat, c
 
 cdef inline npy_intp seek_kept(Layout* layout, npy_intp element, Workspace* workspace) noexcept nogil:
     """Set the workspace's bases to a kept element; return the offset of its accumulator."""
-    return offset(&layout.kept, layout.program.inputs, element, layout.bases, workspace.bases)
+    return offset(&layout.kept, layout.blocks.inputs, element, layout.bases, workspace.bases)
 
 
 cdef npy_intp result_offset(Layout* layout, npy_intp element) noexcept nogil:
@@ -57,33 +57,33 @@ cdef npy_intp result_offset(Layout* layout, npy_intp element) noexcept nogil:
 
 # ---- threads' workspaces ---------------------------------------------------------------------------------------------
 cdef inline size_t workspace_size(Layout* layout) noexcept nogil:
-    """Bytes for ``make_workspace``: pointers and strides of all places and one more, bases, and aligned registers."""
-    cdef Program* program = layout.program
+    """Bytes for ``make_workspace``: pointers and strides of all operands and one more, bases, and aligned registers."""
+    cdef BlockTables* blocks = layout.blocks
     cdef npy_intp block = (layout.block + 15) & ~<npy_intp>15
     cdef size_t registers = 0
-    if program.step_count:
-        registers = block * (program.registers * program.register_size + layout.value_size) + 64
-    return 2 * (program.place_count + 1) * sizeof(npy_intp) + program.inputs * sizeof(char*) + registers
+    if blocks.call_count:
+        registers = block * (blocks.registers * blocks.register_size + layout.value_size) + 64
+    return 2 * (blocks.operand_count + 1) * sizeof(npy_intp) + blocks.inputs * sizeof(char*) + registers
 
 
 cdef void make_workspace(Layout* layout, char* memory, Workspace* workspace) noexcept nogil:
     """Divide a thread's memory, and set the strides, which stay; registers begin at a multiple of 64 bytes.
 
-    The value that is reduced is computed to a register of its own, after those of the program.
+    The value that is reduced is computed to a register of its own, after those of the blocks.
     """
-    cdef Program* program = layout.program
+    cdef BlockTables* blocks = layout.blocks
     cdef npy_intp block = (layout.block + 15) & ~<npy_intp>15
     cdef int index
     workspace.pointers = <char**>memory
-    workspace.strides = <npy_intp*>(workspace.pointers + program.place_count + 1)
-    workspace.bases = <char**>(workspace.strides + program.place_count + 1)
-    for index in range(program.inputs):
+    workspace.strides = <npy_intp*>(workspace.pointers + blocks.operand_count + 1)
+    workspace.bases = <char**>(workspace.strides + blocks.operand_count + 1)
+    for index in range(blocks.inputs):
         workspace.strides[index] = layout.inner_strides[index]
-    if program.step_count:
-        memory = <char*>((<uintptr_t>(workspace.bases + program.inputs) + 63) & ~<uintptr_t>63)
-        set_places(program, workspace.pointers, workspace.strides, memory, block)
-        workspace.pointers[layout.value_place] = memory + block * program.registers * program.register_size
-        workspace.strides[layout.value_place] = layout.value_size
+    if blocks.call_count:
+        memory = <char*>((<uintptr_t>(workspace.bases + blocks.inputs) + 63) & ~<uintptr_t>63)
+        set_operands(blocks, workspace.pointers, workspace.strides, memory, block)
+        workspace.pointers[layout.value_operand] = memory + block * blocks.registers * blocks.register_size
+        workspace.strides[layout.value_operand] = layout.value_size
 
 
 # ---- accumulators ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from numpy.exceptions import AxisError
 
 from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.ops.native.loops cimport Loop, LoopFunction, find_loop
+from phintys.ops.native.loops cimport InnerLoop, LoopFunction, find_loop
 from phintys.ops.native.result_shapes cimport integers_of
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
@@ -66,7 +66,7 @@ cdef class JoinKernel(Kernel):
         free(self.casts)
 
     def __init__(self, dtypes, dtype, view=-1):
-        cdef Loop loop
+        cdef InnerLoop loop
         self.count, self.view = len(dtypes), view
         self.loops = []
         for index, own in enumerate(dtypes):

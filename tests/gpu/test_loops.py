@@ -6,7 +6,7 @@ import pytest
 import phintys
 from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
-from phintys.ops.elementwise.elementwise_steps import ufunc_named
+from phintys.ops.elementwise.scalar_code import ufunc_named
 from phintys.ops.native.loops import OWN_LOOPS, find_loop
 from phintys.vm.abi import run_kernel
 from phintys.vm.places import DEVICE

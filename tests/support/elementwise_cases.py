@@ -2,7 +2,7 @@
 import numpy
 import scipy.special
 
-from phintys.ops.elementwise.elementwise_steps import ufunc_named
+from phintys.ops.elementwise.scalar_code import ufunc_named
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS, bits_out
 from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, discrete_dtypes, float_dtypes
 

@@ -156,7 +156,7 @@ def test_outputs_may_be_inputs_constants_and_twice_the_same():
 
 def test_constants_are_computed_once_and_dead_steps_dropped():
     kernel = build([numpy.ones(3)], [2.0], [(numpy.sqrt, [1]), (numpy.sin, [0]), (numpy.maximum, [0, 2])], [4])
-    assert [loop.name for loop, places in kernel.program.steps] == ["maximum"]
+    assert [loop.name for loop, places in kernel.blocks.calls] == ["maximum"]
     got, = run_kernel(kernel, [numpy.ones(3)], [(DOUBLE, 1)])
     numpy.testing.assert_array_equal(got, numpy.full(3, numpy.sqrt(2.0)))
 
@@ -223,7 +223,7 @@ def test_arithmetic_is_merged_and_equals_numpy(name, inputs, function, exact, dt
         constants, steps, output = traced(function, inputs, dtype)
         with change_flags(math="vector"):
             kernel = ElementwiseKernel([(dtype, (False,))] * inputs, constants, steps, [output])
-        assert len(kernel.program.steps) <= (3 if name == "shared" else 1)
+        assert len(kernel.blocks.calls) <= (3 if name == "shared" else 1)
         got, = run_kernel(kernel, arrays, [(numpy.dtype(dtype).num, 1)])
         expected = function(*arrays)
         if exact:

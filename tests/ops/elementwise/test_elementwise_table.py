@@ -13,7 +13,7 @@ import phintys
 from phintys.graph.valueless_types import DisconnectedType, NullType
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.elementwise.elementwise_steps import loop_signature
+from phintys.ops.elementwise.scalar_code import loop_signature
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes
 from phintys.ops.types.tensor_type import TensorType

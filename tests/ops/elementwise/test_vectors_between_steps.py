@@ -1,7 +1,7 @@
 """Steps on whole vectors: what is in registers after the last element is computed too, and never seen.
 
 A step of a vector function fills its register up to the end of the last vector, and arithmetic and vector functions
-that read only such registers compute as far (``Filled`` of block_program.pyx).
+that read only such registers compute as far (``Filled`` of block_code.pyx).
 """
 import numpy
 import pytest
@@ -53,7 +53,7 @@ def build(name):
 
 
 def run(name, arrays):
-    results = [numpy.dtype(dtype).num for dtype in build(name).program.value_dtypes]
+    results = [numpy.dtype(dtype).num for dtype in build(name).blocks.value_dtypes]
     layouts = [(number, 1) for number in results]
     got = run_kernel(build(name), arrays, layouts)
     bound = run_kernel(build(name), arrays, layouts, bound_by=[numpy.ones_like(array) for array in arrays])
@@ -97,6 +97,6 @@ def test_steps_work_on_whole_vectors():
         with change_flags(cpu=cpu):
             if cpu == "avx2" and not usable_instructions():
                 continue
-            assert build("a chain").program.vectors == [1, width, width, width, 1]
-            assert build("an input that is read again").program.vectors[1:2] == [1]     # no room after the input
-            assert build("a loop of NumPy's between").program.vectors == [1, 1, 1, 1]
+            assert build("a chain").blocks.vectors == [1, width, width, width, 1]
+            assert build("an input that is read again").blocks.vectors[1:2] == [1]     # no room after the input
+            assert build("a loop of NumPy's between").blocks.vectors == [1, 1, 1, 1]

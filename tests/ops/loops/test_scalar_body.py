@@ -9,7 +9,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
-from phintys.ops.elementwise.scalar_code import INSTRUCTIONS
+from phintys.ops.elementwise.register_code import INSTRUCTIONS
 from phintys.ops.loops import native_steps
 from phintys.ops.loops.scalar_body import ScalarBody
 from phintys.vm.callables.saving import callable_of, dumps, loads

@@ -3,7 +3,7 @@
  * Values are in registers of 16 bytes, which the caller provides. Each instruction ends with a jump to the
  * next one's code (computed goto), so that the processor predicts each jump by itself. Arithmetic is that of arithmetic
  * trees, operation by operation; what has no instruction calls the loop of a ufunc for one element. So a step gives the
- * same bits as the loops whose work it does. Only scalar_code.pyx runs the machine; what cimports it needs the types.
+ * same bits as the loops whose work it does. Only register_code.pyx runs the machine; what cimports it needs the types.
  */
 #include <math.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ typedef struct {
     int unused;
     double a, b;
     const phintys_call* call;
-} phintys_scalar_instruction;
+} phintys_register_instruction;
 
 typedef int8_t phintys_bool;
 
@@ -80,7 +80,7 @@ typedef struct { uint64_t half[2]; } phintys_pair;
 #define PHINTYS_NAMED(NAME, TYPE, DTYPES, RESULT, VALUE) #NAME " " DTYPES,
 #define PHINTYS_NAMED_TREE(NAME) PHINTYS_TREE_OPERATION(PHINTYS_NAMED, NAME)
 #define PHINTYS_NAMED_SIZE(SIZE, TYPE) "load " #SIZE, "store " #SIZE, "move " #SIZE, "choose " #SIZE,
-static const char* const phintys_scalar_names[] = {
+static const char* const phintys_register_names[] = {
     PHINTYS_OPERATIONS(PHINTYS_NAMED_TREE)
     PHINTYS_COMPUTING(PHINTYS_NAMED)
     PHINTYS_SIZES(PHINTYS_NAMED_SIZE)
@@ -89,14 +89,14 @@ static const char* const phintys_scalar_names[] = {
 };
 
 /* x to an integer power above 1, as a tree computes it for the last elements. */
-#define PHINTYS_SCALAR_POWER(TYPE) \
-static inline TYPE phintys_scalar_power_##TYPE(TYPE x, int left) { \
+#define PHINTYS_REGISTER_POWER(TYPE) \
+static inline TYPE phintys_register_power_##TYPE(TYPE x, int left) { \
     TYPE square = x, power = left & 1 ? square : 1; \
     for (left >>= 1; left; left >>= 1) { square *= square; if (left & 1) power *= square; } \
     return power; \
 }
-PHINTYS_SCALAR_POWER(double)
-PHINTYS_SCALAR_POWER(float)
+PHINTYS_REGISTER_POWER(double)
+PHINTYS_REGISTER_POWER(float)
 
 static inline void phintys_call_loop_once(const phintys_call* call, char* registers) {
     char* arguments[PHINTYS_CALL_OPERANDS];
@@ -154,12 +154,12 @@ static inline char* phintys_move_on(phintys_lane* lane) {
         } \
         PHINTYS_NEXT;
 
-#define PHINTYS_SCALAR_POWERS(TYPE) \
+#define PHINTYS_REGISTER_POWERS(TYPE) \
     label_power_##TYPE: \
-        *PHINTYS_AT(TYPE, out) = phintys_scalar_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a); \
+        *PHINTYS_AT(TYPE, out) = phintys_register_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a); \
         PHINTYS_NEXT; \
     label_power_add_##TYPE: \
-        *PHINTYS_AT(TYPE, out) = phintys_scalar_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a) \
+        *PHINTYS_AT(TYPE, out) = phintys_register_power_##TYPE(*PHINTYS_AT(TYPE, x), (int)at->a) \
                                  + (TYPE)at->b * *PHINTYS_AT(TYPE, y); \
         PHINTYS_NEXT;
 
@@ -169,7 +169,7 @@ static inline char* phintys_move_on(phintys_lane* lane) {
     &&label_choose_##SIZE,
 
 /* Do steps until there are enough of them, or the condition holds. Without code: returns the labels, by number. */
-static const void* const* phintys_scalar_machine(const phintys_scalar_instruction* code, char* restrict registers,
+static const void* const* phintys_register_machine(const phintys_register_instruction* code, char* restrict registers,
                                                  phintys_scalar_steps* run) {
     static const void* const labels[] = {
         PHINTYS_OPERATIONS(PHINTYS_LABEL_TREE)
@@ -179,8 +179,8 @@ static const void* const* phintys_scalar_machine(const phintys_scalar_instructio
         &&label_stop_1, &&label_stop_2, &&label_stop_4, &&label_stop_8, &&label_stop_float, &&label_stop_double,
         &&label_end
     };
-    _Static_assert(sizeof(labels) + sizeof(labels[0]) == sizeof(phintys_scalar_names), "a label for each name");
-    const phintys_scalar_instruction* at = code;
+    _Static_assert(sizeof(labels) + sizeof(labels[0]) == sizeof(phintys_register_names), "a label for each name");
+    const phintys_register_instruction* at = code;
     phintys_lane* lanes;
     intptr_t left;
     if (code == 0) return labels;
@@ -191,8 +191,8 @@ static const void* const* phintys_scalar_machine(const phintys_scalar_instructio
     PHINTYS_OPERATIONS(PHINTYS_COMPUTE_TREE)
     PHINTYS_COMPUTING(PHINTYS_COMPUTE)
     PHINTYS_SIZES(PHINTYS_MOVE_SIZE)
-    PHINTYS_SCALAR_POWERS(double)
-    PHINTYS_SCALAR_POWERS(float)
+    PHINTYS_REGISTER_POWERS(double)
+    PHINTYS_REGISTER_POWERS(float)
     label_call_loop:
         phintys_call_loop_once(at->call, registers);
         PHINTYS_NEXT;

@@ -1,11 +1,11 @@
-"""Elementwise steps on single numbers, for a machine with registers: see ``scalar_code.pyx``."""
+"""Elementwise steps on single numbers, for a machine with registers: see ``register_code.pyx``."""
 from numpy cimport npy_intp
 
-from phintys.ops.elementwise.block_program cimport BlockProgram
-from phintys.ops.native.loops cimport Loop
+from phintys.ops.elementwise.block_code cimport BlockCode
+from phintys.ops.native.loops cimport InnerLoop
 from phintys.vm.scalar_steps cimport ScalarSteps
 
-cdef extern from "elementwise/scalar_machine.h" nogil:
+cdef extern from "elementwise/register_machine.h" nogil:
     enum:
         PHINTYS_REGISTER_BYTES
         PHINTYS_CALL_OPERANDS
@@ -15,7 +15,7 @@ cdef extern from "elementwise/scalar_machine.h" nogil:
         int count
         int registers[PHINTYS_CALL_OPERANDS]
         npy_intp sizes[PHINTYS_CALL_OPERANDS]
-    ctypedef struct phintys_scalar_instruction:
+    ctypedef struct phintys_register_instruction:
         const void* label
         int out, x, y, z, w
         double a, b
@@ -26,25 +26,25 @@ cdef class Operation:
     cdef int out                        # a register, or the lane that is stored to; -1: none
     cdef list operands                  # registers, or the lane that is loaded
     cdef tuple constants
-    cdef Loop loop                      # of a call
+    cdef InnerLoop loop                      # of a call
     cdef bint writes(self, int register)
     cdef bint reads(self, int register)
     cdef int rename(self, int old, int new) except -1
 
-cdef class ScalarCode:
+cdef class RegisterCode:
     cdef list sizes                     # of registers, in bytes
     cdef list operations
     cdef dict contents                  # of registers that are constants
     cdef list owners                    # keep the data of loops alive
-    cdef phintys_scalar_instruction* code
+    cdef phintys_register_instruction* code
     cdef phintys_call* calls
     cdef char* registers                # as they are before the first step
     cdef int n_registers
     cdef int new_register(self, int size, content=*) except -1
-    cdef int append(self, str name, int out, operands, tuple constants=*, Loop loop=*) except -1
-    cdef int append_program(self, BlockProgram program, operands) except -1
-    cdef int append_step(self, Loop loop, list registers) except -1
-    cdef int append_tree(self, Loop loop, list registers) except -1
+    cdef int append(self, str name, int out, operands, tuple constants=*, InnerLoop loop=*) except -1
+    cdef int append_blocks(self, BlockCode blocks, operands) except -1
+    cdef int append_step(self, InnerLoop loop, list registers) except -1
+    cdef int append_tree(self, InnerLoop loop, list registers) except -1
     cdef int encode(self) except -1
     cdef int write(self, int index, phintys_call* call) except -1
 
@@ -56,6 +56,6 @@ cdef extern from * nogil:
     char* phintys_align_registers(void*)
 
 # Do the steps: `registers` begin as those of the code, and are at a multiple of their size.
-cdef void run_scalars(const phintys_scalar_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil
+cdef void run_registers(const phintys_register_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil
 # The code of steps on one number each: it loads operands from the first lanes, and stores results in the others.
-cdef ScalarCode code_of_program(BlockProgram program, list dtypes)
+cdef RegisterCode register_code_of(BlockCode blocks, list dtypes)

@@ -1,9 +1,9 @@
-"""A list of elementwise steps, prepared to run over blocks that fit in the L1 cache.
+"""Elementwise steps, prepared to run over blocks that fit in the L1 cache: a call of an inner loop for each step.
 
-``BlockProgram`` evaluates constant steps, drops steps without readers, and assigns each intermediate to a register (a
+``BlockCode`` evaluates constant steps, drops steps without readers, and assigns each intermediate to a register (a
 block of scratch memory) by liveness: a register is free again after its last reader. The step of a result writes
-directly into the result's memory. A BlockProgram handles neither shapes nor loops over dimensions: the kernel that runs
-it sets a pointer and a stride for each place and calls ``run_steps`` once per block. A program does not change after
+directly into the result's memory. BlockCode handles neither shapes nor loops over dimensions: the kernel that runs
+it sets a pointer and a stride for each operand and calls ``run_block`` once per block. Block code does not change after
 construction, so threads may share it.
 """
 cimport cython
@@ -15,17 +15,17 @@ import numpy
 
 from phintys.graph import hooks
 from phintys.ops.elementwise.arithmetic_tree import merge_arithmetic
-from phintys.ops.native.loops cimport Loop, find_loop
+from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
 
 cnp.import_array()
 
 cdef enum:
-    MAXIMUM_OPERANDS = 32      # of one step, the result included; see run_steps
+    MAXIMUM_OPERANDS = 32      # of one step, the result included; see run_block
 
 
-cdef object evaluate(Loop loop, list operands):
+cdef object evaluate(InnerLoop loop, list operands):
     """The 0-d result of one step on 0-d arrays."""
     cdef char* arguments[MAXIMUM_OPERANDS]
     cdef npy_intp strides[MAXIMUM_OPERANDS]
@@ -51,44 +51,44 @@ cdef void* table(list memory, list numbers, object dtype):
 @cython.final
 cdef class Filled:
     """How many elements a step computes, and up to the end of which vectors registers are filled after it."""
-    cdef int constants, registers      # the first place of each
-    cdef list numbers                  # of the registers, by place
+    cdef int constants, registers      # the first operand of each
+    cdef list numbers                  # of the registers, by operand
     cdef dict vectors                  # register: the logarithm of the number of elements of a vector
 
     def __cinit__(self, int constants, int registers, list numbers):
         self.constants, self.registers, self.numbers, self.vectors = constants, registers, numbers, {}
 
-    cdef int vector_at(self, int place) except -1:
-        """The logarithm for what is in a place."""
-        if self.constants <= place < self.registers:
+    cdef int vector_at(self, int operand) except -1:
+        """The logarithm for what an operand has."""
+        if self.constants <= operand < self.registers:
             return SIZES
-        return self.vectors.get(self.number(place), 0)
+        return self.vectors.get(self.number(operand), 0)
 
-    cdef object number(self, int place):
-        """The register that has a place; None for inputs and results."""
-        return self.numbers[place - self.registers] if 0 <= place - self.registers < len(self.numbers) else None
+    cdef object number(self, int operand):
+        """The register that is this operand; None for inputs and results."""
+        return self.numbers[operand - self.registers] if 0 <= operand - self.registers < len(self.numbers) else None
 
-    cdef int choose_size(self, Program* program, Step* step, Loop loop, list places) except -1:
-        """Choose the size of the next step."""
-        cdef object register = self.number(places[len(places) - 1])
+    cdef int choose_size(self, BlockTables* blocks, BlockCall* call, InnerLoop loop, list operands) except -1:
+        """Choose the size of the next call."""
+        cdef object register = self.number(operands[len(operands) - 1])
         cdef int size
-        step.size = 0
+        call.size = 0
         if register is None:
             return 0
         size = (loop.vector // numpy.dtype(loop.dtypes[0]).itemsize).bit_length() - 1 if loop.vector else 0
-        if min([self.vector_at(operand) for operand in places[:len(places) - 1]]) >= size:
-            step.size = size
+        if min([self.vector_at(operand) for operand in operands[:len(operands) - 1]]) >= size:
+            call.size = size
         elif loop.filling != NULL:
-            step.data = loop.filling
+            call.data = loop.filling
         else:
             size = 0
         self.vectors[register] = size
-        program.in_vectors |= size > 0
+        blocks.in_vectors |= size > 0
         return 0
 
 
-cdef class BlockProgram:
-    """Steps over operands of one rank.
+cdef class BlockCode:
+    """The calls for steps over operands of one rank.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ cdef class BlockProgram:
         self.build(inputs, dtypes, values, loops, results)
 
     cdef dict parse(self, list dtypes, list values, list steps):
-        """Append the dtype and value of each step (None if it is not constant); returns {slot: (Loop, operands)} of the
-        steps that are not constant."""
+        """Append the dtype and value of each step (None if it is not constant); returns {slot: (InnerLoop, operands)}
+        of the steps that are not constant."""
         cdef dict loops = {}
-        cdef Loop loop
+        cdef InnerLoop loop
         for operation, operands, signature in steps:
             signature = tuple(signature)
             loop = find_loop(operation, signature)
@@ -151,88 +151,89 @@ cdef class BlockProgram:
         return loops
 
     cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1:
-        """Assign numbers to the places and fill the C tables."""
-        cdef Program* program = &self.program
+        """Assign numbers to the operands and fill the C tables."""
+        cdef BlockTables* blocks = &self.tables
         cdef int input_count = len(inputs)
         order, loops = merge_arithmetic(live_steps(loops, results), loops, values, set(results))
         used = {operand for slot in order for operand in loops[slot][1]} | set(results)
         constants = [slot for slot in range(input_count, len(values)) if values[slot] is not None and slot in used]
         order, loops = with_copies(order, loops, dtypes, results)
-        placed = dict(zip(range(input_count), range(input_count)))
-        placed.update((slot, input_count + number) for number, slot in enumerate(constants))
+        numbered = dict(zip(range(input_count), range(input_count)))
+        numbered.update((slot, input_count + number) for number, slot in enumerate(constants))
         written = {}
         for number, slot in enumerate(results):
             written[slot if slot in loops and slot not in written else ("copy", number)] = number
         register_count, register_size, registers = assign_registers(order, loops, dtypes, written)
         sized = {slot: (number, numpy.dtype(dtypes[slot]).itemsize) for slot, number in registers.items()}
-        register_places = sorted(set(sized.values()))
+        register_operands = sorted(set(sized.values()))
         first_register = input_count + len(constants)
         for slot in order:
-            placed[slot] = first_register + (len(register_places) + written[slot] if slot in written
-                                             else register_places.index(sized[slot]))
-        program.register_numbers = <int*>table(self.memory, [number for number, size in register_places], numpy.intc)
-        program.register_strides = <int*>table(self.memory, [size for number, size in register_places], numpy.intc)
-        program.register_places = len(register_places)
-        self.steps = [(loops[slot][0], [placed[operand] for operand in loops[slot][1]] + [placed[slot]])
+            numbered[slot] = first_register + (len(register_operands) + written[slot] if slot in written
+                                               else register_operands.index(sized[slot]))
+        blocks.register_numbers = <int*>table(self.memory, [number for number, size in register_operands], numpy.intc)
+        blocks.register_strides = <int*>table(self.memory, [size for number, size in register_operands], numpy.intc)
+        blocks.register_operands = len(register_operands)
+        self.calls = [(loops[slot][0], [numbered[operand] for operand in loops[slot][1]] + [numbered[slot]])
                       for slot in order]
-        program.inputs, program.constants = input_count, len(constants)
-        program.registers, program.results = register_count, len(results)
-        program.place_count = first_register + program.register_places + len(results)
-        program.register_size = register_size
-        program.small = -1 if program.place_count > SMALL_PLACES else (
+        blocks.inputs, blocks.constants = input_count, len(constants)
+        blocks.registers, blocks.results = register_count, len(results)
+        blocks.operand_count = first_register + blocks.register_operands + len(results)
+        blocks.register_size = register_size
+        blocks.small = -1 if blocks.operand_count > SMALL_OPERANDS else (
             (SMALL_REGISTERS // (register_count * register_size) if register_count else 1 << 20) & ~15)
         self.write_tables(inputs, [values[slot] for slot in constants])
 
     cdef int write_tables(self, list inputs, list constants) except -1:
-        cdef Program* program = &self.program
+        cdef BlockTables* blocks = &self.tables
         cdef int index, first = 0
-        cdef Loop loop
+        cdef InnerLoop loop
         cdef Filled filled
         cdef cnp.ndarray constant
         sizes = [numpy.dtype(dtype).itemsize for dtype, broadcastable in inputs]
         result_sizes = [numpy.dtype(dtype).itemsize for dtype in self.value_dtypes]
-        program.input_sizes = <int*>table(self.memory, sizes, numpy.intc)
-        program.result_sizes = <int*>table(self.memory, result_sizes, numpy.intc)
-        program.operand_size = sum(sizes) + sum(result_sizes) + program.registers * program.register_size
-        program.memory_size = sum(sizes) + sum(result_sizes)
-        program.broadcastable = <unsigned long long*>table(
+        blocks.input_sizes = <int*>table(self.memory, sizes, numpy.intc)
+        blocks.result_sizes = <int*>table(self.memory, result_sizes, numpy.intc)
+        blocks.operand_size = sum(sizes) + sum(result_sizes) + blocks.registers * blocks.register_size
+        blocks.memory_size = sum(sizes) + sum(result_sizes)
+        blocks.broadcastable = <unsigned long long*>table(
             self.memory, [sum([1 << axis for axis, flag in enumerate(broadcastable) if flag])
                           for dtype, broadcastable in inputs], numpy.uint64)
-        program.read_later = <unsigned long long*>table(self.memory, self.later_reads(len(inputs)), numpy.uint64)
-        program.constant_values = <char*>table(self.memory, [0] * (2 * len(constants)), numpy.uint64)
+        blocks.read_later = <unsigned long long*>table(self.memory, self.later_reads(len(inputs)), numpy.uint64)
+        blocks.constant_values = <char*>table(self.memory, [0] * (2 * len(constants)), numpy.uint64)
         for index in range(len(constants)):
             constant = constants[index]
-            memcpy(program.constant_values + index * CONSTANT_BYTES, cnp.PyArray_DATA(constant),
+            memcpy(blocks.constant_values + index * CONSTANT_BYTES, cnp.PyArray_DATA(constant),
                    constant.dtype.itemsize)
-        flat_places = [place for loop, places in self.steps for place in places]
-        program.places = <int*>table(self.memory, flat_places, numpy.intc)
-        program.step_count = len(self.steps)
-        program.steps = <Step*>table(self.memory, [0] * <Py_ssize_t>(program.step_count * sizeof(Step)), numpy.uint8)
-        program.cost, program.in_vectors = 0, False
-        filled = Filled(program.inputs, program.inputs + program.constants,
-                        [program.register_numbers[index] for index in range(program.register_places)])
-        for index in range(program.step_count):
-            loop, places = self.steps[index]
-            program.steps[index].function = loop.function
-            program.steps[index].data = loop.data
-            program.steps[index].first = first
-            program.steps[index].count = len(places)
-            filled.choose_size(program, &program.steps[index], loop, places)
-            program.cost += loop.cost
-            first += len(places)
-        self.vectors = [1 << program.steps[index].size for index in range(program.step_count)]
+        numbers = [operand for loop, operands in self.calls for operand in operands]
+        blocks.operands = <int*>table(self.memory, numbers, numpy.intc)
+        blocks.call_count = len(self.calls)
+        blocks.calls = <BlockCall*>table(self.memory, [0] * <Py_ssize_t>(blocks.call_count * sizeof(BlockCall)),
+                                         numpy.uint8)
+        blocks.cost, blocks.in_vectors = 0, False
+        filled = Filled(blocks.inputs, blocks.inputs + blocks.constants,
+                        [blocks.register_numbers[index] for index in range(blocks.register_operands)])
+        for index in range(blocks.call_count):
+            loop, operands = self.calls[index]
+            blocks.calls[index].function = loop.function
+            blocks.calls[index].data = loop.data
+            blocks.calls[index].first = first
+            blocks.calls[index].count = len(operands)
+            filled.choose_size(blocks, &blocks.calls[index], loop, operands)
+            blocks.cost += loop.cost
+            first += len(operands)
+        self.vectors = [1 << blocks.calls[index].size for index in range(blocks.call_count)]
 
     cdef list later_reads(self, int input_count):
         """For each input, a bit mask of the results that are written before the input's last reader runs."""
-        cdef Program* program = &self.program
-        first_result = program.place_count - program.results
+        cdef BlockTables* blocks = &self.tables
+        first_result = blocks.operand_count - blocks.results
         last_read = [-1] * input_count
         written = {}
-        for position, (loop, places) in enumerate(self.steps):
-            *operands, result = places
-            for place in operands:
-                if place < input_count:
-                    last_read[place] = position
+        for position, (loop, operands) in enumerate(self.calls):
+            *operands, result = operands
+            for operand in operands:
+                if operand < input_count:
+                    last_read[operand] = position
             if result >= first_result:
                 written[result - first_result] = position
         return [sum([1 << number for number, position in written.items() if position < last and number < 64])
@@ -264,7 +265,7 @@ cdef tuple with_copies(list order, dict loops, list dtypes, list results):
 
 cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
     """(number of registers, bytes per element, {slot: register}) for the steps that are not results."""
-    cdef Loop loop
+    cdef InnerLoop loop
     last_reader, registers, free = {}, {}, []
     count, size = 0, 1
     for position, slot in enumerate(order):
@@ -288,7 +289,7 @@ cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
     return count, size, registers
 
 
-# ---- shapes and places -----------------------------------------------------------------------------------------------
+# ---- shapes and axes -------------------------------------------------------------------------------------------------
 cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
     """The advice appended to an error where NumPy would broadcast a length of 1."""
     cdef int short = first if operands[first].shape[axis] == 1 else second
@@ -300,11 +301,11 @@ cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
             + ("" if hooks.broadcast_advice is None else hooks.broadcast_advice(axis, rank)))
 
 
-cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) except -1 with gil:
+cdef int fail_shapes(BlockTables* blocks, Cell** operands, int rank, int axis) except -1 with gil:
     """Raise Theano's error for the first pair of inputs whose lengths along the axis differ."""
     cdef int index, first = -1
-    for index in range(program.inputs):
-        if program.broadcastable[index] >> axis & 1:
+    for index in range(blocks.inputs):
+        if blocks.broadcastable[index] >> axis & 1:
             if operands[index].shape[axis] != 1:
                 raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
                                  f"{operands[index].shape[axis]}, but it is declared broadcastable, of length 1)")
@@ -317,21 +318,21 @@ cdef int fail_shapes(Program* program, Cell** operands, int rank, int axis) exce
     return 0
 
 
-cdef int broadcast_shape(Program* program, Cell** operands, int rank, npy_intp* shape) except -1 nogil:
+cdef int broadcast_shape(BlockTables* blocks, Cell** operands, int rank, npy_intp* shape) except -1 nogil:
     """The common shape of the inputs. Raises ValueError."""
     cdef int axis, index
     cdef npy_intp length, found
     for axis in range(rank):
         found = -1
-        for index in range(program.inputs):
+        for index in range(blocks.inputs):
             length = operands[index].shape[axis]
-            if program.broadcastable[index] >> axis & 1:
+            if blocks.broadcastable[index] >> axis & 1:
                 if length != 1:
-                    return fail_shapes(program, operands, rank, axis)
+                    return fail_shapes(blocks, operands, rank, axis)
             elif found < 0:
                 found = length
             elif found != length:
-                return fail_shapes(program, operands, rank, axis)
+                return fail_shapes(blocks, operands, rank, axis)
         shape[axis] = 1 if found < 0 else found
     return 0
 

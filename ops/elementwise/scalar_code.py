@@ -1,4 +1,4 @@
-"""Steps: builds the list of inner loops that an elementwise kernel runs.
+"""Scalar code: the list of inner loops that an elementwise kernel runs, and what builds it.
 
 Scalar ops append to it. It selects each loop's signature for the given operands, inserts casts, shares equal casts and
 constants, and numbers the slots as ``ElementwiseKernel`` and ``ReductionKernel`` require: inputs, constants, steps.
@@ -63,8 +63,8 @@ def _signatures_of(ufunc):
     return table
 
 
-class Steps:
-    """Steps over inputs of ``input_dtypes``.
+class CodeBuilder:
+    """Builds steps over inputs of ``input_dtypes``.
 
     Attributes
     ----------

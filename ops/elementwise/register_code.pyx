@@ -1,6 +1,6 @@
-"""Elementwise steps on single numbers, as instructions for a machine with registers (``scalar_machine.h``).
+"""Elementwise steps on single numbers, as instructions for a machine with registers (``register_machine.h``).
 
-The instructions follow block programs, arithmetic trees included, so all results have the same bits as those of the
+The instructions follow block code, arithmetic trees included, so all results have the same bits as those of the
 loops over elements, each of which takes several times as long for one number as the machine takes. Two kinds of kernels
 use them: bodies of loops, for many steps (``ops/loops/scalar_body.pyx``), and elementwise kernels whose operands have
 one element each.
@@ -12,19 +12,19 @@ from libc.string cimport memcpy
 import numpy
 
 from phintys.ops.elementwise.arithmetic_tree import Tree
-from phintys.ops.elementwise.block_program cimport CONSTANT_BYTES
+from phintys.ops.elementwise.block_code cimport CONSTANT_BYTES
 
-cdef extern from "elementwise/scalar_machine.h" nogil:
-    const char* const phintys_scalar_names[]
-    const void* const* phintys_scalar_machine(const phintys_scalar_instruction*, char*, ScalarSteps*)
+cdef extern from "elementwise/register_machine.h" nogil:
+    const char* const phintys_register_names[]
+    const void* const* phintys_register_machine(const phintys_register_instruction*, char*, ScalarSteps*)
 
 cdef enum:
     MOST_REGISTERS = 1024               # 16 KiB
 
 cdef dict numbers = {}                  # of the machine's instructions, by name
 cdef int _number = 0
-while phintys_scalar_names[_number] != NULL:
-    numbers[phintys_scalar_names[_number].decode()] = _number
+while phintys_register_names[_number] != NULL:
+    numbers[phintys_register_names[_number].decode()] = _number
     _number += 1
 INSTRUCTIONS = frozenset(numbers)
 
@@ -35,7 +35,7 @@ CASTS = {tuple(name.split()[1:]): name for name in numbers if name.startswith("c
 @cython.final
 cdef class Operation:
     """One instruction, before registers are renamed."""
-    def __cinit__(self, str name, int out, operands, tuple constants=(), Loop loop=None):
+    def __cinit__(self, str name, int out, operands, tuple constants=(), InnerLoop loop=None):
         self.name, self.out, self.operands, self.constants, self.loop = name, out, list(operands), constants, loop
 
     cdef bint writes(self, int register):
@@ -52,7 +52,7 @@ cdef class Operation:
         return 0
 
 
-cdef class ScalarCode:
+cdef class RegisterCode:
     """Instructions for registers.
 
     Parameters
@@ -97,26 +97,26 @@ cdef class ScalarCode:
         self.sizes.append(size)
         return len(self.sizes) - 1
 
-    cdef int append(self, str name, int out, operands, tuple constants=(), Loop loop=None) except -1:
+    cdef int append(self, str name, int out, operands, tuple constants=(), InnerLoop loop=None) except -1:
         self.operations.append(Operation(name, out, operands, constants, loop))
         return 0
 
-    cdef int append_program(self, BlockProgram program, operands) except -1:
-        """The operations of a block program."""
+    cdef int append_blocks(self, BlockCode blocks, operands) except -1:
+        """The operations of a block blocks."""
         cdef int index
         cdef const char* value
-        place = list(operands[:program.program.inputs])
-        for index in range(program.program.constants):
-            value = program.program.constant_values + index * CONSTANT_BYTES
-            place.append(self.new_register(PHINTYS_REGISTER_BYTES, value[:CONSTANT_BYTES]))
-        for index in range(program.program.register_places):
-            place.append(self.new_register(PHINTYS_REGISTER_BYTES))
-        place += operands[program.program.inputs:]
-        for loop, places in program.steps:
-            self.append_step(loop, [place[number] for number in places])
+        register_of = list(operands[:blocks.tables.inputs])
+        for index in range(blocks.tables.constants):
+            value = blocks.tables.constant_values + index * CONSTANT_BYTES
+            register_of.append(self.new_register(PHINTYS_REGISTER_BYTES, value[:CONSTANT_BYTES]))
+        for index in range(blocks.tables.register_operands):
+            register_of.append(self.new_register(PHINTYS_REGISTER_BYTES))
+        register_of += operands[blocks.tables.inputs:]
+        for loop, operands in blocks.calls:
+            self.append_step(loop, [register_of[operand] for operand in operands])
         return 0
 
-    cdef int append_step(self, Loop loop, list registers) except -1:
+    cdef int append_step(self, InnerLoop loop, list registers) except -1:
         *given, out = registers
         if type(loop.owner) is Tree:
             return self.append_tree(loop, registers)
@@ -132,7 +132,7 @@ cdef class ScalarCode:
             return self.append("call", out, given, (), loop)
         return self.append(name, out, given)
 
-    cdef int append_tree(self, Loop loop, list registers) except -1:
+    cdef int append_tree(self, InnerLoop loop, list registers) except -1:
         """An arithmetic tree: its inputs, locals and result are registers."""
         dtype = loop.dtypes[0]
         local = {}
@@ -153,7 +153,7 @@ cdef class ScalarCode:
         self.n_registers = len(self.sizes)
         if self.n_registers > MOST_REGISTERS:
             raise ValueError(f"a body of {self.n_registers} registers; at most {MOST_REGISTERS} are possible")
-        self.code = <phintys_scalar_instruction*>calloc(len(self.operations), sizeof(phintys_scalar_instruction))
+        self.code = <phintys_register_instruction*>calloc(len(self.operations), sizeof(phintys_register_instruction))
         self.calls = <phintys_call*>calloc(len(self.owners) + 1, sizeof(phintys_call))
         self.registers = <char*>calloc(self.n_registers + 1, PHINTYS_REGISTER_BYTES)
         if self.code == NULL or self.calls == NULL or self.registers == NULL:
@@ -168,16 +168,16 @@ cdef class ScalarCode:
     cdef int write(self, int index, phintys_call* call) except -1:
         """Encode one operation; returns how many calls it took."""
         cdef Operation operation = self.operations[index]
-        cdef phintys_scalar_instruction* to = &self.code[index]
-        cdef const void* const* labels = phintys_scalar_machine(NULL, NULL, NULL)
-        cdef int place[4]
+        cdef phintys_register_instruction* to = &self.code[index]
+        cdef const void* const* labels = phintys_register_machine(NULL, NULL, NULL)
+        cdef int at[4]
         cdef int number, scale = 1 if operation.name.startswith("load") else PHINTYS_REGISTER_BYTES
         to.label = labels[<int>numbers[operation.name]]
         to.out = operation.out * (1 if operation.name.startswith("store") else PHINTYS_REGISTER_BYTES)
-        place[0] = place[1] = place[2] = place[3] = 0
+        at[0] = at[1] = at[2] = at[3] = 0
         for number in range(min(4, len(operation.operands))):
-            place[number] = operation.operands[number] * scale
-        to.x, to.y, to.z, to.w = place[0], place[1], place[2], place[3]
+            at[number] = operation.operands[number] * scale
+        to.x, to.y, to.z, to.w = at[0], at[1], at[2], at[3]
         if len(operation.constants) > 0:
             to.a = operation.constants[0]
         if len(operation.constants) > 1:
@@ -193,16 +193,16 @@ cdef class ScalarCode:
         return 1
 
 
-cdef void run_scalars(const phintys_scalar_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil:
-    phintys_scalar_machine(code, registers, steps)
+cdef void run_registers(const phintys_register_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil:
+    phintys_register_machine(code, registers, steps)
 
 
-cdef ScalarCode code_of_program(BlockProgram program, list dtypes):
-    cdef int lane, inputs = program.program.inputs
-    cdef ScalarCode code = ScalarCode([numpy.dtype(dtype).itemsize for dtype in dtypes])
+cdef RegisterCode register_code_of(BlockCode blocks, list dtypes):
+    cdef int lane, inputs = blocks.tables.inputs
+    cdef RegisterCode code = RegisterCode([numpy.dtype(dtype).itemsize for dtype in dtypes])
     for lane in range(inputs):
         code.append(f"load {code.sizes[lane]}", lane, [lane])
-    code.append_program(program, range(len(dtypes)))
+    code.append_blocks(blocks, range(len(dtypes)))
     for lane in range(inputs, len(dtypes)):
         code.append(f"store {code.sizes[lane]}", lane, [lane])
     code.append("end", -1, [])
