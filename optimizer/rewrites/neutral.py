@@ -3,7 +3,7 @@
 Most rows are patterns. Sums and products have normal forms (`sums`, `products`), in which constants are collected,
 terms are cancelled, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
-from math import inf
+from math import copysign, inf
 
 from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
@@ -33,6 +33,7 @@ from phintys.optimizer.engine.values import (
     WIDEST,
     apply_op,
     apply_wide,
+    as_type,
     constant_like,
     constant_value,
     is_inexact,
@@ -168,11 +169,16 @@ def pull_sign(fgraph, node):
 
 def constant_switch(fgraph, node):
     """``switch`` with a constant condition, or with equal branches."""
-    condition, if_true, if_false = node.inputs
+    (condition, if_true, if_false), out = node.inputs, node.outputs[0]
     if if_true is if_false:
         return if_true
     value = constant_value(condition)
-    return None if value is None else (if_true if value else if_false)
+    if value is not None:
+        return if_true if value else if_false
+    value, other = constant_value(if_true), constant_value(if_false)
+    if type(value) not in (int, float, bool) or value != other or copysign(1, value) != copysign(1, other):
+        return None
+    return as_type(constant_like(value, out), out.type, node.inputs)
 
 
 def constant_power(fgraph, node):

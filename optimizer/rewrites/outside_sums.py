@@ -6,7 +6,8 @@
 
 One element is scaled instead of all, and sums that differ only in such parts become one sum: a log-density and its
 gradient contain many of them. Factors are found in products and quotients of any depth. They are also taken out of
-values with other readers, but only if a single value remains there, so that no work is done twice.
+values with other readers, but only if a single value remains there, or one that is summed already, so that no work is
+done twice.
 
 A sum of squares of float32 might overflow without its scale, so powers of float32 stay inside. Terms are taken out of
 sums of float64 only if all remaining terms have been rounded before: ``sum(x - c)`` of exact x near c keeps its digits.
@@ -91,11 +92,24 @@ def _is_float(node):
 def sum_of_product(fgraph, node):
     """Factors that are the same along the axes of a sum."""
     x, axes = node.inputs[0], axes_of(node)
-    if key(x) not in INSIDE or not _is_float(node) or len(fgraph.clients[x]) != 1:
+    if key(x) not in INSIDE or not _is_float(node):
         return None
     factors = Factors(x, axes, readers_in(fgraph))
-    inner = products.build(factors.inner, x) if factors.are_apart() and _fills(factors.inner.powers, x) else None
-    return None if inner is None else around(factors.outer, axes, node.op(inner), node.outputs[0])
+    inner = _apart(factors, x)
+    if inner is None:
+        return None
+    total = _known_sum(fgraph, inner, node)
+    if total is None and len(fgraph.clients[x]) != 1:
+        return None
+    return around(factors.outer, axes, node.op(inner) if total is None else total, node.outputs[0])
+
+
+def _known_sum(fgraph, inner, node):
+    """Return the same sum of ``inner`` if the graph has it, else None."""
+    for reader, _ in fgraph.clients.get(inner, ()):
+        if reader != "output" and reader is not node and reader.op == node.op:
+            return reader.outputs[0]
+    return None
 
 
 def _fills(variables, x):

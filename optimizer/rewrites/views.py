@@ -10,10 +10,13 @@ from phintys.optimizer.passes.shapes import feature_of
 
 
 def dimshuffle(fgraph, node):
-    """``DimShuffle`` without effect, or of another one."""
+    """``DimShuffle`` without effect, or of another one, also through a function of one operand without other readers.
+    """
     inner, order = node.inputs[0], node.op.new_order
-    if order == tuple(range(inner.type.ndim)):
-        return inner
+    if len(order) == inner.type.ndim and all([place in (axis, "x") for axis, place in enumerate(order)]):
+        return inner                   # a dimension that is dropped and made again has length 1
+    if _is_function_of_one(fgraph, inner) and key(inner.owner.inputs[0]) == "DimShuffle":
+        return inner.owner.op(inner.owner.inputs[0].dimshuffle(*order))
     if key(inner) != "DimShuffle":
         return None
     earlier = inner.owner.op.new_order
@@ -32,10 +35,17 @@ def reshape_lift(fgraph, node):
     always, so that the stable forms of later nodes are found.
     """
     inner = node.inputs[0]
-    if inner.owner is None or type(inner.owner.op) is not Elemwise or len(inner.owner.inputs) != 1 \
-            or len(inner.owner.outputs) != 1 or (len(fgraph.clients[inner]) != 1 and key(inner) != "sigmoid"):
-        return None
-    return inner.owner.op(node.op(inner.owner.inputs[0], node.inputs[1]))
+    if _is_function_of_one(fgraph, inner, ("sigmoid",)):
+        return inner.owner.op(node.op(inner.owner.inputs[0], node.inputs[1]))
+    return None
+
+
+def _is_function_of_one(fgraph, variable, also=()):
+    """Return whether an elementwise function of one operand computes it, and one node reads it; or of any number of
+    nodes if ``also`` has its key."""
+    node = variable.owner
+    return node is not None and type(node.op) is Elemwise and len(node.inputs) == len(node.outputs) == 1 \
+        and (len(fgraph.clients[variable]) == 1 or key(variable) in also)
 
 
 def useless_reshape(fgraph, node):

@@ -37,7 +37,7 @@ from phintys.ops.reduction import reduction
 x, y, z = variable("d1", "x"), variable("d1", "y"), variable("d1", "z")
 m, n = variable("d2", "m"), variable("d2", "n")
 s, row, k = variable("d0", "s"), variable("dr", "row"), variable("l1", "k")
-f = variable("f1", "f")
+f, c = variable("f1", "f"), variable("dc", "c")
 
 # name: (inputs, output, ops of the optimised, unfused graph in order)
 CASES = {
@@ -105,6 +105,10 @@ CASES = {
     "switch(1, x, y)": ([x, y], switch(numpy.int8(1), x, y), []),
     "switch(k, x, x)": ([k, x], switch(k, x, x), []),
     "transposed twice": ([m], m.T.T, []),
+    "a dimension that is dropped and made again": ([c], c.dimshuffle(0).dimshuffle(0, "x") * 2, ["mul"]),
+    "dimshuffles around a function": ([c], exp(c.dimshuffle(0)).dimshuffle(0, "x"), ["exp"]),
+    "a switch between equal numbers": ([x], switch(x > 0, 2.0, T.constant(2, dtype="float32")) * x, ["mul"]),
+    "a switch between zeros of two signs": ([x], switch(x > 0, 0.0, -0.0), ["gt", "switch"]),
     "dimshuffles join": ([m], m.dimshuffle(1, 0, "x").dimshuffle(1, 0), []),
     "a copy": ([x], scalar.identity(x), []),
     "fill of the same type": ([x, y], second(x, y), []),

@@ -3,10 +3,11 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
 
+from phintys.graph.gradients.gradient import grad
 from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.ops.elementwise.scalar import exp, gt, sqr, switch
+from phintys.ops.elementwise.scalar import exp, gt, isinf, log, sqr, switch
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.operators import TensorConstant
 from phintys.ops.products.products import dot
@@ -29,6 +30,10 @@ M32, ROW32 = of_shape(4, 5, dtype="float32"), of_shape(1, 5, dtype="float32")
 PLACES = TensorConstant(TensorType("int64", (False,), shape=(10,)), numpy.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 0]))
 X5 = of_shape(5)
 t1, scaled_matrix = (X - Y) / S, S * M
+weights = sqr(M) / sqr(M).sum(axis=1, keepdims=True)
+largest = M.max(axis=1, keepdims=True)
+largest = switch(isinf(largest), 0, largest)
+log_sum = log(exp(M - largest).sum(axis=1, keepdims=True)) + largest
 
 # name: inputs, what is built, operations without fusion and dimshuffles
 CASES = {
@@ -72,6 +77,13 @@ CASES = {
         [M, X5, COLUMN, S], lambda: [dot(scaled_matrix, X5), dot(scaled_matrix.T, COLUMN)], None),
     "a scaled matrix that is an output, or has a matrix beside it, stays": (
         [M, X5, S], lambda: [scaled_matrix, dot(scaled_matrix, X5), dot(M * S, M.T)], None),
+    "a scaled value that is summed already": ([M, COLUMN], lambda: [exp(M), exp(M).sum(axis=1), exp(M) * COLUMN, (
+        exp(M) * COLUMN).sum(axis=1)], ["exp", "Sum", "mul", "mul"]),
+    "a scaled value with other readers that is not": (
+        [M, COLUMN], lambda: [exp(M) * COLUMN, (exp(M) * COLUMN).sum(axis=1)], ["exp", "mul", "Sum"]),
+    "weights have the sum 1": ([M, COLUMN], lambda: [weights, (weights * COLUMN).sum(axis=1)], None),
+    "the gradient of log(sum(exp(x - s))) + s by s is 0": (
+        [M], lambda: [grad(log_sum.sum(), M), grad((log_sum * 3).sum(), M)], None),
     "one element": ([ONE, S], lambda: (exp(ONE) + S).sum(), None),
     "scaled after it is added": (
         [X, Y, S, FEW], lambda: inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S), None),
@@ -82,6 +94,12 @@ def test_what_is_added_at_places_is_scaled_where_there_is_less_of_it():
     nodes = optimized([X, Y, S, FEW], [inc_subtensor(FEW.zeros_like()[PLACES], X * Y / S)], UNFUSED).toposort()
     assert [node.outputs[0].type.shape for node in nodes if type(node.op) is Elemwise
             and node.op.scalar_op.name == "true_div"] == [(3,)]
+
+
+def test_shifts_of_sums_of_exponentials_leave_no_work_in_gradients():
+    found = operations(optimized([M, COLUMN], [grad((log_sum * COLUMN).sum(), M)], UNFUSED))
+    assert "eq" not in found and found.count("Sum") == 1
+    assert operations(optimized([M], [weights.sum(axis=1)], UNFUSED)) == ["Alloc"]
 
 
 def test_scaled_matrices_are_not_stored_for_products_with_vectors():
