@@ -11,37 +11,38 @@ Loops need no opcode: the body of a ``scan`` is a program of its own, which the 
 """
 from collections import namedtuple
 
-Opcode = namedtuple("Opcode", "name operands effect reads writes empties may_fail")
+Opcode = namedtuple("Opcode", "name operands effect reads writes empties may_fail requires", defaults=("",))
 
 # `reads`, `writes` and `empties` are keys of CELLS and name cells; a cell that is emptied need not be filled.
 # `may_fail`: it can raise or run Python code (releasing what a cell holds can); such an opcode never follows COMMIT.
+# `requires`: what the verifier refuses to miss, of the keys of `verifier.REQUIRED`, each with the operand: "container b".
 OPCODES = (
     Opcode("HALT", "b c", "return; C[P[b:b+c]] are emptied when the claims have been given up",    # (9)
            reads="", writes="", empties="list", may_fail=False),
     Opcode("LOAD", "a b", "C[a] := S[b], one buffer, pinned for the call",
-           reads="", writes="a", empties="", may_fail=True),
+           reads="", writes="a", empties="", may_fail=True, requires="container b"),
     Opcode("KERNEL", "a b c", "run kernel K[a] on C[P[b:b+c]]: inputs, then outputs",    # (1) (2)
-           reads="inputs", writes="outputs", empties="", may_fail=True),
+           reads="inputs", writes="outputs", empties="", may_fail=True, requires="kernel a"),
     Opcode("TOGETHER", "a", "the next a KERNELs are branches: run side by side by workers if that is faster",    # (11)
            reads="", writes="", empties="", may_fail=True),
     Opcode("CALL", "a b c", "run N[a].op.perform under the GIL on C[P[b:b+c]]",    # (1) (3)
-           reads="inputs", writes="outputs", empties="", may_fail=True),
+           reads="inputs", writes="outputs", empties="", may_fail=True, requires="node a"),
     Opcode("COPY", "a b", "C[a] := C[b] in memory of its own, in C order",
            reads="b", writes="a", empties="", may_fail=True),
     Opcode("OWN", "a b", "C[a] is copied unless only it, or S[b], refers to its memory",    # (4)
-           reads="a", writes="a", empties="", may_fail=True),
+           reads="a", writes="a", empties="", may_fail=True, requires="container b"),
     Opcode("DROP", "b c", "empty C[P[b:b+c]]; flag 2: small arrays stay for the next call",    # (5)
            reads="", writes="", empties="list", may_fail=True),
     Opcode("PREPARE", "a b c", "the part of KERNEL before the first write: all that can fail",
-           reads="inputs", writes="outputs", empties="", may_fail=True),
+           reads="inputs", writes="outputs", empties="", may_fail=True, requires="kernel a"),
     Opcode("RESULT", "b c", "results := C[P[b:b+c]] as arrays; flag 1: the cells are emptied",    # (6)
            reads="list", writes="", empties="given", may_fail=True),
     Opcode("COMMIT", "", "from here on nothing can fail: the results exist, the updates are stored",    # (10)
            reads="", writes="", empties="", may_fail=True),
     Opcode("RUN", "a b c", "the rest of KERNEL, after its PREPARE",    # (2)
-           reads="inputs", writes="outputs", empties="", may_fail=False),
+           reads="inputs", writes="outputs", empties="", may_fail=False, requires="kernel a"),
     Opcode("STORE", "a b", "S[a] := C[b], the buffers are exchanged; C[b] has the old value until HALT",
-           reads="b", writes="", empties="b", may_fail=False),
+           reads="b", writes="", empties="b", may_fail=False, requires="container a"),
     Opcode("JUMP", "a", "continue at instruction a, which comes later",
            reads="", writes="", empties="", may_fail=False),
     Opcode("JUMPZ", "a b", "as JUMP if the number C[b] is zero; NaN is not",

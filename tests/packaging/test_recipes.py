@@ -177,13 +177,21 @@ class Zeros(phintys.Op):
     def lower(self, emitter, node):
         source, target = emitter.cell_of[node.inputs[0]], emitter.cell_of[node.outputs[0]]
         emitter.copy(target, source)
-        emitter.zero(target)
+        emitter.emit("ZERO", a=target)
 
-x = T.dvector("x")
+x, w = T.dvector("x"), phintys.gof.generic("w")
 f = phintys.function([x], [Zeros()(T.exp(x)), x + 1])
 print([result.tolist() for result in f(numpy.arange(3.0))])
-print("ZERO" in str(f.explain("instructions")))
-""") == "[[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]\nTrue\n"
+print("ZERO" in str(f.explain("instructions")), "zero" in str(f.explain()))
+try:
+    phintys.function([w], Zeros()(w))
+except Exception as error:
+    print(error)
+""") == ("[[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]\nTrue True\n"
+         "instruction 2 (ZERO): C1 is an object, which has no numbers\n")
+    found = run_python(copy, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-k", "ZERO", "-rA",
+                              "tests/vm/test_opcodes.py"], folder=ROOT)
+    assert "PASSED" in found
 
 
 def test_a_rewrite_is_a_row(package):

@@ -45,9 +45,6 @@ class Emitter:
         """Run an optimised graph that the op holds; its inputs and outputs correspond to those of the node."""
         lower_graph(self, fgraph, node)
 
-    def _emit(self, name, **fields):
-        self.code.append(SymbolicInstruction(name, **fields))
-
     def _operate(self, name, node, inputs, number):
         """What computes a node's outputs from some of its inputs, with what the op declares of their memory."""
         cell_of, op = self.cell_of, node.op
@@ -58,66 +55,32 @@ class Emitter:
                                              overwritten=overwritten))
 
     # ---- for the linker -----------------------------------------------------------------------------------------
-    def load(self, cell, container):
-        self._emit("LOAD", a=cell, b=container)
+    def emit(self, name, **fields):
+        """Emit one instruction of the opcode table; ``fields`` are its operands, as `SymbolicInstruction` names them."""
+        self.code.append(SymbolicInstruction(name, **fields))
 
     def copy(self, target, source, reason="", node=None):
-        self._emit("COPY", a=target, b=source, node=node, remark=reason)
+        """Copy ``source`` to the cell ``target``; listings say the reason."""
+        self.emit("COPY", a=target, b=source, node=node, remark=reason)
 
     def alias(self, target, source, node=None):
         """Make the cell ``target`` refer to the memory of ``source``."""
-        self._emit("COPY" if target in self.separate else "ALIAS", a=target, b=source, node=node)
-
-    def own(self, cell, container):
-        """Make sure that a cell to be stored in ``container`` has the only reference to its memory."""
-        self._emit("OWN", a=cell, b=container)
-
-    def result(self, cells, flags):
-        self._emit("RESULT", flags=flags, cells=cells)
-
-    def prepare(self, instruction):
-        self.code.append(instruction._replace(name="PREPARE"))
-
-    def commit(self):
-        self._emit("COMMIT")
-
-    def run(self, instruction):
-        self.code.append(instruction._replace(name="RUN"))
-
-    def store(self, container, cell):
-        self._emit("STORE", a=container, b=cell)
-
-    def plan(self):
-        self._emit("PLAN")
-
-    def halt(self):
-        self._emit("HALT")
+        self.emit("COPY" if target in self.separate else "ALIAS", a=target, b=source, node=node)
 
     # ---- branches and blocks ----------------------------------------------------------------------------------------
     def label(self):
-        """Return a new label, to be placed once."""
+        """Return a new label, to be placed once, by a LABEL."""
         self._labels += 1
         return self._labels
-
-    def place(self, label):
-        self._emit("LABEL", a=label)
-
-    def jump(self, label):
-        self._emit("JUMP", a=label)
-
-    def jump_if_zero(self, label, cell, node):
-        self._emit("JUMPZ", a=label, b=cell, node=node)
-
-    def need(self, label):
-        self._emit("NEED", a=label)
 
     def begin_block(self, label):
         """Start a block: what is emitted up to ``end_block`` is placed after HALT."""
         self._outside.append(self.code)
         self.code = []
-        self.place(label)
+        self.emit("LABEL", a=label)
 
     def end_block(self, label):
-        self._emit("BACK", a=label)
+        """End the block that was started last."""
+        self.emit("BACK", a=label)
         self.blocks.extend(self.code)
         self.code = self._outside.pop()

@@ -38,7 +38,7 @@ def lower_steps(emitter, steps, regions, labels, lower):
     while waiting:
         step, jumps = waiting.pop()
         if isinstance(step, Region):
-            emitter.need(labels[step])
+            emitter.emit("NEED", a=labels[step])
             continue
         if step not in regions.arms:
             lower(step)
@@ -46,16 +46,17 @@ def lower_steps(emitter, steps, regions, labels, lower):
         first, second = regions.arms[step]
         if jumps is None:
             jumps = otherwise, _ = emitter.label(), emitter.label()
-            emitter.jump_if_zero(otherwise, emitter.cell_of[step.inputs[regions.conditions[step]]], step)
+            condition = step.inputs[regions.conditions[step]]
+            emitter.emit("JUMPZ", a=otherwise, b=emitter.cell_of[condition], node=step)
             waiting.append((step, jumps))
             waiting.extend([(inner, None) for inner in reversed(first.steps)])
         elif len(jumps) == 2:
             otherwise, end = jumps
             step.op.lower_branch(emitter, step, 0)
-            emitter.jump(end)
-            emitter.place(otherwise)
+            emitter.emit("JUMP", a=end)
+            emitter.emit("LABEL", a=otherwise)
             waiting.append((step, (end,)))
             waiting.extend([(inner, None) for inner in reversed(second.steps)])
         else:
             step.op.lower_branch(emitter, step, 1)
-            emitter.place(jumps[0])
+            emitter.emit("LABEL", a=jumps[0])

@@ -75,7 +75,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     lowering = Lowering(fgraph, cells, cell_of, owners)
     lowering.load(n_arguments, len(containers), [*nodes, *late])
     if allow_gc == "plan":
-        lowering.emitter.plan()
+        lowering.emitter.emit("PLAN")
     lower_nodes(lowering.emitter, nodes, known_regions(fgraph), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = lowering.emitter.code
@@ -138,7 +138,7 @@ class Lowering:
         for number in range(n_shared):
             variable = self.fgraph.inputs[n_arguments + number]
             if variable in used:
-                self.emitter.load(self.cell_of[variable], number)
+                self.emitter.emit("LOAD", a=self.cell_of[variable], b=number)
 
     def lower(self, node):
         """Emit the code of one node; a COPY gets a remark that names the node which needs the copy."""
@@ -161,16 +161,14 @@ class Lowering:
         prepared = [self._kernel_of(node) for node in late]
         if results:
             self._wait_once(results, {cell for _, cell in stored}, n_outputs)
-            emitter.result(results, RESULT_EMPTIES if allow_gc else 0)
-        for instruction in prepared:
-            emitter.prepare(instruction)
+            emitter.emit("RESULT", cells=results, flags=RESULT_EMPTIES if allow_gc else 0)
+        emitter.code.extend([instruction._replace(name="PREPARE") for instruction in prepared])
         if stored:
-            emitter.commit()
-        for instruction in prepared:
-            emitter.run(instruction)
+            emitter.emit("COMMIT")
+        emitter.code.extend([instruction._replace(name="RUN") for instruction in prepared])
         for container, cell in stored:
-            emitter.store(container, cell)
-        emitter.halt()
+            emitter.emit("STORE", a=container, b=cell)
+        emitter.emit("HALT")
         emitter.code.extend(emitter.blocks)
 
     def _wait_once(self, results, stored, n_outputs):
@@ -214,7 +212,7 @@ class Lowering:
                 cell = self._copy(cell, f"it is a{'n' if self.cells[cell].kind == 'argument' else ''} "
                                         f"{self.cells[cell].kind}{' value' * (self.cells[cell].kind == 'shared')}")
             elif variable.owner not in late and cell not in movable:
-                self.emitter.own(cell, container)
+                self.emitter.emit("OWN", a=cell, b=container)
             taken.add(cell)
             stored.append((container, cell))
         return stored

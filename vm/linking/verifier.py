@@ -8,9 +8,11 @@ knows only the aliases that ops declare (``view_map``, ``destroy_map``) and thos
 linker and the in-place rewrites independently of their decisions. A violation is a bug in an op or in phintys, never
 in the user's program.
 
-The opcode table says which cells an instruction reads, writes and empties. A method ``check_NAME`` checks what else
-the opcode requires; it runs after the cells have been read and before any is written.
+The opcode table says which cells an instruction reads, writes and empties, and what it requires of single operands. A
+method ``check_NAME`` checks what else the opcode needs; it runs after the cells have been read and before any is written.
 """
+import re
+
 import numpy
 
 from phintys.vm.abi import LARGEST_RANK
@@ -20,6 +22,17 @@ from phintys.vm.places import DEVICE, HOST, WORK_AT_DEVICE, place_name
 from phintys.vm.program import ACCESS, DTYPES, INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM
 from phintys.vm.symbolic import ROWS
 from phintys.vm.texts import cells_of_inputs
+
+# What an opcode may require of an operand → whether a program has it, and what is wrong if not.
+REQUIRED = {
+    "container": (lambda program, number: 0 <= number < len(program.containers), "there is no container S{}"),
+    "kernel": (lambda program, number: 0 <= number < len(program.kernels), "there is no kernel K{}"),
+    "node": (lambda program, number: 0 <= number < len(program.calls), "there is no node N{}"),
+    "numbers": (lambda program, cell: program.cells[cell].typenum >= 0, "C{} is an object, which has no numbers"),
+}
+# Opcode → (operand, test, message) of each of its requirements.
+REQUIREMENTS = {row.name: [(operand, *REQUIRED[what]) for what, operand in re.findall(r"(\w+) (\w)", row.requires)]
+                for row in OPCODES}
 
 
 class ProgramError(Exception):
@@ -189,6 +202,10 @@ class _Check:
                 self.fail("is in a branch or a block")
             for cell in instruction.reads():
                 self.read(cell)
+            for operand, holds, message in REQUIREMENTS[self.name]:
+                number = getattr(instruction, operand)
+                if not holds(self.program, number):
+                    self.fail(message.format(number))
             check = getattr(self, "check_" + self.name, None)
             if check is not None:
                 check(instruction)
@@ -323,8 +340,6 @@ class _Check:
 
     # ---- instructions --------------------------------------------------------------------------------------------
     def check_KERNEL(self, instruction):
-        if not 0 <= instruction.a < len(self.program.kernels):
-            self.fail(f"there is no kernel K{instruction.a}")
         if type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
             return
         for cell in (*instruction.reads(), *instruction.writes()):
@@ -355,10 +370,6 @@ class _Check:
             branch[0].update(reads)
             branch[1].update(writes)
 
-    def check_CALL(self, instruction):
-        if not 0 <= instruction.a < len(self.program.calls):
-            self.fail(f"there is no node N{instruction.a}")
-
     def check_PREPARE(self, instruction):
         self.check_KERNEL(instruction)
         if self.program.kernels[instruction.a].may_fail:
@@ -386,16 +397,12 @@ class _Check:
 
     def check_LOAD(self, instruction):
         a, b = instruction.a, instruction.b
-        if not 0 <= b < len(self.program.containers):
-            self.fail(f"there is no container S{b}")
         if not 0 <= a < len(self.cells) or self.cells[a].kind != "shared":
             self.fail(f"loads into C{a}, which is not the cell of a shared value")
         check_layout(f"C{a}, which LOAD fills from S{b},", self.cells[a], self.program.containers[b].type)
         self.loaded[a] = b
 
     def check_OWN(self, instruction):
-        if not 0 <= instruction.b < len(self.program.containers):
-            self.fail(f"there is no container S{instruction.b}")
         self.owned[instruction.a] = instruction.b
 
     def check_DROP(self, instruction):
@@ -423,8 +430,6 @@ class _Check:
 
     def check_STORE(self, instruction):
         a, b = instruction.a, instruction.b
-        if not 0 <= a < len(self.program.containers):
-            self.fail(f"there is no container S{a}")
         kind = self.cells[b].kind
         check_layout(f"C{b}, which STORE moves to S{a},", self.cells[b], self.program.containers[a].type)
         if kind not in ("value", "shared") or (kind == "shared" and self.loaded.get(b) not in self.stored_cells):
