@@ -15,7 +15,7 @@ Opcode = namedtuple("Opcode", "name operands effect reads writes empties may_fai
 
 # `reads`, `writes` and `empties` are keys of CELLS and name cells; a cell that is emptied need not be filled.
 # `may_fail`: it can raise or run Python code (releasing what a cell holds can); such an opcode never follows COMMIT.
-# `requires`: what the verifier refuses to miss, of the keys of `verifier.REQUIRED`, each with the operand: "container b".
+# `requires`: what must be true of operands, by keys of `verifier.REQUIRED`: "container b" says that S[b] exists.
 OPCODES = (
     Opcode("HALT", "b c", "return; C[P[b:b+c]] are emptied when the claims have been given up",    # (9)
            reads="", writes="", empties="list", may_fail=False),

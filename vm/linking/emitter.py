@@ -56,7 +56,7 @@ class Emitter:
 
     # ---- for the linker -----------------------------------------------------------------------------------------
     def emit(self, name, **fields):
-        """Emit one instruction of the opcode table; ``fields`` are its operands, as `SymbolicInstruction` names them."""
+        """Emit an instruction of the opcode table; ``fields`` are those of `SymbolicInstruction`."""
         self.code.append(SymbolicInstruction(name, **fields))
 
     def copy(self, target, source, reason="", node=None):

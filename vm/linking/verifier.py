@@ -9,7 +9,7 @@ linker and the in-place rewrites independently of their decisions. A violation i
 in the user's program.
 
 The opcode table says which cells an instruction reads, writes and empties, and what it requires of single operands. A
-method ``check_NAME`` checks what else the opcode needs; it runs after the cells have been read and before any is written.
+method ``check_NAME`` checks what else the opcode needs; it runs after the cells have been read, before any is written.
 """
 import re
 
