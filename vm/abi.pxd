@@ -9,7 +9,7 @@ graph, no op and no program. What it fixes:
 * A ``Buffer`` is reference-counted memory: 64-byte aligned pool memory, or foreign memory with an owning object.
 * ``buffer == NULL`` with ``data != NULL``: an inline value, a constant, or an argument that its caller keeps alive.
 * A kernel is built once and shared by all frames and threads: it holds no per-call state. Scratch memory, workers and
-  the allocator come from the ``Context``; so does ``context.room``, private memory of one frame for one instruction.
+  the allocator come from the ``Context``; so does ``context.private_memory``, which one frame has for one instruction.
   What a kernel is follows from its class and the arguments of its constructor, which are plain values
   (``kernel_spec.py``); so it can be saved, and made again in another process.
 
@@ -21,14 +21,15 @@ How a kernel is called:
   calls of this layout need. BOUND: the VM gives the outputs memory (``renew``) and calls ``run``, but not ``prepare``.
   BOUND_VIEW: it calls ``run``, which makes the outputs refer to memory of others (``share``). UNBOUND: ``prepare`` and
   ``run``, as before. A kernel sets ``binding`` to what ``bind`` is to return, or overrides ``bind``: because the answer
-  depends on the layout, or to choose a *step*, a function that is called instead of ``run`` and finds in
-  ``context.room`` what ``bind`` has worked out. Addresses and values change from call to call; a step reads them anew.
+  depends on the layout, or to choose a *bound run*, a function that is called instead of ``run`` and
+  finds in ``context.private_memory`` what ``bind`` has worked out. Addresses and values change from call to call; a
+  bound run reads them anew.
 
 ``examined`` makes this safe. It says of which inputs ``prepare`` or ``bind`` reads the values: lengths, an axis, labels
 to be checked. All else that they do may follow only from shapes and strides (and from what the kernel was built with).
 While an examined input is no constant of the program, the kernel is prepared in each call. What ``prepare`` derives for
-``run`` it may leave in ``context.room``: ``run`` and the step find it there, also in later calls of this layout.
-Scratch memory has in later calls the size that ``prepare`` has asked for, and any content.
+``run`` it may leave in ``context.private_memory``: ``run`` and the bound run find it there, also in later calls of this
+layout. Scratch memory has in later calls the size that ``prepare`` has asked for, and any content.
 
 The VM compares layouts in few places. A frame counts *epochs*: during an epoch each cell has the same shape and strides
 whenever it has a value. Whatever finds another layout begins the next epoch, in which all kernels are prepared again:
@@ -73,7 +74,7 @@ cdef struct Cell:
     Cell* donor                # whose memory `allocate` may give to this cell; of a loaded value: its container's cell
     double value[2]            # the inline value
     Cell* heir                 # the last of those that take this cell's memory, where it stays between calls; or NULL
-    Buffer* slot               # room that a plan has for the value; or NULL
+    Buffer* slot               # the memory that a plan has for the value; or NULL
     size_t size                # of the value, in bytes, as `allocate` found it
     size_t kept_capacity       # in a frame that keeps: of the larger block that the cell had last
 
@@ -89,7 +90,7 @@ cdef struct Context:
     size_t scratch_size
     int workers                # how many threads `parallel` may use, the caller included
     int flags
-    void* room                 # of the kernel that is being prepared, run or bound: `Kernel.room` bytes, or NULL
+    void* private_memory       # `private_bytes` of the kernel that is being prepared, run or bound; or NULL
     const char* failure        # set by a `may_fail` kernel whose run returns -1
     int poison                 # 0, or 256 + the byte that fresh memory and scratch are filled with
     bint keeps                 # larger blocks stay with the frame too, in `kept`: by size class, [0] the large ones
@@ -102,15 +103,16 @@ ctypedef void (*Task)(void* argument, int worker, npy_intp start, npy_intp stop)
 
 cdef enum Binding:              # what `bind` returns: what the VM does in a call of the same shapes and strides
     UNBOUND                    # prepare and run, as ever
-    BOUND                      # the outputs get memory for the shapes they have; then the step, or `run`
-    BOUND_VIEW                 # the outputs get no memory, as the step, or `run`, lets them refer to that of others
+    BOUND                      # the outputs get memory for the shapes they have; then the bound run, or `run`
+    BOUND_VIEW                 # the outputs get no memory, as these let them refer to that of others
 
 # Computes what `run` does, for operands of the shapes and strides that `bind` saw; addresses may be others.
-ctypedef int (*Step)(Context* context, Cell** operands) noexcept nogil
+ctypedef int (*BoundRun)(Context* context, Cell** operands) noexcept nogil
 
 cdef class Kernel:
     cdef public bint may_fail  # `run` can return -1; such kernels stay out of commits
-    cdef readonly int room     # bytes that `prepare`, `run` and the step share, in each frame and for each instruction
+    cdef readonly int private_bytes         # what `prepare`, `run` and the bound run share: in each frame, for each
+                                            # instruction
     cdef Binding binding       # what `bind` returns, unless it is overridden
     # Of which inputs `prepare` or `bind` reads the values, not only shapes and strides: their numbers; None: perhaps of
     # all. The kernel is bound only while these are constants.
@@ -124,8 +126,9 @@ cdef class Kernel:
     # Compute. Cannot fail (returns 0) unless `may_fail`; then -1 says that `context.failure` is set, or an exception.
     # Of scratch memory only the size is kept since `prepare`.
     cdef int run(self, Context* context, Cell** operands) noexcept nogil
-    # After `run`, when the same shapes and strides came twice. May set `step` and fill `context.room` for it.
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil
+    # After `run`, when the same shapes and strides came twice. May set `bound_run` and fill
+    # `context.private_memory` for it.
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil
 
 # ---- memory -------------------------------------------------------------------------------------------------------
 # Give `cell` memory for `shape` in C order (shape may be cell.shape itself) and set its shape and strides. A cell with
@@ -246,7 +249,7 @@ cdef inline void set_contiguous_strides(Cell* cell) noexcept nogil:
 # ---- arrays and cells (all need the GIL) -----------------------------------------------------------------------------
 cdef int context_init(Context* context) noexcept nogil
 cdef void context_clear(Context* context) noexcept nogil
-cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) except -1  # dimensions: room for 2 * ndim
+cdef int cell_init(Cell* cell, int typenum, int ndim, npy_intp* dimensions) except -1  # dimensions: memory for 2 * ndim
 # The cell looks at the array's memory; the caller keeps the array alive.
 cdef int cell_borrow_array(Cell* cell, object array) except -1
 # The cell holds the array's memory: through the pool's buffer if it is the pool's, else through a foreign one.

@@ -286,7 +286,7 @@ cdef bint take_from_heir(Cell* cell, size_t size) noexcept nogil:
 
 
 cdef inline Buffer* take_slot(Cell* cell, size_t size) noexcept nogil:
-    """The room that the plan has for the cell, or NULL: the value is larger this time, or the room is in use."""
+    """The memory that the plan has for the cell, or NULL: the value is larger this time, or the memory is in use."""
     cdef Buffer* slot = cell.slot
     if size > slot.capacity or buffer_references(slot) != 0:
         return NULL
@@ -626,7 +626,7 @@ cdef class Kernel:
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         return self.binding
 
 
@@ -643,7 +643,7 @@ cdef class _Operands:
         cdef npy_intp* dimensions
         self.count, self.inputs = len(layouts), inputs
         context_init(&self.context)
-        self.context.room = calloc(1, kernel.room + 1)
+        self.context.private_memory = calloc(1, kernel.private_bytes + 1)
         for typenum, ndim, *place in layouts:
             if place not in ([], [HOST]) and type(kernel) not in WORK_AT_DEVICE:
                 raise ValueError(f"a {type(kernel).__name__} runs on operands of the host, not of the "
@@ -652,7 +652,8 @@ cdef class _Operands:
         self.cells = <Cell*>malloc(max(1, self.count) * sizeof(Cell))
         self.pointers = <Cell**>malloc(max(1, self.count) * sizeof(Cell*))
         self.dimensions = <npy_intp*>malloc(max(1, total) * sizeof(npy_intp))
-        if self.cells == NULL or self.pointers == NULL or self.dimensions == NULL or self.context.room == NULL:
+        if (self.cells == NULL or self.pointers == NULL or self.dimensions == NULL
+                or self.context.private_memory == NULL):
             self.count = 0
             raise MemoryError()
         dimensions = self.dimensions
@@ -670,7 +671,7 @@ cdef class _Operands:
             for index in range(self.count):
                 drop(&self.context, &self.cells[index])
         context_clear(&self.context)
-        free(self.context.room)
+        free(self.context.private_memory)
         free(self.cells)
         free(self.pointers)
         free(self.dimensions)
@@ -698,13 +699,14 @@ cdef class _Operands:
             raise_failure(kernel, self.context.failure)
         return 0
 
-    cdef int run_bound(self, Kernel kernel, Binding binding, Step step) except -1:
+    cdef int run_bound(self, Kernel kernel, Binding binding, BoundRun bound_run) except -1:
         """What the VM does in a call of the shapes and strides of the call before."""
         cdef int index
         for index in range(self.inputs, self.count):
             if binding == BOUND:
                 renew(&self.context, &self.cells[index])
-        if (step(&self.context, self.pointers) if step != NULL else kernel.run(&self.context, self.pointers)) < 0:
+        if (bound_run(&self.context, self.pointers) if bound_run != NULL
+                else kernel.run(&self.context, self.pointers)) < 0:
             raise_failure(kernel, self.context.failure)
         return 0
 
@@ -774,7 +776,7 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
     cdef list others, arrays = behaved(inputs)
     cdef _Operands operands = operands_for(kernel, arrays, output_layouts, workers, poison)
     cdef int index, count = operands.inputs
-    cdef Step step = NULL
+    cdef BoundRun bound_run = NULL
     cdef Binding binding = UNBOUND
     if bound_by is not None:
         others = behaved(bound_by)
@@ -782,12 +784,12 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
             raise ValueError("the arrays of bound_by must have the shapes and strides of the inputs")
         operands.look_at(others, donors, donor_place)
         operands.run(kernel)
-        binding = kernel.bind(&operands.context, operands.pointers, &step)
+        binding = kernel.bind(&operands.context, operands.pointers, &bound_run)
     operands.look_at(arrays, donors, donor_place)
     if binding == UNBOUND:
         operands.run(kernel)
     else:
-        operands.run_bound(kernel, binding, step)
+        operands.run_bound(kernel, binding, bound_run)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
             and not operands.cells[index].flags & CELL_DEVICE
             else cell_to_result(&operands.cells[index]) for index in range(count, operands.count)]

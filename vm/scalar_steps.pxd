@@ -1,8 +1,8 @@
 """What the kernel of loops and the body of a loop over single numbers tell each other.
 
 A body whose values are all of rank 0 may be run by a kernel of ops (``ops/loops/scalar_body.pyx``), many steps in one
-call: its ``run`` finds a ``ScalarSteps`` in ``context.room``. So may a body whose values are rows of one shape, all of
-them contiguous, and which is the same for each element (``ops/loops/recurrence_body.pyx``).
+call: its ``run`` finds a ``ScalarSteps`` in ``context.private_memory``. So may a body whose values are rows of one
+shape, all of them contiguous, and which is the same for each element (``ops/loops/recurrence_body.pyx``).
 """
 from numpy cimport npy_intp
 

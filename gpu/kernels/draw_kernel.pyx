@@ -75,7 +75,7 @@ cdef class GpuDrawKernel(DeviceKernel):
     def __init__(self, name, kind, parameters, dtype):
         self.host = DrawKernel(name, kind, parameters)
         self.kind, self.count, self.narrow = kind, len(parameters), dtype == "float32"
-        self.examined, self.binding, self.room = self.host.examined, BOUND, self.host.room
+        self.examined, self.binding, self.private_bytes = self.host.examined, BOUND, self.host.private_bytes
         self.source, self.names = draw_source(KINDS[kind], dtype), ("draw",)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:

@@ -43,7 +43,7 @@ cdef struct Passed:             # how an operand is passed
     int count                   # of a vector
     bint checked                # has positions that the processor's kernel would check
 
-cdef struct Step:
+cdef struct Launch:
     int kind, which, operand, target
     int along                   # the operand with the dimension that the mask leaves out, or -1
     unsigned long long mask
@@ -133,8 +133,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
     """
     cdef Kernel host
     cdef Passed* passed
-    cdef Step* steps
-    cdef int n_operands, n_steps
+    cdef Launch* launches
+    cdef int n_operands, n_launches
     cdef bint copies, checks, refuses, tells
     cdef object failure             # what is raised for a note; None: a position is out of bounds
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
@@ -150,13 +150,13 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.failure, self.tells = description.failure, self.checks or description.failure is not None
         self.examined = tuple([index for index in self.host.examined
                                if description.names[index] not in description.checked])
-        self.binding, self.room = BOUND, self.host.room
+        self.binding, self.private_bytes = BOUND, self.host.private_bytes
         if len(operands) > MOST_OPERANDS:
             raise NoSource("too many operands")
-        self.n_operands, self.n_steps = len(operands), len(description.launches)
+        self.n_operands, self.n_launches = len(operands), len(description.launches)
         self.passed = <Passed*>calloc(self.n_operands + 1, sizeof(Passed))
-        self.steps = <Step*>calloc(self.n_steps + 1, sizeof(Step))
-        if self.passed == NULL or self.steps == NULL:
+        self.launches = <Launch*>calloc(self.n_launches + 1, sizeof(Launch))
+        if self.passed == NULL or self.launches == NULL:
             raise MemoryError()
         for index, (operand, (_, _, at_host)) in enumerate(zip(description.names, operands)):
             if operand is None:
@@ -171,18 +171,18 @@ cdef class GpuGeneralKernel(DeviceKernel):
         if description.scratch:
             self.scratch_operand, self.scratch_bytes = position[description.scratch[0]], description.scratch[1]
         for index, launch in enumerate(description.launches):
-            self.steps[index].kind, self.steps[index].mask = launch.kind, launch.mask
-            self.steps[index].operand = position[launch.operand]
-            self.steps[index].along = -1 if launch.along is None else position[launch.along]
+            self.launches[index].kind, self.launches[index].mask = launch.kind, launch.mask
+            self.launches[index].operand = position[launch.operand]
+            self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
-                self.steps[index].target = position[launch.target]
+                self.launches[index].target = position[launch.target]
                 self.copies = True
             elif launch.kind != CLEAR:
-                self.steps[index].which = self.names.index(launch.which)
+                self.launches[index].which = self.names.index(launch.which)
 
     def __dealloc__(self):
         free(self.passed)
-        free(self.steps)
+        free(self.launches)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         self.ready()
@@ -229,8 +229,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 return set_failure(2, b"checking positions")
             fill_bytes(note.data, 0, NOTE)
             put_integer(&arguments, <npy_intp>note.data)
-        for index in range(self.n_steps):
-            error = self.launch(&self.steps[index], operands, &arguments)
+        for index in range(self.n_launches):
+            error = self.launch(&self.launches[index], operands, &arguments)
             if error:
                 break
         if scratch != NULL:
@@ -261,19 +261,19 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 for axis in range(self.passed[index].count):
                     put_integer(arguments, integer_at(cell, axis))
 
-    cdef int launch(self, Step* step, Cell** operands, Arguments* arguments) noexcept nogil:
-        cdef Cell* cell = operands[step.operand]
+    cdef int launch(self, Launch* launch, Cell** operands, Arguments* arguments) noexcept nogil:
+        cdef Cell* cell = operands[launch.operand]
         cdef npy_intp items = 1
-        cdef unsigned long long mask = step.mask
+        cdef unsigned long long mask = launch.mask
         cdef int axis, error = 0
-        if step.kind == KIND_COPY:
-            if operands[step.target].data != cell.data:
-                error = copy_elements(operands[step.target], cell)
-        elif step.kind == KIND_CLEAR:
+        if launch.kind == KIND_COPY:
+            if operands[launch.target].data != cell.data:
+                error = copy_elements(operands[launch.target], cell)
+        elif launch.kind == KIND_CLEAR:
             error = fill_bytes(cell.data, 0, cell_size(cell) * cell.itemsize)
         else:
-            if step.along >= 0:
-                axis = <int>number_at(operands[step.along])
+            if launch.along >= 0:
+                axis = <int>number_at(operands[launch.along])
                 mask ^= <unsigned long long>1 << (axis + cell.ndim if axis < 0 else axis)
             for axis in range(cell.ndim):
                 if mask >> axis & 1:
@@ -281,7 +281,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             if items == 0:
                 return 0
             (<npy_intp*>arguments.bytes)[0] = items
-            if step.kind == KIND_BLOCKS:
-                return self.start(step.which, items, GROUP_OF_ITEM, arguments)
-            return self.start(step.which, blocks_for(items), THREADS_OF_BLOCK, arguments)
+            if launch.kind == KIND_BLOCKS:
+                return self.start(launch.which, items, GROUP_OF_ITEM, arguments)
+            return self.start(launch.which, blocks_for(items), THREADS_OF_BLOCK, arguments)
         return set_failure(error, b"moving elements on the device") if error else 0

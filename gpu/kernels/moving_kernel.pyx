@@ -12,7 +12,7 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape, shape_to_reshape
 from phintys.ops.native.strided_copy cimport view_strides
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, set_contiguous_strides, share)
+    BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, allocate, set_contiguous_strides, share)
 from phintys.vm.limits cimport MAX_RANK
 
 
@@ -52,7 +52,7 @@ cdef class GpuReshapeKernel(Kernel):
         set_contiguous_strides(&target)
         return moved(copy_elements(&target, source))
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[2]
         cdef npy_intp strides[MAX_RANK]

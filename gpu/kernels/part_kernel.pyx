@@ -41,7 +41,7 @@ cdef class GpuIncSubtensorKernel(Kernel):
         pattern = (False,) * rank
         self.view, self.integers, self.sets, self.rank = SubtensorKernel(plan, integers + 1), integers, sets, rank
         self.examined, self.binding, self.may_fail = tuple(range(2, 2 + integers)), BOUND, True
-        self.room = 2 * rank * sizeof(npy_intp)     # the shape and the strides of the part
+        self.private_bytes = 2 * rank * sizeof(npy_intp)     # the shape and the strides of the part
         self.add = None if sets else GpuElementwiseKernel(
             [(dtype, pattern), (dtype, pattern)], [], [(numpy.add, (0, 1), (dtype,) * 3)], [2], [False, False])
 
@@ -63,7 +63,7 @@ cdef class GpuIncSubtensorKernel(Kernel):
         if self.add is not None:
             self.add.ready()
         allocate(context, operands[2 + self.integers], operands[0].shape)
-        self.aim(operands, aimed, &part, <npy_intp*>context.room)
+        self.aim(operands, aimed, &part, <npy_intp*>context.private_memory)
         self.view.prepare(context, aimed)
         for axis in range(value.ndim):
             if value.shape[axis] != 1 and value.shape[axis] != part.shape[lead + axis]:
@@ -83,7 +83,7 @@ cdef class GpuIncSubtensorKernel(Kernel):
             error = copy_elements(result, operands[0])
         if error:
             return set_failure(error, b"setting a part of an array")
-        self.aim(operands, aimed, &part, <npy_intp*>context.room)
+        self.aim(operands, aimed, &part, <npy_intp*>context.private_memory)
         if cell_size(&part) == 0:
             return 0
         self.view.run(context, aimed)

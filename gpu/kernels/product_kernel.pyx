@@ -129,7 +129,8 @@ cdef class GpuBatchedProductKernel(Kernel):
 
     def __init__(self, own, dtype, int left_rank, int right_rank):
         self.own, self.left_rank, self.right_rank = own, left_rank, right_rank
-        self.examined, self.binding, self.may_fail, self.room = own.examined, BOUND, True, self.own.room
+        self.examined, self.binding, self.may_fail = own.examined, BOUND, True
+        self.private_bytes = self.own.private_bytes
         self.itemsize, self.zero = numpy.dtype(dtype).itemsize, 0
         set_one(self.one, numpy.ones((), dtype).tobytes())
         self.by_cublas = config.gpu.cublas and dtype in ("float32", "float64")

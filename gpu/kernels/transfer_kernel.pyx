@@ -15,7 +15,7 @@ from phintys.gpu.runtime.driver cimport begin_download, end_downloads, set_failu
 from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size,
+    BOUND, BOUND_VIEW, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
     device_memory, scratch, share)
 from phintys.vm.pool cimport Buffer, buffer_release, buffer_retain
 
@@ -188,5 +188,5 @@ cdef class GpuContiguousKernel(Kernel):
         error = copy_elements(operands[1], operands[0])
         return set_failure(error, b"copying on the device") if error else 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         return BOUND_VIEW if cell_is_contiguous(operands[0]) else BOUND

@@ -298,7 +298,7 @@ cdef class ConvolutionKernel(Kernel):
     cdef PooledResults pooled      # or None
 
     def __cinit__(self):
-        self.binding, self.room = BOUND, sizeof(phintys_convolution)
+        self.binding, self.private_bytes = BOUND, sizeof(phintys_convolution)
 
     def __init__(self, dtype, role, int rank, border, stride, dilation, bint flip, npy_intp groups, bint unshared,
                  image_shape, filter_shape, following=None, pooled=None):
@@ -524,7 +524,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp count
         self.measure(operands, &work.what, shape)
         work.what.workers = context.workers
-        (<phintys_convolution*>context.room)[0] = work.what
+        (<phintys_convolution*>context.private_memory)[0] = work.what
         self.set_pooled(&work, &pooled)
         if self.pooled is not None:
             shape[2], shape[3] = pooled.what.count[0], pooled.what.count[1]
@@ -550,7 +550,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef char* copies[3]
         cdef npy_intp count
         rooms.memory, rooms.guards, rooms.used = context.scratch, guards, 0
-        work.what = (<phintys_convolution*>context.room)[0]
+        work.what = (<phintys_convolution*>context.private_memory)[0]
         work.finish, work.bias, work.limited = NULL, NULL, False
         work.stops, work.context = <int (*)(void*) noexcept nogil>interrupted, context
         self.set_pooled(&work, &pooled)

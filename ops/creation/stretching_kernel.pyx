@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
-from phintys.vm.abi cimport BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, share
+from phintys.vm.abi cimport BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, share
 
 
 cdef class SumStretchedKernel(Kernel):
@@ -23,7 +23,7 @@ cdef class SumStretchedKernel(Kernel):
         self.examined = (1,)
 
     def __init__(self, int axis, Kernel total):
-        self.axis, self.total, self.room = axis, total, total.room
+        self.axis, self.total, self.private_bytes = axis, total, total.private_bytes
 
     cdef bint is_whole(self, Cell** operands) noexcept nogil:
         return (<const int64_t*>operands[1].data)[0] == operands[0].shape[self.axis]
@@ -51,5 +51,5 @@ cdef class SumStretchedKernel(Kernel):
         summed[0], summed[1] = operands[0], operands[2]
         return self.total.run(context, summed)
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         return BOUND_VIEW if self.is_whole(operands) else BOUND

@@ -22,7 +22,8 @@ from phintys.ops.elementwise.register_code cimport (
 from phintys.ops.native.loops cimport copy_function
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
-    BOUND, Binding, Cell, Context, Kernel, Step, allocate, allocate_in_order, cell_is_contiguous, cell_size, parallel)
+    BOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, allocate_in_order, cell_is_contiguous, cell_size,
+    parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
@@ -89,7 +90,7 @@ cdef class ElementwiseKernel(Kernel):
         full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
         self.examined = ()
-        self.room = max(room_of(&self.blocks.tables), walk_bytes(&self.blocks.tables, self.blocks.rank))
+        self.private_bytes = max(room_of(&self.blocks.tables), walk_bytes(&self.blocks.tables, self.blocks.rank))
         self.set_scalars(list(inputs))
 
     cdef int set_scalars(self, list inputs) except -1:
@@ -97,7 +98,7 @@ cdef class ElementwiseKernel(Kernel):
         dtypes = [dtype for dtype, _ in inputs] + self.blocks.value_dtypes
         if all([all(pattern) for _, pattern in inputs]) and all([dtype in NUMBERS for dtype in dtypes]):
             self.scalars = register_code_of(self.blocks, dtypes)
-            self.room = max(self.room, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
+            self.private_bytes = max(self.private_bytes, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
                             + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
         return 0
 
@@ -130,15 +131,15 @@ cdef class ElementwiseKernel(Kernel):
             run_walk(walk, context, operands)
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         if self.scalars is not None:
             bind_numbers(self, context)
-            step[0] = run_numbers
+            bound_run[0] = run_numbers
         elif bind_small(&self.blocks.tables, operands, context):
-            step[0] = run_bound_step if self.blocks.tables.call_count == 1 else run_bound
+            bound_run[0] = run_bound_step if self.blocks.tables.call_count == 1 else run_bound
         elif not may_overwrite_too_early(&self.blocks.tables, operands):
-            plan_walk(<ElementwiseWalk*>context.room, &self.blocks.tables, operands, self.blocks.rank)
-            step[0] = run_planned
+            plan_walk(<ElementwiseWalk*>context.private_memory, &self.blocks.tables, operands, self.blocks.rank)
+            bound_run[0] = run_planned
         return BOUND
 
 
@@ -318,7 +319,7 @@ cdef npy_intp most_of_one_block(BlockTables* blocks, Cell** operands) noexcept n
 
 cdef bint bind_small(BlockTables* blocks, Cell** operands, Context* context) noexcept nogil:
     """Write down a block's work for `run_bound`; returns whether it is one block whatever the addresses."""
-    cdef Bound* bound = <Bound*>context.room
+    cdef Bound* bound = <Bound*>context.private_memory
     cdef char* pointers[SMALL_OPERANDS]
     cdef npy_intp strides[SMALL_OPERANDS]
     cdef int index, position, count = 0, first_result = blocks.operand_count - blocks.results
@@ -356,8 +357,8 @@ cdef bint bind_small(BlockTables* blocks, Cell** operands, Context* context) noe
 
 
 cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound."""
-    cdef Bound* bound = <Bound*>context.room
+    """The bound run of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.private_memory
     cdef char* first = <char*>((<uintptr_t>alloca(bound.register_bytes + 64) + 63) & ~<uintptr_t>63)
     cdef char** arguments = bound.arguments
     cdef npy_intp* strides = bound.strides
@@ -377,8 +378,8 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int run_bound_step(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound, whose code is one call: it needs no registers."""
-    cdef Bound* bound = <Bound*>context.room
+    """The bound run of a kernel that is bound, whose code is one call: it needs no registers."""
+    cdef Bound* bound = <Bound*>context.private_memory
     cdef BlockCall* call = bound.blocks.calls
     cdef Address* address = bound.addresses
     cdef Address* end = address + bound.operands
@@ -399,7 +400,7 @@ cdef struct Numbers:
 
 
 cdef void bind_numbers(ElementwiseKernel kernel, Context* context) noexcept nogil:
-    cdef Numbers* numbers = <Numbers*>context.room
+    cdef Numbers* numbers = <Numbers*>context.private_memory
     numbers.code = kernel.scalars.code
     numbers.operands = kernel.blocks.tables.inputs + kernel.blocks.tables.results
     numbers.steps.steps, numbers.steps.lanes = 1, <Lane*>(numbers + 1)
@@ -409,8 +410,8 @@ cdef void bind_numbers(ElementwiseKernel kernel, Context* context) noexcept nogi
 
 
 cdef int run_numbers(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel whose operands have one element each."""
-    cdef Numbers* numbers = <Numbers*>context.room
+    """The bound run of a kernel whose operands have one element each."""
+    cdef Numbers* numbers = <Numbers*>context.private_memory
     cdef int index
     for index in range(numbers.operands):
         numbers.steps.lanes[index].data = operands[index].data
@@ -440,8 +441,8 @@ cdef void run_walk(ElementwiseWalk* walk, Context* context, Cell** operands) noe
 
 
 cdef int run_planned(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound, where no result takes the memory of an input too early."""
-    run_walk(<ElementwiseWalk*>context.room, context, operands)
+    """The bound run of a kernel that is bound, where no result takes the memory of an input too early."""
+    run_walk(<ElementwiseWalk*>context.private_memory, context, operands)
     return 0
 
 

@@ -3,8 +3,8 @@
 Matrices are copied to the order of columns, and vectors back to that of rows, as in NumPy: so signs, which are not
 determined, are those of NumPy. Only singular values alone need no transposition.
 
-``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.room`` for ``run``; outside of
-programs there is no such room, and ``run`` asks again.
+``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.private_memory`` for ``run``;
+outside of programs there is no such memory, and ``run`` asks again.
 """
 from numpy cimport NPY_COMPLEX128, NPY_FLOAT64, npy_intp
 
@@ -34,7 +34,7 @@ cdef class SpectralKernel(StackKernel):
     """The base class of the kernels in this file."""
 
     def __cinit__(self):
-        self.room = sizeof(Lengths)
+        self.private_bytes = sizeof(Lengths)
 
     cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         """Ask LAPACK for the lengths of its work arrays."""
@@ -44,13 +44,14 @@ cdef class SpectralKernel(StackKernel):
         cdef Lengths lengths
         lengths.work = lengths.real_work = lengths.integers = 0
         self.ask(items, &lengths)
-        if context.room != NULL:
-            (<Lengths*>context.room)[0] = lengths
+        if context.private_memory != NULL:
+            (<Lengths*>context.private_memory)[0] = lengths
         return lengths
 
     cdef Lengths kept_lengths(self, Context* context, Item* items) noexcept nogil:
         """For ``compute``."""
-        return (<Lengths*>context.room)[0] if context.room != NULL else self.keep_lengths(context, items)
+        return ((<Lengths*>context.private_memory)[0] if context.private_memory != NULL
+                else self.keep_lengths(context, items))
 
 
 cdef void widen_item(const Item* item, char* target, npy_intp row_step, npy_intp column_step, int precision,

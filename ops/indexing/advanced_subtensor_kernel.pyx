@@ -36,7 +36,7 @@ from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
 from phintys.ops.native.strided_copy cimport PART, CopyPlan, copy_in_parts
 from phintys.vm.abi cimport (
-    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size,
+    BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
     interrupted, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
@@ -92,18 +92,18 @@ cdef enum:
 
 cdef int check_bound(Context* context, Cell** operands) except -1 nogil:
     """What ``prepare`` checks, by the kernel that is the first thing in the room."""
-    return (<AdvancedIndexKernel>(<void**>context.room)[0]).check_again(operands)
+    return (<AdvancedIndexKernel>(<void**>context.private_memory)[0]).check_again(operands)
 
 
-# The cast removes `except -1`: a step returns -1 with the exception set, and its caller handles it.
-cdef Step check_again = <Step>check_bound
+# The cast removes `except -1`: a bound run returns -1 with the exception set, and its caller handles it.
+cdef BoundRun check_again = <BoundRun>check_bound
 
 
 cdef int check_and_run(Context* context, Cell** operands) noexcept nogil:
-    """The step of any index: what ``prepare`` checks, then ``run``."""
+    """The bound run of any index: what ``prepare`` checks, then ``run``."""
     if check_again(context, operands) < 0:
         return -1
-    return (<AdvancedIndexKernel>(<void**>context.room)[0]).run(context, operands)
+    return (<AdvancedIndexKernel>(<void**>context.private_memory)[0]).run(context, operands)
 
 
 cdef inline int find_points(Context* context, Cell** operands, const Points* points, npy_intp* offsets) noexcept nogil:
@@ -128,8 +128,8 @@ cdef inline void move_points(const Points* points, char* base, const npy_intp* o
 
 
 cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
-    """The step of ``Points`` that are copied."""
-    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+    """The bound run of ``Points`` that are copied."""
+    cdef const Points* points = <const Points*>(<void**>context.private_memory + 1)
     cdef npy_intp offsets[FEW_POINTS]
     if find_points(context, operands, points, offsets) < 0:
         return -1
@@ -138,8 +138,8 @@ cdef int copy_points(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int assign_points(Context* context, Cell** operands) noexcept nogil:
-    """The step of ``Points`` that are set or added to, in a copy of the array or in place."""
-    cdef const Points* points = <const Points*>(<void**>context.room + 1)
+    """The bound run of ``Points`` that are set or added to, in a copy of the array or in place."""
+    cdef const Points* points = <const Points*>(<void**>context.private_memory + 1)
     cdef npy_intp offsets[FEW_POINTS]
     cdef char* target = operands[points.result].data
     if find_points(context, operands, points, offsets) < 0:
@@ -151,8 +151,8 @@ cdef int assign_points(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int add_groups(Context* context, Cell** operands) noexcept nogil:
-    """The step of ``Groups``, in a copy of the array or in place."""
-    cdef const Groups* groups = <const Groups*>context.room
+    """The bound run of ``Groups``, in a copy of the array or in place."""
+    cdef const Groups* groups = <const Groups*>context.private_memory
     cdef char* target = operands[3].data
     if target != operands[0].data:
         memcpy(target, operands[0].data, groups.copied)
@@ -453,7 +453,7 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         self.result = result
         self.examined = tuple(range(1, result))
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 1, result)
-        self.room = self.room_of_points()
+        self.private_bytes = self.room_of_points()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Walk walk
@@ -491,17 +491,17 @@ cdef class AdvancedSubtensorKernel(AdvancedIndexKernel):
         return 0
 
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef Points* points = <Points*>(<void**>context.room + 1)
-        (<void**>context.room)[0] = <void*>self
-        step[0] = check_and_run
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Points* points = <Points*>(<void**>context.private_memory + 1)
+        (<void**>context.private_memory)[0] = <void*>self
+        bound_run[0] = check_and_run
         if (0 < cell_size(operands[self.result]) * operands[0].itemsize <= PART
                 and self.find_lines(points, operands, operands[0])):
             points.result, points.stride = self.result, points.bytes
             points.items = phintys_get_items[size_class(operands[0].itemsize)]
             if points.rows != NULL:
                 points.rows = gather_rows
-            step[0] = copy_points
+            bound_run[0] = copy_points
         return BOUND
 
 
@@ -533,10 +533,10 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef int index
         AdvancedIndexKernel.__init__(self, plan, lead)
         self.result, self.dtype, self.sets = result, TYPES.index(dtype), sets
-        self.examined, self.room = tuple(range(2, result)), self.room_of_points()
+        self.examined, self.private_bytes = tuple(range(2, result)), self.room_of_points()
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 2, result)
         self.add_at, self.constants = NULL, constants
-        self.room = max(self.room, <int>(sizeof(Groups) + constants * sizeof(int32_t)
+        self.private_bytes = max(self.private_bytes, <int>(sizeof(Groups) + constants * sizeof(int32_t)
                                          + constants // PER_PLACE * sizeof(Place)))
         if self.source_count == 1 and self.mask_count == 0 and not sets:
             for index in range(self.count):
@@ -562,16 +562,16 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         allocate(context, result, operands[0].shape)
         return is_long(result, &walk, 2 * LONG_SCATTER_BYTES)
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef Points* points = <Points*>(<void**>context.room + 1)
-        if self.finds_groups(<Groups*>context.room, operands):
-            step[0] = add_groups
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Points* points = <Points*>(<void**>context.private_memory + 1)
+        if self.finds_groups(<Groups*>context.private_memory, operands):
+            bound_run[0] = add_groups
             return BOUND
-        (<void**>context.room)[0] = <void*>self
-        step[0] = check_and_run
+        (<void**>context.private_memory)[0] = <void*>self
+        bound_run[0] = check_and_run
         if cell_size(operands[1]) and self.find_lines(points, operands, operands[self.result]) and (
                 self.finds_values(points, operands)):
-            step[0] = assign_points
+            bound_run[0] = assign_points
         return BOUND
 
     cdef bint finds_groups(self, Groups* groups, Cell** operands) noexcept nogil:

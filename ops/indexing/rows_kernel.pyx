@@ -15,7 +15,7 @@ from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
 from phintys.ops.native.strided_copy cimport PART, CopyPlan, plan_copy
 from phintys.vm.abi cimport (
-    BOUND, CELL_CONSTANT, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel)
+    BOUND, CELL_CONSTANT, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
@@ -62,8 +62,8 @@ cdef struct Bound:                  # few rows without gaps: what the step knows
 
 
 cdef int take_few(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound to few bytes."""
-    cdef const Bound* bound = <const Bound*>context.room
+    """The bound run of a kernel that is bound to few bytes."""
+    cdef const Bound* bound = <const Bound*>context.private_memory
     cdef const Rows* rows = &bound.rows
     if phintys_take_rows[bound.dtype](operands[2].data, operands[0].data, rows.step, rows.length, operands[1].data,
                                       rows.stride, bound.count, rows.bytes) >= 0:
@@ -73,8 +73,8 @@ cdef int take_few(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int take_bound(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound."""
-    cdef Bound* bound = <Bound*>context.room
+    """The bound run of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.private_memory
     cdef Rows* rows = &bound.rows
     rows.array, rows.positions, rows.result = operands[0].data, operands[1].data, operands[2].data
     take_range(rows, 0, 0, bound.count)
@@ -91,8 +91,8 @@ cdef struct Table:                  # elements at constant positions: their offs
 
 
 cdef int take_constant(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound to a table of offsets."""
-    cdef const Table* table = <const Table*>context.room
+    """The bound run of a kernel that is bound to a table of offsets."""
+    cdef const Table* table = <const Table*>context.private_memory
     table.gather(operands[2].data, operands[0].data, <const int32_t*>(table + 1), table.count)
     return 0
 
@@ -115,7 +115,7 @@ cdef class RowsKernel(Kernel):
 
     def __init__(self, str dtype, npy_intp constants=0):
         self.dtype, self.constants = position_dtype(dtype), constants
-        self.room = <int>max(sizeof(Bound), sizeof(Table) + constants * sizeof(int32_t))
+        self.private_bytes = <int>max(sizeof(Bound), sizeof(Table) + constants * sizeof(int32_t))
         self.may_fail = True
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -138,18 +138,18 @@ cdef class RowsKernel(Kernel):
             return -1
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef Bound* bound = <Bound*>context.room
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Bound* bound = <Bound*>context.private_memory
         cdef CopyPlan row
         bound.rows.row = &row
         lay_out(operands, self.dtype, &bound.rows)
         bound.rows.row = NULL
         bound.count, bound.dtype = operands[1].shape[0], self.dtype
-        if bound.rows.take != NULL and self.tabulates(context.room, operands, bound.rows):
-            step[0] = take_constant
+        if bound.rows.take != NULL and self.tabulates(context.private_memory, operands, bound.rows):
+            bound_run[0] = take_constant
             return BOUND
         if bound.rows.contiguous and bound.count <= BLOCK and bound.count * bound.rows.bytes <= PART:
-            step[0] = take_few if rows_are_few(bound) else take_bound
+            bound_run[0] = take_few if rows_are_few(bound) else take_bound
         return BOUND
 
     cdef bint tabulates(self, void* room, Cell** operands, Rows rows) noexcept nogil:

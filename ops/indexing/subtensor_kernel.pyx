@@ -14,7 +14,7 @@ from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, Cell, Context, Kernel, Step, allocate, cell_size,
+    BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size,
     interrupted, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
@@ -58,7 +58,7 @@ cdef int assigned(IncSubtensorKernel kernel, Context* context, Cell** operands) 
     return kernel.assign(context, operands)
 
 
-# The casts remove `except -1`: a step returns -1 with the exception set, and its caller handles it.
+# The casts remove `except -1`: a bound run returns -1 with the exception set, and its caller handles it.
 cdef Position find_position = <Position>checked_position
 cdef Slice slice_of = <Slice>checked_slice
 cdef Assignment assign = <Assignment>assigned
@@ -70,14 +70,14 @@ cdef inline bint is_inline(const Cell* cell) noexcept nogil:
 
 
 cdef int view_at_place(Context* context, Cell** operands) noexcept nogil:
-    cdef const Place* place = <const Place*>context.room
+    cdef const Place* place = <const Place*>context.private_memory
     share(context, operands[place.result], operands[0], operands[0].data + place.offset)
     return 0
 
 
 cdef int view_at_turns(Context* context, Cell** operands) noexcept nogil:
     """The same with integers that are computed."""
-    cdef const Place* place = <const Place*>context.room
+    cdef const Place* place = <const Place*>context.private_memory
     cdef const Turn* turn = <const Turn*>(place + 1)
     cdef const Turn* end = turn + place.count
     cdef npy_intp offset = place.offset, position
@@ -92,8 +92,8 @@ cdef int view_at_turns(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int assign_at_once(Context* context, Cell** operands) noexcept nogil:
-    """The step of assignments: checks the integers, too."""
-    return assign(<IncSubtensorKernel>(<void**>context.room)[0], context, operands)
+    """The bound run of assignments: checks the integers, too."""
+    return assign(<IncSubtensorKernel>(<void**>context.private_memory)[0], context, operands)
 
 
 cdef class IndexKernel(Kernel):
@@ -149,7 +149,7 @@ cdef class SubtensorKernel(IndexKernel):
         IndexKernel.__init__(self, plan)
         self.examined = tuple(range(1, 1 + integers))
         self.checked = checked_operands(self.slices_vary, 1, 1 + integers)
-        self.room = sizeof(Place) + self.turns * <int>sizeof(Turn)
+        self.private_bytes = sizeof(Place) + self.turns * <int>sizeof(Turn)
         self.result = 1 + integers
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -172,19 +172,19 @@ cdef class SubtensorKernel(IndexKernel):
         share(context, view, source, region.data)
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef Place* place = <Place*>context.room
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Place* place = <Place*>context.private_memory
         cdef Cell* view = operands[self.result]
         if self.turns and not self.slices_vary:
-            return self.bind_turns(place, operands, step)
+            return self.bind_turns(place, operands, bound_run)
         if cell_size(view):
             place.offset, place.result = view.data - operands[0].data, self.result
             if is_inline(operands[0]):               # the view has a copy of the value
                 place.offset -= <char*>view.value - <char*>operands[0].value
-            step[0] = view_at_place
+            bound_run[0] = view_at_place
         return BOUND_VIEW
 
-    cdef Binding bind_turns(self, Place* place, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind_turns(self, Place* place, Cell** operands, BoundRun* bound_run) noexcept nogil:
         """Write down which integers choose a place; without elements there is none."""
         cdef Turn* turn = <Turn*>(place + 1)
         cdef const Cell* source = operands[0]
@@ -205,7 +205,7 @@ cdef class SubtensorKernel(IndexKernel):
                 turn += 1
             else:
                 place.offset += find_position(&row.start, operands, source.shape[axis], axis) * source.strides[axis]
-        step[0] = view_at_turns
+        bound_run[0] = view_at_turns
         return BOUND_VIEW
 
 
@@ -226,7 +226,7 @@ cdef class IncSubtensorKernel(IndexKernel):
 
     def __init__(self, plan, int integers, dtype, bint sets):
         IndexKernel.__init__(self, plan)
-        self.examined, self.room = tuple(range(2, 2 + integers)), sizeof(void*)
+        self.examined, self.private_bytes = tuple(range(2, 2 + integers)), sizeof(void*)
         self.checked = checked_operands(self.slices_vary, 2, 2 + integers)
         self.result = 2 + integers
         self.sets = sets
@@ -248,9 +248,9 @@ cdef class IncSubtensorKernel(IndexKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return assign(self, context, operands)                # cannot fail after `prepare`
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        (<void**>context.room)[0] = <void*>self
-        step[0] = assign_at_once
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        (<void**>context.private_memory)[0] = <void*>self
+        bound_run[0] = assign_at_once
         return BOUND
 
     cdef int assign(self, Context* context, Cell** operands) except -1 nogil:

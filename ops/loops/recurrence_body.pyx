@@ -40,7 +40,7 @@ cdef class RecurrenceBody(Kernel):
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef ScalarSteps* steps = <ScalarSteps*>context.room
+        cdef ScalarSteps* steps = <ScalarSteps*>context.private_memory
         cdef Lane* factor = &steps.lanes[self.factor]
         cdef Lane* term = &steps.lanes[1 - self.factor]
         cdef Lane* before = &steps.lanes[2]

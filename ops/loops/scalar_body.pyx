@@ -57,8 +57,8 @@ cdef class ScalarBody(Kernel):
 
     Notes
     -----
-    ``run`` takes no operands; ``context.room`` is a ``ScalarSteps``. Its lanes are those of sequences, taps, and rows
-    of states and stacked values.
+    ``run`` takes no operands; ``context.private_memory`` is a ``ScalarSteps``. Its lanes are those of sequences, taps,
+    and rows of states and stacked values.
     """
     steps_are_done = "in registers"
     cdef RegisterCode code
@@ -177,7 +177,7 @@ cdef class ScalarBody(Kernel):
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef ScalarSteps* steps = <ScalarSteps*>context.room
+        cdef ScalarSteps* steps = <ScalarSteps*>context.private_memory
         cdef size_t size = self.code.n_registers * PHINTYS_REGISTER_BYTES
         cdef char* registers = phintys_align_registers(alloca(size + PHINTYS_REGISTER_BYTES))
         cdef int index

@@ -13,7 +13,7 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport integers_of, shape_to_reshape
 from phintys.ops.native.strided_copy cimport copy_in_parts, view_strides
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
+    BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -50,7 +50,7 @@ cdef class ContiguousKernel(Kernel):
             copy_cell(context, operands[1], operands[0])
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         return BOUND_VIEW if cell_is_contiguous(operands[0]) else BOUND
 
 
@@ -186,7 +186,7 @@ cdef class ReshapeKernel(Kernel):
                       source.itemsize)
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         cdef Cell* source = operands[0]
         cdef Cell* result = operands[2]
         cdef npy_intp strides[MAX_RANK]

@@ -21,7 +21,7 @@ from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, interrupted, parallel, scratch)
+    BOUND, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, interrupted, parallel, scratch)
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 from phintys.vm.workers cimport workers_look
 
@@ -131,8 +131,8 @@ cdef struct BoundProduct:
 
 
 cdef int run_bound_plain(Context* context, Cell** operands) noexcept nogil:
-    """The step of a small product without scaling."""
-    cdef BoundProduct* bound = <BoundProduct*>context.room
+    """The bound run of a small product without scaling."""
+    cdef BoundProduct* bound = <BoundProduct*>context.private_memory
     cdef Product* product = &bound.product
     product.x, product.y, product.out = operands[bound.x].data, operands[bound.y].data, operands[bound.out].data
     product.room = context.scratch
@@ -141,8 +141,8 @@ cdef int run_bound_plain(Context* context, Cell** operands) noexcept nogil:
 
 
 cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
-    """The step of a small product."""
-    cdef BoundProduct* bound = <BoundProduct*>context.room
+    """The bound run of a small product."""
+    cdef BoundProduct* bound = <BoundProduct*>context.private_memory
     cdef Product* product = &bound.product
     cdef Operands cells
     product.x, product.y, product.out = operands[bound.x].data, operands[bound.y].data, operands[bound.out].data
@@ -208,7 +208,7 @@ cdef class ProductKernel(Kernel):
     cdef double zero[2]
 
     def __cinit__(self):
-        self.examined, self.room = (), sizeof(BoundProduct)
+        self.examined, self.private_bytes = (), sizeof(BoundProduct)
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         cdef bytes one = numpy.ones((), dtype).tobytes()
@@ -376,8 +376,8 @@ cdef class ProductKernel(Kernel):
         product.ss0 = across
         return True
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef BoundProduct* bound = <BoundProduct*>context.room
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef BoundProduct* bound = <BoundProduct*>context.private_memory
         cdef Operands cells
         cdef Product* product = &bound.product
         cdef int first = 2 if self.form == ACCUMULATED else 0
@@ -401,7 +401,7 @@ cdef class ProductKernel(Kernel):
         if self.form == ACCUMULATED:
             bound.reads_start = self.finds_start(&cells, product)
         bound.loops, bound.kernel = self.loops, <void*>self
-        step[0] = run_bound_plain if self.form == PLAIN else run_bound
+        bound_run[0] = run_bound_plain if self.form == PLAIN else run_bound
         return BOUND
 
     cdef void copy_start(self, Context* context, Operands* cells) noexcept nogil:

@@ -29,7 +29,7 @@ from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_size, parallel, scratch)
+    BOUND, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.python_api cimport PyObject
 from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
@@ -113,7 +113,7 @@ cdef class ReductionKernel(Kernel):
             self.cast = find_loop("cast", (accumulator_dtype, output_dtype)).function
         self.set_identity(loop.identity if identity is None else identity, accumulator_dtype)
         self.set_producer(inputs, constants, steps, value, loop, accumulator_dtype, output_dtype)
-        self.room = sizeof(Bound) + len(inputs) * <int>sizeof(char*) + (
+        self.private_bytes = sizeof(Bound) + len(inputs) * <int>sizeof(char*) + (
             layout_numbers(rank, len(inputs)) * <int>sizeof(npy_intp))
 
     cdef int set_identity(self, object identity, str dtype) except -1:
@@ -183,14 +183,14 @@ cdef class ReductionKernel(Kernel):
         reduce(self, &layout, context, operands)
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
-        cdef Bound* bound = <Bound*>context.room
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Bound* bound = <Bound*>context.private_memory
         cdef int inputs = self.blocks.tables.inputs
         if cell_size(operands[inputs]):
             bound.kernel = <PyObject*>self
             bound.layout.bases = <char**>(bound + 1)
             fill(self, &bound.layout, <npy_intp*>(bound.layout.bases + inputs), operands)
-            step[0] = fold_once if find_one_fold(self, context) else reduce_bound
+            bound_run[0] = fold_once if find_one_fold(self, context) else reduce_bound
         return BOUND
 
 
@@ -235,16 +235,16 @@ cdef void reduce(ReductionKernel kernel, Layout* layout, Context* context, Cell*
 
 
 cdef int reduce_bound(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel that is bound."""
-    cdef Bound* bound = <Bound*>context.room
+    """The bound run of a kernel that is bound."""
+    cdef Bound* bound = <Bound*>context.private_memory
     reduce(<ReductionKernel>bound.kernel, &bound.layout, context, operands)
     return 0
 
 
 cdef bint find_one_fold(ReductionKernel kernel, Context* context) noexcept nogil:
     """Replace a layout, in the room, by the only call of its fold, if there is one."""
-    cdef OneFold* one = <OneFold*>context.room
-    cdef Layout* layout = &(<Bound*>context.room).layout
+    cdef OneFold* one = <OneFold*>context.private_memory
+    cdef Layout* layout = &(<Bound*>context.private_memory).layout
     cdef Dimensions* others = &layout.kept if layout.inner_reduced else &layout.reduced
     cdef Dimensions* none = &layout.reduced if layout.inner_reduced else &layout.kept
     cdef npy_intp size = others.size * layout.inner, stride, next_line, next_result
@@ -266,8 +266,8 @@ cdef bint find_one_fold(ReductionKernel kernel, Context* context) noexcept nogil
 
 
 cdef int fold_once(Context* context, Cell** operands) noexcept nogil:
-    """The step of ``OneFold``."""
-    cdef const OneFold* one = <const OneFold*>context.room
+    """The bound run of ``OneFold``."""
+    cdef const OneFold* one = <const OneFold*>context.private_memory
     cdef const char* data = operands[one.value].data
     cdef Cell* result = operands[one.result]
     if one.by_columns:

@@ -14,7 +14,8 @@ from phintys.ops.native.loops cimport InnerLoop, LoopFunction, find_loop
 from phintys.ops.native.result_shapes cimport integers_of
 from phintys.ops.native.strided_copy cimport CopyPlan, copy_in_parts, next_place, plan_copy
 from phintys.vm.abi cimport (
-    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, Cell, Context, Kernel, Step, allocate, cell_is_contiguous, cell_size, share)
+    BOUND, BOUND_VIEW, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
+    share)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
@@ -60,7 +61,7 @@ cdef class JoinKernel(Kernel):
         if self.casts == NULL:
             raise MemoryError
         self.examined = (0,)
-        self.room = sizeof(Pieces) + len(dtypes) * sizeof(npy_intp)
+        self.private_bytes = sizeof(Pieces) + len(dtypes) * sizeof(npy_intp)
 
     def __dealloc__(self):
         free(self.casts)
@@ -135,14 +136,14 @@ cdef class JoinKernel(Kernel):
             target += array.shape[axis] * result.strides[axis]
         return 0
 
-    cdef Binding bind(self, Context* context, Cell** operands, Step* step) noexcept nogil:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         cdef npy_intp axis = integer_at(operands[0], 0)
         if axis < 0:
             axis += operands[1].ndim
         if self.is_view(operands + 1, axis):
             return BOUND_VIEW
-        if self.note_pieces(<Pieces*>context.room, operands, axis):
-            step[0] = join_pieces
+        if self.note_pieces(<Pieces*>context.private_memory, operands, axis):
+            bound_run[0] = join_pieces
         return BOUND
 
     cdef bint note_pieces(self, Pieces* pieces, Cell** operands, npy_intp axis) noexcept nogil:
@@ -161,8 +162,8 @@ cdef class JoinKernel(Kernel):
 
 
 cdef int join_pieces(Context* context, Cell** operands) noexcept nogil:
-    """The step of a kernel whose arrays follow each other in the result."""
-    cdef const Pieces* pieces = <const Pieces*>context.room
+    """The bound run of a kernel whose arrays follow each other in the result."""
+    cdef const Pieces* pieces = <const Pieces*>context.private_memory
     cdef char* target = operands[1 + pieces.count].data
     cdef npy_intp index, size
     for index in range(pieces.count):

@@ -816,7 +816,7 @@ cdef class LoopKernel(Kernel):
             fixed[index] = outer[self._first_count() + self.n_stacked + index].data
         self._point_lanes(outer, rows, lanes, 0, <char*>unread)
         scalar.lanes, scalar.fixed, scalar.stopped = lanes, fixed, False
-        context.room = &scalar
+        context.private_memory = &scalar
         self.scalar_body.run(context, NULL)
         for index in range(n_rows):
             move_on(&rows[index], scalar.steps)
@@ -862,7 +862,7 @@ cdef class LoopKernel(Kernel):
             self._begin_stacked(context, steps, index, NULL)
         self._begin_lanes(steps)
         scalar.lanes, scalar.fixed, scalar.stopped = steps.lanes, steps.fixed, False
-        steps.frame.machine.context.room = &scalar
+        steps.frame.machine.context.private_memory = &scalar
         while steps.step < steps.n_steps and not scalar.stopped:
             scalar.steps = min(steps.n_steps, steps.next_turn) - steps.step
             for index in range(self.n_states + self.n_stacked):

@@ -20,7 +20,7 @@ cdef struct Outline:                # of an instruction that runs a kernel or ca
     bint varies                     # the layouts of the outputs depend on values, too
     int first                       # RUN: the position of its PREPARE; others: their own
     int looks                       # LOOKS: the loop looks around here, although the kernel is short; else 0
-    size_t room                     # where the kernel's room begins in the frame's
+    size_t private_at               # where the kernel's private memory begins in the frame's
 
 cdef class Code:
     """A Program in C arrays, shared by all frames.
@@ -36,7 +36,7 @@ cdef class Code:
     cdef unsigned char* ops         # what PROFILE and FAIL replaced, by position
     cdef int* pool                  # the operand pool: numbers of cells
     cdef Outline* outlines          # by position of the instruction
-    cdef size_t room                # bytes of all kernels' rooms
+    cdef size_t private_bytes       # of all kernels
     cdef int most_layouts           # numbers in the shapes and strides of all outputs of any instruction
     cdef int n_instructions, n_cells, n_operands, n_dimensions, n_blocks
     cdef PyObject** kernels

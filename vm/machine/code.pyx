@@ -162,8 +162,8 @@ cdef class Code:
             if at.op == OP_PREPARE:
                 prepared[at.a, self._operands_of(at)] = position
             if at.op != OP_CALL:
-                outline.room = self.room
-                self.room += (<Kernel>self.kernels[at.a]).room + 15 & ~15
+                outline.private_at = self.private_bytes
+                self.private_bytes += (<Kernel>self.kernels[at.a]).private_bytes + 15 & ~15
         return 0
 
     cdef int _mark_sites(self) except -1:
@@ -203,9 +203,9 @@ cdef class Code:
 
         Values that follow from layouts and constants are the same during an epoch, and decide nothing anew.
 
-        What a kernel has `checked` in `prepare` decides no layout, and its step checks it again; but a step that runs
-        after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what they are
-        until the next epoch."""
+        What a kernel has `checked` in `prepare` decides no layout, and its bound run checks it again; but one that is
+        called after COMMIT must not fail. No caller gives memory to the body of a loop, and its wholes stay what
+        they are until the next epoch."""
         cdef Instruction* at = &self.instructions[position]
         cdef Outline* outline = &self.outlines[position]
         cdef list layouts = self.program.cells

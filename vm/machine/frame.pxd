@@ -9,7 +9,7 @@ compare it with the old one (``take_layout``, or ``remember_layouts`` and ``comp
 """
 from numpy cimport npy_intp
 
-from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, Cell, Context, Interrupts, Step
+from phintys.vm.abi cimport CELL_LATE, CELL_LENT, CELL_READONLY, Binding, BoundRun, Cell, Context, Interrupts
 from phintys.vm.containers.claims cimport Claim
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.profile cimport Timing
@@ -28,14 +28,14 @@ cdef struct Block:                  # of code that runs once a call
 cdef struct Site:                   # what a frame knows of one instruction that runs a kernel
     long long bound                 # the epoch in which it was bound; for the others see `Machine.epoch`
     long long prepared              # the epoch in which it was prepared, negative: and could not be bound
-    Step step                       # NULL: the kernel's `run`
-    void* room
+    BoundRun bound_run              # NULL: the kernel's `run`
+    void* private_memory
     Binding binding
     int worth                       # what `prepare` returned, with `looks`
     int looks                       # LOOKS at a site where the loop looks around, else 0
     int inputs                      # how many of the operands they are
     bint varies                     # the outputs' layouts depend on values, too
-    bint by_step                    # of PREPARE, in this call: RUN goes on with the step
+    bint runs_bound                 # of PREPARE, in this call: RUN goes on with the bound run
     Site* first                     # RUN: that of its PREPARE; others: their own
 
 cdef enum Planning:                 # what a frame knows about the sizes of its values, in mode "plan"
@@ -60,7 +60,7 @@ cdef struct Machine:                # one running call, in C
     # value; what finds another layout begins the next epoch. So a site bound in it need not look at layouts.
     long long epoch
     Site* sites                     # by position of the instruction
-    npy_intp* layouts               # room for the layouts of one instruction's outputs
+    npy_intp* layouts               # memory for the layouts of one instruction's outputs
     Block* blocks
     Interrupts interrupts           # how the kernels of the call look at signals
     double looked                   # when signals were looked at, in seconds
@@ -95,7 +95,7 @@ cdef class Frame:
     cdef int _find_heirs(self) except -1
     cdef int _find_slots(self) except -1
     cdef int _find_sites(self) except -1
-    cdef char* rooms                # memory of all sites
+    cdef char* private_memory       # of all sites' kernels
 
 cdef inline bint take_layout(Cell* cell, const npy_intp* shape, const npy_intp* strides) noexcept nogil:
     """Give a cell this shape and these strides; returns whether they are others than before: the next epoch begins."""

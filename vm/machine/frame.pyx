@@ -137,13 +137,13 @@ cdef class Frame:
         self.machine.epoch = 1
         self.machine.sites = <Site*>calloc(code.n_instructions + 1, sizeof(Site))
         self.machine.layouts = <npy_intp*>malloc((code.most_layouts + 1) * sizeof(npy_intp))
-        self.rooms = <char*>calloc(code.room + 16, 1)
-        if self.machine.sites == NULL or self.machine.layouts == NULL or self.rooms == NULL:
+        self.private_memory = <char*>calloc(code.private_bytes + 16, 1)
+        if self.machine.sites == NULL or self.machine.layouts == NULL or self.private_memory == NULL:
             raise MemoryError()
         for position in range(code.n_instructions):
             outline, site = &code.outlines[position], &self.machine.sites[position]
             site.inputs, site.varies, site.looks = outline.inputs, outline.varies, outline.looks
-            site.room = self.rooms + code.outlines[outline.first].room
+            site.private_memory = self.private_memory + code.outlines[outline.first].private_at
             site.first = &self.machine.sites[outline.first]
         return 0
 
@@ -189,7 +189,7 @@ cdef class Frame:
                 Py_XDECREF(self.given[index])
         if self.arena != NULL:
             buffer_release(self.arena)
-        free(self.rooms)
+        free(self.private_memory)
         free(self.machine.sites)
         free(self.machine.layouts)
         free(self.slots)

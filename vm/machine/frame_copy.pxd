@@ -8,8 +8,8 @@ cdef struct FrameModel:             # what copies are made of: the parts of a fr
     const Machine* machine
     const Cell* cells
     const npy_intp* dimensions
-    const char* rooms
-    size_t n_cells, n_dimensions, n_operands, n_blocks, n_sites, n_layouts, room
+    const char* private_memory
+    size_t n_cells, n_dimensions, n_operands, n_blocks, n_sites, n_layouts, private_bytes
 
 cdef struct FrameCopy:              # all in one block of memory, this struct first
     Machine machine

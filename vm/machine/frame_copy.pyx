@@ -21,10 +21,10 @@ cdef enum:
 cdef void describe_frame(Frame frame, FrameModel* model) noexcept:
     cdef Code code = frame.code
     model.machine, model.cells, model.dimensions = &frame.machine, frame.cells, frame.dimensions
-    model.rooms = frame.rooms
+    model.private_memory = frame.private_memory
     model.n_cells, model.n_dimensions, model.n_operands = code.n_cells, code.n_dimensions, code.n_operands
     model.n_blocks, model.n_sites, model.n_layouts = code.n_blocks, code.n_instructions, code.most_layouts
-    model.room = code.room
+    model.private_bytes = code.private_bytes
 
 
 cdef inline char* part(char** place, size_t bytes) noexcept nogil:
@@ -60,10 +60,11 @@ cdef inline Cell* moved(const Cell* cell, const FrameModel* model, Cell* cells) 
 cdef FrameCopy* copy_frame(const FrameModel* model) noexcept nogil:
     cdef size_t head = <size_t>lay_out(NULL, model)
     cdef size_t dimensions = model.n_dimensions * sizeof(npy_intp)
-    cdef char* block = NULL if allocation_fails() else <char*>calloc(1, head + dimensions + model.room + 4 * LINE)
+    cdef char* block = NULL if allocation_fails() else <char*>calloc(
+        1, head + dimensions + model.private_bytes + 4 * LINE)
     cdef FrameCopy* copy = <FrameCopy*>block
     cdef npy_intp* numbers
-    cdef char* rooms
+    cdef char* private_memory
     cdef Cell* cell
     cdef size_t index
     if block == NULL:
@@ -71,7 +72,7 @@ cdef FrameCopy* copy_frame(const FrameModel* model) noexcept nogil:
     lay_out(copy, model)
     copy.model = model
     numbers = <npy_intp*>(block + head)
-    rooms = block + (head + dimensions + LINE & ~<size_t>(LINE - 1))
+    private_memory = block + (head + dimensions + LINE & ~<size_t>(LINE - 1))
     memcpy(numbers, model.dimensions, dimensions)
     memcpy(copy.machine.cells, model.cells, model.n_cells * sizeof(Cell))
     for index in range(model.n_cells):
@@ -86,7 +87,8 @@ cdef FrameCopy* copy_frame(const FrameModel* model) noexcept nogil:
         copy.machine.operands[index] = moved(model.machine.operands[index], model, copy.machine.cells)
     for index in range(model.n_sites):
         copy.machine.sites[index] = model.machine.sites[index]
-        copy.machine.sites[index].room = rooms + (<const char*>model.machine.sites[index].room - model.rooms)
+        copy.machine.sites[index].private_memory = (
+            private_memory + (<const char*>model.machine.sites[index].private_memory - model.private_memory))
         copy.machine.sites[index].first = copy.machine.sites + (model.machine.sites[index].first - model.machine.sites)
     context_init(&copy.machine.context)
     copy.machine.context.keeps, copy.machine.context.flags = True, UNATTENDED

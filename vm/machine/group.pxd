@@ -9,7 +9,7 @@ cdef enum:
 cdef struct Member:
     PyObject* kernel
     Cell** operands
-    void* room                 # see `Context.room`
+    void* private_memory       # see `Context.private_memory`
     char* scratch              # its own, while the others run
     size_t scratch_size
     bint alone                 # its `run` uses one thread, and is long enough for a worker
@@ -25,7 +25,8 @@ ctypedef int (*Preparation)(PyObject* kernel, Context* context, Cell** operands)
 cdef Preparation prepare
 
 # Prepare the next member; returns what `Kernel.prepare` does. The GIL is taken only to raise.
-cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room, bint continues) noexcept nogil
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* private_memory,
+                        bint continues) noexcept nogil
 # Run all members, those that are alone at the beginning of their branches on the workers.
 cdef void run_group(Group* group) noexcept nogil
 # Give back what the members had; to be called in any case.

@@ -18,15 +18,16 @@ cdef int prepare_kernel(PyObject* kernel, Context* context, Cell** operands) exc
 prepare = <Preparation>prepare_kernel
 
 
-cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* room, bint continues) noexcept nogil:
+cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* private_memory,
+                        bint continues) noexcept nogil:
     cdef Context* context = group.context
     cdef Member* member = &group.members[group.count]
     cdef char* scratch = context.scratch
     cdef size_t scratch_size = context.scratch_size
     cdef int worth
-    context.scratch, context.scratch_size, context.room = NULL, 0, room
+    context.scratch, context.scratch_size, context.private_memory = NULL, 0, private_memory
     worth = prepare(kernel, context, operands)
-    member.room, member.continues = room, continues
+    member.private_memory, member.continues = private_memory, continues
     member.kernel, member.operands, member.alone = kernel, operands, worth == RUNS_ALONE
     member.scratch, member.scratch_size = context.scratch, context.scratch_size
     context.scratch, context.scratch_size = scratch, scratch_size
@@ -36,7 +37,7 @@ cdef int prepare_member(Group* group, PyObject* kernel, Cell** operands, void* r
 
 cdef void run_member(Group* group, Member* member, int workers) noexcept nogil:
     cdef Context context = group.context[0]
-    context.workers, context.room = workers, member.room
+    context.workers, context.private_memory = workers, member.private_memory
     context.scratch, context.scratch_size = member.scratch, member.scratch_size
     (<Kernel>member.kernel).run(&context, member.operands)
 

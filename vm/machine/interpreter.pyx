@@ -216,7 +216,7 @@ cdef inline int run_bound(Machine* machine, const Instruction* at, const Site* s
         return -1
     if site.binding == BOUND and renew_all(context, operands + site.inputs, operands + at.c) < 0:
         return -1
-    if (site.step(context, operands) if site.step != NULL
+    if (site.bound_run(context, operands) if site.bound_run != NULL
             else (<Kernel>machine.kernels[at.a]).run(context, operands)) < 0:
         raise_failure(machine)
         return -1
@@ -243,7 +243,7 @@ cdef int execute(Machine* machine) noexcept nogil:
         if op == OP_KERNEL:
             operands = machine.operands + at.b
             site = &machine.sites[at - machine.code]
-            context.room = site.room
+            context.private_memory = site.private_memory
             if site.bound != machine.epoch:
                 if run_anew(machine, at, site) < 0:
                     break
@@ -386,7 +386,7 @@ cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexc
     cdef int worth
     if site.varies:
         remember_layouts(machine, operands, site.inputs, at.c)
-    machine.context.room = site.room
+    machine.context.private_memory = site.private_memory
     worth = prepare(machine.kernels[at.a], &machine.context, operands)
     if worth < 0:
         return worth
@@ -404,8 +404,8 @@ cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) 
     if site.prepared != machine.epoch:
         site.prepared = machine.epoch
         return
-    site.step = NULL
-    site.binding = (<Kernel>machine.kernels[at.a]).bind(&machine.context, machine.operands + at.b, &site.step)
+    site.bound_run = NULL
+    site.binding = (<Kernel>machine.kernels[at.a]).bind(&machine.context, machine.operands + at.b, &site.bound_run)
     if site.binding == UNBOUND:
         site.prepared = -machine.epoch
     else:
@@ -439,8 +439,8 @@ cdef int prepare_change(Machine* machine, const Instruction* at) noexcept nogil:
     cdef Cell** operands = machine.operands + at.b
     cdef int worth
     take_gil(machine)                                       # who else refers to a value may not change from here on
-    site.by_step = site.bound == machine.epoch
-    if not site.by_step:
+    site.runs_bound = site.bound == machine.epoch
+    if not site.runs_bound:
         worth = prepare_anew(machine, at, site)
         if worth < 0:
             return -1
@@ -470,12 +470,12 @@ cdef void run_change(Machine* machine, const Instruction* at) noexcept nogil:
     """RUN: the rest of KERNEL."""
     cdef Site* site = machine.sites[at - machine.code].first
     cdef Cell** operands = machine.operands + at.b
-    machine.context.room = site.room
-    if site.by_step and site.step != NULL:
-        site.step(&machine.context, operands)
+    machine.context.private_memory = site.private_memory
+    if site.runs_bound and site.bound_run != NULL:
+        site.bound_run(&machine.context, operands)
         return
     (<Kernel>machine.kernels[at.a]).run(&machine.context, operands)
-    if not site.by_step:
+    if not site.runs_bound:
         bind_if_repeated(machine, at, site)
 
 
@@ -492,7 +492,7 @@ cdef int run_together(Machine* machine, const Instruction** place, Site* site) n
         member, operands = &machine.sites[place[0] - machine.code], machine.operands + place[0].b
         if member.varies:
             remember_layouts(machine, operands, member.inputs, place[0].c)
-        worth = prepare_member(&group, machine.kernels[place[0].a], operands, member.room,
+        worth = prepare_member(&group, machine.kernels[place[0].a], operands, member.private_memory,
                                place[0].flags & CONTINUES)
         if worth < 0:
             leave_group(&group)

@@ -1,15 +1,15 @@
 """What the instructions of a call or a step do, noted and done again; see ``plays.pyx``."""
-from phintys.vm.abi cimport Cell, Step
+from phintys.vm.abi cimport BoundRun, Cell
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport Machine
 from phintys.vm.python_api cimport PyObject
 
 cdef struct Play:                   # what one KERNEL calls, or a COPY
     const Instruction* at
-    Step step                       # NULL: the kernel's `run`
+    BoundRun bound_run              # NULL: the kernel's `run`
     PyObject* kernel                # NULL, too: a copy
     Cell** operands
-    void* room
+    void* private_memory
 
 # Whether all kernels are bound and short, in a program that has no jumps, and memory may stay where it is.
 cdef bint can_note(const Machine* machine) noexcept nogil

@@ -49,9 +49,9 @@ cdef bint can_note(const Machine* machine) noexcept nogil:
 cdef int note_kernel(Machine* machine, const Instruction* at, Play* to) noexcept nogil:
     cdef const Site* site = &machine.sites[at - machine.code]
     cdef int index
-    to.at, to.step, to.kernel, to.room = at, site.step, machine.kernels[at.a], site.room
+    to.at, to.bound_run, to.kernel, to.private_memory = at, site.bound_run, machine.kernels[at.a], site.private_memory
     to.operands = machine.operands + at.b
-    machine.context.room = site.room
+    machine.context.private_memory = site.private_memory
     if site.binding == BOUND:
         for index in range(site.inputs, at.c):
             if renew_step(&machine.context, to.operands[index]) < 0:
@@ -76,8 +76,8 @@ cdef void drop_values(Machine* machine, const Instruction* at) noexcept nogil:
 
 
 cdef inline int play_one(Machine* machine, const Play* at) noexcept nogil:
-    if at.step != NULL:
-        return at.step(&machine.context, at.operands)
+    if at.bound_run != NULL:
+        return at.bound_run(&machine.context, at.operands)
     if at.kernel != NULL:
         return (<Kernel>at.kernel).run(&machine.context, at.operands)
     copy_elements(machine.cells[at.at.a].data, &machine.cells[at.at.b])
@@ -88,7 +88,7 @@ cdef int play_all(Machine* machine, const Play* plays, int count) noexcept nogil
     cdef const Play* at = plays
     cdef const Play* end = at + count
     while at != end:
-        machine.context.room = at.room
+        machine.context.private_memory = at.private_memory
         if play_one(machine, at) < 0:
             machine.at = at.at
             raise_failure(machine)
