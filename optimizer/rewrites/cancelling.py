@@ -6,9 +6,9 @@ weights ``w / sum(w)`` is 1. It replaces the original if a factor cancels with i
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inside, key
-from phintys.optimizer.rewrites import products
+from phintys.optimizer.rewrites import factors
+from phintys.optimizer.rewrites.factors import product_in, product_of
 from phintys.optimizer.rewrites.log_sum_exp import joined, unshuffled
-from phintys.optimizer.rewrites.products import product_in, product_of
 
 NEARBY = 12                    # nodes that are read
 
@@ -16,17 +16,17 @@ NEARBY = 12                    # nodes that are read
 def cancelled(fgraph, node):
     """A product in which factors cancel."""
     out = node.outputs[0]
-    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, factors.KEYS):
         return None
     own = product_in(fgraph, out)
-    if not any([key(unshuffled(factor)[0]) in products.KEYS for factor in own.powers]):
+    if not any([key(unshuffled(factor)[0]) in factors.KEYS for factor in own.powers]):
         return None
     product = product_of(out, lambda variable: 1, NEARBY)
     _look_through_dimshuffles(product)
     if not product.cancelled or product.coefficient == 0 \
-            or products.operations_to_build(product) > products.operations_to_build(own):
+            or factors.operations_to_build(product) > factors.operations_to_build(own):
         return None
-    return products.build(product, out)
+    return factors.build(product, out)
 
 
 def _look_through_dimshuffles(product):
@@ -34,7 +34,7 @@ def _look_through_dimshuffles(product):
     known = {_base_and_order(factor): factor for factor in product.powers}
     for factor, exponent in list(product.powers.items()):
         base, order = unshuffled(factor)
-        if order is None or key(base) not in products.KEYS:
+        if order is None or key(base) not in factors.KEYS:
             continue
         inner = product_of(base, lambda variable: 1, NEARBY)
         powers = {_base_and_order(leaf, order): power * exponent for leaf, power in inner.powers.items()}
@@ -55,5 +55,5 @@ def _base_and_order(variable, order=None):
 
 REWRITES = [
     Rewrite("local_cancel_shared_factors", ("mul", "true_div", "neg"), cancelled, (FAST_RUN,),
-            of=products.KEYS | {"DimShuffle"}),
+            of=factors.KEYS | {"DimShuffle"}),
 ]

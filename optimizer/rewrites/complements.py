@@ -7,9 +7,9 @@ and back. X is a product, and 1 in the simplest case; signs may be on either sid
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, is_inexact, key, readers_in
-from phintys.optimizer.rewrites import products, sums
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import Product
 from phintys.optimizer.rewrites.logistic import opposite_argument, signed_products, within
-from phintys.optimizer.rewrites.products import Product
 from phintys.optimizer.rewrites.sums import sum_in
 
 # f: {k: (g, sign of the argument, sign of the result)}, where f(t) + k = +-g(+-t)
@@ -20,7 +20,7 @@ COMPLEMENTS = {
     "exp": {-1: ("expm1", 1, 1)},
     "expm1": {1: ("exp", 1, 1)},
 }
-_MAY_HOLD_ONE = products.KEYS | set(COMPLEMENTS)
+_MAY_HOLD_ONE = factors.KEYS | set(COMPLEMENTS)
 _SUMS = sums.KEYS - {"neg"}
 
 
@@ -39,7 +39,7 @@ def complement(fgraph, node):
     found = _complementary(terms + [constant])
     if not found:
         return None
-    joined = [products.build(_joined(part, factor, row, total.leaves), out) for _, part, factor, row in found]
+    joined = [factors.build(_joined(part, factor, row, total.leaves), out) for _, part, factor, row in found]
     if any([variable is None for variable in joined]):
         return None
     gone = {id(product) for whole, part, _, _ in found for product in (whole, part)}

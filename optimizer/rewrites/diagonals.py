@@ -14,7 +14,7 @@ from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, is_inside, key
 from phintys.optimizer.rewrites import sums
-from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites.factors import product_of
 
 NEARBY = 4                     # nodes between a diagonal and the op that makes a matrix of it
 

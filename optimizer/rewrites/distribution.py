@@ -5,9 +5,9 @@ moves if that reduces the total. Factors are never moved out of sums, so this te
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
-from phintys.optimizer.rewrites import products, sums
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import Product, product_in
 from phintys.optimizer.rewrites.logistic import LARGEST_SUM, signed_products
-from phintys.optimizer.rewrites.products import Product, product_in
 from phintys.optimizer.rewrites.sums import sum_of
 
 COST_OF_DIVISION = 1.5
@@ -16,7 +16,7 @@ COST_OF_DIVISION = 1.5
 def distribute(fgraph, node):
     """Return a product with its factors moved into its sums where they cancel."""
     out = node.outputs[0]
-    if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
+    if not is_inexact(out) or is_inside(fgraph, out, factors.KEYS):
         return None
     readers = readers_in(fgraph)
     product = product_in(fgraph, out)
@@ -27,7 +27,7 @@ def distribute(fgraph, node):
         if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == out.type.dtype \
                 and readers(factor) == 1:
             changed |= _move_into(factor, product, out, readers)
-    return products.build(product, out) if changed else None
+    return factors.build(product, out) if changed else None
 
 
 def _move_into(factor, product, out, readers):
@@ -50,7 +50,7 @@ def _move_into(factor, product, out, readers):
             term.multiply(other, exponent)
     pattern = tuple(map(all, zip(*[leaf.type.broadcastable for leaf in (factor, *moving)])))
     like = out.type.clone(broadcastable=pattern)()
-    built = [products.build(term, like) for term in terms]
+    built = [factors.build(term, like) for term in terms]
     if any([term is None for term in built]):
         return False
     whole = sums.build([(1, term) for term in built], 0, [factor, *moving], like)
@@ -73,4 +73,4 @@ def _cost(exponent):
 
 
 REWRITES = [Rewrite("local_greedy_distributor", ("mul", "true_div"), distribute, (FAST_RUN,),
-                    of=("add", "sub", *products.KEYS))]
+                    of=("add", "sub", *factors.KEYS))]

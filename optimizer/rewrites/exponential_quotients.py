@@ -10,9 +10,9 @@ from math import isclose
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, is_inside, key
-from phintys.optimizer.rewrites import products
+from phintys.optimizer.rewrites import factors
+from phintys.optimizer.rewrites.factors import product_in, product_of
 from phintys.optimizer.rewrites.logistic import opposite_argument
-from phintys.optimizer.rewrites.products import product_in, product_of
 from phintys.optimizer.rewrites.sums import linear_form, opposite
 
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
@@ -35,12 +35,12 @@ QUOTIENTS = {"erfc": (-1, 2, scaled_erfc), "expm1": (1, 1, opposite_expm1)}
 def stable_quotient(fgraph, node):
     """Replace an exponential divided by one of the functions of `QUOTIENTS`, in a product, by the stable form."""
     out = node.outputs[0]
-    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, factors.KEYS):
         return None
     product = product_in(fgraph, out)
     if not _exponentials(product):
         return None
-    if not _divisors(product) and any([key(factor) in products.KEYS for factor in product.powers]):
+    if not _divisors(product) and any([key(factor) in factors.KEYS for factor in product.powers]):
         product = product_of(out, lambda variable: 1, NEARBY)
     changed, product = False, product.copy()
     for divisor in _divisors(product):
@@ -49,13 +49,13 @@ def stable_quotient(fgraph, node):
                 _divide(product, exponential, divisor)
                 changed = True
                 break
-    return products.build(product, out) if changed else None
+    return factors.build(product, out) if changed else None
 
 
 def growth_of_sigmoid(fgraph, node):
     """``expm1(t) * sigmoid(-t) -> tanh(t / 2)``, in a product."""
     out = node.outputs[0]
-    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, factors.KEYS):
         return None
     product = product_in(fgraph, out)
     growths = [factor for factor, exponent in product.powers.items() if exponent == 1 and key(factor) == "expm1"]
@@ -68,7 +68,7 @@ def growth_of_sigmoid(fgraph, node):
                 product.multiply(growth, -1)
                 product.multiply(factor, -1)
                 product.multiply(apply_op("tanh", apply_op("mul", t, constant_like(0.5, growth))), 1)
-                return products.build(product, out)
+                return factors.build(product, out)
     return None
 
 

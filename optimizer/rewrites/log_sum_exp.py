@@ -23,8 +23,8 @@ from phintys.optimizer.engine.values import (
     key_of,
     readers_in,
 )
-from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import product_of
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import product_of
 from phintys.optimizer.rewrites.sums import sum_of
 
 LARGEST = ("Max", "MaxOrLowest", "maximum")
@@ -217,7 +217,7 @@ def logarithm(found, node):
     out, inner = node.outputs[0], node.inputs[0]
     known = found.known(inner)
     if known is None:
-        return _logarithm_of_product(found, node) if key(inner) in products.KEYS else None
+        return _logarithm_of_product(found, node) if key(inner) in factors.KEYS else None
     constant, total, order = known
     constant += key(out) == "log1p"
     result = shuffled(total.logarithm(), order)
@@ -240,7 +240,7 @@ def _logarithm_of_product(found, node):
             _, total, order = known
             del product.powers[factor]
             product.multiply(shuffled(total.total, order), 1)
-            rest = products.build(product, inner)
+            rest = factors.build(product, inner)
             if rest is None:
                 return None
             return as_type(apply_op("add", shuffled(total.shift, order), apply_op("log", rest)), out.type, [inner])
@@ -260,14 +260,14 @@ def quotient(found, node):
         known = found.known(divisor) if exponent < 0 else None
         if known is not None:
             changed |= _divided(product, divisor, *known)
-    return products.build(product, out) if changed else None
+    return factors.build(product, out) if changed else None
 
 
 def _look_into_shared(found, product):
     """Replace factors by the products that compute them, through dimshuffles, if these divide by such sums."""
     for factor, exponent in list(product.powers.items()):
         base, order = unshuffled(factor)
-        if key(base) not in products.KEYS:
+        if key(base) not in factors.KEYS:
             continue
         inner = product_of(base, lambda variable: 1, NEARBY)
         if any([power * exponent < 0 and unshuffled(leaf)[0] in found.found for leaf, power in inner.powers.items()]):
@@ -309,7 +309,7 @@ def stabilize_sums_of_exponentials(fgraph):
         name = key(out)
         if name in ("log", "log1p"):
             new = logarithm(found, node)
-        elif name in products.KEYS and not is_inside(fgraph, out, products.KEYS):
+        elif name in factors.KEYS and not is_inside(fgraph, out, factors.KEYS):
             new = quotient(found, node)
         else:
             continue

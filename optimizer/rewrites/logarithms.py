@@ -34,11 +34,11 @@ from phintys.optimizer.engine.values import (
     key,
     key_of,
 )
-from phintys.optimizer.rewrites import products, sums
+from phintys.optimizer.rewrites import factors, sums
 from phintys.optimizer.rewrites.complements import COMPLEMENTS
+from phintys.optimizer.rewrites.factors import Product, product_of
 from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential, joined, log_add
 from phintys.optimizer.rewrites.logistic import stabilized
-from phintys.optimizer.rewrites.products import Product, product_of
 from phintys.optimizer.rewrites.sums import sum_of
 from phintys.vm.call_stack import gradient_of
 
@@ -177,7 +177,7 @@ class Pushed:
             return self._of_leaf(name, variable.owner.inputs, variable, shift, factor)
         if name in sums.KEYS:
             return self._of_sum(sum_of(variable, self.readers, NEARBY), variable, shift, factor)
-        if name in products.KEYS:
+        if name in factors.KEYS:
             return self._of_product(product_of(variable, self.readers, NEARBY), variable, shift, factor)
         if str(name).startswith("convert_to_"):
             return self.of(variable.owner.inputs[0], shift, factor)
@@ -293,7 +293,7 @@ class Logarithms(Pushed):
         if rest.powers:
             rest.leaves = list(rest.powers)
             pattern = tuple(map(all, zip(*[part.type.broadcastable for part in rest.leaves])))
-            remaining = products.build(rest, variable.type.clone(broadcastable=pattern)())
+            remaining = factors.build(rest, variable.type.clone(broadcastable=pattern)())
             if remaining is None:
                 return None
             terms.append(apply_op("log", remaining))

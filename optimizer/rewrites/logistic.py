@@ -4,7 +4,7 @@ With S(t) = sigmoid(t), whose value at -t is 1 - S(t), all of these are products
 
     1 + exp(t) = 1 / S(-t)        exp(t) = S(t) / S(-t)        1 - S(t) = S(-t)
 
-So a product is read in normal form (`products`), its factors are rewritten by these identities, and the exponents of
+So a product is read in normal form (`factors`), its factors are rewritten by these identities, and the exponents of
 S(t) and S(-t) are added up. Arguments are compared by `linear_form`, because -t may be spelled ``-dot - b`` or
 ``-(dot + b)``. Two more identities make gradients of cross entropies stable for any t; the first is in `complements`:
 
@@ -22,8 +22,8 @@ from phintys.optimizer.engine.values import (
     only_reader,
     readers_in,
 )
-from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import Product, product_in, product_of
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import Product, product_in, product_of
 from phintys.optimizer.rewrites.sums import linear_form, negated, opposite, sum_of
 
 LARGEST_SUM = 16               # terms that a product is distributed over; without it, nested sums would be quadratic
@@ -239,7 +239,7 @@ def _moved_into(terms, constant, mover, like):
         term = term.times(mover)
         if any([min(pair.exponents()) < 0 for pair in pairs_of(term.powers)]):
             return None
-        variable = products.build(stabilized(term) or term, like)
+        variable = factors.build(stabilized(term) or term, like)
         if variable is None:
             return None
         built.append((1, variable))
@@ -297,20 +297,20 @@ def logistic_product(fgraph, node):
     if not any([key(factor) in _LOGISTIC for factor in product.powers]):
         return None
     result = stabilized(product)
-    if result is None and any([key(factor) in products.KEYS for factor in product.powers]):
+    if result is None and any([key(factor) in factors.KEYS for factor in product.powers]):
         wide = product_of(out, lambda variable: 1, NEARBY)
         result = stabilized(wide) or (wide if wide.cancelled else None)
     result = distributed(result or product, out, readers) or result
-    return None if result is None else products.build(result, out)
+    return None if result is None else factors.build(result, out)
 
 
 _BESIDE_EXP = frozenset(["sigmoid", "add"])
-_FRACTIONS = products.KEYS - {"neg"}
+_FRACTIONS = factors.KEYS - {"neg"}
 _LOGISTIC = frozenset(["sigmoid", "add", "sub", "exp"])      # a product without such factors stays as it is
 
 
 REWRITES = [
     Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
             (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"), beside=("sigmoid", "exp"),
-            of=(*_LOGISTIC, *products.KEYS)),
+            of=(*_LOGISTIC, *factors.KEYS)),
 ]

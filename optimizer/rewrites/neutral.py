@@ -1,6 +1,6 @@
 """Neutral and absorbing elements, and ops that undo each other.
 
-Most rows are patterns. Sums and products have normal forms (`sums`, `products`), in which constants are collected,
+Most rows are patterns. Sums and products have normal forms (`sums`, `factors`), in which constants are collected,
 terms are cancelled, signs are pulled together, and a tree of binary nodes becomes one node of many inputs.
 """
 from math import copysign, inf
@@ -42,8 +42,8 @@ from phintys.optimizer.engine.values import (
     key,
     readers_in,
 )
-from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import product_in
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import product_in
 from phintys.optimizer.rewrites.sums import sum_in
 
 
@@ -112,20 +112,20 @@ def _uncancelled(terms):
 def canonical_product(fgraph, node):
     """Collect constants, cancel factors, pull signs together, and make trees of mul and true_div one fraction."""
     out = node.outputs[0]
-    if not is_inexact(out) or is_inside(fgraph, out, products.KEYS):
+    if not is_inexact(out) or is_inside(fgraph, out, factors.KEYS):
         return None
-    product = products.cancel_magnitudes(product_in(fgraph, out))
+    product = factors.cancel_magnitudes(product_in(fgraph, out))
     if product.operations == 1 and not product.cancelled and product.constants == 0:
         return None
     if product.coefficient == 0:
         return constant_like(0, out)
     has_numerator = any([exponent > 0 for exponent in product.powers.values()])
     collected = product.constants > 1 or (product.constants == 1 and product.coefficient in (1, -1) and has_numerator)
-    gain = product.operations - products.operations_to_build(product)
+    gain = product.operations - factors.operations_to_build(product)
     too_wide = len(product.powers) + (product.coefficient not in (1, -1)) > WIDEST
     if not product.cancelled and not collected and (gain <= 0 or too_wide):
         return None
-    return products.build(product, out)
+    return factors.build(product, out)
 
 
 def integer_product(fgraph, node):
@@ -164,7 +164,7 @@ def pull_sign(fgraph, node):
     product = product_in(fgraph, out)
     if product.coefficient != -1 or not any([exponent > 0 for exponent in product.powers.values()]):
         return None                    # -1/x has no shorter form
-    return products.build(product, out)
+    return factors.build(product, out)
 
 
 def constant_switch(fgraph, node):
@@ -212,8 +212,8 @@ REWRITES = [
     Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,),
             of=(REPEATED, *NUMBERS, *sums.KEYS)),
     Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
-            (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *products.KEYS)),
-    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *products.KEYS)),
+            (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *factors.KEYS)),
+    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *factors.KEYS)),
     Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,), of=("mul", *NUMBERS)),
     Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize"), of=NUMBERS),
     Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS)),

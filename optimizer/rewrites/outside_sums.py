@@ -18,8 +18,8 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key, readers_in
 from phintys.optimizer.passes.shapes import feature_of
-from phintys.optimizer.rewrites import products, sums
-from phintys.optimizer.rewrites.products import Product
+from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.factors import Product
 from phintys.optimizer.rewrites.reductions import axes_of, is_repeated, once_along
 
 DEEPEST = 8                    # products inside of products that are read
@@ -71,7 +71,7 @@ def around(outer, axes, inside, like):
     result.multiply(inside, 1)
     for factor, exponent in outer.powers.items():
         result.multiply(_without(factor, axes), exponent)
-    return products.build(result, like)
+    return factors.build(result, like)
 
 
 def _without(variable, axes):
@@ -94,14 +94,14 @@ def sum_of_product(fgraph, node):
     x, axes = node.inputs[0], axes_of(node)
     if key(x) not in INSIDE or not _is_float(node):
         return None
-    factors = Factors(x, axes, readers_in(fgraph))
-    inner = _apart(factors, x)
+    split = Factors(x, axes, readers_in(fgraph))
+    inner = _apart(split, x)
     if inner is None:
         return None
     total = _known_sum(fgraph, inner, node)
     if total is None and len(fgraph.clients[x]) != 1:
         return None
-    return around(factors.outer, axes, node.op(inner) if total is None else total, node.outputs[0])
+    return around(split.outer, axes, node.op(inner) if total is None else total, node.outputs[0])
 
 
 def _known_sum(fgraph, inner, node):
@@ -185,9 +185,9 @@ def change_by_product(fgraph, node):
     size, changed = x.type.shape[0], y.type.shape[0]
     if size is None or changed is None or changed <= size:
         return None
-    factors = Factors(y, (0,), readers_in(fgraph))
-    inner = products.build(factors.inner, y) if factors.are_apart() and _fills(factors.inner.powers, y) else None
-    return None if inner is None else around(factors.outer, (), node.op(x, inner, *rest), node.outputs[0])
+    split = Factors(y, (0,), readers_in(fgraph))
+    inner = factors.build(split.inner, y) if split.are_apart() and _fills(split.inner.powers, y) else None
+    return None if inner is None else around(split.outer, (), node.op(x, inner, *rest), node.outputs[0])
 
 
 def product_of_outer_product(fgraph, node):
@@ -218,21 +218,21 @@ def product_of_scaled_matrix(fgraph, node):
         scaled = operand.owner.inputs[0] if _is_transpose(operand) else operand
         if _is_matrix_beside_vector(node, place) and key(scaled) in ("mul", "true_div") \
                 and _is_read_by_thin_products(fgraph, scaled):
-            factors = Factors(scaled, (0, 1), readers_in(fgraph))
-            inner = _apart(factors, scaled)
+            split = Factors(scaled, (0, 1), readers_in(fgraph))
+            inner = _apart(split, scaled)
             if inner is None or inner.type != scaled.type:
                 continue
             operands = list(node.inputs)
             operands[place] = inner if scaled is operand else operand.owner.op(inner)
             axes = range(2 - node.outputs[0].type.ndim)
-            return around(factors.outer, axes, node.op(*operands), node.outputs[0])
+            return around(split.outer, axes, node.op(*operands), node.outputs[0])
     return None
 
 
-def _apart(factors, like):
+def _apart(split, like):
     """Return the product of the inner factors if there are outer ones and the inner ones determine the shape."""
-    is_possible = factors.are_apart() and _fills(factors.inner.powers, like)
-    return products.build(factors.inner, like) if is_possible else None
+    is_possible = split.are_apart() and _fills(split.inner.powers, like)
+    return factors.build(split.inner, like) if is_possible else None
 
 
 def _is_transpose(variable):

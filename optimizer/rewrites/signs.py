@@ -17,8 +17,8 @@ from phintys.optimizer.engine.values import (
     only_reader,
     readers_in,
 )
-from phintys.optimizer.rewrites import products
-from phintys.optimizer.rewrites.products import product_in, product_of
+from phintys.optimizer.rewrites import factors
+from phintys.optimizer.rewrites.factors import product_in, product_of
 
 DEEPEST = 6                    # nodes between a value and those that tell its sign
 POSITIVE = frozenset(["exp", "exp2", "sigmoid", "softplus", "erfcx"])
@@ -81,7 +81,7 @@ def sign(fgraph, node):
     If x underflows to 0, its sign is 0; then the other factor is 0, too, or the result is not finite.
     """
     out = node.outputs[0]
-    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, factors.KEYS):
         return None
     product = product_in(fgraph, out)
     signs = [factor for factor in product.powers if key(factor) == "sgn" and factor.type.dtype == out.type.dtype
@@ -94,15 +94,15 @@ def sign(fgraph, node):
     product = product.copy()
     for factor in dropped:
         del product.powers[factor]
-    return products.build(product, out) if dropped else None
+    return factors.build(product, out) if dropped else None
 
 
 def _factors_around(fgraph, variable):
     """Return the factors of a product, and those of the product of which it is a term: ``(x + this) * y``."""
-    factors = list(product_of(variable, lambda other: 1, NEARBY).powers)
+    found = list(product_of(variable, lambda other: 1, NEARBY).powers)
     outer = _root(fgraph, variable, ("add", "sub", "neg"))
-    product = _root(fgraph, outer, products.KEYS)
-    return factors if product is outer else factors + list(product_of(product, lambda other: 1, NEARBY).powers)
+    product = _root(fgraph, outer, factors.KEYS)
+    return found if product is outer else found + list(product_of(product, lambda other: 1, NEARBY).powers)
 
 
 def _root(fgraph, variable, keys):
@@ -152,7 +152,7 @@ def _exponential(x, power):
     """Return ``exp(power * x)``, where factors of x are collected."""
     argument = product_of(x, lambda variable: 1, NEARBY)
     argument.coefficient = argument.coefficient * power
-    argument = products.build(argument, x) if power != 1 else x
+    argument = factors.build(argument, x) if power != 1 else x
     return None if argument is None else apply_op("exp", argument)
 
 
@@ -171,7 +171,7 @@ def power_of_exponential(fgraph, node):
 def product_of_exponentials(fgraph, node):
     """``exp(2 * x) * y * exp(-3 * x) -> y * exp(-x)``, if one of them has no other reader or is a power of one."""
     out = node.outputs[0]
-    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, products.KEYS):
+    if not out.type.dtype.startswith("float") or is_inside(fgraph, out, factors.KEYS):
         return None
     readers = readers_in(fgraph)
     product = product_in(fgraph, out)
@@ -185,7 +185,7 @@ def product_of_exponentials(fgraph, node):
                       product.powers[factor] != 1)
     joined = [group for group in groups.values() if group.pays()]
     product = product.copy()
-    return products.build(product, out) if joined and all([group.join_in(product) for group in joined]) else None
+    return factors.build(product, out) if joined and all([group.join_in(product) for group in joined]) else None
 
 
 class Exponentials:
@@ -238,7 +238,7 @@ def logarithm_of_exponentials(fgraph, node):
 def _product_of_numbers(product, like):
     """Return the product, which has one element and may have no factors, without spreading it over others."""
     one = like.type.clone(broadcastable=(True,) * like.type.ndim)
-    return products.build(product, one())
+    return factors.build(product, one())
 
 
 REWRITES = [                   # before exponentials are joined, so that those which vanish with a sign are still there
@@ -251,5 +251,5 @@ POWERS = [
     Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,), beside=("exp",),
             of=_POWERS_OF_EXPONENTIALS),
     Rewrite("local_product_of_exponentials", ("mul", "true_div", "inv"), product_of_exponentials, (FAST_RUN,),
-            beside=("exp",), of=products.KEYS | _POWERS_OF_EXPONENTIALS),
+            beside=("exp",), of=factors.KEYS | _POWERS_OF_EXPONENTIALS),
 ]

@@ -21,9 +21,9 @@ from phintys.ops.reduction.argmax import Argmax, MaxAndArgmax
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_value, key
 from phintys.optimizer.passes.shapes import feature_of
-from phintys.optimizer.rewrites import products
+from phintys.optimizer.rewrites import factors
+from phintys.optimizer.rewrites.factors import Product, product_of
 from phintys.optimizer.rewrites.log_sum_exp import is_scaled
-from phintys.optimizer.rewrites.products import Product, product_of
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")
 INCREASING = ("exp", "tanh", "sigmoid", "softplus")        # not log, which gives NaN for negative numbers
@@ -214,7 +214,7 @@ def gradient_through_softmax(fgraph, node):
         found = None if index is None else _of_elements_of_log(product, scattered[0], softmax, index)
         if found is not None:
             return found
-    rest = products.build(product, node.outputs[0])
+    rest = factors.build(product, node.outputs[0])
     return None if rest is None else rest - along_rows(rest) * softmax
 
 
@@ -261,7 +261,7 @@ def _from_losses(product, like, softmax, labels, rule):
         product, like = numbers, softmax.type.clone(broadcastable=(), shape=())()
     else:
         product.leaves = [like, *product.powers]
-    by_loss = products.build(product, like)
+    by_loss = factors.build(product, like)
     return None if by_loss is None else CrossentropySoftmax1HotWithBiasDx(rule)(by_loss, softmax, labels)
 
 

@@ -36,7 +36,7 @@ class Sum:
 
 
 def sum_of(root, readers, nearby=None):
-    """Return the normal form of ``root``; parameters as in `products.product_of`."""
+    """Return the normal form of ``root``; parameters as in `factors.product_of`."""
     result, dtype = Sum(), root.type.dtype
     stack = [(1, root)]
     while stack:
