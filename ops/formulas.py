@@ -41,10 +41,13 @@ WORDS = {"true_div": "quotient", "int_div": "quotient", "add": "sum", "sub": "di
 IN_PLACE = re.compile(r"(, )?\b(inplace|destructive)=(True|False)(, )?")
 
 
-class Term(str):
+class Text(str):
     """A piece of a formula, and how tightly its outermost operator binds."""
 
-    binding = ATOM
+    def __new__(cls, text, binding=ATOM):
+        made = super().__new__(cls, text)
+        made.binding = binding
+        return made
 
     def at_least(self, binding):
         """Return the text, in parentheses unless it binds as tightly."""
@@ -53,42 +56,36 @@ class Term(str):
 
 def atom(text):
     """Return a text that an index or an attribute can follow."""
-    return text.at_least(ATOM) if isinstance(text, Term) else text
+    return text.at_least(ATOM) if isinstance(text, Text) else text
 
 
-def _as_term(text):
-    return text if isinstance(text, Term) else Term(text)
-
-
-def _term(text, binding):
-    made = Term(text)
-    made.binding = binding
-    return made
+def _as_text(text):
+    return text if isinstance(text, Text) else Text(text)
 
 
 def infix(symbol, operands):
     """Return operands joined by an operator that groups from the left."""
     binding = BINDING.get(symbol, 0)
-    first, *rest = map(Term.at_least, operands, [binding + (symbol == "**"), *[binding + 1] * (len(operands) - 1)])
-    return _term(f" {symbol} ".join([first, *rest]), binding)
+    first, *rest = map(Text.at_least, operands, [binding + (symbol == "**"), *[binding + 1] * (len(operands) - 1)])
+    return Text(f" {symbol} ".join([first, *rest]), binding)
 
 
 def call(name, operands, **keywords):
     """Return a call."""
-    return Term(f"{name}({', '.join([*operands, *[f'{key}={value}' for key, value in keywords.items()]])})")
+    return Text(f"{name}({', '.join([*operands, *[f'{key}={value}' for key, value in keywords.items()]])})")
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 SPECIAL = {
-    "sqr": lambda x: infix("**", [x, Term("2")]),
-    "inv": lambda x: infix("/", [Term("1"), x]),
+    "sqr": lambda x: infix("**", [x, Text("2")]),
+    "inv": lambda x: infix("/", [Text("1"), x]),
     "identity": lambda x: x,
     "second": lambda shape, value: call("fill", [shape, value]),
     "abs_": lambda x: call("abs", [x]),
 }
 
 
-def scalar_term(scalar_op, operands):
+def scalar_text(scalar_op, operands):
     """Return the formula of a scalar op with one output."""
     name = scalar_op.name
     if name in SPECIAL and len(operands) == SPECIAL[name].__code__.co_argcount:
@@ -97,18 +94,18 @@ def scalar_term(scalar_op, operands):
         text = str(scalar_op)
         return call(text[5:-1] if text.startswith("Cast{") else text, operands)
     if len(operands) == 1:
-        return _term(f"{scalar_op.symbol}{operands[0].at_least(SIGN)}", SIGN)
+        return Text(f"{scalar_op.symbol}{operands[0].at_least(SIGN)}", SIGN)
     return infix(scalar_op.symbol, operands)
 
 
 def scalar_lines(scalar_op, texts):
     """Return the lines of a scalar op; for a Composite, values that are read twice or would be long get lines of their
     own."""
-    operands = list(map(_as_term, texts))
+    operands = list(map(_as_text, texts))
     if not isinstance(scalar_op, Composite):
         if scalar_op.nout > 1:
             return [(tuple(range(scalar_op.nout)), call(str(scalar_op), operands))]
-        return [(0, scalar_term(scalar_op, operands))]
+        return [(0, scalar_text(scalar_op, operands))]
     operands += [_constant(value) for value in scalar_op.constants]
     readers = [0] * len(scalar_op.slot_dtypes)
     for _, slots in scalar_op.steps:
@@ -116,16 +113,16 @@ def scalar_lines(scalar_op, texts):
             readers[slot] += 1
     lines, locals_ = [], 0
     for step_op, slots in scalar_op.steps:
-        term = scalar_term(step_op, [operands[slot] for slot in slots])
+        text = scalar_text(step_op, [operands[slot] for slot in slots])
         slot = len(operands)
         if readers[slot] and slot in scalar_op.output_slots:
             output = scalar_op.output_slots.index(slot)
-            lines.append((output, term))
-            term = Term(f"{OUTPUT}{output}{END}")
-        elif readers[slot] > 1 or (readers[slot] and _width(term) > LONGEST_INLINE):
-            lines.append((f"t{locals_}", term))
-            term, locals_ = Term(f"t{locals_}"), locals_ + 1
-        operands.append(term)
+            lines.append((output, text))
+            text = Text(f"{OUTPUT}{output}{END}")
+        elif readers[slot] > 1 or (readers[slot] and _width(text) > LONGEST_INLINE):
+            lines.append((f"t{locals_}", text))
+            text, locals_ = Text(f"t{locals_}"), locals_ + 1
+        operands.append(text)
     written = {target for target, _ in lines}
     return lines + [(output, operands[slot]) for output, slot in enumerate(scalar_op.output_slots)
                     if output not in written]
@@ -138,12 +135,12 @@ def with_outputs(text, names):
 
 def _constant(value):
     text = str(value)
-    return _term(text, SIGN if text.startswith("-") else ATOM)
+    return Text(text, SIGN if text.startswith("-") else ATOM)
 
 
-def _width(term):
+def _width(text):
     """Return approximately how wide a text will be; the names of operands are not known yet."""
-    return len(re.sub("[\x01\x03]\\d+\x02", "12345", term))
+    return len(re.sub("[\x01\x03]\\d+\x02", "12345", text))
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
@@ -254,14 +251,14 @@ def _dot(op, node, texts):
 
 @formula.register(Dot22Scalar)
 def _scaled_dot(op, node, texts):
-    return infix("*", [_as_term(texts[2]), call("dot", texts[:2])])
+    return infix("*", [_as_text(texts[2]), call("dot", texts[:2])])
 
 
 def _accumulated(target, alpha, product, beta):
     """``beta * target + alpha * product``, without factors of 1."""
     size = alpha.lstrip("-")
-    scaled = product if size == "1.0" else infix("*", [Term(size), product])
-    kept = _as_term(target) if beta == "1.0" else infix("*", [Term(beta), _as_term(target)])
+    scaled = product if size == "1.0" else infix("*", [Text(size), product])
+    kept = _as_text(target) if beta == "1.0" else infix("*", [Text(beta), _as_text(target)])
     return scaled if beta in ("0", "0.0") else infix("-" if alpha.startswith("-") else "+", [kept, scaled])
 
 
@@ -345,7 +342,7 @@ def one_line(node, index, texts):
         return lines
     known = {}
     for target, text in lines:
-        text = _term(re.sub(rf"\bt\d+\b|{OUTPUT}\d+{END}", lambda found: _within(known, found[0]), text),
+        text = Text(re.sub(rf"\bt\d+\b|{OUTPUT}\d+{END}", lambda found: _within(known, found[0]), text),
                      getattr(text, "binding", ATOM))
         known[f"{OUTPUT}{target}{END}" if isinstance(target, int) else target] = text
         if target == index:

@@ -1,17 +1,19 @@
 """The language of patterns: ``rule("local_log_sigmoid", log(sigmoid(x)), -softplus(-x))``.
 
-A pattern is a tree of `Term`, `Hole` and numbers. A `Term` is an op, given by its key. A `Hole` matches any variable;
-if a hole occurs twice, it must match the same variable. A number matches a constant of any rank whose elements all have
-this value. Patterns overload Python's operators, so that a row of a table reads like the mathematics it states. `rule`
-compiles both sides to closures once, when the table is read; matching then goes only as deep as the pattern.
-Commutative terms with two operands match in both orders.
+A pattern is a tree of `OpPattern`, `Hole` and numbers. An `OpPattern` is an op, given by its key. A `Hole` matches any
+variable; if a hole occurs twice, it must match the same variable. A number matches a constant of any rank whose
+elements all have this value. Patterns overload Python's operators, so that a row of a table reads like the mathematics
+it states. `rule` compiles both sides to closures once, when the table is read; matching then goes only as deep as the
+pattern.
+Commutative ops with two operands match in both orders.
 
 A pattern does not state types: the driver casts a replacement to the type of what it replaces.
 """
+from phintys.ops.elementwise.scalar import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like, constant_value, key_of
 
-COMMUTATIVE = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor", "eq", "neq"}
+COMMUTATIVE = {name for name, op in SCALAR_OPS.items() if op.commutative}
 
 
 class Expression:
@@ -20,34 +22,34 @@ class Expression:
     __slots__ = ()
 
     def __add__(self, other):
-        return Term("add", self, other)
+        return OpPattern("add", self, other)
 
     def __radd__(self, other):
-        return Term("add", other, self)
+        return OpPattern("add", other, self)
 
     def __sub__(self, other):
-        return Term("sub", self, other)
+        return OpPattern("sub", self, other)
 
     def __rsub__(self, other):
-        return Term("sub", other, self)
+        return OpPattern("sub", other, self)
 
     def __mul__(self, other):
-        return Term("mul", self, other)
+        return OpPattern("mul", self, other)
 
     def __rmul__(self, other):
-        return Term("mul", other, self)
+        return OpPattern("mul", other, self)
 
     def __truediv__(self, other):
-        return Term("true_div", self, other)
+        return OpPattern("true_div", self, other)
 
     def __rtruediv__(self, other):
-        return Term("true_div", other, self)
+        return OpPattern("true_div", other, self)
 
     def __pow__(self, other):
-        return Term("pow", self, other)
+        return OpPattern("pow", self, other)
 
     def __neg__(self):
-        return Term("neg", self)
+        return OpPattern("neg", self)
 
 
 class Hole(Expression):
@@ -59,7 +61,7 @@ class Hole(Expression):
         self.name = name
 
 
-class Term(Expression):
+class OpPattern(Expression):
     """Matches the only output of a node whose op has ``key``."""
 
     __slots__ = ("key", "arguments")
@@ -69,17 +71,17 @@ class Term(Expression):
         self.arguments = arguments
 
 
-def term(key):
-    """Return a function that builds terms of one op: ``exp = term("exp")``."""
-    return lambda *arguments: Term(key, *arguments)
+def op_pattern(key):
+    """Return a function that builds patterns of one op: ``exp = op_pattern("exp")``."""
+    return lambda *arguments: OpPattern(key, *arguments)
 
 
 def compile_matcher(pattern):
     """Return a closure ``match(variable, found)`` that fills the dict ``found`` and returns whether it matches."""
     if isinstance(pattern, Hole):
         return _match_hole(pattern.name)
-    if isinstance(pattern, Term):
-        return _match_term(pattern)
+    if isinstance(pattern, OpPattern):
+        return _match_op(pattern)
     return _match_number(pattern)
 
 
@@ -100,7 +102,7 @@ def _match_number(number):
     return match
 
 
-def _match_term(pattern):
+def _match_op(pattern):
     key, inner = pattern.key, match_arguments(pattern)
 
     def match(variable, found):
@@ -110,7 +112,7 @@ def _match_term(pattern):
 
 
 def match_arguments(pattern):
-    """Return a closure that matches a term's arguments against a node's inputs."""
+    """Return a closure that matches an op's arguments against a node's inputs."""
     matchers = [compile_matcher(argument) for argument in pattern.arguments]
     if len(matchers) == 1:
         only = matchers[0]
@@ -142,7 +144,7 @@ def compile_builder(pattern):
     if isinstance(pattern, Hole):
         name = pattern.name
         return lambda found, like: found[name]
-    if not isinstance(pattern, Term):
+    if not isinstance(pattern, OpPattern):
         return lambda found, like: constant_like(pattern, like)
     key, builders = pattern.key, [compile_builder(argument) for argument in pattern.arguments]
     return lambda found, like: apply_op(key, *[build(found, like) for build in builders])
@@ -154,7 +156,7 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
     Parameters
     ----------
     name : str
-    pattern : Term
+    pattern : OpPattern
     replacement : Expression or number
     condition : callable, optional
         ``condition(found, out)`` gets the matched holes by name and the variable to be replaced, and returns whether
@@ -176,6 +178,6 @@ def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
             return None
         return build(found, out)
 
-    inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, Term)]
+    inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, OpPattern)]
     inside += [NUMBERS for argument in pattern.arguments if not isinstance(argument, Expression)]
     return Rewrite(name, [pattern.key], apply, tags, of=inside[0] if inside else ())

@@ -30,7 +30,7 @@ MOST_TERMS = 6
 NEARBY = 8                     # nodes of a sum that are read, also those with other readers
 
 
-class Term:
+class Summand:
     """``sign * scales * weights * values[places]``: ``values`` and ``places`` are None for a term without them."""
 
     def __init__(self, sign, scales, weights, values, places):
@@ -39,7 +39,7 @@ class Term:
     def times(self, weights):
         """The term with more weights."""
         weights = weights if self.weights is None else self.weights * weights
-        return Term(self.sign, self.scales, weights, self.values, self.places)
+        return Summand(self.sign, self.scales, weights, self.values, self.places)
 
     def is_rounded(self):
         return bool(self.scales) or self.values is not None and self.weights is not None
@@ -65,8 +65,8 @@ def _places_of(variable, size=None):
     return places if numpy.bincount(places, minlength=size).all() else None
 
 
-def _term(sign, variable):
-    """Return a `Term`, or None if the variable is something else."""
+def _summand(sign, variable):
+    """Return a `Summand`, or None if the variable is something else."""
     factors = Factors(variable, (0,), lambda other: 1)
     scales = [(factor.dimshuffle(), exponent) for factor, exponent in factors.outer.powers.items()]
     weights, values, places = None, None, None
@@ -80,7 +80,7 @@ def _term(sign, variable):
                 return None
         else:
             return None
-    return None if weights is None and values is None else Term(sign, scales, weights, values, places)
+    return None if weights is None and values is None else Summand(sign, scales, weights, values, places)
 
 
 def _terms_of(variable):
@@ -103,7 +103,7 @@ def _terms_of_sum(variable):
     total = sums.sum_of(variable, lambda other: 1, NEARBY)
     if total.constant or not 1 < len(total.terms) <= MOST_TERMS:
         return None
-    terms = [_term(sign, term) for sign, term in total.terms]
+    terms = [_summand(sign, term) for sign, term in total.terms]
     if None in terms or not any([term.values is not None or term.scales for term in terms]):
         return None
     return terms if len(terms) > 2 or any([term.is_rounded() for term in terms]) else None

@@ -7,8 +7,7 @@ from math import copysign, inf
 
 from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
-from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.engine.terms import (
+from phintys.optimizer.engine.op_patterns import (
     absolute,
     and_,
     arcsinh,
@@ -28,6 +27,7 @@ from phintys.optimizer.engine.terms import (
     x,
     y,
 )
+from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.values import (
     NUMBERS,
     WIDEST,

@@ -6,8 +6,20 @@ floating point operands: the identities hold for real numbers, and integers neit
 import math
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.op_patterns import (
+    erf,
+    erfc,
+    exp,
+    expm1,
+    log,
+    log1mexp,
+    log1p,
+    log_erfc,
+    sigmoid,
+    softplus,
+    x,
+)
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.engine.terms import erf, erfc, exp, expm1, log, log1mexp, log1p, log_erfc, sigmoid, softplus, x
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key
 from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
 from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
