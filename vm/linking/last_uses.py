@@ -1,6 +1,6 @@
 """Finds where cells are used last, on every path of a program with branches and blocks.
 
-The code is a tree of *frames*: the main program and each block are roots, and each arm of a jump is a frame inside
+The code is a tree of *regions*: the main program and each block are roots, and each arm of a jump is a region inside
 another. A cell whose last use is in one arm is dropped after that use, and also at the start of the other arm. What a
 block reads from outside, or leaves filled, counts as used until the last instruction that may enter the block, at a
 point where all paths have met again. The cost is logarithmic in the size of the code for each use and each DROP.
@@ -13,14 +13,14 @@ from phintys.graph.lazy_regions import Region, ancestor_at, common_region
 EXACT_LEVELS = 64               # a value used more levels than this below its first use is dropped where paths join
 
 
-class Frame(Region):
+class PathRegion(Region):
     """A root, or an arm of a jump (its ``node`` is then the Jump)."""
 
     __slots__ = ("start", "entered")
 
     def __init__(self, parent, node, branch, start):
         super().__init__(parent, node, branch)
-        self.start = start              # the frame begins after this instruction
+        self.start = start              # the region begins after this instruction
         self.entered = []               # of a block: the positions of the NEEDs
 
 
@@ -33,13 +33,14 @@ class Jump:
         self.first, self.second, self.end = first, None, None
 
 
-class Frames:
-    """The tree of frames of symbolic code.
+class PathRegions:
+    """The tree of regions of symbolic code.
 
     Attributes
     ----------
-    of : list of Frame
-        For each position; that of a JUMPZ, and that of the label after a branch, belong to the frame around the branch.
+    of : list of PathRegion
+        For each position; that of a JUMPZ, and that of the label after a branch, belong to the region around
+        the branch.
     halt : int
         The position of HALT; blocks come after it.
     """
@@ -47,21 +48,21 @@ class Frames:
     def __init__(self, code):
         self.of = []
         self.halt = next(position for position, instruction in enumerate(code) if instruction.name == "HALT")
-        self._blocks = {}                       # label → Frame
+        self._blocks = {}                       # label → PathRegion
         self._arms = {}                         # Jump → its two arms
         self._jump_at = {}                      # position of a JUMPZ → Jump
         self._build(code)
         self._last_entry = self._find_calls()
 
     def _build(self, code):
-        current = self.main = Frame(None, None, None, -1)
+        current = self.main = PathRegion(None, None, None, -1)
         number, otherwise, ends = 0, {}, {}     # labels → the jumps that they belong to
         for position, instruction in enumerate(code):
             name, label = instruction.name, instruction.a
             if name == "JUMPZ":
                 self.of.append(current)
                 jump = otherwise[label] = self._jump_at[position] = Jump(position)
-                current = Frame(current, jump, 0, position)
+                current = PathRegion(current, jump, 0, position)
                 self._arms[jump] = [current]
                 continue
             if name == "JUMP":
@@ -69,17 +70,17 @@ class Frames:
             elif name == "LABEL" and label in otherwise:
                 jump = otherwise[label]
                 jump.second = position
-                current = Frame(current.parent, jump, 1, position)
+                current = PathRegion(current.parent, jump, 1, position)
                 self._arms[jump].append(current)
             elif name == "LABEL" and label in ends:
                 ends[label].end = position
                 current = current.parent
             elif name == "LABEL":
                 number += 1
-                current = self._blocks.setdefault(label, Frame(None, None, None, position))
+                current = self._blocks.setdefault(label, PathRegion(None, None, None, position))
                 current.number = number
             elif name == "NEED":
-                self._blocks.setdefault(label, Frame(None, None, None, None)).entered.append(position)
+                self._blocks.setdefault(label, PathRegion(None, None, None, None)).entered.append(position)
             self.of.append(current)
 
     # ---- positions in one root ---------------------------------------------------------------------------------------
@@ -95,9 +96,9 @@ class Frames:
         return last_entry
 
     def _end_of_step(self, around, position):
-        """Return the last position of the step of the frame ``around`` that contains ``position``."""
-        frame = self.of[position]
-        return position if frame is around else ancestor_at(frame, around.depth + 1).node.end
+        """Return the last position of the step of the region ``around`` that contains ``position``."""
+        region = self.of[position]
+        return position if region is around else ancestor_at(region, around.depth + 1).node.end
 
     def _in_one_root(self, positions, last_entry):
         """Return sorted positions in one root; one in a block is replaced by the last position that enters it."""
@@ -139,16 +140,16 @@ class Frames:
             base = common_region(base, self.of[position])
         waiting = [(base, 0, len(positions))]
         while waiting:
-            frame, low, high = waiting.pop()
+            region, low, high = waiting.pop()
             last = positions[high - 1]
             if last in self._jump_at:           # read as a condition: dropped at the start of both arms
                 yield from [arm.start for arm in self._arms[self._jump_at[last]]]
                 continue
-            if self.of[last] is frame:
+            if self.of[last] is region:
                 yield last
                 continue
-            jump = ancestor_at(self.of[last], frame.depth + 1).node
-            if frame.depth - base.depth >= EXACT_LEVELS:
+            jump = ancestor_at(self.of[last], region.depth + 1).node
+            if region.depth - base.depth >= EXACT_LEVELS:
                 yield jump.end
                 continue
             middle = bisect_right(positions, jump.second, low, high)

@@ -15,7 +15,7 @@ from phintys.graph.lazy_regions import known_regions
 from phintys.graph.op import lower_node
 from phintys.graph.variable import Constant
 from phintys.vm.linking.emitter import Emitter
-from phintys.vm.linking.last_uses import Frames
+from phintys.vm.linking.last_uses import PathRegions
 from phintys.vm.linking.lazy_code import lower_nodes
 from phintys.vm.linking.ownership import Ownership
 from phintys.vm.linking.plan import places_something
@@ -258,8 +258,8 @@ def collect(code, cells, allow_gc):
 
     An ALIAS of a value that is not used again becomes a MOVE.
     """
-    frames = Frames(code) if any([instruction.name == "JUMPZ" for instruction in code]) else None
-    uses = _uses(code, cells) if frames is None else _uses_on_paths(code, cells, frames)
+    regions = PathRegions(code) if any([instruction.name == "JUMPZ" for instruction in code]) else None
+    uses = _uses(code, cells) if regions is None else _uses_on_paths(code, cells, regions)
     for cell, layout in enumerate(cells):
         if layout.kind == "argument" and layout.typenum == OBJECT_TYPENUM and len(code) > 1:
             uses.setdefault(cell, (0,))                 # unread, but the frame must not keep a reference
@@ -330,16 +330,16 @@ def _uses(code, cells):
     return last_use
 
 
-def _uses_on_paths(code, cells, frames):
+def _uses_on_paths(code, cells, regions):
     """Map each cell to positions after its last uses: every path that fills the cell meets exactly one of them."""
     uses = {}
-    for position in [*range(frames.halt + 1, len(code)), *range(frames.halt)]:
+    for position in [*range(regions.halt + 1, len(code)), *range(regions.halt)]:
         instruction = code[position]
         for cell in instruction.touches():
             uses.setdefault(cell, []).append(position)
         for cell in instruction.empties(cells):
             uses.pop(cell, None)
-    return {cell: list(frames.last_uses(positions, cells[cell].kind == "argument"))
+    return {cell: list(regions.last_uses(positions, cells[cell].kind == "argument"))
             for cell, positions in uses.items()}
 
 
