@@ -11,9 +11,9 @@ which the body adds. So the program may add in place, or fuse the addition with 
 * A sequence's argument has the address of the step's row.
 * The rows of states and stacked values are in the memory of the outer outputs, one after the other. The arguments of
   taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring, which is put in order
-  after the last step. A state of which no other rows are kept than those that taps read is *tight*: the next row takes
-  the place of one that the body has read, and of which other results may be views. So these rows are written last. A
-  state whose results are views of such rows themselves is not tight: its ring has a row more.
+  after the last step. Where no other rows are kept than those that taps read, the next row *reuses* the memory of a row
+  that the body has read, and of which other results may be views. So these rows are written last. A state whose results
+  are views of such rows themselves (``returns_own_row``) reuses none: its ring has a row more.
 * Rows that are computed ahead, for a block of steps at a time, are moved along as sequences are: see ``blocks.pyx``.
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
 * When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
@@ -61,7 +61,7 @@ from phintys.vm.views import memories_of
 include "opcodes.pxi"
 
 cdef enum:
-    FIRST_ROOM = 256                # rows for which a while loop has room at first
+    FIRST_CAPACITY = 256            # rows for which a while loop has memory at first
     FEWEST_TO_REPLAY = 8            # steps for which recording one is worth its time
     FIRST_BLOCK = 16                # steps of the first block, which shows how large its rows are
     MOST_COPIED = 1024              # bytes of a carried value that are copied, so that values stay where they are
@@ -80,8 +80,8 @@ cdef npy_intp last_to_record = 8    # by this step all kernels are bound, if eve
 cdef struct Rows:                   # of a state or a stacked value
     Cell* out                       # the output of the outer program
     npy_intp bytes                  # of a row
-    npy_intp room                   # how many rows there is memory for
-    npy_intp place                  # of the next row
+    npy_intp capacity               # how many rows there is memory for
+    npy_intp next                   # the position of the next row
     npy_intp depth                  # rows before the first step
     npy_intp kept                   # how many of the steps' rows there is a ring for; -1: there is none
     npy_intp wanted                 # how many of the steps' rows the output has; -1: all
@@ -98,13 +98,13 @@ cdef struct Carried:                # of a step that is replayed
 
 
 @cython.final
-cdef class Steps:
+cdef class LoopRun:
     """One run of a loop: what its steps need, in C."""
     cdef Frame frame
     cdef Cell** outer               # the operands of the outer instruction
     cdef Cell* arguments            # of the body
     cdef Cell** results             # of the body
-    cdef void* room                 # of the rows, taps, spares and carried values
+    cdef void* memory               # of the rows, taps, spares and carried values
     cdef Rows* rows                 # of states, then of stacked values
     cdef Tap* taps
     cdef Cell* spares               # for carried results in the memory of arguments
@@ -122,7 +122,7 @@ cdef class Steps:
     cdef Carried* carried           # of a replay
     cdef Lane* lanes                # of a body in registers
     cdef char** fixed               # the addresses of its carried values and wholes
-    cdef double unread[2]           # where it stores rows of which none is kept
+    cdef double discarded[2]           # where it stores rows of which none is kept
 
     cdef int give_up(self) except -1:
         """Drop the spares."""
@@ -132,7 +132,7 @@ cdef class Steps:
         return 0
 
     def __dealloc__(self):
-        free(self.room)
+        free(self.memory)
         free(self.dimensions)
         free(self.lanes)
         free(self.fixed)
@@ -192,8 +192,8 @@ cdef class LoopKernel(Kernel):
     cdef bint needs_step
     cdef bint at_device             # some values of the body are
     cdef bint* copied               # which carried results may be in the memory of arguments
-    cdef bint* looking              # which states' results are views of earlier rows
-    cdef int* order                 # in which rows are written: those of tight states last
+    cdef bint* returns_own_row              # of states: whether results are views of earlier rows
+    cdef int* order                 # in which rows are written: those that reuse a row last
     cdef int* depths                # of states: rows before the first step
     cdef npy_intp* kept_rows        # as ``kept``; -1: all
     cdef Tap* first_taps            # which state each tap reads, and how far back
@@ -227,7 +227,7 @@ cdef class LoopKernel(Kernel):
 
     def __dealloc__(self):
         free(self.copied)
-        free(self.looking)
+        free(self.returns_own_row)
         free(self.order)
         free(self.depths)
         free(self.kept_rows)
@@ -253,9 +253,9 @@ cdef class LoopKernel(Kernel):
         """Which results may be in the memory of the body's arguments, and in which order rows are written."""
         cdef int index, n_rows = self.n_states + self.n_stacked
         self.copied = <bint*>calloc(self.n_carried + 1, sizeof(bint))
-        self.looking = <bint*>calloc(self.n_states + 1, sizeof(bint))
+        self.returns_own_row = <bint*>calloc(self.n_states + 1, sizeof(bint))
         self.order = <int*>calloc(n_rows + 1, sizeof(int))
-        if self.copied == NULL or self.looking == NULL or self.order == NULL:
+        if self.copied == NULL or self.returns_own_row == NULL or self.order == NULL:
             raise MemoryError()
         memories = memories_of(self.program.symbolic())
         of_arguments = [memories.get(cell, cell) for cell in range(self.n_arguments)]
@@ -265,9 +265,9 @@ cdef class LoopKernel(Kernel):
         for index in range(self.n_carried):
             self.copied[index] = of_results[n_rows + index] in of_arguments
         for index in range(self.n_states):
-            self.looking[index] = of_results[index] in of_taps
-        tight = [index for index in range(self.n_states) if self.kept[index] == 0 and not self.looking[index]]
-        for index, number in enumerate([number for number in range(n_rows) if number not in tight] + tight):
+            self.returns_own_row[index] = of_results[index] in of_taps
+        reusing = [index for index in range(self.n_states) if self.kept[index] == 0 and not self.returns_own_row[index]]
+        for index, number in enumerate([number for number in range(n_rows) if number not in reusing] + reusing):
             self.order[index] = number
         return 0
 
@@ -282,43 +282,43 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _run(self, Context* context, Cell** operands) except -1:
-        cdef Steps steps = Steps.__new__(Steps)
+        cdef LoopRun run = LoopRun.__new__(LoopRun)
         cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
-        steps.frame, steps.outer = frame, operands
+        run.frame, run.outer = frame, operands
         cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
         if self.blocks is not None:
-            steps.ahead = self.blocks.begin(context)
+            run.ahead = self.blocks.begin(context)
         try:
-            self._begin(context, steps)
-            if steps.n_steps == 0:
-                self._begin_rows_of_no_steps(context, steps)
-            elif self.scalar_body is not None and self._rows_are_alike(steps):
-                self._all_scalar_steps(context, steps)
+            self._begin(context, run)
+            if run.n_steps == 0:
+                self._begin_rows_of_no_steps(context, run)
+            elif self.scalar_body is not None and self._rows_are_alike(run):
+                self._all_scalar_steps(context, run)
             else:
-                self._all_steps(context, steps)
-            self._end(context, steps)
+                self._all_steps(context, run)
+            self._end(context, run)
         except BaseException:
             reset(frame)
             if self.blocks is not None:
-                reset(steps.ahead)
+                reset(run.ahead)
             raise
         finally:
-            if steps.progress is not None:
-                steps.progress.close(steps.step)
-            steps.give_up()
+            if run.progress is not None:
+                run.progress.close(run.step)
+            run.give_up()
             if self.code.profile is not None:
-                self._add_to_profile(steps, start)
-            if steps.replay is not None:
-                steps.replay.release()
+                self._add_to_profile(run, start)
+            if run.replay is not None:
+                run.replay.release()
             frame.machine.context.flags &= ~UNATTENDED
             drop_large(frame)
             if not context.keeps:
                 give_up_larger(frame)
             self.idle.append(frame)
             if self.blocks is not None:
-                self.blocks.end(steps.ahead, context.keeps)
+                self.blocks.end(run.ahead, context.keeps)
         return 0
 
     # ---- for tests and reports ---------------------------------------------------------------------------------------
@@ -364,11 +364,11 @@ cdef class LoopKernel(Kernel):
         """The ``Profile`` of the body, which counts the runs of the loop as calls; None if they are not measured."""
         return self.code.profile
 
-    cdef int _add_to_profile(self, Steps steps, double start) except -1:
-        if steps.frame.machine.timing != NULL:
-            end(steps.frame.machine.timing)         # of an instruction that failed
-            self.code.profile.add(steps.frame.machine.timing)
-        self.steps_done = 0 if self.code.profile.skips_first else self.steps_done + steps.step
+    cdef int _add_to_profile(self, LoopRun run, double start) except -1:
+        if run.frame.machine.timing != NULL:
+            end(run.frame.machine.timing)         # of an instruction that failed
+            self.code.profile.add(run.frame.machine.timing)
+        self.steps_done = 0 if self.code.profile.skips_first else self.steps_done + run.step
         self.code.profile.add_call(phintys_seconds() - start)
         return 0
 
@@ -385,75 +385,75 @@ cdef class LoopKernel(Kernel):
                    0 if self.blocks is None else self.blocks.kept_bytes())
 
     # ---- before the first step ---------------------------------------------------------------------------------------
-    cdef int _begin(self, Context* context, Steps steps) except -1:
-        """Check the inputs, make room for rows, and let the body's arguments refer to the first rows."""
-        cdef Cell** outer = steps.outer
+    cdef int _begin(self, Context* context, LoopRun run) except -1:
+        """Check the inputs, allocate rows, and let the body's arguments refer to the first rows."""
+        cdef Cell** outer = run.outer
         cdef Cell* argument
         cdef int index
-        steps.n_steps = (<long long*>outer[0].data)[0]
-        self._check(steps)
-        steps.frame.machine.epoch += self.code.reads_wholes         # their values may be others than in the last run
-        steps.arguments = steps.frame.cells
-        steps.results = steps.frame.machine.operands + self.code.first_result
-        self._make_room_for_tables(steps)
+        run.n_steps = (<long long*>outer[0].data)[0]
+        self._check(run)
+        run.frame.machine.epoch += self.code.reads_wholes         # their values may be others than in the last run
+        run.arguments = run.frame.cells
+        run.results = run.frame.machine.operands + self.code.first_result
+        self._allocate_tables(run)
         for index in range(self.n_sequences):
-            show_row(steps.frame, &steps.arguments[index], outer[1 + index], outer[1 + index].data)
+            refer_to_row(run.frame, &run.arguments[index], outer[1 + index], outer[1 + index].data)
         for index in range(self.n_states):
-            self._begin_state(context, steps, index)
-        self._begin_taps(steps)
+            self._begin_state(context, run, index)
+        self._begin_taps(run)
         for index in range(self.n_carried):
-            argument = &steps.arguments[self.first_tap + self.n_taps + index]
-            refill(steps.frame, argument, outer[1 + self.n_sequences + self.n_states + index])
+            argument = &run.arguments[self.first_tap + self.n_taps + index]
+            copy_into_argument(run.frame, argument, outer[1 + self.n_sequences + self.n_states + index])
         for index in range(self.n_wholes):
-            show(steps.frame, &steps.arguments[self.first_tap + self.n_taps + self.n_carried + index],
+            refer(run.frame, &run.arguments[self.first_tap + self.n_taps + self.n_carried + index],
                  outer[self._first_count() + self.n_stacked + index])
-        steps.interval = steps.next_turn = 1
-        steps.turn = phintys_seconds()
-        steps.title, steps.late = self.name or self.title, -1
+        run.interval = run.next_turn = 1
+        run.turn = phintys_seconds()
+        run.title, run.late = self.name or self.title, -1
         if shows_progress:
-            steps.progress = begun_progress(steps, None)
-            steps.progress.tell(0)
+            run.progress = begun_progress(run, None)
+            run.progress.tell(0)
         elif may_show_progress:
-            steps.late = steps.turn + long_patience
+            run.late = run.turn + long_patience
         return 0
 
-    cdef int _make_room_for_tables(self, Steps steps) except -1:
+    cdef int _allocate_tables(self, LoopRun run) except -1:
         """One allocation for all tables: short loops in the steps of others notice more."""
         cdef int n_rows = self.n_states + self.n_stacked
-        steps.room = calloc(1, n_rows * sizeof(Rows) + self.n_taps * sizeof(Tap)
+        run.memory = calloc(1, n_rows * sizeof(Rows) + self.n_taps * sizeof(Tap)
                             + self.n_carried * (sizeof(Cell) + sizeof(Carried)) + 1)
-        if steps.room == NULL:
+        if run.memory == NULL:
             raise MemoryError()
-        steps.rows = <Rows*>steps.room
-        steps.taps = <Tap*>(steps.rows + n_rows)
-        steps.spares = <Cell*>(steps.taps + self.n_taps)
-        steps.carried = <Carried*>(steps.spares + self.n_carried)
-        steps.n_spares = self.n_carried
+        run.rows = <Rows*>run.memory
+        run.taps = <Tap*>(run.rows + n_rows)
+        run.spares = <Cell*>(run.taps + self.n_taps)
+        run.carried = <Carried*>(run.spares + self.n_carried)
+        run.n_spares = self.n_carried
         return 0
 
-    cdef int _check(self, Steps steps) except -1:
+    cdef int _check(self, LoopRun run) except -1:
         cdef Cell* cell
         cdef int index
-        if steps.n_steps < 0:
-            raise negative_steps(self.title, steps.n_steps)
-        if steps.n_steps == 0 and self.needs_step:
+        if run.n_steps < 0:
+            raise negative_steps(self.title, run.n_steps)
+        if run.n_steps == 0 and self.needs_step:
             raise no_step(self.title)
         for index in range(self.n_sequences):
-            cell = steps.outer[1 + index]
-            if cell.shape[0] < steps.n_steps:
-                raise short_sequence(self.title, index, shape_of(cell), steps.n_steps)
+            cell = run.outer[1 + index]
+            if cell.shape[0] < run.n_steps:
+                raise short_sequence(self.title, index, shape_of(cell), run.n_steps)
         for index in range(self.n_states):
-            cell = steps.outer[1 + self.n_sequences + index]
+            cell = run.outer[1 + self.n_sequences + index]
             if cell.shape[0] != self.depths[index]:
                 raise wrong_initial_rows(self.title, index, shape_of(cell), self.taps[index])
         for index in range(self.n_stacked):
-            if self._count(steps.outer, index) < 0:
-                raise negative_rows(self.title, index, self._count(steps.outer, index))
+            if self._count(run.outer, index) < 0:
+                raise negative_rows(self.title, index, self._count(run.outer, index))
         return 0
 
-    cdef int _begin_state(self, Context* context, Steps steps, int index) except -1:
-        """Room for the rows of a state, of which the first are its initial ones."""
-        return self._begin_rows_of_state(context, steps.outer, &steps.rows[index], index, steps.n_steps)
+    cdef int _begin_state(self, Context* context, LoopRun run, int index) except -1:
+        """Memory for the rows of a state, of which the first are its initial ones."""
+        return self._begin_rows_of_state(context, run.outer, &run.rows[index], index, run.n_steps)
 
     cdef int _begin_rows_of_state(self, Context* context, Cell** outer, Rows* rows, int index,
                                   npy_intp n_steps) except -1 nogil:
@@ -461,10 +461,10 @@ cdef class LoopKernel(Kernel):
         rows.out = outer[self._first_output() + index]
         rows.depth = initial.shape[0]
         rows.kept = rows.wanted = self.kept_rows[index]
-        rows.kept += rows.kept >= 0 and self.looking[index]
-        make_room(context, rows, initial.shape + 1, self._first_room(n_steps, rows))
+        rows.kept += rows.kept >= 0 and self.returns_own_row[index]
+        allocate_rows(context, rows, initial.shape + 1, self._first_capacity(n_steps, rows))
         copy_in_place(rows.out.data, initial)
-        rows.place = rows.depth
+        rows.next = rows.depth
         return 0
 
     cdef inline int _first_count(self) noexcept nogil:
@@ -479,318 +479,318 @@ cdef class LoopKernel(Kernel):
         """How many rows of a stacked value are kept at most."""
         return (<long long*>outer[self._first_count() + index].data)[0]
 
-    cdef npy_intp _first_room(self, npy_intp n_steps, Rows* rows) noexcept nogil:
-        """For how many rows of steps there is room at first."""
+    cdef npy_intp _first_capacity(self, npy_intp n_steps, Rows* rows) noexcept nogil:
+        """For how many rows of steps there is memory at first."""
         if 0 <= rows.kept < n_steps:
             return rows.kept
         rows.kept = -1
-        return min(n_steps, <npy_intp>FIRST_ROOM) if self.is_while else n_steps
+        return min(n_steps, <npy_intp>FIRST_CAPACITY) if self.is_while else n_steps
 
-    cdef Cell* _output(self, Steps steps, int index):
+    cdef Cell* _output(self, LoopRun run, int index):
         """The cell of an output of the outer instruction."""
-        return steps.outer[self._first_output() + index]
+        return run.outer[self._first_output() + index]
 
-    cdef int _begin_taps(self, Steps steps) except -1:
+    cdef int _begin_taps(self, LoopRun run) except -1:
         cdef int position
         cdef Rows* rows
         for position in range(self.n_taps):
-            steps.taps[position] = self.first_taps[position]
-            steps.taps[position].argument = &steps.arguments[self.first_tap + position]
-            rows = &steps.rows[steps.taps[position].state]
-            show_row(steps.frame, steps.taps[position].argument, rows.out, rows.out.data)
+            run.taps[position] = self.first_taps[position]
+            run.taps[position].argument = &run.arguments[self.first_tap + position]
+            rows = &run.rows[run.taps[position].state]
+            refer_to_row(run.frame, run.taps[position].argument, rows.out, rows.out.data)
         return 0
 
     # ---- steps -------------------------------------------------------------------------------------------------------
-    cdef int _all_steps(self, Context* context, Steps steps) except -1:
+    cdef int _all_steps(self, Context* context, LoopRun run) except -1:
         cdef bint recorded
         if self.blocks is not None:
-            self._next_block(steps)
-        while steps.step < steps.n_steps:
-            if context.flags & UNATTENDED and steps.step >= last_to_record and not self.at_device:
-                steps.frame.machine.context.flags |= UNATTENDED
+            self._next_block(run)
+        while run.step < run.n_steps:
+            if context.flags & UNATTENDED and run.step >= last_to_record and not self.at_device:
+                run.frame.machine.context.flags |= UNATTENDED
                 with nogil:
-                    self._rest_unattended(context, steps)
+                    self._rest_unattended(context, run)
                 return 0
-            self._move_taps(steps)
-            recorded = self._is_worth_recording(steps) and can_note(&steps.frame.machine)
+            self._move_taps(run)
+            recorded = self._is_worth_recording(run) and can_note(&run.frame.machine)
             if recorded:
-                self._record(steps)
-            elif execute(&steps.frame.machine) < 0:
-                self._fail(steps)
-            self._take_results(context, steps)
-            if self._goes_on(steps) and recorded and self._can_hold(steps):
-                self._hold(steps)
-                self._replayed_steps(context, steps)
+                self._record(run)
+            elif execute(&run.frame.machine) < 0:
+                self._fail(run)
+            self._take_results(context, run)
+            if self._goes_on(run) and recorded and self._can_hold(run):
+                self._hold(run)
+                self._replayed_steps(context, run)
         return 0
 
-    cdef int _rest_unattended(self, Context* context, Steps steps) except -1 nogil:
+    cdef int _rest_unattended(self, Context* context, LoopRun run) except -1 nogil:
         """All other steps, none of which is recorded, without the GIL."""
         while True:
-            self._move_taps(steps)
-            if execute(&steps.frame.machine) < 0:
+            self._move_taps(run)
+            if execute(&run.frame.machine) < 0:
                 with gil:
-                    self._fail(steps)
-            self._take_results(context, steps)
-            if not self._advance_unattended(steps):
+                    self._fail(run)
+            self._take_results(context, run)
+            if not self._advance_unattended(run):
                 return 0
 
-    cdef inline int _advance_unattended(self, Steps steps) except -1 nogil:
-        cdef bint goes_on = self._advance(steps)
-        if goes_on and steps.step == steps.block_end:
+    cdef inline int _advance_unattended(self, LoopRun run) except -1 nogil:
+        cdef bint goes_on = self._advance(run)
+        if goes_on and run.step == run.block_end:
             with gil:
-                self._next_block(steps)
+                self._next_block(run)
         return goes_on
 
-    cdef inline bint _advance(self, Steps steps) noexcept nogil:
+    cdef inline bint _advance(self, LoopRun run) noexcept nogil:
         """After a step: begin the next one, if there is one."""
-        steps.step += 1
-        if self.is_while and not is_zero(steps.results[self.n_states + self.n_stacked + self.n_carried]):
-            steps.n_steps = steps.step
-        self._move_sequences(steps)
-        return steps.step < steps.n_steps
+        run.step += 1
+        if self.is_while and not is_zero(run.results[self.n_states + self.n_stacked + self.n_carried]):
+            run.n_steps = run.step
+        self._move_sequences(run)
+        return run.step < run.n_steps
 
-    cdef inline bint _goes_on(self, Steps steps) except -1:
+    cdef inline bint _goes_on(self, LoopRun run) except -1:
         """The same, and let signals and other threads have their turn."""
-        cdef bint goes_on = self._advance(steps)
-        if steps.step == steps.next_turn:
-            take_turn(steps)
-        if goes_on and steps.step == steps.block_end:
-            self._next_block(steps)
+        cdef bint goes_on = self._advance(run)
+        if run.step == run.next_turn:
+            take_turn(run)
+        if goes_on and run.step == run.block_end:
+            self._next_block(run)
         return goes_on
 
-    cdef inline void _move_sequences(self, Steps steps) noexcept nogil:
+    cdef inline void _move_sequences(self, LoopRun run) noexcept nogil:
         cdef int index
         for index in range(self.n_sequences):
-            steps.arguments[index].data += steps.outer[1 + index].strides[0]
+            run.arguments[index].data += run.outer[1 + index].strides[0]
         for index in range(self.n_sequences, self.first_tap):
-            steps.arguments[index].data += self._ahead(steps, index).strides[0]
+            run.arguments[index].data += self._ahead(run, index).strides[0]
 
-    cdef inline Cell* _ahead(self, Steps steps, int argument) noexcept nogil:
+    cdef inline Cell* _ahead(self, LoopRun run, int argument) noexcept nogil:
         """The rows that were computed ahead for an argument."""
-        return steps.ahead.machine.operands[self.blocks.code.first_result + argument - self.n_sequences]
+        return run.ahead.machine.operands[self.blocks.code.first_result + argument - self.n_sequences]
 
-    cdef int _next_block(self, Steps steps) except -1:
+    cdef int _next_block(self, LoopRun run) except -1:
         """Compute the rows of the next steps ahead, and let the arguments for them refer to the first one."""
-        cdef Cell** sequences = steps.outer + 1
-        cdef Cell** wholes = steps.outer + self._first_count() + self.n_stacked
-        cdef npy_intp left = steps.n_steps - steps.step
+        cdef Cell** sequences = run.outer + 1
+        cdef Cell** wholes = run.outer + self._first_count() + self.n_stacked
+        cdef npy_intp left = run.n_steps - run.step
         cdef npy_intp count = self.blocks.length if self.blocks.length else FIRST_BLOCK    # shows how large rows are
         cdef int index
         cdef npy_intp n_blocks = (left + count - 1) // count
         count = (left + n_blocks - 1) // n_blocks       # blocks of one length, so that they have the same memory
         try:
-            self.blocks.compute(steps.ahead, sequences, self.n_sequences, wholes, self.n_wholes, steps.step, count)
+            self.blocks.compute(run.ahead, sequences, self.n_sequences, wholes, self.n_wholes, run.step, count)
         except BaseException as error:
-            self._raise_explained_ahead(steps, error, count)
-        self.blocks.learn(steps.ahead)
+            self._raise_explained_ahead(run, error, count)
+        self.blocks.learn(run.ahead)
         for index in range(self.n_sequences, self.first_tap):
-            show_row(steps.frame, &steps.arguments[index], self._ahead(steps, index), self._ahead(steps, index).data)
-        steps.block_end = steps.step + count
+            refer_to_row(run.frame, &run.arguments[index], self._ahead(run, index), self._ahead(run, index).data)
+        run.block_end = run.step + count
         return 0
 
-    cdef inline void _move_taps(self, Steps steps) noexcept nogil:
+    cdef inline void _move_taps(self, LoopRun run) noexcept nogil:
         """Let the arguments of taps refer to the rows of earlier steps."""
-        cdef Tap* tap = steps.taps
+        cdef Tap* tap = run.taps
         cdef Tap* end = tap + self.n_taps
         cdef Rows* rows
-        cdef npy_intp place
+        cdef npy_intp position
         while tap != end:
-            rows = &steps.rows[tap.state]
-            place = rows.place - tap.back
-            if place < 0:
-                place += rows.room
-            tap.argument.data = rows.out.data + place * rows.bytes
+            rows = &run.rows[tap.state]
+            position = rows.next - tap.back
+            if position < 0:
+                position += rows.capacity
+            tap.argument.data = rows.out.data + position * rows.bytes
             tap += 1
 
-    cdef int _take_results(self, Context* context, Steps steps) except -1 nogil:
+    cdef int _take_results(self, Context* context, LoopRun run) except -1 nogil:
         """Copy rows into the outputs, and hand carried values over to their arguments."""
         cdef int index, number
         cdef Cell* result
         cdef Rows* rows
-        if steps.step == 0:
+        if run.step == 0:
             for index in range(self.n_states, self.n_states + self.n_stacked):
-                self._begin_stacked(context, steps, index, steps.results[index].shape)
+                self._begin_stacked(context, run, index, run.results[index].shape)
         for index in range(self.n_carried):             # what is in the memory of an argument, before that changes
             if self.copied[index]:
-                result = steps.results[self.n_states + self.n_stacked + index]
-                if result < steps.arguments + self.n_arguments or not has_memory_alone(result):
-                    self._spare(steps, index, result)
+                result = run.results[self.n_states + self.n_stacked + index]
+                if result < run.arguments + self.n_arguments or not has_memory_alone(result):
+                    self._spare(run, index, result)
         for number in range(self.n_states + self.n_stacked):
             index = self.order[number]
-            rows, result = &steps.rows[index], steps.results[index]
+            rows, result = &run.rows[index], run.results[index]
             if not has_row_shape(rows, result):
-                self._refuse_shape(steps, rows, result, index)
-            self._begin_row(context, steps, rows)
+                self._refuse_shape(run, rows, result, index)
+            self._begin_row(context, run, rows)
             keep_row(rows, result)
         if self.n_carried:
-            self._hand_over(steps)
+            self._hand_over(run)
         return 0
 
-    cdef inline int _begin_row(self, Context* context, Steps steps, Rows* rows) except -1 nogil:
-        """Room for the next row."""
-        if rows.place == rows.room:
+    cdef inline int _begin_row(self, Context* context, LoopRun run, Rows* rows) except -1 nogil:
+        """Memory for the next row."""
+        if rows.next == rows.capacity:
             if rows.kept >= 0:
-                rows.place = 0
+                rows.next = 0
             else:
-                self._grow(context, steps, rows)
+                self._grow(context, run, rows)
         return 0
 
-    cdef int _begin_stacked(self, Context* context, Steps steps, int index, const npy_intp* shape) except -1 nogil:
-        cdef Rows* rows = &steps.rows[index]
-        return self._begin_rows_of_stacked(context, steps.outer, rows, index, shape, steps.n_steps)
+    cdef int _begin_stacked(self, Context* context, LoopRun run, int index, const npy_intp* shape) except -1 nogil:
+        cdef Rows* rows = &run.rows[index]
+        return self._begin_rows_of_stacked(context, run.outer, rows, index, shape, run.n_steps)
 
     cdef int _begin_rows_of_stacked(self, Context* context, Cell** outer, Rows* rows, int index, const npy_intp* shape,
                                     npy_intp n_steps) except -1 nogil:
-        rows.out, rows.depth, rows.place = outer[self._first_output() + index], 0, 0
+        rows.out, rows.depth, rows.next = outer[self._first_output() + index], 0, 0
         rows.kept = rows.wanted = self._count(outer, index - self.n_states)
-        make_room(context, rows, shape, self._first_room(n_steps, rows))
+        allocate_rows(context, rows, shape, self._first_capacity(n_steps, rows))
         return 0
 
-    cdef int _grow(self, Context* context, Steps steps, Rows* rows) except -1 nogil:
-        """Double the room for the rows of a while loop."""
+    cdef int _grow(self, Context* context, LoopRun run, Rows* rows) except -1 nogil:
+        """Double the memory for the rows of a while loop."""
         cdef Cell old = rows.out[0]
-        cdef npy_intp done = rows.place
+        cdef npy_intp done = rows.next
         cdef npy_intp shape[MAX_RANK]
         old.shape = shape
         memcpy(shape, rows.out.shape, old.ndim * sizeof(npy_intp))
         rows.out.buffer, rows.out.data = NULL, NULL
-        make_room(context, rows, rows.out.shape + 1, 2 * done - rows.depth)
+        allocate_rows(context, rows, rows.out.shape + 1, 2 * done - rows.depth)
         old.data = old.data if old.buffer != NULL else <char*>old.value
         copy_rows(rows.out, 0, &old, 0, done)
         if old.buffer != NULL:
             drop(context, &old)
         return 0
 
-    cdef int _hand_over(self, Steps steps) except -1 nogil:
+    cdef int _hand_over(self, LoopRun run) except -1 nogil:
         """Results become the arguments of the next step."""
         cdef int index, first = self.n_states + self.n_stacked
-        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
+        cdef Cell* argument = &run.arguments[self.first_tap + self.n_taps]
         for index in range(self.n_carried):
-            if steps.spares[index].data != NULL:
-                hand_over(steps.frame, argument + index, &steps.spares[index])
-                steps.spares[index].data = NULL
+            if run.spares[index].data != NULL:
+                hand_over(run.frame, argument + index, &run.spares[index])
+                run.spares[index].data = NULL
             else:
-                hand_over(steps.frame, argument + index, steps.results[first + index])
+                hand_over(run.frame, argument + index, run.results[first + index])
         return 0
 
-    cdef int _spare(self, Steps steps, int index, Cell* source) except -1 nogil:
+    cdef int _spare(self, LoopRun run, int index, Cell* source) except -1 nogil:
         """A copy of a carried result."""
-        cdef Cell* spare = &steps.spares[index]
-        if steps.dimensions == NULL:
-            steps.dimensions = <npy_intp*>malloc(self.n_carried * 2 * MAX_RANK * sizeof(npy_intp))
-            if steps.dimensions == NULL:
+        cdef Cell* spare = &run.spares[index]
+        if run.dimensions == NULL:
+            run.dimensions = <npy_intp*>malloc(self.n_carried * 2 * MAX_RANK * sizeof(npy_intp))
+            if run.dimensions == NULL:
                 with gil:
                     raise MemoryError()
         spare.ndim, spare.typenum, spare.itemsize = source.ndim, source.typenum, source.itemsize
-        spare.shape = steps.dimensions + 2 * MAX_RANK * index
+        spare.shape = run.dimensions + 2 * MAX_RANK * index
         spare.strides = spare.shape + MAX_RANK
         spare.flags = source.flags & CELL_DEVICE
-        allocate(&steps.frame.machine.context, spare, source.shape)
+        allocate(&run.frame.machine.context, spare, source.shape)
         copy_in_place(spare.data, source)
         return 0
 
     # ---- steps that are replayed -------------------------------------------------------------------------------------
-    cdef inline bint _is_worth_recording(self, Steps steps) noexcept:
-        return not self.at_device and steps.step < last_to_record and steps.n_steps - steps.step > FEWEST_TO_REPLAY
+    cdef inline bint _is_worth_recording(self, LoopRun run) noexcept:
+        return not self.at_device and run.step < last_to_record and run.n_steps - run.step > FEWEST_TO_REPLAY
 
-    cdef int _record(self, Steps steps) except -1:
+    cdef int _record(self, LoopRun run) except -1:
         """Do a step, and note what later ones are to do; see ``replay.pyx``."""
         cdef int index
-        steps.replay = Replay(steps.frame)
+        run.replay = Replay(run.frame)
         for index in range(self.n_carried):
-            steps.carried[index].before = steps.arguments[self.first_tap + self.n_taps + index].data
+            run.carried[index].before = run.arguments[self.first_tap + self.n_taps + index].data
         try:
-            steps.replay.record()
+            run.replay.record()
         except BaseException as error:
-            self._raise_explained(steps, error)
+            self._raise_explained(run, error)
         return 0
 
-    cdef bint _can_hold(self, Steps steps) noexcept:
+    cdef bint _can_hold(self, LoopRun run) noexcept:
         """Whether carried values are computed where they were, or are small enough to be copied there."""
         cdef Cell* argument
         cdef Cell* result
-        cdef char* place
+        cdef char* address
         cdef char* before
         cdef int index
-        if not (can_note(&steps.frame.machine) and steps.replay.can_hold()):       # the epoch may have ended
+        if not (can_note(&run.frame.machine) and run.replay.can_hold()):       # the epoch may have ended
             return False
         for index in range(self.n_carried):
-            argument = &steps.arguments[self.first_tap + self.n_taps + index]
-            result = steps.results[self.n_states + self.n_stacked + index]
-            place = steps.replay.place_of(result)
-            if place == NULL or self.copied[index] or not cell_is_contiguous(result):
+            argument = &run.arguments[self.first_tap + self.n_taps + index]
+            result = run.results[self.n_states + self.n_stacked + index]
+            address = run.replay.address_of(result)
+            if address == NULL or self.copied[index] or not cell_is_contiguous(result):
                 return False
-            before = steps.carried[index].before
+            before = run.carried[index].before
             if not (has_memory(argument, before) or has_memory(result, before)):
                 return False
-            steps.carried[index].bytes = cell_bytes(result)
-            if place == steps.carried[index].before:
-                steps.carried[index].bytes = 0
-            elif steps.carried[index].bytes > MOST_COPIED:
+            run.carried[index].bytes = cell_bytes(result)
+            if address == run.carried[index].before:
+                run.carried[index].bytes = 0
+            elif run.carried[index].bytes > MOST_COPIED:
                 return False
         return True
 
-    cdef int _hold(self, Steps steps) noexcept:
-        """From here on each value of the body has its place."""
-        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
+    cdef int _hold(self, LoopRun run) noexcept:
+        """From here on each value of the body stays at its address."""
+        cdef Cell* argument = &run.arguments[self.first_tap + self.n_taps]
         cdef Cell* result
         cdef Rows* rows
         cdef int index
         for index in range(self.n_states + self.n_stacked):
-            rows, result = &steps.rows[index], steps.results[index]
+            rows, result = &run.rows[index], run.results[index]
             # Of a ring without a row for a step, the oldest row, which the body may still read, is written last.
-            rows.direct = (rows.kept != 0 and rows.bytes != 0 and steps.replay.place_of(result) != NULL
+            rows.direct = (rows.kept != 0 and rows.bytes != 0 and run.replay.address_of(result) != NULL
                            and cell_is_contiguous(result))
         for index in range(self.n_carried):
-            if argument[index].data != steps.carried[index].before:
-                memcpy(steps.carried[index].before, argument[index].data, cell_bytes(&argument[index]))
-                argument[index].data = steps.carried[index].before
-        steps.replay.hold()
+            if argument[index].data != run.carried[index].before:
+                memcpy(run.carried[index].before, argument[index].data, cell_bytes(&argument[index]))
+                argument[index].data = run.carried[index].before
+        run.replay.hold()
         return 0
 
-    cdef int _replayed_steps(self, Context* context, Steps steps) except -1:
+    cdef int _replayed_steps(self, Context* context, LoopRun run) except -1:
         if context.flags & UNATTENDED:
             with nogil:
-                self._replay_unattended(context, steps)
+                self._replay_unattended(context, run)
             return 0
         while True:
-            self._replay_step(context, steps)
-            if not self._goes_on(steps):
+            self._replay_step(context, run)
+            if not self._goes_on(run):
                 return 0
 
-    cdef int _replay_unattended(self, Context* context, Steps steps) except -1 nogil:
+    cdef int _replay_unattended(self, Context* context, LoopRun run) except -1 nogil:
         """All other steps, without the GIL."""
         while True:
-            self._replay_step(context, steps)
-            if not self._advance_unattended(steps):
+            self._replay_step(context, run)
+            if not self._advance_unattended(run):
                 return 0
 
-    cdef inline int _replay_step(self, Context* context, Steps steps) except -1 nogil:
-        cdef Cell* argument = &steps.arguments[self.first_tap + self.n_taps]
-        cdef Cell** results = steps.results + self.n_states + self.n_stacked
+    cdef inline int _replay_step(self, Context* context, LoopRun run) except -1 nogil:
+        cdef Cell* argument = &run.arguments[self.first_tap + self.n_taps]
+        cdef Cell** results = run.results + self.n_states + self.n_stacked
         cdef int index
         self.replayed += 1
-        self._move_taps(steps)
-        self._place_rows(context, steps)
-        if play_all(&steps.frame.machine, steps.replay.plays, steps.replay.n_plays) < 0:
+        self._move_taps(run)
+        self._begin_rows(context, run)
+        if play_all(&run.frame.machine, run.replay.plays, run.replay.n_plays) < 0:
             with gil:
-                self._fail(steps)
+                self._fail(run)
         for index in range(self.n_states + self.n_stacked):
-            keep_row(&steps.rows[self.order[index]], steps.results[self.order[index]])
+            keep_row(&run.rows[self.order[index]], run.results[self.order[index]])
         for index in range(self.n_carried):
-            if steps.carried[index].bytes:
-                memcpy(argument[index].data, results[index].data, steps.carried[index].bytes)
+            if run.carried[index].bytes:
+                memcpy(argument[index].data, results[index].data, run.carried[index].bytes)
         return 0
 
-    cdef inline int _place_rows(self, Context* context, Steps steps) except -1 nogil:
-        """Room for the step's rows; where it can, the body writes into them."""
+    cdef inline int _begin_rows(self, Context* context, LoopRun run) except -1 nogil:
+        """Memory for the step's rows; where it can, the body writes into them."""
         cdef int index
         cdef Rows* rows
         for index in range(self.n_states + self.n_stacked):
-            rows = &steps.rows[index]
-            self._begin_row(context, steps, rows)
+            rows = &run.rows[index]
+            self._begin_row(context, run, rows)
             if rows.direct:
-                steps.results[index].data = rows.out.data + rows.place * rows.bytes
+                run.results[index].data = rows.out.data + rows.next * rows.bytes
         return 0
 
     # ---- few steps in registers --------------------------------------------------------------------------------------
@@ -799,7 +799,7 @@ cdef class LoopKernel(Kernel):
         cdef Rows rows[FEW_LANES]
         cdef Lane lanes[FEW_LANES]
         cdef char* fixed[FEW_LANES]
-        cdef double unread[2]
+        cdef double discarded[2]
         cdef ScalarSteps scalar
         cdef int index, n_rows = self.n_states + self.n_stacked
         scalar.steps = (<long long*>outer[0].data)[0]
@@ -814,7 +814,7 @@ cdef class LoopKernel(Kernel):
             self._begin_rows_of_stacked(context, outer, &rows[index], index, NULL, scalar.steps)
         for index in range(self.n_wholes):
             fixed[index] = outer[self._first_count() + self.n_stacked + index].data
-        self._point_lanes(outer, rows, lanes, 0, <char*>unread)
+        self._point_lanes(outer, rows, lanes, 0, <char*>discarded)
         scalar.lanes, scalar.fixed, scalar.stopped = lanes, fixed, False
         context.private_memory = &scalar
         self.scalar_body.run(context, NULL)
@@ -850,44 +850,44 @@ cdef class LoopKernel(Kernel):
         return scalar.size * scalar.steps <= FEW_ELEMENTS
 
     # ---- steps in registers ------------------------------------------------------------------------------------------
-    cdef int _all_scalar_steps(self, Context* context, Steps steps) except -1:
-        """Let the body run as many steps at a time as there is room for, until other threads have their turn."""
+    cdef int _all_scalar_steps(self, Context* context, LoopRun run) except -1:
+        """Let the body run as many steps at a time as there is memory for, until other threads have their turn."""
         cdef ScalarSteps scalar
         cdef int index
         cdef bint is_long
-        scalar.size = cell_size(&steps.arguments[0]) if self.first_tap else 1
-        if steps.progress is None:
-            steps.interval = steps.next_turn = max(FIRST_SCALAR_STEPS // max(scalar.size // 8, <npy_intp>1), 1)
+        scalar.size = cell_size(&run.arguments[0]) if self.first_tap else 1
+        if run.progress is None:
+            run.interval = run.next_turn = max(FIRST_SCALAR_STEPS // max(scalar.size // 8, <npy_intp>1), 1)
         for index in range(self.n_states, self.n_states + self.n_stacked):
-            self._begin_stacked(context, steps, index, NULL)
-        self._begin_lanes(steps)
-        scalar.lanes, scalar.fixed, scalar.stopped = steps.lanes, steps.fixed, False
-        steps.frame.machine.context.private_memory = &scalar
-        while steps.step < steps.n_steps and not scalar.stopped:
-            scalar.steps = min(steps.n_steps, steps.next_turn) - steps.step
+            self._begin_stacked(context, run, index, NULL)
+        self._begin_lanes(run)
+        scalar.lanes, scalar.fixed, scalar.stopped = run.lanes, run.fixed, False
+        run.frame.machine.context.private_memory = &scalar
+        while run.step < run.n_steps and not scalar.stopped:
+            scalar.steps = min(run.n_steps, run.next_turn) - run.step
             for index in range(self.n_states + self.n_stacked):
-                scalar.steps = min(scalar.steps, self._room_for(context, steps, &steps.rows[index]))
-            self._set_lanes(steps)
+                scalar.steps = min(scalar.steps, self._writable_steps(context, run, &run.rows[index]))
+            self._set_lanes(run)
             is_long = scalar.steps * scalar.size > FIRST_SCALAR_STEPS
             if is_long:
                 with nogil:
-                    self.scalar_body.run(&steps.frame.machine.context, NULL)
+                    self.scalar_body.run(&run.frame.machine.context, NULL)
             else:
-                self.scalar_body.run(&steps.frame.machine.context, NULL)
-            steps.step += scalar.done
+                self.scalar_body.run(&run.frame.machine.context, NULL)
+            run.step += scalar.done
             for index in range(self.n_states + self.n_stacked):
-                move_on(&steps.rows[index], scalar.done)
-            if steps.step == steps.next_turn:
-                take_turn(steps)
+                move_on(&run.rows[index], scalar.done)
+            if run.step == run.next_turn:
+                take_turn(run)
         return 0
 
-    cdef bint _rows_are_alike(self, Steps steps) noexcept:
+    cdef bint _rows_are_alike(self, LoopRun run) noexcept:
         """Whether the rows that the body reads have one shape, and no gaps."""
-        cdef Cell* first = steps.arguments
+        cdef Cell* first = run.arguments
         cdef Cell* row
         cdef int index, axis
         for index in range(self.first_tap + self.n_taps):
-            row = &steps.arguments[index]
+            row = &run.arguments[index]
             if not cell_is_contiguous(row):
                 return False
             for axis in range(row.ndim):
@@ -895,32 +895,32 @@ cdef class LoopKernel(Kernel):
                     return False
         return True
 
-    cdef npy_intp _room_for(self, Context* context, Steps steps, Rows* rows) except -1:
+    cdef npy_intp _writable_steps(self, Context* context, LoopRun run, Rows* rows) except -1:
         """How many steps can write rows of an output."""
         if rows.kept >= 0:
-            return steps.n_steps
-        if rows.place == rows.room:
-            self._grow(context, steps, rows)
-        return rows.room - rows.place
+            return run.n_steps
+        if rows.next == rows.capacity:
+            self._grow(context, run, rows)
+        return rows.capacity - rows.next
 
-    cdef int _begin_lanes(self, Steps steps) except -1:
-        """The addresses of what steps read without moving on, and room for those of the others."""
+    cdef int _begin_lanes(self, LoopRun run) except -1:
+        """The addresses of what steps read without moving on, and memory for those of the others."""
         cdef int index, first = self.n_sequences + self.n_taps
-        steps.lanes = <Lane*>calloc(first + self.n_states + self.n_stacked + 1, sizeof(Lane))
-        steps.fixed = <char**>calloc(self.n_carried + self.n_wholes + 1, sizeof(char*))
-        if steps.lanes == NULL or steps.fixed == NULL:
+        run.lanes = <Lane*>calloc(first + self.n_states + self.n_stacked + 1, sizeof(Lane))
+        run.fixed = <char**>calloc(self.n_carried + self.n_wholes + 1, sizeof(char*))
+        if run.lanes == NULL or run.fixed == NULL:
             raise MemoryError()
         for index in range(self.n_carried + self.n_wholes):
-            steps.fixed[index] = steps.arguments[first + index].data
+            run.fixed[index] = run.arguments[first + index].data
         return 0
 
-    cdef int _set_lanes(self, Steps steps) noexcept:
+    cdef int _set_lanes(self, LoopRun run) noexcept:
         """Where the next step reads and writes rows."""
-        self._point_lanes(steps.outer, steps.rows, steps.lanes, steps.step, <char*>steps.unread)
+        self._point_lanes(run.outer, run.rows, run.lanes, run.step, <char*>run.discarded)
         return 0
 
     cdef void _point_lanes(self, Cell** outer, const Rows* rows, Lane* lane, npy_intp step,
-                           char* unread) noexcept nogil:
+                           char* discarded) noexcept nogil:
         cdef Cell* sequence
         cdef int index
         for index in range(self.n_sequences):
@@ -933,42 +933,42 @@ cdef class LoopKernel(Kernel):
             lane += 1
         for index in range(self.n_states + self.n_stacked):
             set_lane(lane, &rows[index], 0)
-            if rows[index].room == 0:
-                lane.data = unread
+            if rows[index].capacity == 0:
+                lane.data = discarded
             lane += 1
 
     # ---- after the last step -----------------------------------------------------------------------------------------
-    cdef int _end(self, Context* context, Steps steps) except -1:
+    cdef int _end(self, Context* context, LoopRun run) except -1:
         cdef int index
         cdef Cell* out
         for index in range(self.n_states + self.n_stacked):
-            put_in_order(context, &steps.rows[index], steps.step)
+            put_in_order(context, &run.rows[index], run.step)
         for index in range(self.n_carried):
-            out = self._output(steps, self.n_states + self.n_stacked + index)
-            refill_in(context, out, &steps.arguments[self.first_tap + self.n_taps + index])
+            out = self._output(run, self.n_states + self.n_stacked + index)
+            copy_into(context, out, &run.arguments[self.first_tap + self.n_taps + index])
         if self.is_while:
-            out = self._output(steps, self.n_states + self.n_stacked + self.n_carried)
+            out = self._output(run, self.n_states + self.n_stacked + self.n_carried)
             allocate(context, out, NULL)
-            (<long long*>out.data)[0] = steps.step
+            (<long long*>out.data)[0] = run.step
         return 0
 
     # ---- without a step ----------------------------------------------------------------------------------------------
-    cdef int _begin_rows_of_no_steps(self, Context* context, Steps steps) except -1:
+    cdef int _begin_rows_of_no_steps(self, Context* context, LoopRun run) except -1:
         """The shapes of stacked outputs, which no step shows."""
         cdef int index, axis
         cdef npy_intp shape[MAX_RANK]
         if self.n_stacked == 0:
             return 0
-        self._move_taps(steps)                      # the lengths may depend on the rows before the first step
-        shapes = [shape_of(&steps.arguments[index]) for index in range(self.n_arguments)]
-        found = lengths_of_rows(self.row_lengths, shapes, partial(self._computed_lengths, steps))
+        self._move_taps(run)                      # the lengths may depend on the rows before the first step
+        shapes = [shape_of(&run.arguments[index]) for index in range(self.n_arguments)]
+        found = lengths_of_rows(self.row_lengths, shapes, partial(self._computed_lengths, run))
         for index, lengths in enumerate(found):
             for axis, length in enumerate(lengths):
                 shape[axis] = length
-            self._begin_stacked(context, steps, self.n_states + index, shape)
+            self._begin_stacked(context, run, self.n_states + index, shape)
         return 0
 
-    def _computed_lengths(self, Steps steps):
+    def _computed_lengths(self, LoopRun run):
         """The lengths that ``row_lengths`` leaves open."""
         cdef Code code = Code(self.lengths)
         cdef Frame frame
@@ -977,46 +977,46 @@ cdef class LoopKernel(Kernel):
         keep_results(code)
         frame = Frame(code)
         for index in range(self.n_arguments):
-            show(frame, &frame.cells[index], &steps.arguments[index])
+            refer(frame, &frame.cells[index], &run.arguments[index])
         if execute(&frame.machine) < 0:
             raise_pending()
         results = frame.machine.operands + code.first_result
         return [(<long long*>results[index].data)[0] for index in range(count)]
 
     # ---- errors ------------------------------------------------------------------------------------------------------
-    def _which_step(self, Steps steps):
-        return where(self.title, steps.step, steps.n_steps)
+    def _which_step(self, LoopRun run):
+        return where(self.title, run.step, run.n_steps)
 
-    cdef int _fail(self, Steps steps) except -1:
+    cdef int _fail(self, LoopRun run) except -1:
         """Raise what happened in the body."""
         try:
             raise_pending()
         except BaseException as error:
-            self._raise_explained(steps, error)
+            self._raise_explained(run, error)
 
-    cdef int _raise_explained(self, Steps steps, error) except -1:
+    cdef int _raise_explained(self, LoopRun run, error) except -1:
         """Raise an error of the body, with the node and the step in which it happened."""
-        reason, position, _ = what_failed(&steps.frame.machine, self.program, error)
+        reason, position, _ = what_failed(&run.frame.machine, self.program, error)
         described = explained(reason, self.program, position, [], lambda node: ())
         if isinstance(described, Exception):
-            described = with_details(described, self._which_step(steps))
+            described = with_details(described, self._which_step(run))
         if described is error:
             raise error
         raise described.with_traceback(error.__traceback__) from reason.__cause__
 
-    cdef int _raise_explained_ahead(self, Steps steps, error, npy_intp count) except -1:
+    cdef int _raise_explained_ahead(self, LoopRun run, error, npy_intp count) except -1:
         """Raise an error of what is computed ahead, with the node and the steps."""
-        reason, position, _ = what_failed(&steps.ahead.machine, self.blocks.program, error)
+        reason, position, _ = what_failed(&run.ahead.machine, self.blocks.program, error)
         described = explained(reason, self.blocks.program, position, [], lambda node: ())
         if isinstance(described, Exception):
-            described = with_details(described, where_of_steps(self.title, steps.step, count, steps.n_steps))
+            described = with_details(described, where_of_steps(self.title, run.step, count, run.n_steps))
         if described is error:
             raise error
         raise described.with_traceback(error.__traceback__) from reason.__cause__
 
-    cdef int _refuse_shape(self, Steps steps, Rows* rows, Cell* result, int index) except -1 with gil:
+    cdef int _refuse_shape(self, LoopRun run, Rows* rows, Cell* result, int index) except -1 with gil:
         shape = tuple([rows.out.shape[axis] for axis in range(1, rows.out.ndim)])
-        raise with_details(changed_row(index, shape_of(result), shape), self._which_step(steps))
+        raise with_details(changed_row(index, shape_of(result), shape), self._which_step(run))
 
 
 cdef int raise_pending() except -1:
@@ -1029,7 +1029,7 @@ cdef tuple shape_of(Cell* cell):
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
-cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1 nogil:
+cdef int allocate_rows(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1 nogil:
     """Memory for the rows before the first step and those of so many steps."""
     cdef npy_intp whole[MAX_RANK]
     cdef int axis
@@ -1037,7 +1037,7 @@ cdef int make_room(Context* context, Rows* rows, const npy_intp* shape, npy_intp
     for axis in range(1, rows.out.ndim):
         whole[axis] = shape[axis - 1]
     allocate(context, rows.out, whole)
-    rows.room, rows.bytes = whole[0], rows.out.strides[0] if whole[0] else 0
+    rows.capacity, rows.bytes = whole[0], rows.out.strides[0] if whole[0] else 0
     return 0
 
 
@@ -1050,22 +1050,22 @@ cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept no
 
 
 cdef inline int keep_row(Rows* rows, Cell* result) except -1 nogil:
-    """Copy a row to its place, unless it was computed there."""
+    """Copy a row to its position, unless it was computed there."""
     if rows.direct:
         pass
     elif result.flags & CELL_DEVICE:
-        if rows.room:
-            copy_in_place(rows.out.data + rows.place * rows.bytes, result)
+        if rows.capacity:
+            copy_in_place(rows.out.data + rows.next * rows.bytes, result)
     elif rows.bytes == 8 and result.ndim == 0:
-        (<double*>rows.out.data)[rows.place] = (<double*>result.data)[0]
-    elif rows.room:
-        copy_elements(rows.out.data + rows.place * rows.bytes, result)
-    rows.place += 1
+        (<double*>rows.out.data)[rows.next] = (<double*>result.data)[0]
+    elif rows.capacity:
+        copy_elements(rows.out.data + rows.next * rows.bytes, result)
+    rows.next += 1
     return 0
 
 
 cdef int copy_in_place(char* write, Cell* source) except -1 nogil:
-    """The elements of a cell in C order, at an address of the place where the cell is."""
+    """The elements of a cell in C order, at an address on the host or the device, where the cell is."""
     cdef npy_intp strides[MAX_RANK]
     cdef Cell target = source[0]
     if not source.flags & CELL_DEVICE:
@@ -1105,26 +1105,26 @@ cdef inline bint rows_are_contiguous(const Cell* rows) noexcept nogil:
 
 cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept nogil:
     """Let a lane begin so many rows before the next one."""
-    cdef npy_intp place = rows.place - back
+    cdef npy_intp position = rows.next - back
     lane.stride, lane.begin, lane.end = rows.bytes, rows.out.data, NULL
     if rows.kept >= 0:
-        lane.end = rows.out.data + rows.room * rows.bytes
-        if place < 0:
-            place += rows.room
-        elif place == rows.room:
-            place = 0
-    lane.data = rows.out.data + place * rows.bytes
+        lane.end = rows.out.data + rows.capacity * rows.bytes
+        if position < 0:
+            position += rows.capacity
+        elif position == rows.capacity:
+            position = 0
+    lane.data = rows.out.data + position * rows.bytes
 
 
 cdef inline void move_on(Rows* rows, npy_intp steps) noexcept nogil:
     """Take notice of rows that were written."""
-    rows.place += steps
-    if rows.kept >= 0 and rows.room:
-        rows.place = (rows.place - 1) % rows.room + 1
+    rows.next += steps
+    if rows.kept >= 0 and rows.capacity:
+        rows.next = (rows.next - 1) % rows.capacity + 1
 
 
 cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_intp count) except -1 nogil:
-    """Copy rows of a cell in C order to rows of another, at the same place."""
+    """Copy rows of a cell in C order to rows of another, on the host or on the same device."""
     cdef npy_intp shape[MAX_RANK]
     cdef Cell rows = source[0]
     if count == 0:
@@ -1139,7 +1139,7 @@ cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, np
     cdef Cell old = rows.out[0]
     cdef npy_intp shape[MAX_RANK]
     cdef npy_intp strides[MAX_RANK]
-    cdef npy_intp end = min(wanted, rows.room - first)
+    cdef npy_intp end = min(wanted, rows.capacity - first)
     old.shape, old.strides = shape, strides
     memcpy(shape, rows.out.shape, old.ndim * sizeof(npy_intp))
     memcpy(strides, rows.out.strides, old.ndim * sizeof(npy_intp))
@@ -1154,20 +1154,20 @@ cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, np
 
 
 cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1 nogil:
-    """Move the oldest row that is wanted to the front, and give up the room that no row needs."""
+    """Move the oldest row that is wanted to the front, and give up the memory that no row needs."""
     cdef npy_intp wanted = rows.depth + (steps if rows.wanted < 0 else min(rows.wanted, steps))
     cdef npy_intp written = rows.depth + steps, first = written - wanted
-    if rows.out == NULL or rows.room == 0:
+    if rows.out == NULL or rows.capacity == 0:
         return 0
-    if written > rows.room:                             # the ring has begun anew
-        first = rows.place + rows.room - wanted
-        first -= rows.room if first >= rows.room else 0
+    if written > rows.capacity:                             # the ring has begun anew
+        first = rows.next + rows.capacity - wanted
+        first -= rows.capacity if first >= rows.capacity else 0
     if first and rows.out.flags & CELL_DEVICE:
         return put_in_order_at_device(context, rows, first, wanted)
-    if first and first + wanted <= rows.room:
+    if first and first + wanted <= rows.capacity:
         memmove(rows.out.data, rows.out.data + first * rows.bytes, wanted * rows.bytes)
     elif first:
-        turn(rows.out.data, rows.room * rows.bytes, first * rows.bytes)
+        turn(rows.out.data, rows.capacity * rows.bytes, first * rows.bytes)
     rows.out.shape[0] = wanted
     rows.out.size = wanted * rows.bytes
     return 0
@@ -1187,32 +1187,32 @@ cdef int turn(char* data, npy_intp size, npy_intp first) except -1 nogil:
 
 
 # ---- arguments of the body -------------------------------------------------------------------------------------------
-cdef void show(Frame frame, Cell* argument, const Cell* source) noexcept:
+cdef void refer(Frame frame, Cell* argument, const Cell* source) noexcept:
     """Let an argument refer to a value of the outer program, which keeps it alive."""
     argument.data = source.data
     frame.machine.epoch += take_layout(argument, source.shape, source.strides)
 
 
-cdef void show_row(Frame frame, Cell* argument, const Cell* rows, char* data) noexcept:
+cdef void refer_to_row(Frame frame, Cell* argument, const Cell* rows, char* data) noexcept:
     """Let an argument refer to a row."""
     cdef Cell row = rows[0]
     row.ndim, row.shape, row.strides, row.data = rows.ndim - 1, rows.shape + 1, rows.strides + 1, data
-    show(frame, argument, &row)
+    refer(frame, argument, &row)
 
 
-cdef int refill_in(Context* context, Cell* target, Cell* source) except -1 nogil:
+cdef int copy_into(Context* context, Cell* target, Cell* source) except -1 nogil:
     """A copy of a value, in C order."""
     allocate(context, target, source.shape)
     return copy_in_place(target.data, source)
 
 
-cdef int refill(Frame frame, Cell* argument, Cell* source) except -1 nogil:
+cdef int copy_into_argument(Frame frame, Cell* argument, Cell* source) except -1 nogil:
     """The same for an argument of the body, whose layout may change."""
     cdef npy_intp old[2 * MAX_RANK]
     cdef int axis
     for axis in range(argument.ndim):
         old[axis], old[MAX_RANK + axis] = argument.shape[axis], argument.strides[axis]
-    refill_in(&frame.machine.context, argument, source)
+    copy_into(&frame.machine.context, argument, source)
     for axis in range(argument.ndim):
         frame.machine.epoch += old[axis] != argument.shape[axis] or old[MAX_RANK + axis] != argument.strides[axis]
     return 0
@@ -1225,7 +1225,7 @@ cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1 nogil:
         return 0
     if (result.buffer == NULL or result.buffer.owner != NULL or result.buffer.size_class == PLANNED
             or buffer_references(result.buffer) != 1 or not cell_is_contiguous(result)):
-        return refill(frame, argument, result)
+        return copy_into_argument(frame, argument, result)
     frame.machine.epoch += take_layout(argument, result.shape, result.strides)
     old = argument.buffer
     argument.buffer, argument.data, argument.size = result.buffer, result.data, result.size
@@ -1233,30 +1233,30 @@ cdef int hand_over(Frame frame, Cell* argument, Cell* result) except -1 nogil:
     return 0
 
 
-cdef int take_turn(Steps steps) except -1:
+cdef int take_turn(LoopRun run) except -1:
     """Look at signals and let other threads run; steps of any length lead here about every 20 ms."""
-    cdef double now = phintys_seconds(), elapsed = now - steps.turn
-    cdef bint is_early = elapsed < TURN_SECONDS / 16 and steps.progress is None
+    cdef double now = phintys_seconds(), elapsed = now - run.turn
+    cdef bint is_early = elapsed < TURN_SECONDS / 16 and run.progress is None
     if elapsed < TURN_SECONDS / 2:                      # eight times as many steps may end within this turn
-        steps.interval = min((8 if is_early else 2) * steps.interval, <npy_intp>1 << 30)
+        run.interval = min((8 if is_early else 2) * run.interval, <npy_intp>1 << 30)
     elif elapsed > 2 * TURN_SECONDS:
-        steps.interval = max(steps.interval // 2, <npy_intp>1)
+        run.interval = max(run.interval // 2, <npy_intp>1)
     if elapsed >= TURN_SECONDS / 2:
         let_others_in()
-        steps.turn = phintys_seconds()
-    if steps.late >= 0 and now > steps.late:
-        steps.late = -1
+        run.turn = phintys_seconds()
+    if run.late >= 0 and now > run.late:
+        run.late = -1
         if is_on_terminal():
-            steps.progress = begun_progress(steps, 0)
-    if steps.progress is not None:
-        steps.progress.tell(steps.step)
-    steps.next_turn = steps.step + steps.interval
+            run.progress = begun_progress(run, 0)
+    if run.progress is not None:
+        run.progress.tell(run.step)
+    run.next_turn = run.step + run.interval
     return 0
 
 
-cdef object begun_progress(Steps steps, patience):
+cdef object begun_progress(LoopRun run, patience):
     """What shows how far a loop is, after so many seconds."""
-    return Progress(steps.title, None if steps.n_steps == NO_BOUND else steps.n_steps, patience)
+    return Progress(run.title, None if run.n_steps == NO_BOUND else run.n_steps, patience)
 
 
 def record_steps(npy_intp last=8):

@@ -37,8 +37,8 @@ cdef class Replay:
         if self.plays == NULL:
             raise MemoryError()
         self.written = <Cell**>(self.plays + n_plays)
-        self.places = <char**>(self.written + n_cells)
-        self.views = <Cell**>(self.places + n_cells)
+        self.addresses = <char**>(self.written + n_cells)
+        self.views = <Cell**>(self.addresses + n_cells)
 
     def __dealloc__(self):
         free(self.plays)
@@ -85,16 +85,16 @@ cdef class Replay:
 
     cdef int _note(self, Cell* cell) noexcept:
         """Remember where a value is."""
-        self.written[self.n_written], self.places[self.n_written] = cell, cell.data
+        self.written[self.n_written], self.addresses[self.n_written] = cell, cell.data
         self.n_written += 1
         return 0
 
-    cdef char* place_of(self, const Cell* cell) noexcept:
+    cdef char* address_of(self, const Cell* cell) noexcept:
         """Where the recorded step had a value that it computed, or NULL."""
         cdef int index
         for index in range(self.n_written):
             if self.written[index] == cell:
-                return self.places[index]
+                return self.addresses[index]
         return NULL
 
     cdef bint can_hold(self) noexcept:
@@ -109,7 +109,7 @@ cdef class Replay:
         """Let each value have the memory of the recorded step."""
         cdef int index
         for index in range(self.n_written):
-            self.written[index].data = self.places[index]
+            self.written[index].data = self.addresses[index]
         return 0
 
     cdef int release(self) noexcept:
