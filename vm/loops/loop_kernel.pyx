@@ -10,14 +10,15 @@ which the body adds. So the program may add in place, or fuse the addition with 
 
 * A sequence's argument has the address of the step's row.
 * The rows of states and stacked values are in the memory of the outer outputs, one after the other. The arguments of
-  taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring, which is put in order
-  after the last step. Where no other rows are kept than those that taps read, the next row *reuses* the memory of a row
-  that the body has read, and of which other results may be views. So these rows are written last. A state whose results
-  are views of such rows themselves (``returns_own_row``) reuses none: its ring has a row more.
+  taps have the addresses of earlier rows. Where only the last rows are kept, the rows are a ring (``rows.pxi``), which
+  is put in order after the last step. Where no other rows are kept than those that taps read, the next row *reuses* the
+  memory of one that the body has read, and of which other results may be views. So these rows are written last. A state
+  whose results are views of such rows themselves (``returns_own_row``) reuses none: its ring has a row more.
 * Rows that are computed ahead, for a block of steps at a time, are moved along as sequences are: see ``blocks.pyx``.
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
-* When all kernels are bound, a step is recorded, and later ones are replayed: see ``replay.pyx``. Results are then
+* When all kernels are bound, a step is recorded, and later ones are replayed: see ``replayed.pxi``. Results are then
   computed in the rows themselves, where that is possible.
+* Bodies of numbers, or of rows of one shape, run many steps in one call of a kernel: see ``scalar_runs.pxi``.
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
   and lets other threads run every 20 ms. In a C function (UNATTENDED) the GIL is left once all steps that may be
   recorded are done, until the last step; or until rows are computed ahead.
@@ -77,15 +78,8 @@ cdef double TURN_SECONDS = 0.02     # after so long, signals are looked at and o
 cdef npy_intp last_to_record = 8    # by this step all kernels are bound, if ever
 
 
-cdef struct Rows:                   # of a state or a stacked value
-    Cell* out                       # the output of the outer program
-    npy_intp bytes                  # of a row
-    npy_intp capacity               # how many rows there is memory for
-    npy_intp next                   # the position of the next row
-    npy_intp depth                  # rows before the first step
-    npy_intp kept                   # how many of the steps' rows there is a ring for; -1: there is none
-    npy_intp wanted                 # how many of the steps' rows the output has; -1: all
-    bint direct                     # in replayed steps the body writes into the row
+include "rows.pxi"
+
 
 cdef struct Tap:
     Cell* argument
@@ -192,7 +186,7 @@ cdef class LoopKernel(Kernel):
     cdef bint needs_step
     cdef bint at_device             # some values of the body are
     cdef bint* copied               # which carried results may be in the memory of arguments
-    cdef bint* returns_own_row              # of states: whether results are views of earlier rows
+    cdef bint* returns_own_row      # of states: whether results are views of rows that taps read
     cdef int* order                 # in which rows are written: those that reuse a row last
     cdef int* depths                # of states: rows before the first step
     cdef npy_intp* kept_rows        # as ``kept``; -1: all
@@ -250,7 +244,16 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int _find_views(self) except -1:
-        """Which results may be in the memory of the body's arguments, and in which order rows are written."""
+        """Which results may be in the memory of the body's arguments, and in which order rows are written.
+
+        ``memories_of`` maps a cell to the cell whose memory it may use, if that is another one. Three conclusions:
+
+        * A carried result in the memory of any argument must be copied before arguments change: ``x, y = y, x``.
+        * A state's result in the memory of a tap, such as ``r[-1]``, is a row of the ring. It must still be there when
+          it is copied to the next position, so this position must not be the one of a row that a tap reads.
+        * The row of a state that reuses a row overwrites what other results may refer to, so it is written after them.
+          Two such states need no order: what refers to rows, their results do not (else ``returns_own_row``).
+        """
         cdef int index, n_rows = self.n_states + self.n_stacked
         self.copied = <bint*>calloc(self.n_carried + 1, sizeof(bint))
         self.returns_own_row = <bint*>calloc(self.n_states + 1, sizeof(bint))
@@ -272,7 +275,7 @@ cdef class LoopKernel(Kernel):
         return 0
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        if self.may_be_short and self._run_few(context, operands):
+        if self.may_be_short and run_few(self, context, operands):
             return 0
         with gil:
             self._run(context, operands)
@@ -294,8 +297,8 @@ cdef class LoopKernel(Kernel):
             self._begin(context, run)
             if run.n_steps == 0:
                 self._begin_rows_of_no_steps(context, run)
-            elif self.scalar_body is not None and self._rows_are_alike(run):
-                self._all_scalar_steps(context, run)
+            elif self.scalar_body is not None and rows_are_alike(self, run):
+                all_scalar_steps(self, context, run)
             else:
                 self._all_steps(context, run)
             self._end(context, run)
@@ -305,6 +308,8 @@ cdef class LoopKernel(Kernel):
                 reset(run.ahead)
             raise
         finally:
+            # In this order: what needs the frame's context or times; then cells have the memory of their buffers again,
+            # so that it can be released; at last another call may take the frames. The GIL is held all along.
             if run.progress is not None:
                 run.progress.close(run.step)
             run.give_up()
@@ -512,15 +517,15 @@ cdef class LoopKernel(Kernel):
                     self._rest_unattended(context, run)
                 return 0
             self._move_taps(run)
-            recorded = self._is_worth_recording(run) and can_note(&run.frame.machine)
+            recorded = is_worth_recording(self, run) and can_note(&run.frame.machine)
             if recorded:
-                self._record(run)
+                record_step(self, run)
             elif execute(&run.frame.machine) < 0:
                 self._fail(run)
             self._take_results(context, run)
-            if self._goes_on(run) and recorded and self._can_hold(run):
-                self._hold(run)
-                self._replayed_steps(context, run)
+            if self._goes_on(run) and recorded and can_hold(self, run):
+                hold_values(self, run)
+                replay_steps(self, context, run)
         return 0
 
     cdef int _rest_unattended(self, Context* context, LoopRun run) except -1 nogil:
@@ -689,254 +694,6 @@ cdef class LoopKernel(Kernel):
         copy_in_place(spare.data, source)
         return 0
 
-    # ---- steps that are replayed -------------------------------------------------------------------------------------
-    cdef inline bint _is_worth_recording(self, LoopRun run) noexcept:
-        return not self.at_device and run.step < last_to_record and run.n_steps - run.step > FEWEST_TO_REPLAY
-
-    cdef int _record(self, LoopRun run) except -1:
-        """Do a step, and note what later ones are to do; see ``replay.pyx``."""
-        cdef int index
-        run.replay = Replay(run.frame)
-        for index in range(self.n_carried):
-            run.carried[index].before = run.arguments[self.first_tap + self.n_taps + index].data
-        try:
-            run.replay.record()
-        except BaseException as error:
-            self._raise_explained(run, error)
-        return 0
-
-    cdef bint _can_hold(self, LoopRun run) noexcept:
-        """Whether carried values are computed where they were, or are small enough to be copied there."""
-        cdef Cell* argument
-        cdef Cell* result
-        cdef char* address
-        cdef char* before
-        cdef int index
-        if not (can_note(&run.frame.machine) and run.replay.can_hold()):       # the epoch may have ended
-            return False
-        for index in range(self.n_carried):
-            argument = &run.arguments[self.first_tap + self.n_taps + index]
-            result = run.results[self.n_states + self.n_stacked + index]
-            address = run.replay.address_of(result)
-            if address == NULL or self.copied[index] or not cell_is_contiguous(result):
-                return False
-            before = run.carried[index].before
-            if not (has_memory(argument, before) or has_memory(result, before)):
-                return False
-            run.carried[index].bytes = cell_bytes(result)
-            if address == run.carried[index].before:
-                run.carried[index].bytes = 0
-            elif run.carried[index].bytes > MOST_COPIED:
-                return False
-        return True
-
-    cdef int _hold(self, LoopRun run) noexcept:
-        """From here on each value of the body stays at its address."""
-        cdef Cell* argument = &run.arguments[self.first_tap + self.n_taps]
-        cdef Cell* result
-        cdef Rows* rows
-        cdef int index
-        for index in range(self.n_states + self.n_stacked):
-            rows, result = &run.rows[index], run.results[index]
-            # Of a ring without a row for a step, the oldest row, which the body may still read, is written last.
-            rows.direct = (rows.kept != 0 and rows.bytes != 0 and run.replay.address_of(result) != NULL
-                           and cell_is_contiguous(result))
-        for index in range(self.n_carried):
-            if argument[index].data != run.carried[index].before:
-                memcpy(run.carried[index].before, argument[index].data, cell_bytes(&argument[index]))
-                argument[index].data = run.carried[index].before
-        run.replay.hold()
-        return 0
-
-    cdef int _replayed_steps(self, Context* context, LoopRun run) except -1:
-        if context.flags & UNATTENDED:
-            with nogil:
-                self._replay_unattended(context, run)
-            return 0
-        while True:
-            self._replay_step(context, run)
-            if not self._goes_on(run):
-                return 0
-
-    cdef int _replay_unattended(self, Context* context, LoopRun run) except -1 nogil:
-        """All other steps, without the GIL."""
-        while True:
-            self._replay_step(context, run)
-            if not self._advance_unattended(run):
-                return 0
-
-    cdef inline int _replay_step(self, Context* context, LoopRun run) except -1 nogil:
-        cdef Cell* argument = &run.arguments[self.first_tap + self.n_taps]
-        cdef Cell** results = run.results + self.n_states + self.n_stacked
-        cdef int index
-        self.replayed += 1
-        self._move_taps(run)
-        self._begin_rows(context, run)
-        if play_all(&run.frame.machine, run.replay.plays, run.replay.n_plays) < 0:
-            with gil:
-                self._fail(run)
-        for index in range(self.n_states + self.n_stacked):
-            keep_row(&run.rows[self.order[index]], run.results[self.order[index]])
-        for index in range(self.n_carried):
-            if run.carried[index].bytes:
-                memcpy(argument[index].data, results[index].data, run.carried[index].bytes)
-        return 0
-
-    cdef inline int _begin_rows(self, Context* context, LoopRun run) except -1 nogil:
-        """Memory for the step's rows; where it can, the body writes into them."""
-        cdef int index
-        cdef Rows* rows
-        for index in range(self.n_states + self.n_stacked):
-            rows = &run.rows[index]
-            self._begin_row(context, run, rows)
-            if rows.direct:
-                run.results[index].data = rows.out.data + rows.next * rows.bytes
-        return 0
-
-    # ---- few steps in registers --------------------------------------------------------------------------------------
-    cdef int _run_few(self, Context* context, Cell** outer) except -1 nogil:
-        """Do all steps at once, without a frame, if they are few and nothing is wrong; return whether they are done."""
-        cdef Rows rows[FEW_LANES]
-        cdef Lane lanes[FEW_LANES]
-        cdef char* fixed[FEW_LANES]
-        cdef double discarded[2]
-        cdef ScalarSteps scalar
-        cdef int index, n_rows = self.n_states + self.n_stacked
-        scalar.steps = (<long long*>outer[0].data)[0]
-        if shows_progress or (may_show_progress and long_patience < SHORT_PATIENCE):
-            return 0
-        if self.code.profile is not None or not self._are_few(outer, &scalar):
-            return 0
-        memset(rows, 0, n_rows * sizeof(Rows))
-        for index in range(self.n_states):
-            self._begin_rows_of_state(context, outer, &rows[index], index, scalar.steps)
-        for index in range(self.n_states, n_rows):
-            self._begin_rows_of_stacked(context, outer, &rows[index], index, NULL, scalar.steps)
-        for index in range(self.n_wholes):
-            fixed[index] = outer[self._first_count() + self.n_stacked + index].data
-        self._point_lanes(outer, rows, lanes, 0, <char*>discarded)
-        scalar.lanes, scalar.fixed, scalar.stopped = lanes, fixed, False
-        context.private_memory = &scalar
-        self.scalar_body.run(context, NULL)
-        for index in range(n_rows):
-            move_on(&rows[index], scalar.steps)
-            put_in_order(context, &rows[index], scalar.steps)
-        return 1
-
-    cdef bint _are_few(self, Cell** outer, ScalarSteps* scalar) noexcept nogil:
-        """Whether there are rows for all steps, of one shape and without gaps, and few elements in all of them."""
-        cdef Cell* first = outer[1]                     # of sequences or initial rows; without them rows have no shape
-        cdef Cell* cell
-        cdef int index, axis
-        if scalar.steps <= 0 or scalar.steps > FEW_ELEMENTS:
-            return False
-        scalar.size = 1
-        for index in range(self.n_sequences + self.n_states):
-            cell = outer[1 + index]
-            if index < self.n_sequences:
-                if cell.shape[0] < scalar.steps or not rows_are_contiguous(cell):
-                    return False
-            elif cell.shape[0] != self.depths[index - self.n_sequences]:
-                return False
-            for axis in range(1, cell.ndim):
-                if cell.shape[axis] != first.shape[axis]:
-                    return False
-        for index in range(self.n_stacked):
-            if self._count(outer, index) < 0:
-                return False
-        if self.n_sequences + self.n_states:
-            for axis in range(1, first.ndim):
-                scalar.size *= first.shape[axis]
-        return scalar.size * scalar.steps <= FEW_ELEMENTS
-
-    # ---- steps in registers ------------------------------------------------------------------------------------------
-    cdef int _all_scalar_steps(self, Context* context, LoopRun run) except -1:
-        """Let the body run as many steps at a time as there is memory for, until other threads have their turn."""
-        cdef ScalarSteps scalar
-        cdef int index
-        cdef bint is_long
-        scalar.size = cell_size(&run.arguments[0]) if self.first_tap else 1
-        if run.progress is None:
-            run.interval = run.next_turn = max(FIRST_SCALAR_STEPS // max(scalar.size // 8, <npy_intp>1), 1)
-        for index in range(self.n_states, self.n_states + self.n_stacked):
-            self._begin_stacked(context, run, index, NULL)
-        self._begin_lanes(run)
-        scalar.lanes, scalar.fixed, scalar.stopped = run.lanes, run.fixed, False
-        run.frame.machine.context.private_memory = &scalar
-        while run.step < run.n_steps and not scalar.stopped:
-            scalar.steps = min(run.n_steps, run.next_turn) - run.step
-            for index in range(self.n_states + self.n_stacked):
-                scalar.steps = min(scalar.steps, self._writable_steps(context, run, &run.rows[index]))
-            self._set_lanes(run)
-            is_long = scalar.steps * scalar.size > FIRST_SCALAR_STEPS
-            if is_long:
-                with nogil:
-                    self.scalar_body.run(&run.frame.machine.context, NULL)
-            else:
-                self.scalar_body.run(&run.frame.machine.context, NULL)
-            run.step += scalar.done
-            for index in range(self.n_states + self.n_stacked):
-                move_on(&run.rows[index], scalar.done)
-            if run.step == run.next_turn:
-                take_turn(run)
-        return 0
-
-    cdef bint _rows_are_alike(self, LoopRun run) noexcept:
-        """Whether the rows that the body reads have one shape, and no gaps."""
-        cdef Cell* first = run.arguments
-        cdef Cell* row
-        cdef int index, axis
-        for index in range(self.first_tap + self.n_taps):
-            row = &run.arguments[index]
-            if not cell_is_contiguous(row):
-                return False
-            for axis in range(row.ndim):
-                if row.shape[axis] != first.shape[axis]:
-                    return False
-        return True
-
-    cdef npy_intp _writable_steps(self, Context* context, LoopRun run, Rows* rows) except -1:
-        """How many steps can write rows of an output."""
-        if rows.kept >= 0:
-            return run.n_steps
-        if rows.next == rows.capacity:
-            self._grow(context, run, rows)
-        return rows.capacity - rows.next
-
-    cdef int _begin_lanes(self, LoopRun run) except -1:
-        """The addresses of what steps read without moving on, and memory for those of the others."""
-        cdef int index, first = self.n_sequences + self.n_taps
-        run.lanes = <Lane*>calloc(first + self.n_states + self.n_stacked + 1, sizeof(Lane))
-        run.fixed = <char**>calloc(self.n_carried + self.n_wholes + 1, sizeof(char*))
-        if run.lanes == NULL or run.fixed == NULL:
-            raise MemoryError()
-        for index in range(self.n_carried + self.n_wholes):
-            run.fixed[index] = run.arguments[first + index].data
-        return 0
-
-    cdef int _set_lanes(self, LoopRun run) noexcept:
-        """Where the next step reads and writes rows."""
-        self._point_lanes(run.outer, run.rows, run.lanes, run.step, <char*>run.discarded)
-        return 0
-
-    cdef void _point_lanes(self, Cell** outer, const Rows* rows, Lane* lane, npy_intp step,
-                           char* discarded) noexcept nogil:
-        cdef Cell* sequence
-        cdef int index
-        for index in range(self.n_sequences):
-            sequence = outer[1 + index]
-            lane.data, lane.stride = sequence.data + step * sequence.strides[0], sequence.strides[0]
-            lane.begin, lane.end = NULL, NULL
-            lane += 1
-        for index in range(self.n_taps):
-            set_lane(lane, &rows[self.first_taps[index].state], self.first_taps[index].back)
-            lane += 1
-        for index in range(self.n_states + self.n_stacked):
-            set_lane(lane, &rows[index], 0)
-            if rows[index].capacity == 0:
-                lane.data = discarded
-            lane += 1
-
     # ---- after the last step -----------------------------------------------------------------------------------------
     cdef int _end(self, Context* context, LoopRun run) except -1:
         cdef int index
@@ -1019,6 +776,10 @@ cdef class LoopKernel(Kernel):
         raise with_details(changed_row(index, shape_of(result), shape), self._which_step(run))
 
 
+include "replayed.pxi"
+include "scalar_runs.pxi"
+
+
 cdef int raise_pending() except -1:
     """Raise the exception that C code has set."""
     return -1
@@ -1026,164 +787,6 @@ cdef int raise_pending() except -1:
 
 cdef tuple shape_of(Cell* cell):
     return tuple([cell.shape[axis] for axis in range(cell.ndim)])
-
-
-# ---- rows ------------------------------------------------------------------------------------------------------------
-cdef int allocate_rows(Context* context, Rows* rows, const npy_intp* shape, npy_intp steps) except -1 nogil:
-    """Memory for the rows before the first step and those of so many steps."""
-    cdef npy_intp whole[MAX_RANK]
-    cdef int axis
-    whole[0] = rows.depth + steps
-    for axis in range(1, rows.out.ndim):
-        whole[axis] = shape[axis - 1]
-    allocate(context, rows.out, whole)
-    rows.capacity, rows.bytes = whole[0], rows.out.strides[0] if whole[0] else 0
-    return 0
-
-
-cdef inline bint has_row_shape(const Rows* rows, const Cell* result) noexcept nogil:
-    cdef int axis
-    for axis in range(result.ndim):
-        if result.shape[axis] != rows.out.shape[1 + axis]:
-            return False
-    return True
-
-
-cdef inline int keep_row(Rows* rows, Cell* result) except -1 nogil:
-    """Copy a row to its position, unless it was computed there."""
-    if rows.direct:
-        pass
-    elif result.flags & CELL_DEVICE:
-        if rows.capacity:
-            copy_in_place(rows.out.data + rows.next * rows.bytes, result)
-    elif rows.bytes == 8 and result.ndim == 0:
-        (<double*>rows.out.data)[rows.next] = (<double*>result.data)[0]
-    elif rows.capacity:
-        copy_elements(rows.out.data + rows.next * rows.bytes, result)
-    rows.next += 1
-    return 0
-
-
-cdef int copy_in_place(char* write, Cell* source) except -1 nogil:
-    """The elements of a cell in C order, at an address on the host or the device, where the cell is."""
-    cdef npy_intp strides[MAX_RANK]
-    cdef Cell target = source[0]
-    if not source.flags & CELL_DEVICE:
-        copy_elements(write, source)
-        return 0
-    target.data, target.strides = write, strides
-    set_contiguous_strides(&target)
-    return device_memory.copy(&target, source)
-
-
-cdef inline bint has_memory(const Cell* cell, const char* data) noexcept:
-    """Whether an address is that of the cell's own memory."""
-    return data == cell.buffer.data if cell.buffer != NULL else data == <const char*>cell.value
-
-
-cdef inline bint has_memory_alone(const Cell* cell) noexcept nogil:
-    """Whether no other cell can have the cell's memory."""
-    if cell.buffer == NULL:
-        return cell.data == <const char*>cell.value
-    return buffer_references(cell.buffer) == 1
-
-
-cdef inline npy_intp cell_bytes(const Cell* cell) noexcept:
-    return cell_size(cell) * cell.itemsize
-
-
-cdef inline bint rows_are_contiguous(const Cell* rows) noexcept nogil:
-    """Whether each row has its elements in C order without gaps."""
-    cdef npy_intp expected = rows.itemsize
-    cdef int axis
-    for axis in range(rows.ndim - 1, 0, -1):
-        if rows.shape[axis] != 1 and rows.strides[axis] != expected:
-            return False
-        expected *= rows.shape[axis]
-    return True
-
-
-cdef inline void set_lane(Lane* lane, const Rows* rows, npy_intp back) noexcept nogil:
-    """Let a lane begin so many rows before the next one."""
-    cdef npy_intp position = rows.next - back
-    lane.stride, lane.begin, lane.end = rows.bytes, rows.out.data, NULL
-    if rows.kept >= 0:
-        lane.end = rows.out.data + rows.capacity * rows.bytes
-        if position < 0:
-            position += rows.capacity
-        elif position == rows.capacity:
-            position = 0
-    lane.data = rows.out.data + position * rows.bytes
-
-
-cdef inline void move_on(Rows* rows, npy_intp steps) noexcept nogil:
-    """Take notice of rows that were written."""
-    rows.next += steps
-    if rows.kept >= 0 and rows.capacity:
-        rows.next = (rows.next - 1) % rows.capacity + 1
-
-
-cdef int copy_rows(Cell* target, npy_intp at, Cell* source, npy_intp first, npy_intp count) except -1 nogil:
-    """Copy rows of a cell in C order to rows of another, on the host or on the same device."""
-    cdef npy_intp shape[MAX_RANK]
-    cdef Cell rows = source[0]
-    if count == 0:
-        return 0
-    memcpy(shape, source.shape, source.ndim * sizeof(npy_intp))
-    shape[0], rows.shape, rows.data = count, shape, source.data + first * source.strides[0]
-    return copy_in_place(target.data + at * source.strides[0], &rows)
-
-
-cdef int put_in_order_at_device(Context* context, Rows* rows, npy_intp first, npy_intp wanted) except -1 nogil:
-    """The same with memory of the device, of which rows are copied to new memory."""
-    cdef Cell old = rows.out[0]
-    cdef npy_intp shape[MAX_RANK]
-    cdef npy_intp strides[MAX_RANK]
-    cdef npy_intp end = min(wanted, rows.capacity - first)
-    old.shape, old.strides = shape, strides
-    memcpy(shape, rows.out.shape, old.ndim * sizeof(npy_intp))
-    memcpy(strides, rows.out.strides, old.ndim * sizeof(npy_intp))
-    rows.out.buffer, rows.out.data = NULL, NULL
-    rows.out.shape[0] = wanted
-    allocate(context, rows.out, rows.out.shape)
-    copy_rows(rows.out, 0, &old, first, end)
-    copy_rows(rows.out, end, &old, 0, wanted - end)
-    if old.buffer != NULL:
-        drop(context, &old)
-    return 0
-
-
-cdef int put_in_order(Context* context, Rows* rows, npy_intp steps) except -1 nogil:
-    """Move the oldest row that is wanted to the front, and give up the memory that no row needs."""
-    cdef npy_intp wanted = rows.depth + (steps if rows.wanted < 0 else min(rows.wanted, steps))
-    cdef npy_intp written = rows.depth + steps, first = written - wanted
-    if rows.out == NULL or rows.capacity == 0:
-        return 0
-    if written > rows.capacity:                             # the ring has begun anew
-        first = rows.next + rows.capacity - wanted
-        first -= rows.capacity if first >= rows.capacity else 0
-    if first and rows.out.flags & CELL_DEVICE:
-        return put_in_order_at_device(context, rows, first, wanted)
-    if first and first + wanted <= rows.capacity:
-        memmove(rows.out.data, rows.out.data + first * rows.bytes, wanted * rows.bytes)
-    elif first:
-        turn(rows.out.data, rows.capacity * rows.bytes, first * rows.bytes)
-    rows.out.shape[0] = wanted
-    rows.out.size = wanted * rows.bytes
-    return 0
-
-
-cdef int turn(char* data, npy_intp size, npy_intp first) except -1 nogil:
-    """Let the byte at position ``first`` become the first one of a ring."""
-    cdef char* copy = <char*>malloc(size)
-    if copy == NULL:
-        with gil:
-            raise MemoryError()
-    memcpy(copy, data + first, size - first)
-    memcpy(copy + size - first, data, first)
-    memcpy(data, copy, size)
-    free(copy)
-    return 0
 
 
 # ---- arguments of the body -------------------------------------------------------------------------------------------
