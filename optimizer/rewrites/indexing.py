@@ -37,7 +37,7 @@ def index_of(node, first=1):
 def part_of(x, entries):
     """Return ``x[entries]``, or x itself if everything is taken."""
     entries = list(entries)
-    while entries and _is_whole(entries[-1]):
+    while entries and is_whole(entries[-1]):
         entries.pop()
     if not entries:
         return x
@@ -46,7 +46,8 @@ def part_of(x, entries):
     return Subtensor(idx_list)(x, *integers)
 
 
-def _is_whole(entry):
+def is_whole(entry):
+    """Return whether an entry of an index is ``:``."""
     return isinstance(entry, slice) and entry == WHOLE
 
 
@@ -150,9 +151,9 @@ def part_of_part(fgraph, node):
 
 def _composed(inner, outer):
     """Return one entry that takes ``outer`` of the slice ``inner``; None if constants do not determine it."""
-    if _is_whole(inner):
+    if is_whole(inner):
         return outer
-    if _is_whole(outer):
+    if is_whole(outer):
         return inner
     if not _is_constant_entry(inner) or not _is_constant_entry(outer):
         return None
@@ -217,7 +218,7 @@ def part_of_elementwise(fgraph, node):
         variable = stack[-1]
         if variable not in parts:
             if not _is_private_work(variable, readers):
-                parts[variable] = _part_of_operand(variable, entries, whole.type.broadcastable)
+                parts[variable] = part_of_operand(variable, entries, whole.type.broadcastable)
             else:
                 missing = [x for x in variable.owner.inputs if x not in parts]
                 if missing:
@@ -243,7 +244,7 @@ def _is_share(variable):
     return total is not None and key(total) == "Sum" and key(total.owner.inputs[0]) == "exp"
 
 
-def _part_of_operand(x, entries, whole):
+def part_of_operand(x, entries, whole):
     """Return the part of an operand that belongs to a part of a result with the pattern ``whole``, over which it may be
     repeated."""
     return part_of(x, [entry if flag == own else WHOLE if isinstance(entry, slice) else 0
@@ -260,7 +261,7 @@ def part_of_shuffled(fgraph, node):
     for entry, axis in zip(_padded(index_of(node), len(order)), order):
         if axis != "x":
             taken[axis] = entry
-        elif not (_is_whole(entry) or (type(entry) is int and entry in (0, -1))):
+        elif not (is_whole(entry) or (type(entry) is int and entry in (0, -1))):
             return None
         if isinstance(entry, slice):
             kept.append(axis)
@@ -277,7 +278,7 @@ def part_of_alloc(fgraph, node):
         return None
     value, *lengths = whole.owner.inputs
     entries = _padded(index_of(node), whole.type.ndim)
-    if not all([sure or _is_whole(entry) for sure, entry in zip(surely_repeated(fgraph, whole.owner), entries)]):
+    if not all([sure or is_whole(entry) for sure, entry in zip(surely_repeated(fgraph, whole.owner), entries)]):
         return None
     conditions = [condition for entry, length in zip(entries, lengths) if not isinstance(entry, slice)
                   for condition in _in_range(entry, length)]
@@ -287,7 +288,7 @@ def part_of_alloc(fgraph, node):
         value = Check("an index is out of bounds for the axis of a tensor that repeats one value along it",
                       "IndexError")(value, *conditions)
     missing = whole.type.ndim - value.type.ndim
-    value = _part_of_operand(value, entries[missing:], whole.type.broadcastable[missing:])
+    value = part_of_operand(value, entries[missing:], whole.type.broadcastable[missing:])
     lengths = [slice_length(entry, length) for entry, length in zip(entries, lengths) if isinstance(entry, slice)]
     return Alloc()(value, *lengths) if lengths or value.type.ndim else value
 

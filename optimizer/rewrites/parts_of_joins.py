@@ -1,8 +1,9 @@
-"""Splits, slices and sums of joins become the joined tensors; splits of constants with one value everywhere; vectors
-whose parts are set one after the other become joins.
+"""Splits, slices and sums of joins become the joined tensors; splits of constants with one value everywhere; parts of
+what was changed elsewhere, or only there; vectors whose parts are set one after the other become joins.
 
 Gradients of joins are splits, and models often separate the first value of a series from the others, join the values
-computed from both, and split these again. The lengths of the joined tensors must be known.
+computed from both, and split these again. Gradients of differences ``x[1:] - x[:-1]`` are zeros that are changed twice.
+The lengths of the joined tensors must be known.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
@@ -11,7 +12,7 @@ from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, only_reader
 from phintys.optimizer.passes.shapes import feature_of
-from phintys.optimizer.rewrites.indexing import index_of, part_of
+from phintys.optimizer.rewrites.indexing import index_of, is_whole, part_of, part_of_operand
 from phintys.optimizer.rewrites.reductions import axes_of
 
 FEW = 4                        # parts whose sums are computed apart
@@ -153,19 +154,68 @@ def _are_all(starts, parts, length):
     return bool(starts) and starts == [0, *ends[:-1]] and ends[-1] == length
 
 
-def slice_beside_change(fgraph, node):
-    """``set_subtensor(x[1:], y)[0] -> x[0]``."""
-    change = node.inputs[0].owner
-    if key(node.inputs[0]) != "IncSubtensor":
+class Change:
+    """What puts ``y`` into adjacent places of ``x`` along one axis of known length, between ``bounds``, which are None
+    for other changes."""
+
+    def __init__(self, node):
+        self.x, self.y = node.inputs[:2]
+        self.is_set, self.bounds = node.op.set_instead_of_inc, None
+        entries, rank = index_of(node, 2), self.x.type.ndim
+        axes = [axis for axis, entry in enumerate(entries) if not is_whole(entry)]
+        if len(axes) != 1 or self.y.type.dtype != self.x.type.dtype:
+            return
+        self.axis, self.length = axes[0], self.x.type.shape[axes[0]]
+        if type(entries[self.axis]) is int and self.y.type.ndim == rank - 1:
+            self.y = self.y.dimshuffle(*range(self.axis), "x", *range(self.axis, rank - 1))
+        bounds = None if self.length is None else _bounds(entries[self.axis], self.length)
+        if bounds and self.y.type.ndim == rank and self.y.type.shape[self.axis] in (1, bounds[1] - bounds[0] + 1):
+            self.bounds = bounds
+
+    def part(self, entries, is_private):
+        """Return a part, if all its places are changed or none; what is added to others is added if ``is_private``."""
+        read = _bounds(entries[self.axis], self.length) if self.bounds and len(entries) > self.axis else None
+        if read is None:
+            return None
+        (first, last), part = self.bounds, part_of(self.x, entries)
+        if read[1] < first or last < read[0]:
+            return part
+        if read[0] < first or last < read[1] or not (self.is_set or is_private):
+            return None
+        entries, start = list(entries), read[0] - first
+        entries[self.axis] = start if type(entries[self.axis]) is int else slice(start, read[1] + 1 - first)
+        changed = part_of_operand(self.y, entries, self.x.type.broadcastable)
+        changed = changed if self.is_set else apply_op("add", part, changed)
+        return changed if changed.type.broadcastable == part.type.broadcastable else None
+
+
+def slice_of_change(fgraph, node):
+    """``set_subtensor(x[1:], y)[0] -> x[0]``, ``set_subtensor(x[1:], y)[1:3] -> y[:2]``, and ``inc_subtensor(x[1:],
+    y)[1:3] -> x[1:3] + y[:2]``."""
+    change, out = node.inputs[0], node.outputs[0]
+    part = Change(change.owner).part(index_of(node), len(fgraph.clients[change]) == 1) \
+        if key(change) == "IncSubtensor" else None
+    return None if part is None else patternbroadcast(part, out.type.broadcastable)
+
+
+def split_of_change(fgraph, node):
+    """The parts that are read, if `slice_of_change` holds for each of them."""
+    whole, axis, splits = node.inputs
+    axis = constant_value(axis)
+    if key(whole) != "IncSubtensor" or axis is None or not isinstance(splits, Constant):
         return None
-    x, entries, taken = change.inputs[0], index_of(change, 2), index_of(node)
-    length = x.type.shape[0]
-    if len(entries) != 1 or length is None or not taken:
+    change, parts, start = Change(whole.owner), [], 0
+    length = whole.type.shape[axis % whole.type.ndim]
+    if splits.data.min() < 0 or splits.data.sum() != length:
         return None
-    changed, read = _bounds(entries[0], length), _bounds(taken[0], length)
-    if changed is None or read is None or changed[0] <= read[1] and read[0] <= changed[1]:
-        return None
-    return part_of(x, taken)
+    for out, size in zip(node.outputs, splits.data.tolist()):
+        entries = [slice(None)] * (axis % whole.type.ndim) + [slice(start, start + size)]
+        part = change.part(entries, len(fgraph.clients[whole]) == 1) if fgraph.clients[out] else None
+        if part is None and fgraph.clients[out]:
+            return None
+        parts.append(None if part is None else patternbroadcast(part, out.type.broadcastable))
+        start += size
+    return parts if any([part is not None for part in parts]) else None
 
 
 def sum_of_join(fgraph, node):
@@ -184,8 +234,8 @@ REWRITES = [
     Rewrite("local_split_of_join", ("Split",), split_of_join, (FAST_RUN,)),
     Rewrite("local_split_of_constant", ("Split",), split_of_constant, (FAST_RUN,)),
     Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
-    Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_beside_change, (FAST_RUN,),
-            of=("IncSubtensor",)),
+    Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_of_change, (FAST_RUN,), of=("IncSubtensor",)),
+    Rewrite("local_split_of_change", ("Split",), split_of_change, (FAST_RUN,), of=("IncSubtensor",)),
     Rewrite("local_join_of_changes", CHANGES, join_of_changes, (FAST_RUN,)),
     Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
 ]

@@ -3,7 +3,9 @@ import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized
 
+from phintys.graph.gradients.gradient import grad
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.scalar import sqr
 from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.operators import TensorConstant
 from phintys.ops.reduction import reduction
@@ -22,7 +24,7 @@ A, X, Y, M, N = of_shape(1), of_shape(3), of_shape(4), of_shape(2, 3), of_shape(
 V, K = TensorType("float64", (False,))(), of_shape(3, dtype="int64")
 ZEROS = Alloc()(numpy.zeros(()), 4)
 B, LAST = of_shape(), numpy.array([-1])
-AXY, MN = join(0, A, X, Y), join(0, M, N)
+AXY, MN, M1 = join(0, A, X, Y), join(0, M, N), join(1, M, Alloc()(numpy.ones(()), 2, 1))
 
 
 def constant(value):
@@ -76,7 +78,20 @@ CASES = {
         [A, X], [inc_subtensor(inc_subtensor(ZEROS[LAST], A)[1:], X)],
         ["AdvancedIncSubtensor1", "Alloc", "IncSubtensor"]),
     "a slice beside what is set": ([X, Y], [set_subtensor(Y[1:], X)[0] * 2], ["Subtensor", "mul"]),
-    "a slice of what is set": ([X, Y], [set_subtensor(Y[1:], X)[:2] * 2], ["IncSubtensor", "Subtensor", "mul"]),
+    "a slice of what is set in part": (
+        [X, Y], [set_subtensor(Y[1:], X)[:2] * 2], ["IncSubtensor", "Subtensor", "mul"]),
+    "a slice of what is set": ([X, Y], [set_subtensor(Y[1:], X)[2:] * 2], ["Subtensor", "mul"]),
+    "one of what is set": ([X, Y], [set_subtensor(Y[1:], X)[-1] * 2], ["Subtensor", "mul"]),
+    "columns of what is set": (
+        [M, N], [set_subtensor(N[:, 1:], M[0, 0])[:, 1:] * 2], ["IncSubtensor", "Subtensor", "Subtensor", "mul"]),
+    "a slice of what is added": ([X, Y], [inc_subtensor(Y[1:], X)[2:] * 2], ["Subtensor", "Subtensor", "add", "mul"]),
+    "a slice of what is added and read": (
+        [X, Y], [inc_subtensor(Y[1:], X)[2:] * 2, inc_subtensor(Y[1:], X)], ["IncSubtensor", "Subtensor", "mul"]),
+    "a split of what is changed": (
+        [X, Y], [split(inc_subtensor(Y[1:], X), 0, 1, 3)[1] * 2], ["Subtensor", "add", "mul"]),
+    "the gradient of differences between joined columns": (
+        [M], [grad(sqr(M1[:, 1:] - M1[:, :-1]).sum(), M)],
+        ["IncSubtensor", "Join", "Subtensor", "Subtensor", "mul", "second", "sub", "sub"]),
     "a join of joins": ([A, X, Y], [join(0, A, join(0, X, Y))], ["Join"]),
     "a join of a join that is read": ([A, X], [join(0, A, join(0, X, A)), join(0, X, A)], ["Join", "Join"]),
     "whether all are true": ([X], [reduction.all(MakeVector("bool")(X[0] > 0, X[1] > 1, X[2] > 0)) * X],
