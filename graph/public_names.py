@@ -319,7 +319,7 @@ HOMES = {
         "ops.random.generator_order": "GeneratorOrder",
         "ops.random.mrg_normal": "MrgNormal WithFirstRows",
         "ops.random.sampling": "Sampling",
-        "ops.random.random_function": "VectorRandomFunction FewNumbers ChangedState SeededState",
+        "ops.random.random_function": "VectorRandomFunction SeededState",
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.linalg.polynomial": "Horner PowerSums",

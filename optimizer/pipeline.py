@@ -26,7 +26,6 @@ from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
 from phintys.optimizer.passes.length_checks import check_lengths, note_lengths, note_lengths_of_loops
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
-from phintys.optimizer.passes.state_changes import change_states
 from phintys.optimizer.rewrites import (
     approximations,
     blas_rewrites,
@@ -181,7 +180,6 @@ STAGES = [
     ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",
                    "gpuarray")),
     ("draw_fusion", _whole(fuse_draws, FAST_RUN, "fusion", "fuse", "draw_fusion")),
-    ("state_changes", _whole(change_states, FAST_RUN, "inplace", "state_changes")),
     ("convolution_fusion", _whole(fuse_convolutions, FAST_RUN, "fusion", "fuse", "convolution_fusion")),
     ("cond_make_inplace", _whole(lazy_branches.make_views, FAST_RUN, "inplace", "cond_make_inplace")),
     ("protect", lambda fgraph, query: protect(fgraph)),

@@ -24,8 +24,7 @@ from phintys.ops.native.distributions cimport (
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.random.samples cimport (
-    MOST, Places, begin_walk, check_state, copy_state, fits, generator_of_copy, next_element, phintys_make_valid,
-    read_size, store_count, store_real)
+    MOST, Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count, store_real)
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel, scratch,
     set_contiguous_strides)
@@ -44,16 +43,8 @@ cdef extern from "random/bit_generators.h" nogil:
     double phintys_paired_normal(uint64_t* state)
 
 cdef extern from "random/draw_loops.h" nogil:
-    enum:
-        PHINTYS_KEYS
-        PHINTYS_CHANGE
-    uint64_t phintys_paired_normals(uint64_t* state, const uint32_t* key, npy_intp count, double mean, double deviation,
-                                    double* out)
-    bint phintys_few_numbers(const uint64_t* state, uint64_t* change, bint normal, npy_intp count, double first,
-                             double second, double* out)
-    void phintys_numbers_of_copy(uint64_t* copy, uint64_t* change, bint normal, npy_intp count, double first,
-                                 double second, double* out)
-    void phintys_change_state(uint64_t* state, uint64_t half, uint64_t counts)
+    void phintys_paired_normals(uint64_t* state, const uint32_t* key, npy_intp count, double mean, double deviation,
+                                double* out)
     void phintys_mt19937_doubles(uint64_t* state, npy_intp count, double* out)
     void phintys_mt19937_uniform(uint64_t* state, npy_intp count, double low, double width, double* out)
     void phintys_mt19937_uniform_of_words(npy_intp count, double low, double width, double* numbers)
@@ -497,4 +488,3 @@ cdef inline double value_at(const char* data, int typenum) noexcept nogil:
 
 
 include "drawn_elementwise.pxi"
-include "few_numbers.pxi"

@@ -205,84 +205,22 @@ static ptrdiff_t phintys_normals_of_block(uint64_t* state, const uint32_t* key, 
     return out - first;
 }
 
-/* Normal numbers of numpy.random.RandomState; returns how often the words were refilled. `key` has the words up to the
- * next refill: those of the state, or of the one that it has just been copied from, as loads from the copy would wait
- * until it has been stored. */
-static uint64_t phintys_paired_normals(uint64_t* state, const uint32_t* key, ptrdiff_t count, double mean,
-                                       double deviation, double* out) {
-    uint64_t refills = 0;
+/* Normal numbers of numpy.random.RandomState. `key` has the words up to the next refill: those of the state, or of the
+ * one that it has just been copied from, as loads from the copy would wait until it has been stored. */
+static void phintys_paired_normals(uint64_t* state, const uint32_t* key, ptrdiff_t count, double mean,
+                                   double deviation, double* out) {
     for (;;) {
         const ptrdiff_t made = phintys_normals_of_block(state, key, count, mean, deviation, out);
         out += made;
         count -= made;
-        if (count == 0) return refills;
-        const uint64_t before = state[PHINTYS_OWN];                 /* the next point needs words after the refill */
-        double pair[2];
+        if (count == 0) return;
+        double pair[2];                                             /* the next point needs words after the refill */
         if (phintys_next_normals(state, pair)) {
             *out++ = mean + deviation * phintys_first_of_pair(state, pair);
             count--;
         }
-        refills += state[PHINTYS_OWN] < before;
         key = (const uint32_t*)(state + PHINTYS_OWN + 1);
     }
-}
-
-/* ---- few numbers of a RandomState, whose state is not copied ----------------------------------------------------- */
-/* A change of a state has two words: the half, and the position, 2^16 if there is a half, and 2^17 times the number of
- * refills. If the position cannot be written in 16 bits, it stays. */
-enum {PHINTYS_CHANGE = 2, PHINTYS_HEAD = PHINTYS_OWN + 1, PHINTYS_NO_PLACE = 0xffff};
-
-static inline void phintys_set_change(const uint64_t* state, uint64_t refills, uint64_t* change) {
-    const uint64_t place = state[PHINTYS_OWN] < PHINTYS_NO_PLACE ? state[PHINTYS_OWN] : PHINTYS_NO_PLACE;
-    change[0] = state[PHINTYS_HALF];
-    change[1] = place | (uint64_t)(state[PHINTYS_HAS_HALF] != 0) << 16 | refills << 17;
-}
-
-/* Numbers from the words before the next refill, and the change; returns 0 if they do not suffice. */
-static int phintys_few_numbers(const uint64_t* state, uint64_t* change, int normal, ptrdiff_t count, double first,
-                               double second, double* out) {
-    const uint32_t* key = (const uint32_t*)(state + PHINTYS_HEAD);
-    uint64_t head[PHINTYS_HEAD];
-    const uint64_t place = state[PHINTYS_OWN];
-    if (!phintys_mt19937_is_valid(key) || place > PHINTYS_KEYS) return 0;
-    for (int word = PHINTYS_HAS_HALF; word < PHINTYS_HEAD; word++) head[word] = state[word];
-    if (normal) {
-        if (phintys_normals_of_block(head, key, count, first, second, out) != count) return 0;
-    } else {
-        if (2 * (uint64_t)count > PHINTYS_KEYS - place) return 0;
-        phintys_mt19937_fractions(key + place, count, out);
-        if (first != 0 || second != 1) phintys_scaled(count, first, second, out);
-        head[PHINTYS_OWN] += 2 * (uint64_t)count;
-    }
-    phintys_set_change(head, 0, change);
-    return 1;
-}
-
-/* The same for any number of words; `copy` is a copy of the state, which advances. */
-static void phintys_numbers_of_copy(uint64_t* copy, uint64_t* change, int normal, ptrdiff_t count, double first,
-                                    double second, double* out) {
-    uint64_t refills;
-    if (normal) {
-        refills = phintys_paired_normals(copy, (const uint32_t*)(copy + PHINTYS_HEAD), count, first, second, out);
-    } else {
-        const uint64_t place = copy[PHINTYS_OWN] < PHINTYS_KEYS ? copy[PHINTYS_OWN] : PHINTYS_KEYS;
-        const uint64_t last = place + 2 * (uint64_t)count;
-        refills = last <= PHINTYS_KEYS ? 0 : (last - 1) / PHINTYS_KEYS;
-        phintys_mt19937_uniform(copy, count, first, second, out);
-    }
-    phintys_set_change(copy, refills, change);
-}
-
-/* Change a state. */
-static void phintys_change_state(uint64_t* state, uint64_t half, uint64_t counts) {
-    const uint64_t place = counts & 0xffff;
-    state[PHINTYS_KIND] = PHINTYS_MT19937;
-    phintys_make_valid(state);
-    for (uint64_t refills = counts >> 17; refills; refills--)
-        phintys_mt19937_refill((uint32_t*)(state + PHINTYS_HEAD));
-    state[PHINTYS_HAS_HALF] = counts >> 16 & 1;
-    state[PHINTYS_HALF] = half;
-    if (place != PHINTYS_NO_PLACE) state[PHINTYS_OWN] = place;
 }
 
 /* The next words of the generator as they are before tempering; the state advances. Whole blocks are made where they

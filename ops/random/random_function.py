@@ -12,13 +12,10 @@ from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Constant
-from phintys.ops.random.draw_kernel import FewNumbersKernel, StateChangeKernel
 from phintys.ops.random.generator_states import random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import RandomStateType, twin_of
 from phintys.ops.random.sampling import sample_shape, size_vector
 from phintys.ops.random.vector_states import (
-    MERSENNE,
-    NATIVE_DRAWS,
     STATE_TYPE,
     STATE_WORDS,
     kernel_parameters,
@@ -240,66 +237,3 @@ class SeededState(Op):
 
     def grad(self, inputs, output_grads):
         return [disconnected_type()]
-
-
-# ---- few numbers, drawn without a copy of the state ------------------------------------------------------------------
-# The optimizer makes these ops of a VectorRandomFunction whose new state is the update of its state.
-DRAWN_WITHOUT_A_COPY = frozenset(["uniform", "normal"])
-WORDS_OF_CHANGE = 2
-
-
-class FewNumbers(Op):
-    """Samples, and how the state changes.
-
-    The inputs are the state, the size and the parameters of the kernel, which are single numbers; the outputs are the
-    change and the samples.
-
-    Parameters
-    ----------
-    name : str
-        One of ``DRAWN_WITHOUT_A_COPY``.
-    output_type : TensorType
-        Of the samples.
-    """
-
-    __props__ = ("name", "output_type")
-
-    def __init__(self, name, output_type):
-        self.name, self.output_type = name, output_type
-
-    def __str__(self):
-        return f"RandomFunction{{{self.name}}}"
-
-    def make_node(self, state, size, *parameters):
-        return Apply(self, [state, size, *parameters], [STATE_TYPE(), self.output_type()])
-
-    def make_kernel(self, node):
-        return FewNumbersKernel(NATIVE_DRAWS[self.name].name, MERSENNE, NATIVE_DRAWS[self.name].parameters)
-
-    def infer_shape(self, node, input_shapes):
-        return [(WORDS_OF_CHANGE,), sample_shape(node.inputs[1], self.output_type.ndim)]
-
-    def do_constant_folding(self, node):
-        return False
-
-
-class ChangedState(Op):
-    """The state after numbers were drawn by `FewNumbers`, of the state before and the change."""
-
-    __props__ = ("inplace",)
-    can_overwrite = {0: (0,)}
-    cannot_fail = changes_part = True
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if inplace:
-            self.destroy_map = {0: [0]}
-
-    def make_node(self, state, change):
-        return Apply(self, [state, change], [STATE_TYPE()])
-
-    def make_kernel(self, node):
-        return StateChangeKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [(STATE_WORDS,)]

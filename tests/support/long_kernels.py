@@ -334,10 +334,10 @@ SHORT = {
     "ComplexPartsKernel": "a view",
     "DimShuffleKernel": "a view", "ExtractDiagKernel": "a view", "EqualLengthsKernel": "a view",
     "FirstRowsKernel": "a view",
-    "FewNumbersKernel": "up to 64 numbers", "MakeVectorKernel": "as many numbers as operands",
+    "MakeVectorKernel": "as many numbers as operands",
     "RebroadcastKernel": "a view", "RowOrderKernel": "one sort", "ShapeIKernel": "reads a shape",
     "ShapeKernel": "reads a shape", "SpecifyShapeKernel": "a view", "SplitKernel": "views",
-    "StateChangeKernel": "a state", "StateRowsKernel": "states of streams", "StepCountKernel": "a number",
+    "StateRowsKernel": "states of streams", "StepCountKernel": "a number",
     "SubtensorKernel": "a view", "LeastSquaresKernel": "calls of LAPACK, asked between them as others of stacks",
 }
 
