@@ -80,15 +80,10 @@ static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double
 }
 
 /* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
-enum {PHINTYS_POINTS = 64, PHINTYS_ROOM = PHINTYS_POINTS + 8};             /* vectors are stored whole */
-typedef struct {                                        /* in whole lines, so that loads find what was just stored */
-    double x[PHINTYS_ROOM] __attribute__((aligned(64)));
-    double y[PHINTYS_ROOM] __attribute__((aligned(64)));
-    double square[PHINTYS_ROOM] __attribute__((aligned(64)));
+enum {PHINTYS_POINTS = 64};
+typedef struct {
+    double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];
 } phintys_points;
-
-static int phintys_vectors_allowed, phintys_avx2_allowed;                   /* set by phintys_prepare_pcg64 */
-#include "polar_vectors.h"
 
 PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
     double fraction[2 * PHINTYS_POINTS];
@@ -122,7 +117,6 @@ static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, 
 /* The points of words that are in the circle. */
 static ptrdiff_t phintys_points_of(const uint32_t* key, ptrdiff_t count, ptrdiff_t wanted, phintys_points* points,
                                    ptrdiff_t* used) {
-    if (phintys_vectors_allowed) return phintys_points_by_vectors(key, count, wanted, points, used);
     phintys_mt19937_points(key, count, points);
     return phintys_points_inside(points, count, wanted, used);
 }
@@ -144,10 +138,6 @@ PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, con
 /* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
 static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
     double logarithms[PHINTYS_POINTS];
-    if (phintys_vectors_allowed) {
-        phintys_pairs_by_vectors(points, count, mean, deviation, out);
-        return;
-    }
     if (count < 12) {
         for (ptrdiff_t place = 0; place < count; place++)
             phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
@@ -189,13 +179,8 @@ static ptrdiff_t phintys_normals_of_block(uint64_t* state, const uint32_t* key, 
         ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        ptrdiff_t found;
-        if (phintys_vectors_allowed && tried <= 8) {
-            found = phintys_few_pairs_by_vectors(key + *place, (int)tried, wanted, mean, deviation, out, &used);
-        } else {
-            found = phintys_points_of(key + *place, tried, wanted, &points, &used);
-            phintys_polar(&points, found, mean, deviation, out);
-        }
+        const ptrdiff_t found = phintys_points_of(key + *place, tried, wanted, &points, &used);
+        phintys_polar(&points, found, mean, deviation, out);
         *place += 4 * (uint64_t)used;
         out += 2 * found;
         count -= 2 * found;
@@ -306,6 +291,7 @@ enum {PHINTYS_LANE = 256};
 
 /* The jump that lanes need often, and whether vectors are used: set when the module is loaded. */
 static phintys_jump phintys_lane_jump;
+static int phintys_vectors_allowed, phintys_avx2_allowed;
 
 static void phintys_prepare_pcg64(int vectors, int wide) {
     phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
