@@ -84,13 +84,12 @@ register(ContiguousKernel, GpuContiguousKernel)
 
 def elementwise(kernel, operands, results):
     """Steps for which there is text, with operands that fit into the arguments of a launch."""
-    inputs, constants, steps, outputs = kernel.arguments
+    code, patterns = kernel.arguments
     values = [operand.at_host for operand in operands]
-    rank = max([len(pattern) for _, pattern in inputs] or [0])
-    if not inputs or not fits_launch(len(inputs), len(outputs), rank, values):
+    if not patterns or not fits_launch(len(patterns), len(code.outputs), len(patterns[0]), values):
         return None
     try:
-        return GpuElementwiseKernel(inputs, constants, steps, outputs, values)
+        return GpuElementwiseKernel(code, patterns, values)
     except NoSource:
         return None
 
@@ -101,11 +100,10 @@ register(ElementwiseKernel, GpuElementwiseKernel, elementwise, by_value=True)
 def reduction(is_mean):
     """Folds of steps for which there is text."""
     def make(kernel, operands, results):
-        arguments = ("inputs", "constants", "steps", "value", "loop", "axes", "accumulator_dtype", "output_dtype",
-                     "keepdims", "identity")
+        arguments = "code", "patterns", "loop", "axes", "accumulator_dtype", "output_dtype", "keepdims", "identity"
         given = dict(zip(arguments, kernel.arguments)) | (kernel.named_arguments or {})
         values = [operand.at_host for operand in operands]
-        if not reduction_fits(len(given["inputs"]), len(given["inputs"][0][1]), values):
+        if not reduction_fits(len(given["patterns"]), len(given["patterns"][0]), values):
             return None
         try:
             return GpuReductionKernel(**given, values=values, is_mean=is_mean)

@@ -9,7 +9,7 @@ the result or the gradient by images, a block of threads for one of the gradient
 follow a convolution are done by the thread that has the sum.
 """
 from phintys.gpu.kernels.general_source import ALL, BLOCKS, RAW, THREADS, Description, Launch, describe
-from phintys.gpu.kernels.scalar_source import NoSource, body_of, computed, slot_dtypes
+from phintys.gpu.kernels.scalar_source import NoSource, body_of, computed
 from phintys.ops.convolution.convolution_kernel import ConvolutionKernel
 
 FUNCTIONS = """\
@@ -269,12 +269,11 @@ def finish(following, operands):
     """The lines after the sum, and the names of the operands that they read."""
     if following is None:
         return "    store_top(offset_of(top, i), sum);", []
-    inputs, place, constants, steps, outputs, _, _, _ = following
-    if len(outputs) != 1:
+    code, patterns, place, _, _, _ = following
+    if len(code.outputs) != 1:
         raise NoSource("several results of a convolution")
-    dtypes = slot_dtypes([dtype for dtype, _ in inputs], constants, steps)
     names, lines = [], []
-    for position, (_dtype, pattern) in enumerate(inputs):
+    for position, pattern in enumerate(patterns):
         if position == place:
             lines.append(f"const auto s{position} = sum;")
             continue
@@ -285,9 +284,8 @@ def finish(following, operands):
         else:
             offset = "0" if pattern[1] else f"filter * {name}.strides[1]"
             lines.append(f"const auto s{position} = load_{name}({offset});")
-    lines += body_of(len(inputs), constants, steps)
-    assert dtypes[outputs[0]]
-    return "\n".join([*lines, f"store_top(offset_of(top, i), s{outputs[0]});"]), names
+    lines += body_of(code)
+    return "\n".join([*lines, f"store_top(offset_of(top, i), s{code.outputs[0]});"]), names
 
 
 def tiles(role, flip, pieces=1):

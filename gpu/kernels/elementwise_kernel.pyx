@@ -23,7 +23,7 @@ cdef class GpuElementwiseKernel(DeviceKernel):
 
     Parameters
     ----------
-    inputs, constants, steps, outputs
+    code, patterns
         See ``ElementwiseKernel``.
     values : sequence of bool
         The inputs on the host: they have one element, and are passed by value.
@@ -33,15 +33,15 @@ cdef class GpuElementwiseKernel(DeviceKernel):
     cdef bint single[2 * MOST_POINTERS]         # has one element, whatever the others have
     cdef unsigned long long broadcastable[2 * MOST_POINTERS]
 
-    def __init__(self, inputs, constants, steps, outputs, values):
+    def __init__(self, code, patterns, values):
         cdef int index, axis
-        self.inputs, self.results = len(inputs), len(outputs)
-        self.rank = max([len(pattern) for _, pattern in inputs] or [0])
+        self.inputs, self.results = len(patterns), len(code.outputs)
+        self.rank = len(patterns[0]) if patterns else 0
         self.pointers = self.results + list(values).count(False)
         if not fits_launch(self.inputs, self.results, self.rank, values):
             raise ValueError("too many operands for one kernel of the device")
-        self.source, self.names = elementwise_source(inputs, constants, steps, outputs, values), NAMES
-        for index, (_, pattern) in enumerate(inputs):
+        self.source, self.names = elementwise_source(code, patterns, values), NAMES
+        for index, pattern in enumerate(patterns):
             self.by_value[index], self.single[index] = values[index], all(pattern)
             self.broadcastable[index] = 0
             for axis in range(self.rank):

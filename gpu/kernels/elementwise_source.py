@@ -3,7 +3,7 @@
 ``flat`` is for operands without gaps in one order; ``strided`` and ``strided_long`` compute the offset of each element
 from its number, with 32 or 64 bits. An operand of one element that is on the host is passed by value.
 """
-from phintys.gpu.kernels.scalar_source import body_of, loaded, slot_dtypes, stored, to_store, with_functions
+from phintys.gpu.kernels.scalar_source import body_of, loaded, stored, to_store, with_functions
 
 NAMES = ("flat", "strided", "strided_long")
 
@@ -36,12 +36,12 @@ __global__ void {name}(long long count, long long rank, Layout layout, {paramete
 """
 
 
-def elementwise_source(inputs, constants, steps, outputs, values):
+def elementwise_source(code, patterns, values):
     """The source for the arguments of an ``ElementwiseKernel``.
 
     Parameters
     ----------
-    inputs, constants, steps, outputs
+    code, patterns
         See ``ElementwiseKernel``.
     values : sequence of bool
         The inputs that are passed by value.
@@ -51,10 +51,9 @@ def elementwise_source(inputs, constants, steps, outputs, values):
     NoSource
         If the device has no text for a loop or a dtype.
     """
-    input_dtypes = [dtype for dtype, _ in inputs]
-    dtypes = slot_dtypes(input_dtypes, constants, steps)
-    rank = max([len(pattern) for _, pattern in inputs] or [0])
-    single = [all(pattern) for _, pattern in inputs]
+    input_dtypes, dtypes, outputs = code.input_dtypes, code.dtypes, code.outputs
+    rank = len(patterns[0]) if patterns else 0
+    single = [all(pattern) for pattern in patterns]
     pointers = [position for position, value in enumerate(values) if not value]
     offsets = [f"o{position}" for position in pointers] + [f"p{position}" for position in range(len(outputs))]
     parameters = [f"{stored(dtype)} v{position}" if values[position] else f"const {stored(dtype)}* x{position}"
@@ -67,7 +66,7 @@ def elementwise_source(inputs, constants, steps, outputs, values):
                  for position, dtype in enumerate(input_dtypes)]
         writes = [f"{result(position)} = {to_store(dtypes[slot], f's{slot}')};"
                   for position, slot in enumerate(outputs)]
-        return reads + body_of(len(inputs), constants, steps) + writes
+        return reads + body_of(code) + writes
 
     def input_at_offset(position):
         return f"*(const {stored(input_dtypes[position])}*)((const char*)x{position} + o{position})"

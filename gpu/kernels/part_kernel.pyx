@@ -13,6 +13,7 @@ from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport set_failure
 from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, CELL_DEVICE, Cell, Context, Kernel, allocate, cell_size, drop
@@ -43,7 +44,7 @@ cdef class GpuIncSubtensorKernel(Kernel):
         self.examined, self.binding, self.may_fail = tuple(range(2, 2 + integers)), BOUND, True
         self.private_bytes = 2 * rank * sizeof(npy_intp)     # the shape and the strides of the part
         self.add = None if sets else GpuElementwiseKernel(
-            [(dtype, pattern), (dtype, pattern)], [], [(numpy.add, (0, 1), (dtype,) * 3)], [2], [False, False])
+            ScalarCode([dtype] * 2, (), [(numpy.add, (0, 1), (dtype,) * 3)], [2]), [pattern] * 2, [False, False])
 
     cdef void aim(self, Cell** operands, Cell** aimed, Cell* part, npy_intp* dimensions) noexcept nogil:
         """The operands of the kernel that finds the part of the result."""

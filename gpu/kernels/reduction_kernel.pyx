@@ -36,7 +36,7 @@ cdef class GpuReductionKernel(DeviceKernel):
 
     Parameters
     ----------
-    inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims, identity
+    code, patterns, loop, axes, accumulator_dtype, output_dtype, keepdims, identity
         See ``ReductionKernel``.
     values : sequence of bool
         The inputs on the host: they have one element, and are passed by value.
@@ -50,23 +50,22 @@ cdef class GpuReductionKernel(DeviceKernel):
     cdef bint keepdims, has_identity
     cdef str loop_name
 
-    def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
-                 identity=None, values=(), is_mean=False):
+    def __init__(self, code, patterns, loop, axes, accumulator_dtype, output_dtype, keepdims=False, identity=None,
+                 values=(), is_mean=False):
         cdef int index, axis
         accumulator = numpy.dtype(accumulator_dtype)
         if accumulator == "float64" and output_dtype == "float32":
             accumulator = numpy.dtype("float32")
         known = loop.identity if identity is None else identity
-        self.inputs, self.rank, self.keepdims = len(inputs), len(inputs[0][1]), keepdims
+        self.inputs, self.rank, self.keepdims = len(patterns), len(patterns[0]), keepdims
         self.pointers, self.itemsize = list(values).count(False), accumulator.itemsize
         self.has_identity, self.loop_name = known is not None, loop.__name__
-        self.source = reduction_source(list(inputs), list(constants), list(steps), value, loop, accumulator,
-                                       numpy.dtype(output_dtype), values,
+        self.source = reduction_source(code, self.rank, loop, accumulator, numpy.dtype(output_dtype), values,
                                        None if known is None else numpy.array(known).astype(accumulator), is_mean)
         self.names, self.reduced = NAMES, 0
         for axis in axes:
             self.reduced |= <unsigned long long>1 << axis
-        for index, (_, pattern) in enumerate(inputs):
+        for index, pattern in enumerate(patterns):
             self.by_value[index], self.broadcastable[index] = values[index], 0
             for axis in range(self.rank):
                 self.broadcastable[index] |= <unsigned long long>bool(pattern[axis]) << axis

@@ -12,13 +12,12 @@ from phintys.gpu.kernels.scalar_source import (
     computed,
     literal,
     loaded,
-    name_of,
-    slot_dtypes,
     step_text,
     stored,
     to_store,
     with_functions,
 )
+from phintys.ops.elementwise.scalar_code import loop_name
 
 NAMES = ("rows", "columns", "finish")
 THREADS = 256
@@ -107,9 +106,9 @@ def first_of(loop, dtype, identity):
     if identity is not None:
         return literal(identity)
     kind = "b" if dtype.kind == "b" else "f" if dtype.kind == "f" else "i"
-    first = FIRST.get(name_of(loop), {}).get(kind)
+    first = FIRST.get(loop_name(loop), {}).get(kind)
     if first is None:
-        raise NoSource(name_of(loop))
+        raise NoSource(loop_name(loop))
     if kind != "i":
         return f"(Accumulator){first}"
     import numpy
@@ -117,12 +116,16 @@ def first_of(loop, dtype, identity):
     return literal(numpy.array(limits.min if first == "lowest" else limits.max, dtype))
 
 
-def reduction_source(inputs, constants, steps, value, loop, accumulator, output, values, identity, is_mean):
+def reduction_source(code, rank, loop, accumulator, output, values, identity, is_mean):
     """The source for the arguments of a ``ReductionKernel``.
 
     Parameters
     ----------
-    inputs, constants, steps, value, loop
+    code : ScalarCode
+        Its only result is reduced.
+    rank : int
+        Of the inputs.
+    loop
         See ``ReductionKernel``.
     accumulator, output : numpy.dtype
     values : sequence of bool
@@ -135,18 +138,16 @@ def reduction_source(inputs, constants, steps, value, loop, accumulator, output,
     ------
     NoSource
     """
-    input_dtypes = [dtype for dtype, _ in inputs]
-    dtypes = slot_dtypes(input_dtypes, constants, steps)
-    rank = len(inputs[0][1])
+    input_dtypes, (value,) = code.input_dtypes, code.outputs
     pointers = [position for position, is_value in enumerate(values) if not is_value]
     number = {position: index for index, position in enumerate(pointers)}
     parameters = [f"{stored(dtype)} v{position}" if values[position] else f"const {stored(dtype)}* x{position}"
                   for position, dtype in enumerate(input_dtypes)]
-    names = [f"{'v' if values[position] else 'x'}{position}" for position in range(len(inputs))]
+    names = [f"{'v' if values[position] else 'x'}{position}" for position in range(len(input_dtypes))]
     body = [f"const auto s{position} = " + loaded(dtype, f"v{position}" if values[position] else
             f"*(const {stored(dtype)}*)((const char*)x{position} + offsets[{number[position]}])") + ";"
-            for position, dtype in enumerate(input_dtypes)] + body_of(len(inputs), constants, steps)
-    cast = step_text("cast", [f"s{value}"], (dtypes[value], accumulator.name))
+            for position, dtype in enumerate(input_dtypes)] + body_of(code)
+    cast = step_text("cast", [f"s{value}"], (code.dtypes[value], accumulator.name))
     total = "(total / (Accumulator)divisor)" if is_mean else "total"
     return with_functions(TEMPLATE.format(
         accumulator=computed(accumulator.name), rank=max(1, rank), pointers=max(1, len(pointers)),

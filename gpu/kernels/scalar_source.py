@@ -1,10 +1,12 @@
 """CUDA text for the steps of elementwise kernels: what each loop computes, as an expression.
 
-Elementwise kernels and fused reductions of the processor are described by steps (loop, operand slots, dtypes). The same
-steps become lines of C here, one variable for each slot, so a device computes just what the processor does, in the same
-dtypes. A loop that has no row in ``EXPRESSIONS`` has no text: the op then runs on the host.
+Elementwise kernels and fused reductions of the processor take scalar code. Its steps become lines of C here, one
+variable for each slot, so a device computes just what the processor does, in the same dtypes. A loop that has no row
+in ``EXPRESSIONS`` has no text: the op then runs on the host.
 """
 import numpy
+
+from phintys.ops.elementwise.scalar_code import loop_name
 
 # dtype → the type that arrays store, and the type of variables. Half floats are computed in floats, and rounded after
 # each step.
@@ -232,11 +234,6 @@ def literal(array):
     return f"(({computed(dtype)}){value}{'ULL' if value > 2 ** 63 - 1 else 'LL'})"
 
 
-def name_of(loop):
-    """The name of a loop: a ufunc, or a built-in loop."""
-    return loop if isinstance(loop, str) else loop.__name__
-
-
 def step_text(loop, operands, dtypes):
     """The expression of one step.
 
@@ -252,7 +249,7 @@ def step_text(loop, operands, dtypes):
     ------
     NoSource
     """
-    template, name = EXPRESSIONS.get(name_of(loop)), name_of(loop)
+    template, name = EXPRESSIONS.get(loop_name(loop)), loop_name(loop)
     if any([dtype.startswith("complex") for dtype in dtypes]) and name not in ("switch", "cast"):
         template = OF_COMPLEX.get(name) if dtypes[0].startswith("complex") else COMBINED.get(name)
     elif isinstance(template, tuple):
@@ -269,21 +266,10 @@ def step_text(loop, operands, dtypes):
     return f"of_half(to_half({text}))" if dtypes[-1] == "float16" else text
 
 
-def body_of(count, constants, steps):
-    """The lines that compute all slots; the slots of the ``count`` inputs are variables already.
-
-    Returns
-    -------
-    list of str
-    """
-    lines = [f"const {computed(array.dtype.name)} s{count + position} = {literal(array)};"
-             for position, array in enumerate(constants)]
-    for position, (loop, slots, dtypes) in enumerate(steps):
-        text = step_text(loop, [f"s{slot}" for slot in slots], dtypes)
-        lines.append(f"const {computed(dtypes[-1])} s{count + len(constants) + position} = {text};")
-    return lines
-
-
-def slot_dtypes(input_dtypes, constants, steps):
-    """The dtype of every slot."""
-    return [*input_dtypes, *[array.dtype.name for array in constants], *[dtypes[-1] for _, _, dtypes in steps]]
+def body_of(code):
+    """The lines that compute all slots of scalar code; the slots of the inputs are variables already."""
+    constants, steps = code.by_slot()
+    return [*[f"const {computed(array.dtype.name)} s{slot} = {literal(array)};" for slot, array in constants.items()],
+            *[f"const {computed(dtypes[-1])} s{slot} = "
+              f"{step_text(loop, [f's{operand}' for operand in operands], dtypes)};"
+              for slot, (loop, operands, dtypes) in steps.items()]]

@@ -182,19 +182,18 @@ cdef class Following:
 
     Parameters
     ----------
-    inputs : list of (str, tuple of bool)
-        dtype and broadcastable pattern. All but the result of the convolution are constant in all dimensions but the
-        second.
+    code : ScalarCode
+    patterns : sequence of tuple of bool
+        Broadcastable patterns of the inputs. All but the result of the convolution are constant in all dimensions but
+        the second.
     place : int
         Which of them is the result of the convolution.
-    constants, steps, outputs : list
-        The steps, as for an ``ElementwiseKernel``.
     bias : int or None
         The input that is added to sums in registers.
     limits : pair of float or None
         What these are then limited to.
-    rest : pair of list or None
-        Steps and outputs that are left.
+    rest : ScalarCode or None
+        What is left.
     """
     cdef BlockCode whole        # of which only the inputs are used
     cdef BlockCode rest         # or None
@@ -202,12 +201,12 @@ cdef class Following:
     cdef bint limited
     cdef double low, high
 
-    def __init__(self, inputs, int place, constants, steps, outputs, bias, limits, rest):
-        self.whole = BlockCode(list(inputs), list(constants), list(steps), list(outputs))
+    def __init__(self, code, patterns, int place, bias, limits, rest):
+        self.whole = BlockCode(code, list(patterns))
         self.place, self.bias, self.limited = place, -1 if bias is None else bias, limits is not None
         self.low, self.high = limits or (0, 0)
         if rest is not None:
-            self.rest = BlockCode(list(inputs), list(constants), list(rest[0]), list(rest[1]))
+            self.rest = BlockCode(rest, list(patterns))
 
 
 cdef class PooledResults:

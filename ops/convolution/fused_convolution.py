@@ -15,7 +15,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.ops.elementwise.scalar_code import CodeBuilder
+from phintys.ops.elementwise.scalar_code import CodeBuilder, numbered
 from phintys.ops.elementwise.step_at_fault import step_at_fault
 from phintys.ops.types.constant import as_tensor_variable
 
@@ -68,13 +68,11 @@ class FusedConvolution(Op):
         """The operations after the convolution, in the form that its kernel takes."""
         types = self._types(node.outputs[0].type, node.inputs[2:])
         dtypes = [type_.dtype for type_ in types]
-        steps = CodeBuilder(dtypes)
-        outputs = self.scalar_op.emit(steps, self.scalar_op.output_dtypes(tuple(dtypes)), list(range(len(dtypes))))
-        inputs = [(type_.dtype, type_.broadcastable) for type_ in types]
-        dtype = node.outputs[0].type.dtype
-        constants, rows, outputs = steps.finish(outputs)
-        return inputs, self.place, constants, rows, outputs, *in_registers(inputs, self.place, constants, rows, outputs,
-                                                                           dtype)
+        builder = CodeBuilder(dtypes)
+        outputs = self.scalar_op.emit(builder, self.scalar_op.output_dtypes(tuple(dtypes)), list(range(len(dtypes))))
+        code = builder.finish(outputs)
+        return (code, [type_.broadcastable for type_ in types], self.place,
+                *in_registers(code, self.place, node.outputs[0].type.dtype))
 
     def infer_shape(self, node, input_shapes):
         return self.convolution.infer_shape(node, input_shapes[:2])
@@ -104,7 +102,7 @@ def fits(type_, result):
         and (flags[1] or not result.broadcastable[1])
 
 
-def in_registers(inputs, place, constants, rows, outputs, dtype):
+def in_registers(code, place, dtype):
     """The part of the steps after a convolution that is applied to its sums in registers.
 
     Returns
@@ -113,44 +111,37 @@ def in_registers(inputs, place, constants, rows, outputs, dtype):
         The input that is added first.
     limits : pair of float or None
         What results are then limited to.
-    rest : pair of list or None
-        The steps and outputs that are left.
+    rest : ScalarCode or None
+        The steps that are left.
     """
     bias, limits = None, None
-    for number, (loop, operands, dtypes) in enumerate(rows):
+    for slot, (loop, operands, dtypes) in enumerate(code.steps, code.first_step):
         others = [operand for operand in operands if operand != place]
-        if loop is numpy.add and len(others) == 1 and others[0] < len(inputs) and set(dtypes) == {dtype} \
-                and is_only_reader(number, place, rows, outputs):
+        if loop is numpy.add and len(others) == 1 and others[0] < len(code.input_dtypes) and set(dtypes) == {dtype} \
+                and code.readers(place) == [slot] and place not in code.outputs:
             bias = others[0]
-            rows, outputs = without(number, place, len(inputs) + len(constants), rows, outputs)
+            code = without(code, slot, place)
             break
-    if len(rows) == 1 and set(rows[0][2]) == {dtype}:
-        limits = limits_of(*rows[0][:2], place, dict(enumerate(constants, len(inputs))))
-    return bias, limits, None if limits is not None or not rows else (rows, outputs)
+    if len(code.steps) == 1 and set(code.steps[0][2]) == {dtype}:
+        limits = limits_of(code, place)
+    return bias, limits, None if limits is not None or not code.steps else code
 
 
-def is_only_reader(number, slot, rows, outputs):
-    """Whether no other step reads a slot."""
-    return slot not in outputs and not any([slot in operands for other, (_, operands, _) in enumerate(rows)
-                                            if other != number])
+def without(code, removed, place):
+    """The code without step ``removed``: its readers read ``place``."""
+    def read(slots):
+        return [place if slot == removed else slot for slot in slots]
+
+    constants, steps = code.by_slot()
+    del steps[removed]
+    steps = {slot: (loop, read(operands), dtypes) for slot, (loop, operands, dtypes) in steps.items()}
+    return numbered(code.input_dtypes, constants, steps, read(code.outputs))
 
 
-def without(number, place, first, rows, outputs):
-    """Steps and outputs without step ``number``, whose result is in ``place``; results of steps are from ``first``
-    on."""
-    removed = first + number
-
-    def renumbered(slots):
-        return tuple([place if slot == removed else slot - (slot > removed) for slot in slots])
-
-    kept = [(loop, renumbered(operands), dtypes) for other, (loop, operands, dtypes) in enumerate(rows)
-            if other != number]
-    return kept, list(renumbered(outputs))
-
-
-def limits_of(loop, operands, place, constants):
-    """The limits that a step sets to slot ``place``, or None if it does something else."""
-    others = [constants.get(operand) for operand in operands if operand != place]
+def limits_of(code, place):
+    """The limits that the only step sets to slot ``place``, or None if it does something else."""
+    loop, operands, _ = code.steps[0]
+    others = [code.constant(operand) for operand in operands if operand != place]
     if None in [None if other is None else True for other in others] or operands.count(place) != 1:
         return None
     if loop == "clip" and operands[0] == place:

@@ -24,16 +24,16 @@ class Slot:
         self.positive = positive or (value is not None and 0 < value < numpy.inf)
 
 
-def are_increasing(inputs, place, constants, rows, outputs):
-    """Whether the only output grows with input ``place``; steps are given as to an ``ElementwiseKernel``."""
-    slots = [Slot(GROWS if number == place else CONSTANT) for number in range(inputs)]
-    slots += [Slot(CONSTANT, float(value)) for value in constants]
-    dtype = rows[0][2][0]
-    for loop, operands, dtypes in rows:
+def are_increasing(code, place):
+    """Whether the only result of scalar code grows with input ``place``."""
+    slots = [Slot(GROWS if number == place else CONSTANT) for number in range(len(code.input_dtypes))]
+    slots += [Slot(CONSTANT, float(value)) for value in code.constants]
+    dtype = code.steps[0][2][0]
+    for loop, operands, dtypes in code.steps:
         if set(dtypes) != {dtype}:
             return False
         slots.append(after(loop, [slots[operand] for operand in operands]))
-    return len(outputs) == 1 and slots[outputs[0]].direction == GROWS
+    return len(code.outputs) == 1 and slots[code.outputs[0]].direction == GROWS
 
 
 def after(loop, operands):

@@ -58,10 +58,8 @@ class PooledConvolution(Op):
             by_maxima = self.pool.mode == "max"
             *whole, bias, limits, rest = convolution.following(node)
             if self.steps_last and not by_maxima:
-                bias, limits, rest = None, None, whole[3:]
-            inputs, place, constants, *_ = whole
-            steps_last = self.steps_last or rest is None \
-                or by_maxima and are_increasing(len(inputs), place, constants, *rest)
+                bias, limits, rest = None, None, whole[0]
+            steps_last = self.steps_last or rest is None or by_maxima and are_increasing(rest, whole[2])
             following = *whole, bias, limits, rest
             convolution = convolution.convolution
         pooled = self.ws, self.stride, self.pad, self.pool.mode, bool(self.pool.ignore_border), steps_last

@@ -12,6 +12,7 @@ from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.creation.allocation_kernel import AllocKernel
 from phintys.ops.creation.stretching_kernel import SumStretchedKernel
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -116,7 +117,7 @@ class SumStretched(Op):
 
     def make_kernel(self, node):
         x = node.inputs[0].type
-        total = ReductionKernel([(x.dtype, x.broadcastable)], [], [], 0, numpy.add, (self.axis,),
+        total = ReductionKernel(ScalarCode([x.dtype], outputs=[0]), [x.broadcastable], numpy.add, (self.axis,),
                                 accumulator_dtype(x.dtype), x.dtype, keepdims=True)
         return SumStretchedKernel(self.axis, total)
 

@@ -21,6 +21,7 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.elementwise.arithmetic_chain import chained, most_read
+from phintys.ops.elementwise.scalar_code import numbered
 from phintys.ops.native.loops cimport InnerLoop, LoopFunction
 from phintys.ops.native.providers import usable_instructions
 
@@ -306,14 +307,14 @@ cdef class Merger:
         return Branch(("value", self.compute(code, "divide", operands)), code, left.leaves + right.leaves)
 
     cdef tuple finish(self, Branch branch):
-        """(InnerLoop, operand slots) of a whole tree."""
+        """The step of a whole tree."""
         cdef InnerLoop loop
         cdef Tree tree
         if branch.form[0] == "value" and branch.form[1] >= 0:
             self.compute(branch.code, "copy", branch.form[1:])
         else:
             self.operand(branch)
-        leaves, locals_, code = numbered(branch.code)
+        leaves, locals_, code = with_locals(branch.code)
         links, slots = chained(branch.code, {slot: number for number, slot in enumerate(leaves)},
                                link_rows) if len(code) > 1 else ([], 0)
         tree = Tree(self.dtype, len(leaves), locals_, code, links, slots)
@@ -322,7 +323,7 @@ cdef class Merger:
         loop.function = <LoopFunction>(phintys_tree_double if self.dtype == "float64" else phintys_tree_float)
         loop.data, loop.owner = <void*>&tree.tree, tree
         loop.cost, loop.vector = 0.2 + 0.05 * len(code), phintys_tiles[tree.chosen] // 8
-        return loop, leaves
+        return loop, leaves, loop.dtypes
 
 
 cdef tuple sum_with_power(tuple last, str name, tuple operands, tuple constants):
@@ -380,7 +381,7 @@ cdef list joined(Branch left, Branch right):
     return right.code
 
 
-cdef tuple numbered(list code):
+cdef tuple with_locals(list code):
     """(leaf slots, number of locals, code with final operand numbers); a local is reused after its last reader."""
     cdef list leaves = [], free_locals = [], final = []
     cdef dict number = {}, last = {}
@@ -412,84 +413,75 @@ cdef tuple numbered(list code):
 OPERATIONS = {"add", "subtract", "multiply", "divide", "true_divide", "negative", "square", "reciprocal", "power"}
 
 
-cdef bint is_arithmetic(InnerLoop loop, list operands, list values):
+cdef bint is_arithmetic(tuple step, code):
     """Whether a step can be part of a tree: a ufunc of the table OPERATIONS, over float32 or float64."""
-    if loop.name not in OPERATIONS or loop.dtypes[0] not in ("float32", "float64") or len(set(loop.dtypes)) != 1:
+    cdef InnerLoop loop
+    loop, operands, dtypes = step
+    if loop.name not in OPERATIONS or dtypes[0] not in ("float32", "float64") or len(set(dtypes)) != 1:
         return False
     if loop.name == "power":
-        exponent = values[operands[1]]
+        exponent = code.constant(operands[1])
         largest = 2 if config.math == "numpy" else LARGEST_POWER
         return exponent is not None and 2 <= exponent <= largest and exponent == int(exponent)
     return True
 
 
-def merge_arithmetic(list order, dict loops, list values, set wanted):
+def merge_arithmetic(code):
     """Merge arithmetic steps into trees.
 
     Parameters
     ----------
-    order : list of int
-        The slots of the steps, in order.
-    loops : dict
-        {slot: (InnerLoop, operand slots)}.
-    values : list
-        By slot: the 0-d array if it is constant, else None.
-    wanted : set of int
-        The slots of the results, which must be computed.
+    code : ScalarCode
+        Its loops are InnerLoops.
 
     Returns
     -------
-    (order, loops)
+    ScalarCode
     """
     cdef dict branches = {}, mergers = {}, readers = {}, merged = {}
-    cdef list kept = []
     cdef Merger merger
     cdef Branch branch
-    cdef InnerLoop loop
-    for slot in order:
-        for operand in set(loops[slot][1]):
+    constants, steps = code.by_slot()
+    for slot, (_, operands, _) in steps.items():
+        for operand in set(operands):
             readers[operand] = None if operand in readers else slot
-    ours = {slot for slot in order if is_arithmetic(loops[slot][0], loops[slot][1], values)}
-    for slot in order:
-        loop, operands = loops[slot]
+    ours = {slot for slot, step in steps.items() if is_arithmetic(step, code)}
+    if not ours:
+        return code
+    for slot, (loop, operands, dtypes) in steps.items():
         if slot not in ours:
-            merged[slot] = loop, operands
-            kept.append(slot)
+            merged[slot] = loop, operands, dtypes
             continue
-        dtype = loop.dtypes[0]
-        if dtype not in mergers:
-            mergers[dtype] = Merger(dtype)
-        merger = mergers[dtype]
-        parts = branch_operands(merger, operands, values, branches, kept, merged)
-        branch = merger.apply(loop.name, parts)
+        if dtypes[0] not in mergers:
+            mergers[dtypes[0]] = Merger(dtypes[0])
+        merger = mergers[dtypes[0]]
+        branch = merger.apply(loop.name, branch_operands(merger, operands, constants, branches, merged))
         reader = readers.get(slot)
-        if slot in wanted or reader is None or reader not in ours or len(branch.code) > MOST_INSTRUCTIONS:
+        if slot in code.outputs or reader is None or reader not in ours or len(branch.code) > MOST_INSTRUCTIONS:
             merged[slot] = merger.finish(branch)
-            kept.append(slot)
         else:
             branches[slot] = branch
-    return kept, merged
+    return numbered(code.input_dtypes, constants, merged, code.outputs).live()
 
 
-cdef list branch_operands(Merger merger, list operands, list values, dict branches, list kept, dict merged):
+cdef list branch_operands(Merger merger, tuple operands, dict constants, dict branches, dict merged):
     """Branches or floats for a step's operands; an operand that would make the tree too wide becomes a separate
     step."""
     cdef Branch branch
     cdef int leaves = 0
     cdef dict parts = {}
     for slot in operands:
-        if values[slot] is not None:
-            parts[slot] = float(values[slot])
+        if slot in constants:
+            parts[slot] = float(constants[slot])
         elif slot not in parts:
             branch = branches.get(slot)
             if branch is not None and leaves + branch.leaves > MOST_LEAVES:
                 merged[slot] = merger.finish(branch)
-                kept.append(slot)
                 branch = None
             parts[slot] = branch if branch is not None else Branch(("value", slot), [], 1)
             leaves += (<Branch>parts[slot]).leaves
     # An operand used twice has one branch, whose value must be computed once before it is combined with itself.
-    if len(operands) == 2 and operands[0] == operands[1] and values[operands[0]] is None:
+    if len(operands) == 2 and operands[0] == operands[1] and operands[0] not in constants:
         branch = parts[operands[0]]
         branch.form = ("value", merger.operand(branch))
     return [parts[slot] for slot in operands]

@@ -54,15 +54,14 @@ cdef struct BlockTables:
 
 cdef class BlockCode:
     cdef BlockTables tables
+    cdef readonly object code            # the ScalarCode that the calls carry out: its loops are InnerLoops
     cdef readonly list calls             # (InnerLoop, numbers of its operands and result), for inspection
     cdef readonly list vectors           # for each call: the elements of the vectors that it computes whole, or 1
     cdef readonly list value_dtypes      # the dtype of every result
     cdef int rank
     cdef list memory
-    cdef dict parse(self, list dtypes, list values, list steps)
-    cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1
-    cdef list later_reads(self, int input_count)
-    cdef int write_tables(self, list inputs, list constants) except -1
+    cdef int number_operands(self) except -1
+    cdef int write_tables(self, list patterns) except -1
 
 cdef int broadcast_shape(BlockTables* blocks, Cell** operands, int rank, npy_intp* shape) except -1 nogil
 

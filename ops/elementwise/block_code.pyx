@@ -1,4 +1,4 @@
-"""Elementwise steps, prepared to run over blocks that fit in the L1 cache: a call of an inner loop for each step.
+"""Scalar code, prepared to run over blocks that fit in the L1 cache: a call of an inner loop for each step.
 
 ``BlockCode`` evaluates constant steps, drops steps without readers, and assigns each intermediate to a register (a
 block of scratch memory) by liveness: a register is free again after its last reader. The step of a result writes
@@ -15,6 +15,7 @@ import numpy
 
 from phintys.graph import hooks
 from phintys.ops.elementwise.arithmetic_tree import merge_arithmetic
+from phintys.ops.elementwise.scalar_code import ScalarCode, numbered
 from phintys.ops.native.loops cimport InnerLoop, find_loop
 from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
@@ -88,120 +89,79 @@ cdef class Filled:
 
 
 cdef class BlockCode:
-    """The calls for steps over operands of one rank.
+    """The calls for scalar code over operands of one rank.
 
     Parameters
     ----------
-    inputs : list of (str, tuple of bool)
-        dtype and broadcastable pattern, all of one length.
-    constants : list of numpy.ndarray
-        0-d arrays.
-    steps : list of (loop, operands, dtypes)
-        See ``ElementwiseKernel``.
-    results : list of int
-        The slots of the results.
+    code : ScalarCode
+    patterns : list of tuple of bool
+        Broadcastable pattern of each input, all of one length.
 
     Raises
     ------
     TypeError
-        For a loop that does not exist, or operands that do not have the dtypes given in their step.
+        For a loop that does not exist.
     ValueError
-        For inputs of different ranks, or slots that do not exist.
+        For inputs of different ranks.
     """
 
-    def __cinit__(self, list inputs, list constants, list steps, list results):
+    def __cinit__(self, code, list patterns):
         self.memory = []
-        self.rank = len(inputs[0][1]) if inputs else 0
+        self.rank = len(patterns[0]) if patterns else 0
         if self.rank > MAX_RANK:
             raise ValueError(f"an operand has {self.rank} dimensions; at most {MAX_RANK} are possible")
-        for index, (dtype, broadcastable) in enumerate(inputs):
-            if len(broadcastable) != self.rank:
-                raise ValueError(f"input {index} has {len(broadcastable)} dimensions, input 0 has {self.rank}")
-        dtypes = [dtype for dtype, broadcastable in inputs]
-        values = [None] * len(inputs) + [numpy.array(constant, copy=True) for constant in constants]
-        dtypes += [value.dtype.name for value in values[len(inputs):]]
-        loops = self.parse(dtypes, values, steps)
-        for slot in results:
-            if not 0 <= slot < len(dtypes):
-                raise ValueError(f"slot {slot} does not exist; there are {len(dtypes)}")
-        self.value_dtypes = [dtypes[slot] for slot in results]
-        self.build(inputs, dtypes, values, loops, results)
+        if len(patterns) != len(code.input_dtypes):
+            raise ValueError(f"{len(patterns)} broadcastable patterns for {len(code.input_dtypes)} inputs")
+        for index, pattern in enumerate(patterns):
+            if len(pattern) != self.rank:
+                raise ValueError(f"input {index} has {len(pattern)} dimensions, input 0 has {self.rank}")
+        self.code = with_copies(merge_arithmetic(without_constant_steps(code)))
+        self.value_dtypes = [code.dtypes[slot] for slot in code.outputs]
+        self.number_operands()
+        self.write_tables(patterns)
 
-    cdef dict parse(self, list dtypes, list values, list steps):
-        """Append the dtype and value of each step (None if it is not constant); returns {slot: (InnerLoop, operands)}
-        of the steps that are not constant."""
-        cdef dict loops = {}
-        cdef InnerLoop loop
-        for operation, operands, signature in steps:
-            signature = tuple(signature)
-            loop = find_loop(operation, signature)
-            if len(signature) != len(operands) + 1 or len(signature) > MAXIMUM_OPERANDS:
-                raise TypeError(f"{loop.name} takes {len(signature) - 1} operands, not {len(operands)}")
-            for operand, dtype in zip(operands, signature):
-                if not 0 <= operand < len(dtypes):
-                    raise ValueError(f"{loop.name} reads slot {operand}; there are {len(dtypes)} before it")
-                if dtypes[operand] != dtype:
-                    raise TypeError(f"{loop.name} requires {dtype}, but slot {operand} is {dtypes[operand]}")
-            if all([values[operand] is not None for operand in operands]):
-                values.append(evaluate(loop, [values[operand] for operand in operands]))
-            else:
-                loops[len(values)] = (loop, list(operands))
-                values.append(None)
-            dtypes.append(signature[len(operands)])
-        return loops
-
-    cdef int build(self, list inputs, list dtypes, list values, dict loops, list results) except -1:
-        """Assign numbers to the operands and fill the C tables."""
+    cdef int number_operands(self) except -1:
+        """Assign registers, and numbers to all operands."""
         cdef BlockTables* blocks = &self.tables
-        cdef int input_count = len(inputs)
-        order, loops = merge_arithmetic(live_steps(loops, results), loops, values, set(results))
-        used = {operand for slot in order for operand in loops[slot][1]} | set(results)
-        constants = [slot for slot in range(input_count, len(values)) if values[slot] is not None and slot in used]
-        order, loops = with_copies(order, loops, dtypes, results)
-        numbered = dict(zip(range(input_count), range(input_count)))
-        numbered.update((slot, input_count + number) for number, slot in enumerate(constants))
-        written = {}
-        for number, slot in enumerate(results):
-            written[slot if slot in loops and slot not in written else ("copy", number)] = number
-        register_count, register_size, registers = assign_registers(order, loops, dtypes, written)
-        sized = {slot: (number, numpy.dtype(dtypes[slot]).itemsize) for slot, number in registers.items()}
+        code = self.code
+        registers, blocks.registers, blocks.register_size = assign_registers(code)
+        sized = {slot: (number, numpy.dtype(code.dtypes[slot]).itemsize) for slot, number in registers.items()}
         register_operands = sorted(set(sized.values()))
-        first_register = input_count + len(constants)
-        for slot in order:
-            numbered[slot] = first_register + (len(register_operands) + written[slot] if slot in written
-                                               else register_operands.index(sized[slot]))
         blocks.register_numbers = <int*>table(self.memory, [number for number, size in register_operands], numpy.intc)
         blocks.register_strides = <int*>table(self.memory, [size for number, size in register_operands], numpy.intc)
         blocks.register_operands = len(register_operands)
-        self.calls = [(loops[slot][0], [numbered[operand] for operand in loops[slot][1]] + [numbered[slot]])
-                      for slot in order]
-        blocks.inputs, blocks.constants = input_count, len(constants)
-        blocks.registers, blocks.results = register_count, len(results)
-        blocks.operand_count = first_register + blocks.register_operands + len(results)
-        blocks.register_size = register_size
+        blocks.inputs, blocks.constants = len(code.input_dtypes), len(code.constants)
+        blocks.results = len(code.outputs)
+        first_result = code.first_step + blocks.register_operands
+        operand_of = dict(zip(range(code.first_step), range(code.first_step)))
+        operand_of.update({slot: code.first_step + register_operands.index(place) for slot, place in sized.items()})
+        operand_of.update({slot: first_result + number for number, slot in enumerate(code.outputs)})
+        self.calls = [(loop, [operand_of[operand] for operand in operands] + [operand_of[slot]])
+                      for slot, (loop, operands, dtypes) in enumerate(code.steps, code.first_step)]
+        blocks.operand_count = first_result + blocks.results
         blocks.small = -1 if blocks.operand_count > SMALL_OPERANDS else (
-            (SMALL_REGISTERS // (register_count * register_size) if register_count else 1 << 20) & ~15)
-        self.write_tables(inputs, [values[slot] for slot in constants])
+            (SMALL_REGISTERS // (blocks.registers * blocks.register_size) if blocks.registers else 1 << 20) & ~15)
+        return 0
 
-    cdef int write_tables(self, list inputs, list constants) except -1:
+    cdef int write_tables(self, list patterns) except -1:
         cdef BlockTables* blocks = &self.tables
         cdef int index, first = 0
         cdef InnerLoop loop
         cdef Filled filled
         cdef cnp.ndarray constant
-        sizes = [numpy.dtype(dtype).itemsize for dtype, broadcastable in inputs]
+        sizes = [numpy.dtype(dtype).itemsize for dtype in self.code.input_dtypes]
         result_sizes = [numpy.dtype(dtype).itemsize for dtype in self.value_dtypes]
         blocks.input_sizes = <int*>table(self.memory, sizes, numpy.intc)
         blocks.result_sizes = <int*>table(self.memory, result_sizes, numpy.intc)
         blocks.operand_size = sum(sizes) + sum(result_sizes) + blocks.registers * blocks.register_size
         blocks.memory_size = sum(sizes) + sum(result_sizes)
         blocks.broadcastable = <unsigned long long*>table(
-            self.memory, [sum([1 << axis for axis, flag in enumerate(broadcastable) if flag])
-                          for dtype, broadcastable in inputs], numpy.uint64)
-        blocks.read_later = <unsigned long long*>table(self.memory, self.later_reads(len(inputs)), numpy.uint64)
-        blocks.constant_values = <char*>table(self.memory, [0] * (2 * len(constants)), numpy.uint64)
-        for index in range(len(constants)):
-            constant = constants[index]
+            self.memory, [sum([1 << axis for axis, flag in enumerate(pattern) if flag]) for pattern in patterns],
+            numpy.uint64)
+        blocks.read_later = <unsigned long long*>table(self.memory, later_reads(self.code), numpy.uint64)
+        blocks.constant_values = <char*>table(self.memory, [0] * (2 * blocks.constants), numpy.uint64)
+        for index in range(blocks.constants):
+            constant = self.code.constants[index]
             memcpy(blocks.constant_values + index * CONSTANT_BYTES, cnp.PyArray_DATA(constant),
                    constant.dtype.itemsize)
         numbers = [operand for loop, operands in self.calls for operand in operands]
@@ -223,70 +183,59 @@ cdef class BlockCode:
             first += len(operands)
         self.vectors = [1 << blocks.calls[index].size for index in range(blocks.call_count)]
 
-    cdef list later_reads(self, int input_count):
-        """For each input, a bit mask of the results that are written before the input's last reader runs."""
-        cdef BlockTables* blocks = &self.tables
-        first_result = blocks.operand_count - blocks.results
-        last_read = [-1] * input_count
-        written = {}
-        for position, (loop, operands) in enumerate(self.calls):
-            *operands, result = operands
-            for operand in operands:
-                if operand < input_count:
-                    last_read[operand] = position
-            if result >= first_result:
-                written[result - first_result] = position
-        return [sum([1 << number for number, position in written.items() if position < last and number < 64])
-                for last in last_read]
 
-
-cdef list live_steps(dict loops, list results):
-    """The steps that results depend on, in order."""
-    wanted = set(results)
-    live = []
-    for slot in reversed(loops):
-        if slot in wanted:
-            live.append(slot)
-            wanted.update(loops[slot][1])
-    live.reverse()
-    return live
-
-
-cdef tuple with_copies(list order, dict loops, list dtypes, list results):
-    """Append a copying step for each result that is an input, a constant, or equal to an earlier result."""
-    order, loops, seen = list(order), dict(loops), set()
-    for number, slot in enumerate(results):
-        if slot not in loops or slot in seen:
-            order.append(("copy", number))
-            loops["copy", number] = (find_loop("copy", (dtypes[slot], dtypes[slot])), [slot])
-        seen.add(slot)
-    return order, loops
-
-
-cdef tuple assign_registers(list order, dict loops, dtypes, dict written):
-    """(number of registers, bytes per element, {slot: register}) for the steps that are not results."""
+cdef object without_constant_steps(code):
+    """The code with loops in place of ufuncs and names, and with constants in place of steps on constants."""
     cdef InnerLoop loop
-    last_reader, registers, free = {}, {}, []
+    values, steps = code.by_slot()
+    for slot, (operation, operands, signature) in list(steps.items()):
+        loop = find_loop(operation, signature)
+        if len(signature) > MAXIMUM_OPERANDS:
+            raise TypeError(f"{loop.name} has {len(signature)} operands; at most {MAXIMUM_OPERANDS} are possible")
+        steps[slot] = loop, operands, signature
+        if all([operand in values for operand in operands]):
+            values[slot] = evaluate(loop, [values[operand] for operand in operands])
+            del steps[slot]
+    return numbered(code.input_dtypes, values, steps, code.outputs).live()
+
+
+cdef object with_copies(code):
+    """Append a copying step for each result that is an input, a constant, or equal to an earlier result."""
+    steps, outputs = list(code.steps), []
+    for slot in code.outputs:
+        if slot < code.first_step or slot in outputs:
+            dtypes = code.dtypes[slot], code.dtypes[slot]
+            steps.append((find_loop("copy", dtypes), [slot], dtypes))
+            slot = code.first_step + len(steps) - 1
+        outputs.append(slot)
+    return ScalarCode(code.input_dtypes, code.constants, steps, outputs)
+
+
+cdef list later_reads(code):
+    """For each input, a bit mask of the results that are written before the input's last reader runs."""
+    return [sum([1 << number for number, slot in enumerate(code.outputs) if slot < last and number < 64])
+            for last in code.last_reader[:len(code.input_dtypes)]]
+
+
+cdef tuple assign_registers(code):
+    """({slot: register}, number of registers, bytes per element) for the steps that are not results."""
+    cdef InnerLoop loop
+    registers, free, last_reader = {}, [], code.last_reader
     count, size = 0, 1
-    for position, slot in enumerate(order):
-        for operand in loops[slot][1]:
-            last_reader[operand] = position
-    for position, slot in enumerate(order):
-        loop, operands = loops[slot]
+    for slot, (loop, operands, _) in enumerate(code.steps, code.first_step):
         released = [registers[operand] for operand in set(operands)
-                    if operand in registers and last_reader[operand] == position]
+                    if operand in registers and last_reader[operand] == slot]
         if loop.overwrites:
             free += released
-        if slot not in written:
-            size = max(size, numpy.dtype(dtypes[slot]).itemsize)
-            if free:
-                registers[slot] = free.pop()
-            else:
-                registers[slot] = count
+        if slot not in code.outputs:
+            size = max(size, numpy.dtype(code.dtypes[slot]).itemsize)
+            if not free:
+                free.append(count)
                 count += 1
+            registers[slot] = free.pop()
         if not loop.overwrites:
             free += released
-    return count, size, registers
+    return registers, count, size
 
 
 # ---- shapes and axes -------------------------------------------------------------------------------------------------

@@ -223,12 +223,12 @@ class Elemwise(Op):
 
     def _build_kernel(self, node, values):
         inputs = [(x.type.dtype, x.type.broadcastable) for x, value in zip(node.inputs, values) if value is None]
-        steps = CodeBuilder([dtype for dtype, _ in inputs])
+        builder = CodeBuilder([dtype for dtype, _ in inputs])
         read = iter(range(len(inputs)))
-        slots = [next(read) if value is None else steps.constant(value, x.type.dtype)
+        slots = [next(read) if value is None else builder.constant(value, x.type.dtype)
                  for x, value in zip(node.inputs, values)]
-        outputs = self.scalar_op.emit(steps, [x.type.dtype for x in node.outputs], slots)
-        return ElementwiseKernel(inputs, *steps.finish(outputs))
+        outputs = self.scalar_op.emit(builder, [x.type.dtype for x in node.outputs], slots)
+        return ElementwiseKernel(builder.finish(outputs), [pattern for _, pattern in inputs])
 
     def infer_shape(self, node, input_shapes):
         """For each dimension, the length of the first input not broadcastable there; known lengths are preferred, and

@@ -7,4 +7,4 @@ cdef class ElementwiseKernel(Kernel):
     cdef readonly BlockCode blocks
     cdef int leader                      # an input without broadcast dimensions, whose order the results get; or -1
     cdef readonly RegisterCode scalars     # for single numbers, if operands have one element each; or None
-    cdef int set_scalars(self, list inputs) except -1
+    cdef int set_scalars(self, object code, list patterns) except -1

@@ -64,39 +64,33 @@ cdef class ElementwiseKernel(Kernel):
 
     Parameters
     ----------
-    inputs : list of (str, tuple of bool)
-        dtype and broadcastable pattern of each input, all of the same rank.
-    constants : list of numpy.ndarray
-        0-d arrays; their slots follow the inputs' slots.
-    steps : list of (numpy.ufunc or str, sequence of int, sequence of str)
-        The loop, the slots of its operands, and the dtypes of the operands and the result. The result of step ``k`` is
-        slot ``len(inputs) + len(constants) + k``.
-    outputs : list of int
-        The slots written to the output operands, which get the full shape in the order of the inputs.
+    code : ScalarCode
+        Its results are written to the output operands, which get the full shape in the order of the inputs.
+    patterns : sequence of tuple of bool
+        Broadcastable pattern of each input, all of the same rank.
 
     Raises
     ------
     TypeError
-        If a loop does not exist for the dtypes, or an operand does not have the dtype given in its step.
+        If a loop does not exist for the dtypes.
     ValueError
-        If ranks differ or a slot does not exist. ``prepare`` raises it if lengths differ along a dimension that is
-        not declared broadcastable.
+        If ranks differ. ``prepare`` raises it if lengths differ along a dimension that is not declared broadcastable.
     """
 
-    def __init__(self, inputs, constants, steps, outputs):
-        if not outputs:
+    def __init__(self, code, patterns):
+        if not code.outputs:
             raise ValueError("an elementwise kernel needs at least one output")
-        self.blocks = BlockCode(list(inputs), list(constants), list(steps), list(outputs))
-        full = [index for index, (_, pattern) in enumerate(inputs) if len(pattern) > 1 and not any(pattern)]
+        self.blocks = BlockCode(code, list(patterns))
+        full = [index for index, pattern in enumerate(patterns) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
         self.examined = ()
         self.private_bytes = max(room_of(&self.blocks.tables), walk_bytes(&self.blocks.tables, self.blocks.rank))
-        self.set_scalars(list(inputs))
+        self.set_scalars(code, list(patterns))
 
-    cdef int set_scalars(self, list inputs) except -1:
+    cdef int set_scalars(self, object code, list patterns) except -1:
         """Make the code for single numbers, if all operands have one element in each call."""
-        dtypes = [dtype for dtype, _ in inputs] + self.blocks.value_dtypes
-        if all([all(pattern) for _, pattern in inputs]) and all([dtype in NUMBERS for dtype in dtypes]):
+        dtypes = [*code.input_dtypes, *self.blocks.value_dtypes]
+        if all([all(pattern) for pattern in patterns]) and all([dtype in NUMBERS for dtype in dtypes]):
             self.scalars = register_code_of(self.blocks, dtypes)
             self.private_bytes = max(self.private_bytes, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
                             + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)

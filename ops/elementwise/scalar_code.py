@@ -1,14 +1,16 @@
-"""Scalar code: the list of inner loops that an elementwise kernel runs, and what builds it.
+"""Scalar code: what kernels compute from each element, as a list of inner loops; and what builds it.
 
-Scalar ops append to it. It selects each loop's signature for the given operands, inserts casts, shares equal casts and
-constants, and numbers the slots as ``ElementwiseKernel`` and ``ReductionKernel`` require: inputs, constants, steps.
-It handles dtypes only, neither shapes nor variables. SciPy is imported only when a step needs it.
+Elementwise, reduction, draw and convolution kernels take a ``ScalarCode``, and so do their forms for a device: it says
+how a scalar op is computed, where ``Composite`` says what. Back ends run it over blocks (``block_code.pyx``), in a
+machine with registers (``register_code.pyx``), or write it as CUDA text (``gpu/kernels/scalar_source.py``). It knows
+dtypes, but no shapes, addresses or registers. SciPy is imported only when a step needs it.
 """
 import importlib
 
 import numpy
 
 from phintys.ops.types.dtypes import CHARACTERS, upcast
+from phintys.vm.kernel_spec import spec_of
 
 DTYPE_OF_CHARACTER = {character: dtype for dtype, character in CHARACTERS.items()}
 DTYPE_OF_CHARACTER.update({character: numpy.dtype(character).name for character in "iIlLqQ"})
@@ -63,6 +65,130 @@ def _signatures_of(ufunc):
     return table
 
 
+def loop_name(loop):
+    """The name of a loop: of a ufunc, a built-in loop, or an ``InnerLoop``."""
+    return loop if isinstance(loop, str) else getattr(loop, "name", None) or loop.__name__
+
+
+class ScalarCode:
+    """Steps on one element of each input. It does not change.
+
+    Every value has a slot, which is written once: the inputs come first, then the constants, then the steps.
+
+    Parameters
+    ----------
+    input_dtypes : sequence of str
+    constants : sequence of numpy.ndarray
+        0-d arrays.
+    steps : sequence of (loop, operands, dtypes)
+        A ufunc, the name of a built-in loop or an ``InnerLoop``; the slots of its operands, which come before its own;
+        the dtypes of operands and, last, of the result.
+    outputs : sequence of int
+        The slots of the results.
+
+    Attributes
+    ----------
+    dtypes : tuple of str
+        Of all slots.
+    first_step : int
+        The slot of the first step.
+
+    Raises
+    ------
+    TypeError
+        If an operand does not have the dtype given in its step.
+    ValueError
+        If a slot does not exist.
+    """
+    __slots__ = "input_dtypes", "constants", "steps", "outputs", "first_step", "dtypes"
+
+    def __init__(self, input_dtypes, constants=(), steps=(), outputs=()):
+        self.input_dtypes, self.constants, self.outputs = tuple(input_dtypes), tuple(constants), tuple(outputs)
+        self.steps = tuple([(loop, tuple(operands), tuple(dtypes)) for loop, operands, dtypes in steps])
+        self.first_step = len(self.input_dtypes) + len(self.constants)
+        dtypes = [*self.input_dtypes, *[constant.dtype.name for constant in self.constants]]
+        for step in self.steps:
+            _check(step, dtypes)
+            dtypes.append(step[2][-1])
+        for slot in self.outputs:
+            if not 0 <= slot < len(dtypes):
+                raise ValueError(f"slot {slot} does not exist; there are {len(dtypes)}")
+        self.dtypes = tuple(dtypes)
+
+    @property
+    def spec(self):
+        """The code as plain data, as part of the spec of a kernel."""
+        return spec_of(ScalarCode, (self.input_dtypes, self.constants, self.steps, self.outputs), None)
+
+    def constant(self, slot):
+        """The value of a slot that is a constant, else None."""
+        position = slot - len(self.input_dtypes)
+        return self.constants[position] if 0 <= position < len(self.constants) else None
+
+    def by_slot(self):
+        """(slot → constant, slot → step)"""
+        return (dict(enumerate(self.constants, len(self.input_dtypes))), dict(enumerate(self.steps, self.first_step)))
+
+    @property
+    def last_reader(self):
+        """For each slot, the slot of the last step that reads it; -1: there is none."""
+        last = [-1] * len(self.dtypes)
+        for slot, (_, operands, _) in enumerate(self.steps, self.first_step):
+            for operand in operands:
+                last[operand] = slot
+        return last
+
+    def readers(self, slot):
+        """The slots of the steps that read a slot."""
+        return [reader for reader, (_, operands, _) in enumerate(self.steps, self.first_step) if slot in operands]
+
+    def with_outputs(self, outputs):
+        """The same with other results."""
+        return ScalarCode(self.input_dtypes, self.constants, self.steps, outputs)
+
+    def live(self):
+        """What the results depend on, and all inputs."""
+        wanted = set(self.outputs)
+        constants, steps = self.by_slot()
+        for slot in reversed(steps):
+            if slot in wanted:
+                wanted.update(steps[slot][1])
+        return numbered(self.input_dtypes, {slot: value for slot, value in constants.items() if slot in wanted},
+                        {slot: step for slot, step in steps.items() if slot in wanted}, self.outputs)
+
+    @property
+    def listing(self):
+        """One line for each constant, step and result."""
+        constants, steps = self.by_slot()
+        return [*[f"s{slot} := {value} {value.dtype}" for slot, value in constants.items()],
+                *[f"s{slot} := {loop_name(loop)} {dtypes[-1]}({', '.join([f's{operand}' for operand in operands])})"
+                  for slot, (loop, operands, dtypes) in steps.items()],
+                f"results {', '.join([f's{slot}' for slot in self.outputs])}"]
+
+    def __repr__(self):
+        return f"<ScalarCode {'; '.join(self.listing)}>"
+
+
+def _check(step, dtypes):
+    """Raise an error if a step does not fit the dtypes of the slots before it."""
+    loop, operands, signature = step
+    if len(signature) != len(operands) + 1:
+        raise TypeError(f"{loop_name(loop)} takes {len(signature) - 1} operands, not {len(operands)}")
+    for operand, dtype in zip(operands, signature):
+        if not 0 <= operand < len(dtypes):
+            raise ValueError(f"{loop_name(loop)} reads slot {operand}; there are {len(dtypes)} before it")
+        if dtypes[operand] != dtype:
+            raise TypeError(f"{loop_name(loop)} requires {dtype}, but slot {operand} is {dtypes[operand]}")
+
+
+def numbered(input_dtypes, constants, steps, outputs):
+    """The code of {key: constant} and {key: step}, where keys are any but those of the inputs: 0, 1, and so on."""
+    number = {key: slot for slot, key in enumerate([*range(len(input_dtypes)), *constants, *steps])}
+    return ScalarCode(input_dtypes, constants.values(),
+                      [(loop, [number[operand] for operand in operands], dtypes)
+                       for loop, operands, dtypes in steps.values()], [number[key] for key in outputs])
+
+
 class CodeBuilder:
     """Builds steps over inputs of ``input_dtypes``.
 
@@ -115,22 +241,5 @@ class CodeBuilder:
         return slot
 
     def finish(self, outputs):
-        """The arguments of a kernel.
-
-        Parameters
-        ----------
-        outputs : list of int
-            The slots of the results.
-
-        Returns
-        -------
-        constants : list of numpy.ndarray
-        steps : list of (ufunc or str, tuple of int, tuple of str)
-        outputs : list of int
-        """
-        number = list(range(self.inputs)) + [0] * (len(self.dtypes) - self.inputs)
-        for position, slot in enumerate([*self._constants, *self._steps]):
-            number[slot] = self.inputs + position
-        steps = [(loop, tuple([number[slot] for slot in slots]), dtypes) for loop, slots,
-                 dtypes in self._steps.values()]
-        return list(self._constants.values()), steps, [number[slot] for slot in outputs]
+        """The ``ScalarCode`` with these slots as results."""
+        return numbered(self.dtypes[:self.inputs], self._constants, self._steps, outputs)

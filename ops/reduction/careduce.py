@@ -12,6 +12,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import real_like
 from phintys.ops.elementwise.masks import NONE
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.ops.shape.dimshuffle import dimshuffle
@@ -161,14 +162,17 @@ class CAReduce(Op):
 
     def make_kernel(self, node):
         x = node.inputs[0].type
-        return self.kernel_over([(x.dtype, x.broadcastable)], [], [], 0, x.dtype)
+        return self.kernel_over(ScalarCode([x.dtype], outputs=[0]), [x.broadcastable])
 
-    def kernel_over(self, inputs, constants, steps, value, dtype):
-        """The kernel that reduces slot ``value``, of ``dtype``, of a producer."""
-        rank = len(inputs[0][1])
-        axes = tuple(range(rank)) if self.axis is None else self.axis
-        return ReductionKernel(inputs, constants, steps, value, FOLDING_UFUNCS[self.scalar_op.name], axes,
+    def kernel_over(self, code, patterns):
+        """The kernel that reduces the result of scalar code over inputs with these broadcastable patterns."""
+        axes, dtype = self.axes_of(patterns), code.dtypes[code.outputs[0]]
+        return ReductionKernel(code, patterns, FOLDING_UFUNCS[self.scalar_op.name], axes,
                                self.accumulator_dtype(dtype), self.output_dtype(dtype))
+
+    def axes_of(self, patterns):
+        """The axes of a reduction of inputs with these broadcastable patterns."""
+        return tuple(range(len(patterns[0]))) if self.axis is None else self.axis
 
     def infer_shape(self, node, input_shapes):
         shape, = input_shapes
@@ -281,10 +285,10 @@ class MaxOrLowest(Max):
     The optimizer subtracts it from the arguments of exponentials, where an empty sum must be 0 instead of an error.
     """
 
-    def kernel_over(self, inputs, constants, steps, value, dtype):
-        """The kernel that reduces slot ``value``, of ``dtype``, of a producer."""
-        axes = tuple(range(len(inputs[0][1]))) if self.axis is None else self.axis
-        return ReductionKernel(inputs, constants, steps, value, numpy.maximum, axes, dtype, dtype,
+    def kernel_over(self, code, patterns):
+        """The kernel that reduces the result of scalar code over inputs with these broadcastable patterns."""
+        dtype = code.dtypes[code.outputs[0]]
+        return ReductionKernel(code, patterns, numpy.maximum, self.axes_of(patterns), dtype, dtype,
                                identity=-numpy.inf)
 
 

@@ -32,43 +32,41 @@ def accumulates(kind, dtype, accumulator):
     return accumulator in WIDE_FLOAT.get(dtype, ()) and (kind in ("sum", "product") or dtype != "float16")
 
 
-def choose_fold(loop, slots, steps, value, accumulator, output):
-    """The fold for a reduction, and the remaining steps of its producer.
+def choose_fold(loop, code, accumulator, output):
+    """The fold for a reduction, and what is left to compute before it.
 
     Parameters
     ----------
     loop : numpy.ufunc
-    slots : list of (str, numpy.ndarray or None)
-        The dtypes of all slots, and the values of constant ones.
-    steps : list of (loop, operands, dtypes)
-    value : int
-        The slot that is reduced.
+    code : ScalarCode
+        Its result is reduced.
     accumulator, output : str
 
     Returns
     -------
-    (str or None, list, int)
-        The kind of fold, or None if there is none; the remaining steps; the slot that the fold reads.
+    (str or None, ScalarCode)
+        The kind of fold, or None if there is none; the code without the step that the fold includes.
     """
-    kind, dtype = KIND_OF_LOOP.get(loop), slots[value][0]
-    if kind is None or not accumulates(kind, dtype, accumulator):
-        return None, steps, value
-    if steps and value == len(slots) - 1 and isinstance(steps[-1][0], numpy.ufunc):
-        step, operands, dtypes = steps[-1]
+    value, = code.outputs
+    kind = KIND_OF_LOOP.get(loop)
+    if kind is None or not accumulates(kind, code.dtypes[value], accumulator):
+        return None, code
+    if code.steps and value == len(code.dtypes) - 1 and isinstance(code.steps[-1][0], numpy.ufunc):
+        step, operands, dtypes = code.steps[-1]
         more = WITH_STEP.get((kind, step.__name__))
-        source = folded_operand(more, operands, slots, output)
+        source = folded_operand(more, operands, code, output)
         if source is not None and accumulates(more, dtypes[0], accumulator):
-            return more, steps[:-1], source
-    return kind, steps, value
+            return more, code.with_outputs([source]).live()
+    return kind, code
 
 
-def folded_operand(kind, operands, slots, output):
+def folded_operand(kind, operands, code, output):
     """The slot that a fold reads if it includes a step with these operands; None if that is not possible."""
     if kind in ("any", "all"):
-        others = [slot for slot in operands if slots[slot][1] is None]
-        zeros = [slot for slot in operands if slots[slot][1] is not None and slots[slot][1] == 0]
+        others = [slot for slot in operands if code.constant(slot) is None]
+        zeros = [slot for slot in operands if code.constant(slot) is not None and code.constant(slot) == 0]
         return others[0] if len(others) == len(zeros) == 1 else None
-    dtype = slots[operands[0]][0]
+    dtype = code.dtypes[operands[0]]
     if kind == "squares":                   # a fold does not round squares to float32, and they may exceed its range
         return operands[0] if dtype == output or dtype == "float64" else None
     return operands[0] if kind == "magnitudes" and dtype in WIDE_FLOAT else None

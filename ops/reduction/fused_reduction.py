@@ -48,12 +48,10 @@ class FusedReduction(Op):
 
     def make_kernel(self, node):
         dtypes = [value.type.dtype for value in node.inputs]
-        steps = CodeBuilder(dtypes)
-        output_dtypes = self.scalar_op.output_dtypes(tuple(dtypes))
-        value, = self.scalar_op.emit(steps, output_dtypes, list(range(len(dtypes))))
-        constants, rows, (value,) = steps.finish([value])
-        inputs = [(variable.type.dtype, variable.type.broadcastable) for variable in node.inputs]
-        return self.reduction.kernel_over(inputs, constants, rows, value, output_dtypes[0])
+        builder = CodeBuilder(dtypes)
+        outputs = self.scalar_op.emit(builder, self.scalar_op.output_dtypes(tuple(dtypes)), list(range(len(dtypes))))
+        return self.reduction.kernel_over(builder.finish(outputs), [variable.type.broadcastable
+                                                                    for variable in node.inputs])
 
     def infer_shape(self, node, input_shapes):
         patterns = zip(*[variable.type.broadcastable for variable in node.inputs])

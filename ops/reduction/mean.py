@@ -39,10 +39,9 @@ class Mean(CAReduce):
 
     accumulator_dtype = output_dtype
 
-    def kernel_over(self, inputs, constants, steps, value, dtype):
-        rank = len(inputs[0][1])
-        axes = tuple(range(rank)) if self.axis is None else self.axis
-        return MeanKernel(inputs, constants, steps, value, numpy.add, axes, self.accumulator_dtype(dtype),
+    def kernel_over(self, code, patterns):
+        dtype = code.dtypes[code.outputs[0]]
+        return MeanKernel(code, patterns, numpy.add, self.axes_of(patterns), self.accumulator_dtype(dtype),
                           self.output_dtype(dtype))
 
     def L_op(self, inputs, outputs, output_grads):

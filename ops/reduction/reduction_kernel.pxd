@@ -28,5 +28,4 @@ cdef class ReductionKernel(Kernel):
     cdef int value_size                  # bytes
     cdef int itemsize                    # of an accumulator
     cdef int set_identity(self, object identity, str dtype) except -1
-    cdef int set_producer(self, list inputs, list constants, list steps, int value, object loop, str accumulator,
-                          str output) except -1
+    cdef int set_producer(self, object code, list patterns, object loop, str accumulator, str output) except -1

@@ -21,6 +21,7 @@ from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.elementwise.block_code cimport (
     BlockCode, BlockTables, axes_mask, broadcast_shape, kept_dimensions, run_block, set_operands)
 from phintys.ops.reduction.folds import KINDS, choose_fold
@@ -72,10 +73,10 @@ cdef class ReductionKernel(Kernel):
 
     Parameters
     ----------
-    inputs, constants, steps
-        The producer, as for ``ElementwiseKernel``; there may be no steps.
-    value : int
-        The slot that is reduced; it is cast to ``accumulator_dtype`` first.
+    code : ScalarCode
+        Its only result is cast to ``accumulator_dtype`` and reduced; there may be no steps.
+    patterns : sequence of tuple of bool
+        Broadcastable pattern of each input, all of the same rank.
     loop : numpy.ufunc
         A binary ufunc with a loop for the accumulator's dtype.
     axes : sequence of int
@@ -97,13 +98,11 @@ cdef class ReductionKernel(Kernel):
     def __cinit__(self):
         self.examined, self.binding = (), BOUND
 
-    def __init__(self, inputs, constants, steps, value, loop, axes, accumulator_dtype, output_dtype, keepdims=False,
-                 identity=None):
-        inputs, constants, steps = list(inputs), list(constants), list(steps)
+    def __init__(self, code, patterns, loop, axes, accumulator_dtype, output_dtype, keepdims=False, identity=None):
         self.loop = find_loop(loop, (accumulator_dtype,) * 3)
         if not isinstance(self.loop.owner, numpy.ufunc):
             raise TypeError(f"{self.loop!r} cannot reduce: it is no inner loop of NumPy's form")
-        rank = len(inputs[0][1])
+        rank = len(patterns[0])
         self.reduced = axes_mask(axes, rank)
         self.keepdims = keepdims
         self.pairwise = loop in (numpy.add, numpy.multiply) and numpy.dtype(accumulator_dtype).kind in "fc"
@@ -112,9 +111,9 @@ cdef class ReductionKernel(Kernel):
         if accumulator_dtype != output_dtype:
             self.cast = find_loop("cast", (accumulator_dtype, output_dtype)).function
         self.set_identity(loop.identity if identity is None else identity, accumulator_dtype)
-        self.set_producer(inputs, constants, steps, value, loop, accumulator_dtype, output_dtype)
-        self.private_bytes = sizeof(Bound) + len(inputs) * <int>sizeof(char*) + (
-            layout_numbers(rank, len(inputs)) * <int>sizeof(npy_intp))
+        self.set_producer(code, list(patterns), loop, accumulator_dtype, output_dtype)
+        self.private_bytes = sizeof(Bound) + len(patterns) * <int>sizeof(char*) + (
+            layout_numbers(rank, len(patterns)) * <int>sizeof(npy_intp))
 
     cdef int set_identity(self, object identity, str dtype) except -1:
         self.has_identity = identity is not None
@@ -124,30 +123,25 @@ cdef class ReductionKernel(Kernel):
             memcpy(self.identity, cnp.PyArray_DATA(value), self.itemsize)
         return 0
 
-    cdef int set_producer(self, list inputs, list constants, list steps, int value, object loop, str accumulator,
-                          str output) except -1:
+    cdef int set_producer(self, object code, list patterns, object loop, str accumulator, str output) except -1:
         """Choose the fold and build the block code; its result, or an input itself, is what is reduced."""
-        slots = ([(input_dtype, None) for input_dtype, broadcastable in inputs]
-                 + [(constant.dtype.name, constant) for constant in constants]
-                 + [(signature[len(signature) - 1], None) for step, operands, signature in steps])
-        if not 0 <= value < len(slots):
-            raise ValueError(f"slot {value} does not exist; there are {len(slots)}")
-        kind, steps, value = choose_fold(loop, slots, steps, value, accumulator, output)
+        kind, code = choose_fold(loop, code, accumulator, output)
+        value, = code.outputs
         self.fold, self.cost = NULL, self.loop.cost
         if kind is not None:
-            self.fold = phintys_find_fold(KINDS.index(kind), TYPES.index(slots[value][0]))
+            self.fold = phintys_find_fold(KINDS.index(kind), TYPES.index(code.dtypes[value]))
             self.cost = FOLD_COST
-        elif slots[value][0] != accumulator:
-            steps = steps + [("cast", [value], (slots[value][0], accumulator))]
-            value = len(slots)
-        if value < len(inputs):
-            self.blocks = BlockCode(inputs, constants, steps, [])
+        elif code.dtypes[value] != accumulator:
+            cast = "cast", [value], [code.dtypes[value], accumulator]
+            value = len(code.dtypes)
+            code = ScalarCode(code.input_dtypes, code.constants, [*code.steps, cast], [value])
+        if value < len(patterns):
+            self.blocks = BlockCode(code.with_outputs(()), patterns)
             self.value_operand = value
         else:
-            self.blocks = BlockCode(inputs, constants, steps, [value])
+            self.blocks = BlockCode(code, patterns)
             self.value_operand = self.blocks.tables.operand_count - 1
-        dtype = self.blocks.value_dtypes[0] if value >= len(inputs) else slots[value][0]
-        self.value_size = numpy.dtype(dtype).itemsize
+        self.value_size = numpy.dtype(code.dtypes[value]).itemsize
         self.cost += self.blocks.tables.cost
         return 0
 

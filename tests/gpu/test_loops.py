@@ -6,7 +6,7 @@ import pytest
 import phintys
 from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
-from phintys.ops.elementwise.scalar_code import ufunc_named
+from phintys.ops.elementwise.scalar_code import ScalarCode, ufunc_named
 from phintys.ops.native.loops import OWN_LOOPS, find_loop
 from phintys.vm.abi import run_kernel
 from phintys.vm.places import DEVICE
@@ -62,20 +62,21 @@ def operands_of(dtype):
     return x, y, numpy.arange(len(x)) % 3 == 0
 
 
-def compare(inputs, steps, values):
+def compare(dtypes, steps, values):
     from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel
     for first in range(0, len(steps), 20):
         chosen = steps[first:first + 20]
-        outputs = [len(inputs) + number for number in range(len(chosen))]
-        layouts = [(numpy.dtype(dtypes[-1]).num, 1) for _, _, dtypes in chosen]
+        outputs = [len(dtypes) + number for number in range(len(chosen))]
+        arguments = ScalarCode(dtypes, [], chosen, outputs), [(False,)] * len(dtypes)
+        layouts = [(numpy.dtype(signature[-1]).num, 1) for _, _, signature in chosen]
         with numpy.errstate(all="ignore"):
-            expected = run_kernel(ElementwiseKernel(inputs, [], chosen, outputs), values, layouts)
-        found = run_kernel(GpuElementwiseKernel(inputs, [], chosen, outputs, [False] * len(inputs)),
+            expected = run_kernel(ElementwiseKernel(*arguments), values, layouts)
+        found = run_kernel(GpuElementwiseKernel(*arguments, [False] * len(dtypes)),
                            [at_device(value) for value in values], [(*layout, DEVICE) for layout in layouts])
-        for (loop, _, dtypes), mine, theirs in zip(chosen, found, expected, strict=True):
-            tolerance = TOLERANCES.get(dtypes[-1], 0)
+        for (loop, _, signature), mine, theirs in zip(chosen, found, expected, strict=True):
+            tolerance = TOLERANCES.get(signature[-1], 0)
             numpy.testing.assert_allclose(mine.get(), theirs, rtol=tolerance, atol=tolerance,
-                                          err_msg=f"{loop} {dtypes}")
+                                          err_msg=f"{loop} {signature}")
 
 
 def at_device(value):
@@ -93,7 +94,7 @@ def test_loops(there, dtype):
     values = operands_of(dtype)
     steps = steps_for(dtype)
     assert len(steps) > 15
-    compare([(dtype, (False,)), (dtype, (False,)), ("bool", (False,))], steps, values)
+    compare([dtype, dtype, "bool"], steps, values)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -102,4 +103,4 @@ def test_casts(there, dtype):
     value = numpy.array([0, 1, 2, 3, 77, 100]).astype(dtype)
     if dtype in FLOATS:
         value = value + numpy.array(0.25, dtype)
-    compare([(dtype, (False,))], casts_from(dtype), [value])
+    compare([dtype], casts_from(dtype), [value])

@@ -20,6 +20,7 @@ from phintys.gpu.runtime import nvrtc as nvrtc_module
 from phintys.gpu.runtime.compiler import OPTIONS, chosen_compiler
 from phintys.gpu.runtime.copies import source as copies_source
 from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
+from phintys.ops.elementwise.scalar_code import ScalarCode
 
 
 def real_nvcc():
@@ -43,17 +44,17 @@ def every_loop():
                     steps.append((name, operands, dtypes))
                     outputs.append(1 + len(steps))
                     break
-    return elementwise_source([("float32", (False,)), ("int32", (False,))], [], steps, outputs, [False, False])
+    return elementwise_source(ScalarCode(["float32", "int32"], [], steps, outputs), [(False,)] * 2, [False, False])
 
 
 def sources():
-    pair = [("float32", (False, False)), ("float16", (True, False))]
-    product = [("cast", (1,), ("float16", "float32")), (numpy.multiply, (0, 2), ("float32",) * 3)]
+    product = ScalarCode(["float32", "float16"], [], [("cast", (1,), ("float16", "float32")),
+                                                      (numpy.multiply, (0, 2), ("float32",) * 3)], [3])
     yield "every loop", every_loop()
-    yield "elementwise", elementwise_source(pair, [], product, [3], [False, True])
+    yield "elementwise", elementwise_source(product, [(False, False), (True, False)], [False, True])
     zero = numpy.zeros((), "float32")
     for name, loop, identity in (("sum", numpy.add, zero), ("maximum", numpy.maximum, None)):
-        yield name, reduction_source(pair, [], product, 3, loop, zero.dtype, zero.dtype, [False, False], identity, True)
+        yield name, reduction_source(product, 2, loop, zero.dtype, zero.dtype, [False, False], identity, True)
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
     yield "softmax", softmax_source("float32", "uint8")

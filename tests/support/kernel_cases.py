@@ -6,10 +6,11 @@ import numpy as np
 
 import phintys.ops
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import Kernel
 
-LINE = [("float64", (False,))]
+LINE = ScalarCode(["float64"], outputs=[0]), [(False,)]
 ONE = np.ones((), "float32")
 INDICES = [("array", 1, "int64", 1)]
 
@@ -52,8 +53,9 @@ MADE = {
     "EighKernel": ("complex128", 0, True, True),
     "ChoiceKernel": (0, False, True, 1e-8),
     "DrawnElementwiseKernel": ("normal", 0, [("loc", "any"), ("scale", "at least 0")], 1, 12, ElementwiseKernel(
-        [("float64", (False,))] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2])),
-    "ElementwiseKernel": (LINE, [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
+        ScalarCode(["float64"] * 2, [], [(np.add, [0, 1], ["float64"] * 3)], [2]), [(False,)] * 2)),
+    "ElementwiseKernel": (ScalarCode(["float64"], [np.asarray(2.0)], [(np.multiply, [0, 1], ["float64"] * 3)], [2]),
+                          [(False,)]),
     "EqualLengthsKernel": (3, (((0, 0, "x.shape[0]"), (1, 1, "y.shape[1]"), (2, -1, "n"), (-1, 3, "")),),
                            (((2, True),),), (2,)),
     "ExtractDiagKernel": (1, 0, 1),
@@ -82,7 +84,7 @@ MADE = {
     "MaxFirstKernel": ("float64", 1),
     "MaxPoolGradKernel": ("float64", 1, "max", True),
     "MaxSelectedKernel": ("float64", 2),
-    "MeanKernel": (LINE, [], [], 0, np.add, (0,), "float64", "float64"),
+    "MeanKernel": (*LINE, np.add, (0,), "float64", "float64"),
     "MrgNormalKernel": (),
     "MrgUniformKernel": (),
     "MultinomialDrawKernel": (4, True, True),
@@ -101,7 +103,7 @@ MADE = {
     "SylvesterKernel": ("float64", 0, (0, 0, 0), False, True),
     "RavelMultiIndexKernel": (2, "wrap", "C"),
     "RebroadcastKernel": ([0, 2],),
-    "ReductionKernel": (LINE, [], [], 0, np.maximum, [0], "float64", "float64"),
+    "ReductionKernel": (*LINE, np.maximum, [0], "float64", "float64"),
     "RepeatKernel": (1,),
     "ReshapeKernel": (),
     "RowsKernel": ("int32",),
@@ -118,7 +120,7 @@ MADE = {
     "SpecifyShapeKernel": (),
     "SplitKernel": (2,),
     "SubtensorKernel": ([(False, None, None, -1)], 0),
-    "SumStretchedKernel": (0, ReductionKernel(LINE, [], [], 0, np.add, (0,), "float64", "float64", True)),
+    "SumStretchedKernel": (0, ReductionKernel(*LINE, np.add, (0,), "float64", "float64", True)),
     "SumNeibsKernel": ("wrap_centered", "float64"),
     "SumRepeatsKernel": ("float64", 0),
     "SVDKernel": ("float64", 0, True, False),

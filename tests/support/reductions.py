@@ -3,6 +3,7 @@ import itertools
 
 import numpy
 
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import run_kernel
 
@@ -19,7 +20,7 @@ def reduce(array, ufunc, axes, accumulator=None, output=None, keepdims=False, wo
     dtype = array.dtype.name
     accumulator = accumulator or dtype
     output = output or accumulator
-    kernel = ReductionKernel([(dtype, tuple(n == 1 for n in array.shape))], [], [], 0, ufunc, axes, accumulator, output,
-                             keepdims)
+    kernel = ReductionKernel(ScalarCode([dtype], outputs=[0]), [tuple(n == 1 for n in array.shape)], ufunc, axes,
+                             accumulator, output, keepdims)
     rank = array.ndim if keepdims else array.ndim - len(axes)
     return run_kernel(kernel, [array], [(number(output), rank)], workers)[0]

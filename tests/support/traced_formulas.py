@@ -1,5 +1,7 @@
-"""Formulas of Python as steps of an elementwise kernel."""
+"""Formulas of Python as scalar code."""
 import numpy
+
+from phintys.ops.elementwise.scalar_code import ScalarCode
 
 
 class Tracer:
@@ -41,9 +43,10 @@ class Record:
 
 
 def traced(function, inputs, dtype):
-    """The constants, steps and result slot of a function of ``inputs`` arrays of one dtype."""
+    """The scalar code of a function of ``inputs`` arrays of one dtype."""
     record = Record()
     result = function(*[Tracer(("input", k), record) for k in range(inputs)])
     steps = [(ufunc, [record.slot(name, inputs) for name in names], [dtype] * (len(names) + 1))
              for ufunc, names in record.steps]
-    return [numpy.array(value, dtype) for value in record.constants], steps, record.slot(result.slot, inputs)
+    return ScalarCode([dtype] * inputs, [numpy.array(value, dtype) for value in record.constants], steps,
+                      [record.slot(result.slot, inputs)])

@@ -9,6 +9,7 @@ import pytest
 from kernel_cases import BASES, MADE, kernel_classes
 
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.products.blas_kernel import ProductKernel
 from phintys.vm.abi import Kernel, run_kernel
@@ -45,8 +46,10 @@ def test_a_spec_keeps_what_was_given_by_name():
 
 def test_specs_describe_arrays_ufuncs_and_kernels():
     spec = kernel_classes()["ElementwiseKernel"](*MADE["ElementwiseKernel"]).spec
-    assert spec.arguments[1] == (ArraySpec("<f8", (), numpy.float64(2).tobytes()),)
-    assert spec.arguments[2][0][0] == UfuncSpec("numpy", "multiply")
+    code = spec.arguments[0]
+    assert code.kernel is ScalarCode
+    assert code.arguments[1] == (ArraySpec("<f8", (), numpy.float64(2).tobytes()),)
+    assert code.arguments[2][0][0] == UfuncSpec("numpy", "multiply")
 
     class Holder(Kernel):
         def __init__(self, inner):
@@ -61,9 +64,9 @@ def test_specs_describe_arrays_ufuncs_and_kernels():
 def test_a_rebuilt_kernel_computes_the_same():
     random = numpy.random.default_rng(0)
     x = random.normal(size=(3, 5))
-    inputs = [("float64", (False, False))]
-    kernel = ElementwiseKernel(inputs, [numpy.asarray(0.5)], [(numpy.tanh, (0,), ("float64",) * 2),
-                                                              (numpy.add, (2, 1), ("float64",) * 3)], [3])
+    code = ScalarCode(["float64"], [numpy.asarray(0.5)], [(numpy.tanh, (0,), ("float64",) * 2),
+                                                          (numpy.add, (2, 1), ("float64",) * 3)], [3])
+    kernel = ElementwiseKernel(code, [(False, False)])
     first, second = [run_kernel(each, [x], [(x.dtype.num, 2)])[0] for each in (kernel, kernel_of(kernel.spec))]
     assert first.tobytes() == second.tobytes()
 

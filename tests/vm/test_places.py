@@ -10,6 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.function_graph import FunctionGraph
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.abi import run_kernel
 from phintys.vm.linking.lifetimes import Lifetimes
@@ -94,7 +95,7 @@ def test_a_plan_gives_no_donor_of_another_place():
 
 
 def negated():
-    return ElementwiseKernel([("float64", (False,))], [], [(numpy.negative, (0,), ("float64",) * 2)], [1])
+    return ElementwiseKernel(ScalarCode(["float64"], [], [(numpy.negative, (0,), ("float64",) * 2)], [1]), [(False,)])
 
 
 @pytest.mark.parametrize("place, taken", [(HOST, True), (ELSEWHERE, False)])

@@ -67,8 +67,7 @@ def random_formula(random):
 
 
 def kernel_of(inputs, function, dtype):
-    constants, steps, output = traced(function, inputs, dtype)
-    return ElementwiseKernel([(dtype, (False,))] * inputs, constants, steps, [output])
+    return ElementwiseKernel(traced(function, inputs, dtype), [(False,)] * inputs)
 
 
 def run(kernel, arrays, **options):

@@ -11,6 +11,7 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.vm.abi import run_kernel
 
 D = "float64"
@@ -35,8 +36,9 @@ def pattern(array):
 def build(arrays, constants, steps, outputs):
     """Steps are (ufunc or name, operands) on float64, or with dtypes."""
     steps = [step if len(step) == 3 else step + ([D] * (len(step[1]) + 1),) for step in steps]
-    inputs = [(array.dtype.name, pattern(array)) for array in arrays]
-    return ElementwiseKernel(inputs, [numpy.asarray(constant) for constant in constants], steps, outputs)
+    code = ScalarCode([array.dtype.name for array in arrays], [numpy.asarray(constant) for constant in constants],
+                      steps, outputs)
+    return ElementwiseKernel(code, [pattern(array) for array in arrays])
 
 
 def run(arrays, constants, steps, outputs, dtypes=None, workers=1):
@@ -220,9 +222,8 @@ def test_arithmetic_is_merged_and_equals_numpy(name, inputs, function, exact, dt
         arrays = [(random.random(size * max(1, abs(stride))) + 0.5).astype(dtype)[::stride or 1] for _ in range(inputs)]
         if stride == 0:
             arrays[-1] = numpy.broadcast_to(arrays[-1][:1], (size,))
-        constants, steps, output = traced(function, inputs, dtype)
         with change_flags(math="vector"):
-            kernel = ElementwiseKernel([(dtype, (False,))] * inputs, constants, steps, [output])
+            kernel = ElementwiseKernel(traced(function, inputs, dtype), [(False,)] * inputs)
         assert len(kernel.blocks.calls) <= (3 if name == "shared" else 1)
         got, = run_kernel(kernel, arrays, [(numpy.dtype(dtype).num, 1)])
         expected = function(*arrays)
@@ -237,8 +238,7 @@ def test_arithmetic_is_merged_and_equals_numpy(name, inputs, function, exact, dt
 def test_every_instruction_set_gives_the_same_bits(dtype, cpu):
     random = numpy.random.default_rng(4)
     for name, inputs, function, _ in arithmetic_cases():
-        constants, steps, output = traced(function, inputs, dtype)
-        arguments = [(dtype, (False,))] * inputs, constants, steps, [output]
+        arguments = traced(function, inputs, dtype), [(False,)] * inputs
         with change_flags(cpu=cpu):
             kernel = ElementwiseKernel(*arguments)
         for size in (1, 70, 1000):
@@ -253,8 +253,7 @@ def test_special_values_in_arithmetic():
     a, b = (x.ravel() for x in numpy.meshgrid(values, values))
     with numpy.errstate(all="ignore"):
         for name, inputs, function, exact in arithmetic_cases():
-            constants, steps, output = traced(function, inputs, D)
-            kernel = ElementwiseKernel([(D, (False,))] * inputs, constants, steps, [output])
+            kernel = ElementwiseKernel(traced(function, inputs, D), [(False,)] * inputs)
             got, = run_kernel(kernel, [a, b][:inputs], [(DOUBLE, 1)])
             expected = function(*[a, b][:inputs])
             numpy.testing.assert_array_equal(got, expected, err_msg=name)
@@ -277,23 +276,24 @@ def test_a_wide_sum_is_split():
     (((2, 3), (2, 2)), ((False, True), (False, False)), r"input\[0\].shape\[1\] = 3, but it is declared broadcastable"),
 ])
 def test_shapes_that_differ(shapes, patterns, said):
-    kernel = ElementwiseKernel([(D, patterns[0]), (D, patterns[1])], [], [(numpy.add, [0, 1], [D] * 3)], [2])
+    kernel = ElementwiseKernel(ScalarCode([D, D], [], [(numpy.add, [0, 1], [D] * 3)], [2]), patterns)
     with pytest.raises(ValueError, match=said):
         run_kernel(kernel, [numpy.ones(shapes[0]), numpy.ones(shapes[1])], [(DOUBLE, len(shapes[0]))])
 
 
 @pytest.mark.parametrize("arguments, error, said", [
-    (([(D, ())], [], [(numpy.exp, [0], ["float32", "float32"])], [1]), TypeError, "requires float32, but slot 0 is"),
-    (([(D, ())], [], [(numpy.exp, [1], [D, D])], [1]), ValueError, "slot 1"),
-    (([(D, ())], [], [(numpy.exp, [0], [D, D])], [2]), ValueError, "slot 2 does not exist"),
-    (([(D, ()), (D, (False,))], [], [], [0]), ValueError, "1 dimensions"),
-    (([(D, (False,) * 65)], [], [], [0]), ValueError, "at most 64"),
-    (([(D, ())], [], [(numpy.add, [0], [D, D, D])], [1]), TypeError, "takes 2 operands"),
-    (([(D, ())], [], [], []), ValueError, "at least one output"),
+    (([()], [(numpy.exp, [0], ["float32", "float32"])], [1]), TypeError, "requires float32, but slot 0 is"),
+    (([()], [(numpy.exp, [1], [D, D])], [1]), ValueError, "slot 1"),
+    (([()], [(numpy.exp, [0], [D, D])], [2]), ValueError, "slot 2 does not exist"),
+    (([(), (False,)], [], [0]), ValueError, "1 dimensions"),
+    (([(False,) * 65], [], [0]), ValueError, "at most 64"),
+    (([()], [(numpy.add, [0], [D, D, D])], [1]), TypeError, "takes 2 operands"),
+    (([()], [], []), ValueError, "at least one output"),
 ])
 def test_bad_programs(arguments, error, said):
     with pytest.raises(error, match=said):
-        ElementwiseKernel(*arguments)
+        patterns, steps, outputs = arguments
+        ElementwiseKernel(ScalarCode([D] * len(patterns), [], steps, outputs), patterns)
 
 
 def test_pickle_and_copy():

@@ -9,6 +9,7 @@ import pytest
 import phintys
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.providers import usable_instructions
 from phintys.vm.abi import run_kernel
 
@@ -48,8 +49,8 @@ PROGRAMS = {
 
 def build(name):
     dtypes, constants, steps, outputs = PROGRAMS[name]
-    return ElementwiseKernel([(dtype, (False,)) for dtype in dtypes], [numpy.asarray(c) for c in constants], steps,
-                             outputs)
+    code = ScalarCode(dtypes, [numpy.asarray(constant) for constant in constants], steps, outputs)
+    return ElementwiseKernel(code, [(False,)] * len(dtypes))
 
 
 def run(name, arrays):

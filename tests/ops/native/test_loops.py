@@ -7,6 +7,7 @@ import scipy.special
 
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.loops import OWN_LOOPS, TYPES, find_loop
 from phintys.ops.native.vector_math import NO_UFUNCS
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
@@ -19,8 +20,8 @@ COMPLEX_TYPES = TYPES[12:]
 
 def apply(loop, dtypes, *operands):
     """One step on arrays of one dimension."""
-    inputs = [(dtype, (False,)) for dtype in dtypes[:-1]]
-    kernel = ElementwiseKernel(inputs, [], [(loop, list(range(len(operands))), dtypes)], [len(operands)])
+    code = ScalarCode(dtypes[:-1], [], [(loop, list(range(len(operands))), dtypes)], [len(operands)])
+    kernel = ElementwiseKernel(code, [(False,)] * len(operands))
     result, = run_kernel(kernel, [numpy.asarray(x, dtype) for x, dtype in zip(operands, dtypes)],
                          [(numpy.dtype(dtypes[-1]).num, 1)])
     return result
@@ -123,7 +124,7 @@ def test_truths(ufunc):
     for x, y in itertools.product(layouts, repeat=2):
         wanted = ufunc(x.astype("uint8") != 0, y.astype("uint8") != 0)
         numpy.testing.assert_array_equal(apply(ufunc, ("bool",) * 3, x, y).view("uint8"), wanted.view("uint8"))
-    kernel = ReductionKernel([("bool", (False,))], [], [], 0, ufunc, (0,), "bool", "bool")
+    kernel = ReductionKernel(ScalarCode(["bool"], outputs=[0]), [(False,)], ufunc, (0,), "bool", "bool")
     for x in (numpy.zeros(9, bool), numpy.ones(9, bool), whole[:9]):
         assert run_kernel(kernel, [x], [(0, 0)])[0] == ufunc.reduce(x.astype("uint8") != 0, dtype=bool)
 
@@ -226,8 +227,8 @@ def test_remainders(dtype):
     with numpy.errstate(all="ignore"):
         numpy.testing.assert_array_equal(apply(numpy.remainder, (dtype,) * 3, x, y), numpy.remainder(x, y))
         for divisor in numbers:                     # powers of two among them
-            f = ElementwiseKernel([(dtype, (False,))], [numpy.array(divisor)],
-                                  [(numpy.remainder, [0, 1], [dtype] * 3)], [2])
+            f = ElementwiseKernel(ScalarCode([dtype], [numpy.array(divisor)], [(numpy.remainder, [0, 1], [dtype] * 3)],
+                                             [2]), [(False,)])
             found, = run_kernel(f, [numbers], [(numbers.dtype.num, 1)])
             numpy.testing.assert_array_equal(found, numpy.remainder(numbers, divisor))
 

@@ -9,6 +9,7 @@ from reductions import number, reduce, subsets
 
 import phintys
 from phintys import tensor as T
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.reduction.arg_kernel import ArgKernel
 from phintys.ops.reduction.folds import choose_fold
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
@@ -44,8 +45,8 @@ def fold_after(x, name, axes, output):
     signature = (dtype,) * len(operands) + (result or dtype,)
     loop = {"any": numpy.bitwise_or, "all": numpy.bitwise_and}.get(name, numpy.add)
     accumulator = result or "float64"
-    kernel = ReductionKernel([(dtype, (False,) * x.ndim)], constants, [(step, operands, signature)],
-                             1 + len(constants), loop, axes, accumulator, output)
+    kernel = ReductionKernel(ScalarCode([dtype], constants, [(step, operands, signature)], [1 + len(constants)]),
+                             [(False,) * x.ndim], loop, axes, accumulator, output)
     return run_kernel(kernel, [x], [(number(output), x.ndim - len(axes))])[0]
 
 
@@ -169,17 +170,17 @@ def test_sums_of_many_short_lines_are_pairwise():
     (numpy.bitwise_or, "float16", [(numpy.not_equal, [0, 1], ("float16",) * 2 + ("bool",))], "bool", "bool", "any"),
 ], ids=str)
 def test_which_reductions_have_a_fold(loop, dtype, steps, accumulator, output, expected):
-    slots = [(dtype, None), (dtype, numpy.zeros((), dtype))] + [(step[2][-1], None) for step in steps]
-    kind, left, value = choose_fold(loop, slots, steps, len(slots) - 1 if steps else 0, accumulator, output)
+    code = ScalarCode([dtype], [numpy.zeros((), dtype)], steps, [2 if steps else 0])
+    kind, left = choose_fold(loop, code, accumulator, output)
     assert kind == expected
-    assert (left == [] and value == 0) or expected in (None, "sum")
+    assert (left.steps == () and left.outputs == (0,)) or expected in (None, "sum")
 
 
 def test_a_comparison_with_another_number_is_not_a_test_for_zero():
     for constant in (1.0, numpy.nan):
-        kernel = ReductionKernel([("float64", (False,))], [numpy.array(constant)],
-                                 [(numpy.not_equal, [0, 1], ("float64", "float64", "bool"))], 2, numpy.bitwise_or, (0,),
-                                 "bool", "bool")
+        kernel = ReductionKernel(ScalarCode(["float64"], [numpy.array(constant)],
+                                            [(numpy.not_equal, [0, 1], ("float64", "float64", "bool"))], [2]),
+                                 [(False,)], numpy.bitwise_or, (0,), "bool", "bool")
         assert run_kernel(kernel, [numpy.zeros(3)], [(number("bool"), 0)])[0]
 
 
@@ -256,7 +257,7 @@ def test_mean_as_one_op_computes_in_float64_only():
 
 
 def test_mean_kernels_pickle():
-    kernel = MeanKernel([("int64", (False,))], [], [], 0, numpy.add, (0,), "float64", "float64")
+    kernel = MeanKernel(ScalarCode(["int64"], outputs=[0]), [(False,)], numpy.add, (0,), "float64", "float64")
     assert run_kernel(pickle.loads(pickle.dumps(kernel)), [numpy.arange(4)], [(number("float64"), 0)])[0] == 1.5
 
 

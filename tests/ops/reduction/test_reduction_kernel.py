@@ -7,6 +7,7 @@ import numpy
 import pytest
 from reductions import number, reduce, subsets
 
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.reduction.arg_kernel import ArgKernel
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import run_kernel
@@ -47,9 +48,10 @@ def test_producer(shape):
     random = numpy.random.default_rng(2)
     for layout, axes in itertools.product(LAYOUTS.values(), subsets(len(shape))):
         x, y = numpy.asarray(layout(random, shape)), numpy.asarray(random.random((1,) * min(1, len(shape)) + shape[1:]))
-        inputs = [(D, tuple(n == 1 for n in x.shape)), (D, tuple(n == 1 for n in y.shape))]
+        patterns = [tuple(n == 1 for n in x.shape), tuple(n == 1 for n in y.shape)]
         steps = [(numpy.tanh, [0], [D, D]), (numpy.multiply, [3, 1], [D] * 3), (numpy.add, [4, 2], [D] * 3)]
-        kernel = ReductionKernel(inputs, [numpy.array(1.0)], steps, 5, numpy.add, axes, D, "float32")
+        code = ScalarCode([D, D], [numpy.array(1.0)], steps, [5])
+        kernel = ReductionKernel(code, patterns, numpy.add, axes, D, "float32")
         got, = run_kernel(kernel, [x, y], [(number("float32"), len(shape) - len(axes))])
         numpy.testing.assert_allclose(got, (numpy.tanh(x) * y + 1).sum(axis=axes).astype("float32"), rtol=1e-6)
 
@@ -94,7 +96,7 @@ def test_sums_are_pairwise(producer, dtype):
     """The error of a long sum stays at a few units in the last place, where adding one by one loses many."""
     x = numpy.random.default_rng(5).random(1000003).astype(dtype)
     steps = [(numpy.sqrt, [0], [dtype, dtype])] if producer else []
-    kernel = ReductionKernel([(dtype, (False,))], [], steps, 1 if producer else 0, numpy.add, (0,), dtype, dtype)
+    kernel = ReductionKernel(ScalarCode([dtype], [], steps, [len(steps)]), [(False,)], numpy.add, (0,), dtype, dtype)
     exact = math.fsum((numpy.sqrt(x) if producer else x).tolist())
     for workers in (1, 2):
         got, = run_kernel(kernel, [x], [(number(dtype), 0)], workers)
@@ -110,27 +112,26 @@ def test_the_result_does_not_depend_on_workers():
 
 
 def test_value_may_be_a_constant():
-    kernel = ReductionKernel([(D, (False, False))], [numpy.array(2.0)], [], 1, numpy.add, (0,), D, D)
+    kernel = ReductionKernel(ScalarCode([D], [numpy.array(2.0)], [], [1]), [(False, False)], numpy.add, (0,), D, D)
     numpy.testing.assert_array_equal(run_kernel(kernel, [numpy.ones((3, 4))], [(number(D), 1)])[0], numpy.full(4, 6.0))
 
 
 @pytest.mark.parametrize("arguments, error, said", [
-    ((0, numpy.add, (2,), D, D), ValueError, r"axes \(2,\) are not distinct axes of 2 dimensions"),
-    ((0, numpy.add, (0, 0), D, D), ValueError, "distinct"),
-    ((0, numpy.add, (-1,), D, D), ValueError, "distinct"),
-    ((3, numpy.add, (0,), D, D), ValueError, "slot 3 does not exist"),
-    ((0, numpy.bitwise_and, (0,), D, D), TypeError, "bitwise_and has no loop"),
-    ((0, numpy.add, (0,), "complex128", D), TypeError, "complex to real"),
-    ((0, "switch", (0,), D, D), TypeError, "switch has no loop"),
-    ((0, "power", (0,), "int64", "int64"), TypeError, "cannot reduce"),
+    ((numpy.add, (2,), D, D), ValueError, r"axes \(2,\) are not distinct axes of 2 dimensions"),
+    ((numpy.add, (0, 0), D, D), ValueError, "distinct"),
+    ((numpy.add, (-1,), D, D), ValueError, "distinct"),
+    ((numpy.bitwise_and, (0,), D, D), TypeError, "bitwise_and has no loop"),
+    ((numpy.add, (0,), "complex128", D), TypeError, "complex to real"),
+    (("switch", (0,), D, D), TypeError, "switch has no loop"),
+    (("power", (0,), "int64", "int64"), TypeError, "cannot reduce"),
 ])
 def test_bad_reductions(arguments, error, said):
     with pytest.raises(error, match=said):
-        ReductionKernel([(D, (False, False))], [], [], *arguments)
+        ReductionKernel(ScalarCode([D], outputs=[0]), [(False, False)], *arguments)
 
 
 def test_pickle():
-    kernel = ReductionKernel([(D, (False,))], [], [(numpy.sqrt, [0], [D, D])], 1, numpy.add, (0,), D, D)
+    kernel = ReductionKernel(ScalarCode([D], [], [(numpy.sqrt, [0], [D, D])], [1]), [(False,)], numpy.add, (0,), D, D)
     x = numpy.arange(3.0)
     assert run_kernel(pickle.loads(pickle.dumps(kernel)), [x], [(number(D), 0)])[0] == numpy.sqrt(x).sum()
 
@@ -174,8 +175,8 @@ def test_short_rows_that_are_broadcast(lengths, ufunc):
     x, c = random.random((n, 1, d)), random.random((1, k, d))
     steps = [(numpy.subtract, [0, 1], [D] * 3), (numpy.multiply, [2, 2], [D] * 3)]
     for axes in subsets(3):
-        inputs = [(D, (False, True, False)), (D, (True, False, False))]
-        kernel = ReductionKernel(inputs, [], steps, 3, ufunc, axes, D, D)
+        patterns = [(False, True, False), (True, False, False)]
+        kernel = ReductionKernel(ScalarCode([D, D], [], steps, [3]), patterns, ufunc, axes, D, D)
         for workers in (1, 2):
             (got,) = run_kernel(kernel, [x, c], [(number(D), 3 - len(axes))], workers)
             numpy.testing.assert_allclose(got, ufunc.reduce((x - c) ** 2, axis=axes), rtol=1e-12)

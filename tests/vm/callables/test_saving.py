@@ -282,7 +282,8 @@ print([name for name in sys.modules if name.startswith(("phintys.optimizer", "ph
     assert lines[0] == "6.0 [1.0, 3.0, 5.0]" and lines[2] == "[]"
     assert set(eval(lines[1])) <= {
         "phintys.ops.elementwise.arithmetic_chain", "phintys.ops.elementwise.arithmetic_tree",
-        "phintys.ops.elementwise.block_code", "phintys.ops.elementwise.register_code", "phintys.ops.reduction.folds"}
+        "phintys.ops.elementwise.block_code", "phintys.ops.elementwise.register_code",
+        "phintys.ops.elementwise.scalar_code", "phintys.ops.reduction.folds"}
 
 
 def test_a_graph_linked_by_hand():
