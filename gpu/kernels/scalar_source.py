@@ -1,9 +1,12 @@
 """CUDA text for the steps of elementwise kernels: what each loop computes, as an expression.
 
 Elementwise kernels and fused reductions of the processor take scalar code. Its steps become lines of C here, one
-variable for each slot, so a device computes just what the processor does, in the same dtypes. A loop that has no row
-in ``EXPRESSIONS`` has no text: the op then runs on the host.
+variable for each slot, so a device computes just what the processor does, in the same dtypes. A loop without a
+formula in ``scalar_functions.h`` has no text: the op then runs on the host.
 """
+import re
+from importlib.resources import files
+
 import numpy
 
 from phintys.ops.elementwise.scalar_code import loop_name
@@ -130,60 +133,22 @@ template <class T> __device__ inline T log_sigmoid_of(T x) { return x < 0 ? x - 
 
 
 def with_functions(source):
-    """A source after the functions that expressions call."""
-    return (HALVES if "_half(" in source else "") + FUNCTIONS + (COMPLEX if "Complex<" in source else "") + source
+    """A source after the formulas of loops, and the functions that these call."""
+    return (FORMULAS_TEXT + (HALVES if "_half(" in source else "") + FUNCTIONS
+            + (COMPLEX if "Complex<" in source else "") + source)
 
 
-SAME = "{0}"
-# Loop → expression, or (expression for floats, expression for other dtypes); {T}: the type of the first operand. None:
-# there is no such loop.
-EXPRESSIONS = {
-    "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": ("{0} / {1}", None),
-    "negative": "-{0}", "positive": SAME, "conjugate": SAME, "copy": SAME, "cast": SAME,
-    "floor_divide": ("real_floor_quotient({0}, {1})", "floor_quotient({0}, {1})"),
-    "remainder": ("real_remainder({0}, {1})", "floor_remainder({0}, {1})"),
-    "fmod": ("fmod({0}, {1})", "plain_remainder({0}, {1})"),
-    "power": ("pow({0}, {1})", "whole_power({0}, {1})"),
-    "square": "{0} * {0}", "reciprocal": ("({T})1 / {0}", None),
-    "absolute": ("fabs({0})", "({0} < 0 ? -{0} : {0})"), "fabs": ("fabs({0})", None),
-    "sign": "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0})",
-    **{name: (f"{name}({{0}})", None) for name in
-       "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc rint erf "
-       "erfc".split()},
-    **{f"arc{name}": (f"a{name}({{0}})", None) for name in "sin cos tan sinh cosh tanh".split()},
-    "arctan2": ("atan2({0}, {1})", None), "hypot": ("hypot({0}, {1})", None),
-    "copysign": ("copysign({0}, {1})", None),
-    "deg2rad": ("{0} * ({T})0.017453292519943295", None), "rad2deg": ("{0} * ({T})57.29577951308232", None),
-    "isnan": ("{0} != {0}", "false"), "isinf": ("fabs({0}) == ({T})INFINITY", "false"),
-    "isfinite": ("fabs({0}) < ({T})INFINITY", "true"), "signbit": ("signbit({0})", "{0} < 0"),
-    "maximum": "({0} >= {1} || {0} != {0} ? {0} : {1})", "minimum": "({0} <= {1} || {0} != {0} ? {0} : {1})",
-    "fmax": "({0} >= {1} || {1} != {1} ? {0} : {1})", "fmin": "({0} <= {1} || {1} != {1} ? {0} : {1})",
-    "equal": "{0} == {1}", "not_equal": "{0} != {1}", "less": "{0} < {1}", "less_equal": "{0} <= {1}",
-    "greater": "{0} > {1}", "greater_equal": "{0} >= {1}",
-    "logical_and": "({0} != 0) & ({1} != 0)", "logical_or": "({0} != 0) | ({1} != 0)",
-    "logical_xor": "({0} != 0) != ({1} != 0)", "logical_not": "{0} == 0",
-    "bitwise_and": (None, "{0} & {1}"), "bitwise_or": (None, "{0} | {1}"), "bitwise_xor": (None, "{0} ^ {1}"),
-    "invert": (None, "~{0}"), "left_shift": (None, "shifted_left({0}, {1})"),
-    "right_shift": (None, "shifted_right({0}, {1})"),
-    "switch": "({0} ? {1} : {2})", "clip": "({0} < {1} ? {1} : {0} > {2} ? {2} : {0})",
-    "round_half_away_from_zero": ("round({0})", None),
-    "softplus": ("(fmax({0}, ({T})0) + log1p(exp(-fabs({0}))))", None),
-    "unless_overflow": ("({0} == ({T})INFINITY ? {1} : {0})", None),
-    "expit": ("sigmoid_of({0})", None), "log_expit": ("log_sigmoid_of({0})", None),
-    "gammaln": ("({0} == -({T})INFINITY ? {0} : lgamma({0}))", None),
-    "xlogy": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log({1}))", None),
-    "xlog1py": ("({0} == 0 && {1} == {1} ? ({T})0 : {0} * log1p({1}))", None),
-}
-
-
-# The same for complex operands.
+# The text of the formulas that C has, too, and what it defines: (kind, name of the loop) → number of operands.
+FORMULAS_TEXT = files("phintys.ops.native").joinpath("scalar_functions.h").read_text()
+FORMULAS = {(kind, name): operands.count(",") for kind, name, operands in
+            re.findall(r"^#define (VALUE|FLOAT|WHOLE)_(\w+)\((.*?)\.\.\.\)", FORMULAS_TEXT, re.M)}
+NAMES = list(dict.fromkeys([name for _, name in FORMULAS]))
+# For complex operands the formulas with nothing but operators, and these: {T} is the type of the first operand.
+OPERATORS = {"add", "subtract", "multiply", "negative", "positive", "copy", "square", "equal", "not_equal"}
 OF_COMPLEX = {
-    "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "negative": "-{0}",
-    "positive": SAME, "copy": SAME, "conjugate": "{T}({0}.x, -{0}.y)", "square": "{0} * {0}",
-    "reciprocal": "({T})1 / {0}", "absolute": "hypot({0}.x, {0}.y)", "equal": "{0} == {1}",
-    "not_equal": "{0} != {1}", "isnan": "{0}.x != {0}.x || {0}.y != {0}.y",
-    "exp": "complex_exp({0})", "log": "complex_log({0})", "sqrt": "complex_sqrt({0})",
-    "real": "{0}.x", "imag": "{0}.y",
+    "divide": "{0} / {1}", "conjugate": "{T}({0}.x, -{0}.y)", "reciprocal": "({T})1 / {0}",
+    "absolute": "hypot({0}.x, {0}.y)", "isnan": "{0}.x != {0}.x || {0}.y != {0}.y", "exp": "complex_exp({0})",
+    "log": "complex_log({0})", "sqrt": "complex_sqrt({0})", "real": "{0}.x", "imag": "{0}.y",
 }
 COMBINED = {"complex": "Complex<{T}>({0}, {1})"}        # of real numbers
 
@@ -249,15 +214,17 @@ def step_text(loop, operands, dtypes):
     ------
     NoSource
     """
-    template, name = EXPRESSIONS.get(loop_name(loop)), loop_name(loop)
-    if any([dtype.startswith("complex") for dtype in dtypes]) and name not in ("switch", "cast"):
-        template = OF_COMPLEX.get(name) if dtypes[0].startswith("complex") else COMBINED.get(name)
-    elif isinstance(template, tuple):
-        template = template[0 if dtypes[-2 if len(dtypes) > 1 else -1].startswith("float") else 1]
-    if template is None:
-        raise NoSource(name)
+    name = loop_name(loop)
     for dtype in dtypes:
         computed(dtype)
+    kind = "FLOAT" if dtypes[-2 if len(dtypes) > 1 else -1].startswith("float") else "WHOLE"
+    if ("VALUE", name) in FORMULAS:
+        kind = "VALUE"
+    template = f"{kind}_{name}({', '.join(operands)})" if FORMULAS.get((kind, name)) == len(operands) else None
+    if any([dtype.startswith("complex") for dtype in dtypes]) and name not in ("switch", "cast", *OPERATORS):
+        template = OF_COMPLEX.get(name) if dtypes[0].startswith("complex") else COMBINED.get(name)
+    if template is None:
+        raise NoSource(name)
     if name == "invert" and dtypes[0] == "bool":
         template = "!{0}"
     if name == "cast" and dtypes[-1] == "bool":

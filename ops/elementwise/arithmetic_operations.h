@@ -1,15 +1,13 @@
-/* The operations of arithmetic trees, each rounded as NumPy rounds it.
+/* The operations of arithmetic trees, each rounded as NumPy rounds it: some of those of scalar_functions.h, and several
+ * at once.
  *
  * arithmetic_tree_loops.h makes loops and links of them, register_machine.h instructions for single numbers.
  */
 #ifndef PHINTYS_OPERATIONS
+#include "native/scalar_functions.h"
+
 /* The formula of each operation; x, y, z, w are operands, a and b constants. */
-#define VALUE_copy(x, y, z, w) (x)
-#define VALUE_add(x, y, z, w) (x) + (y)
-#define VALUE_subtract(x, y, z, w) (x) - (y)
-#define VALUE_multiply(x, y, z, w) (x) * (y)
-#define VALUE_divide(x, y, z, w) (x) / (y)
-#define VALUE_square(x, y, z, w) (x) * (x)
+#define VALUE_divide FLOAT_divide
 #define VALUE_shift(x, y, z, w) (x) + a
 #define VALUE_scale(x, y, z, w) a * (x)
 #define VALUE_divide_by(x, y, z, w) (x) / a

@@ -36,32 +36,35 @@ typedef int8_t phintys_bool;
 #define PHINTYS_ARITHMETIC(X, NAME, VALUE) \
     X(NAME, double, "float64", double, VALUE) X(NAME, float, "float32", float, VALUE)
 #define PHINTYS_TREE_OPERATION(X, NAME) PHINTYS_ARITHMETIC(X, tree_##NAME, VALUE_##NAME(x[i], y[i], z[i], w[i]))
-#define PHINTYS_COMPARISON(X, NAME, OPERATOR) \
-    X(NAME, double, "float64", phintys_bool, x[i] OPERATOR y[i]) \
-    X(NAME, float, "float32", phintys_bool, x[i] OPERATOR y[i]) \
-    X(NAME, int64_t, "int64", phintys_bool, x[i] OPERATOR y[i]) \
-    X(NAME, int32_t, "int32", phintys_bool, x[i] OPERATOR y[i]) \
-    X(NAME, int8_t, "int8", phintys_bool, x[i] OPERATOR y[i])
-#define PHINTYS_INTEGER(X, NAME, OPERATOR) \
-    X(NAME, uint64_t, "int64", uint64_t, x[i] OPERATOR y[i]) \
-    X(NAME, uint32_t, "int32", uint32_t, x[i] OPERATOR y[i]) \
-    X(NAME, uint8_t, "int8", uint8_t, x[i] OPERATOR y[i])
+#define PHINTYS_COMPARISON(X, NAME) \
+    X(NAME, double, "float64", phintys_bool, VALUE_##NAME(x[i], y[i])) \
+    X(NAME, float, "float32", phintys_bool, VALUE_##NAME(x[i], y[i])) \
+    X(NAME, int64_t, "int64", phintys_bool, VALUE_##NAME(x[i], y[i])) \
+    X(NAME, int32_t, "int32", phintys_bool, VALUE_##NAME(x[i], y[i])) \
+    X(NAME, int8_t, "int8", phintys_bool, VALUE_##NAME(x[i], y[i]))
+/* Of integers of any sign: unsigned ones wrap. */
+#define PHINTYS_INTEGER(X, NAME, FORMULA) \
+    X(NAME, uint64_t, "int64", uint64_t, FORMULA(x[i], y[i])) \
+    X(NAME, uint32_t, "int32", uint32_t, FORMULA(x[i], y[i])) \
+    X(NAME, uint8_t, "int8", uint8_t, FORMULA(x[i], y[i]))
 #define PHINTYS_CAST(X, NAME, TYPE, FROM) \
     X(NAME##_to_double, TYPE, FROM " float64", double, x[i]) X(NAME##_to_float, TYPE, FROM " float32", float, x[i])
 
 #define PHINTYS_COMPUTING(X) \
-    PHINTYS_COMPARISON(X, less, <) PHINTYS_COMPARISON(X, less_equal, <=) PHINTYS_COMPARISON(X, greater, >) \
-    PHINTYS_COMPARISON(X, greater_equal, >=) PHINTYS_COMPARISON(X, equal, ==) PHINTYS_COMPARISON(X, not_equal, !=) \
-    PHINTYS_INTEGER(X, add, +) PHINTYS_INTEGER(X, subtract, -) PHINTYS_INTEGER(X, multiply, *) \
-    PHINTYS_INTEGER(X, bitwise_and, &) PHINTYS_INTEGER(X, bitwise_or, |) PHINTYS_INTEGER(X, bitwise_xor, ^) \
-    X(logical_and, int8_t, "bool", phintys_bool, (x[i] != 0) & (y[i] != 0)) \
-    X(logical_or, int8_t, "bool", phintys_bool, (x[i] != 0) | (y[i] != 0)) \
-    X(logical_xor, int8_t, "bool", phintys_bool, (x[i] != 0) ^ (y[i] != 0)) \
-    X(logical_not, int8_t, "bool", phintys_bool, x[i] == 0) \
-    X(bitwise_and, phintys_bool, "bool", phintys_bool, (x[i] != 0) & (y[i] != 0)) \
-    X(bitwise_or, phintys_bool, "bool", phintys_bool, (x[i] != 0) | (y[i] != 0)) \
-    X(sqrt, double, "float64", double, sqrt(x[i])) X(sqrt, float, "float32", float, sqrtf(x[i])) \
-    X(absolute, double, "float64", double, fabs(x[i])) X(absolute, float, "float32", float, fabsf(x[i])) \
+    PHINTYS_COMPARISON(X, less) PHINTYS_COMPARISON(X, less_equal) PHINTYS_COMPARISON(X, greater) \
+    PHINTYS_COMPARISON(X, greater_equal) PHINTYS_COMPARISON(X, equal) PHINTYS_COMPARISON(X, not_equal) \
+    PHINTYS_INTEGER(X, add, VALUE_add) PHINTYS_INTEGER(X, subtract, VALUE_subtract) \
+    PHINTYS_INTEGER(X, multiply, VALUE_multiply) PHINTYS_INTEGER(X, bitwise_and, WHOLE_bitwise_and) \
+    PHINTYS_INTEGER(X, bitwise_or, WHOLE_bitwise_or) PHINTYS_INTEGER(X, bitwise_xor, WHOLE_bitwise_xor) \
+    X(logical_and, int8_t, "bool", phintys_bool, VALUE_logical_and(x[i], y[i])) \
+    X(logical_or, int8_t, "bool", phintys_bool, VALUE_logical_or(x[i], y[i])) \
+    X(logical_xor, int8_t, "bool", phintys_bool, VALUE_logical_xor(x[i], y[i])) \
+    X(logical_not, int8_t, "bool", phintys_bool, VALUE_logical_not(x[i])) \
+    X(bitwise_and, phintys_bool, "bool", phintys_bool, VALUE_logical_and(x[i], y[i])) \
+    X(bitwise_or, phintys_bool, "bool", phintys_bool, VALUE_logical_or(x[i], y[i])) \
+    X(sqrt, double, "float64", double, FLOAT_sqrt(x[i])) X(sqrt, float, "float32", float, FLOAT_sqrt(x[i])) \
+    X(absolute, double, "float64", double, FLOAT_absolute(x[i])) \
+    X(absolute, float, "float32", float, FLOAT_absolute(x[i])) \
     PHINTYS_CAST(X, cast_int64, int64_t, "int64") PHINTYS_CAST(X, cast_int32, int32_t, "int32") \
     PHINTYS_CAST(X, cast_int8, int8_t, "int8") PHINTYS_CAST(X, cast_bool, int8_t, "bool") \
     PHINTYS_CAST(X, cast_uint8, uint8_t, "uint8") \
@@ -143,7 +146,7 @@ static inline char* phintys_move_on(phintys_lane* lane) {
         *PHINTYS_AT(TYPE, out) = *PHINTYS_AT(TYPE, x); \
         PHINTYS_NEXT; \
     label_choose_##SIZE: \
-        *PHINTYS_AT(TYPE, out) = *PHINTYS_AT(int8_t, x) ? *PHINTYS_AT(TYPE, y) : *PHINTYS_AT(TYPE, z); \
+        *PHINTYS_AT(TYPE, out) = VALUE_switch(*PHINTYS_AT(int8_t, x), *PHINTYS_AT(TYPE, y), *PHINTYS_AT(TYPE, z)); \
         PHINTYS_NEXT;
 #define PHINTYS_STOP(NAME, TYPE) \
     label_stop_##NAME: \

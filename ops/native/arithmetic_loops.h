@@ -10,6 +10,7 @@
 
 #include "clones.h"
 #include "half_floats.h"
+#include "scalar_functions.h"
 
 typedef void (*phintys_loop_function)(char**, const intptr_t*, const intptr_t*, void*);
 
@@ -106,7 +107,7 @@ static void copy_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps
     for (i = 0; i < n; i++, in += steps[0], out += steps[1]) *(TYPE*)out = *(const TYPE*)in; \
 }
 /* These loops have no branch for each element: a condition that alternates costs 5 ns per misprediction. */
-#define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = condition[i] ? a : b; }
+#define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = VALUE_switch(condition[i], a, b); }
 #define SWITCH_LOOP(SIZE, TYPE) \
 PHINTYS_CLONES \
 static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
@@ -131,7 +132,7 @@ static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* ste
     } \
     const char* condition = args[0]; const char* yes = args[1]; const char* no = args[2]; char* out = args[3]; \
     for (i = 0; i < n; i++, condition += steps[0], yes += steps[1], no += steps[2], out += steps[3]) \
-        *(TYPE*)out = *condition ? *(const TYPE*)yes : *(const TYPE*)no; \
+        *(TYPE*)out = VALUE_switch(*condition, *(const TYPE*)yes, *(const TYPE*)no); \
 }
 SIZES(COPY_LOOP)
 SIZES(SWITCH_LOOP)
@@ -169,40 +170,32 @@ SIGNED_TYPES(SIGNED_POWER)
 UNSIGNED_TYPES(UNSIGNED_POWER)
 
 /* ---- rounding half away from zero -------------------------------------------------------------------------------- */
-UNARY_LOOP(round_float16, uint16_t, uint16_t, phintys_to_half(round(phintys_from_half(x))))
-UNARY_LOOP(round_float32, float, float, roundf(x))
-UNARY_LOOP(round_float64, double, double, round(x))
-
-static const phintys_loop_function phintys_integer_powers[PHINTYS_TYPES] = {
-    NULL, power_int8, power_int16, power_int32, power_int64, power_uint8, power_uint16, power_uint32, power_uint64};
-static const phintys_loop_function phintys_roundings[PHINTYS_TYPES] = {
-    [9] = round_float16, round_float32, round_float64};
+UNARY_LOOP(round_float16, uint16_t, uint16_t,
+           phintys_to_half(FLOAT_round_half_away_from_zero(phintys_from_half(x))))
+UNARY_LOOP(round_float32, float, float, FLOAT_round_half_away_from_zero(x))
+UNARY_LOOP(round_float64, double, double, FLOAT_round_half_away_from_zero(x))
 
 /* ---- the first operand, or the second where the first has overflowed to infinity --------------------------------- */
-#define UNLESS_OVERFLOW(NAME, TYPE, IS_INFINITE) \
+#define UNLESS_OVERFLOW(NAME, TYPE, FORMULA) \
 PHINTYS_CLONES \
 static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
     intptr_t n = dims[0], i; \
     if (steps[0] == (intptr_t)sizeof(TYPE) && steps[1] == steps[0] && steps[2] == steps[0]) { \
         const TYPE* value = (const TYPE*)args[0]; const TYPE* other = (const TYPE*)args[1]; \
         TYPE* out = (TYPE*)args[2]; \
-        for (i = 0; i < n; i++) { TYPE a = value[i], b = other[i]; out[i] = IS_INFINITE(a) ? b : a; } \
+        for (i = 0; i < n; i++) { TYPE a = value[i], b = other[i]; out[i] = FORMULA(a, b); } \
         return; \
     } \
     const char* value = args[0]; const char* other = args[1]; char* out = args[2]; \
     for (i = 0; i < n; i++, value += steps[0], other += steps[1], out += steps[2]) { \
-        TYPE a = *(const TYPE*)value; *(TYPE*)out = IS_INFINITE(a) ? *(const TYPE*)other : a; } \
+        TYPE a = *(const TYPE*)value; *(TYPE*)out = FORMULA(a, *(const TYPE*)other); } \
 }
-#define IS_HALF_INFINITY(v) ((v) == 0x7c00)
-#define IS_INFINITY(v) ((v) == INFINITY)
-UNLESS_OVERFLOW(float16, uint16_t, IS_HALF_INFINITY)
-UNLESS_OVERFLOW(float32, float, IS_INFINITY)
-UNLESS_OVERFLOW(float64, double, IS_INFINITY)
-static const phintys_loop_function phintys_unless_overflow[PHINTYS_TYPES] = {
-    [9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64};
+#define HALF_unless_overflow(x, y) ((x) == 0x7c00 ? (y) : (x))
+UNLESS_OVERFLOW(float16, uint16_t, HALF_unless_overflow)
+UNLESS_OVERFLOW(float32, float, FLOAT_unless_overflow)
+UNLESS_OVERFLOW(float64, double, FLOAT_unless_overflow)
 
 /* ---- clip: limits the first operand to the range from the second to the third; NaN stays NaN --------------------- */
-#define CLIP_ONE(v, low, high) ((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
 #define CLIP(NAME, TYPE) \
 PHINTYS_CLONES \
 static void clip_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
@@ -210,30 +203,25 @@ static void clip_##NAME(char** args, const intptr_t* dims, const intptr_t* steps
     if (steps[0] == size && steps[1] == 0 && steps[2] == 0 && steps[3] == size) { \
         const TYPE* value = (const TYPE*)args[0]; TYPE* out = (TYPE*)args[3]; \
         const TYPE low = *(const TYPE*)args[1], high = *(const TYPE*)args[2]; \
-        for (intptr_t i = 0; i < n; i++) { const TYPE v = value[i]; out[i] = CLIP_ONE(v, low, high); } \
+        for (intptr_t i = 0; i < n; i++) { const TYPE v = value[i]; out[i] = VALUE_clip(v, low, high); } \
         return; \
     } \
     const char* value = args[0]; const char* lowest = args[1]; const char* highest = args[2]; char* out = args[3]; \
     for (intptr_t i = 0; i < n; i++, value += steps[0], lowest += steps[1], highest += steps[2], out += steps[3]) { \
         const TYPE v = *(const TYPE*)value, low = *(const TYPE*)lowest, high = *(const TYPE*)highest; \
-        *(TYPE*)out = CLIP_ONE(v, low, high); \
+        *(TYPE*)out = VALUE_clip(v, low, high); \
     } \
 }
 CLIP(int8, int8_t) CLIP(int16, int16_t) CLIP(int32, int32_t) CLIP(int64, int64_t)
 CLIP(uint8, uint8_t) CLIP(uint16, uint16_t) CLIP(uint32, uint32_t) CLIP(uint64, uint64_t)
 CLIP(float32, float) CLIP(float64, double)
-static const phintys_loop_function phintys_clips[PHINTYS_TYPES] = {
-    [1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
-    [10] = clip_float32, clip_float64};
 
 /* ---- what NumPy has, too: its loops read and clear the processor's flags, which takes 30 ns for a few elements --- */
 #define ABSOLUTE_INTEGER(NAME, TYPE) PHINTYS_CLONES \
-    UNARY_LOOP(absolute_##NAME, TYPE, TYPE, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
+    UNARY_LOOP(absolute_##NAME, TYPE, TYPE, WHOLE_absolute(x))
 SIGNED_TYPES(ABSOLUTE_INTEGER)
-PHINTYS_CLONES UNARY_LOOP(absolute_float32, float, float, fabsf(x))
-PHINTYS_CLONES UNARY_LOOP(absolute_float64, double, double, fabs(x))
-static const phintys_loop_function phintys_absolutes[PHINTYS_TYPES] = {
-    [1] = absolute_int8, absolute_int16, absolute_int32, absolute_int64, [10] = absolute_float32, absolute_float64};
+PHINTYS_CLONES UNARY_LOOP(absolute_float32, float, float, FLOAT_absolute(x))
+PHINTYS_CLONES UNARY_LOOP(absolute_float64, double, double, FLOAT_absolute(x))
 
 /* The remainder has the sign of the divisor; it is 0 for the divisor 0. For a power of two it is a few bits, also of
  * negative numbers. A divisor of -1 is left out, because the quotient of the least number by it overflows. */
@@ -265,36 +253,31 @@ static void remainder_##NAME(char** args, const intptr_t* dims, const intptr_t* 
 }
 SIGNED_TYPES(REMAINDER)
 UNSIGNED_TYPES(REMAINDER)
-static const phintys_loop_function phintys_remainders[PHINTYS_TYPES] = {
-    [1] = remainder_int8, remainder_int16, remainder_int32, remainder_int64,
-    remainder_uint8, remainder_uint16, remainder_uint32, remainder_uint64};
 
 /* ---- functions for which NumPy has no vectorized loop ------------------------------------------------------------ */
-#define SIGN(x) ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0)          /* NaN stays, and -0 becomes 0 */
-PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, SIGN(x))
-PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, SIGN(x))
-static const phintys_loop_function phintys_signs[PHINTYS_TYPES] = {[10] = sign_float32, sign_float64};
+PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, VALUE_sign(x))
+PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, VALUE_sign(x))
 
 /* Truths: NumPy's loops take ten times as long where an operand is one element. A result that is its own first operand
  * is a reduction, in which each element reads what the one before has written. */
-#define TRUTH_LOOP(NAME, OPERATOR) \
+#define TRUTH_LOOP(NAME, FORMULA) \
 PHINTYS_CLONES static void NAME(char** args, const npy_intp* dims, const npy_intp* steps, void* data) { \
     const npy_intp n = dims[0], x_step = steps[0], y_step = steps[1], step = steps[2]; \
     const uint8_t *x = (const uint8_t*)args[0], *y = (const uint8_t*)args[1]; \
     uint8_t* out = (uint8_t*)args[2]; \
     if (step == 1 && x_step == 1 && y_step == 1) { \
-        for (npy_intp i = 0; i < n; i++) out[i] = (x[i] != 0) OPERATOR (y[i] != 0); \
+        for (npy_intp i = 0; i < n; i++) out[i] = FORMULA(x[i], y[i]); \
     } else if (n > 0 && step == 1 && ((x_step == 1 && y_step == 0) || (x_step == 0 && y_step == 1))) { \
         const uint8_t one = x_step ? *y != 0 : *x != 0; \
         const uint8_t* many = x_step ? x : y; \
-        for (npy_intp i = 0; i < n; i++) out[i] = (many[i] != 0) OPERATOR one; \
+        for (npy_intp i = 0; i < n; i++) out[i] = FORMULA(many[i], one); \
     } else { \
         for (npy_intp i = 0; i < n; i++, x += x_step, y += y_step, out += step) \
-            *out = (*x != 0) OPERATOR (*y != 0); \
+            *out = FORMULA(*x, *y); \
     } \
 }
-TRUTH_LOOP(phintys_both, &)
-TRUTH_LOOP(phintys_either, |)
+TRUTH_LOOP(phintys_both, VALUE_logical_and)
+TRUTH_LOOP(phintys_either, VALUE_logical_or)
 
 /* (1 + t) / 2, where t is an odd function of h = x / 2: rational up to 1.7, linear up to 3, then constant. NaN stays
  * NaN. */
@@ -309,8 +292,6 @@ static inline TYPE NAME##_value(TYPE x) { \
 PHINTYS_CLONES UNARY_LOOP(NAME, TYPE, TYPE, NAME##_value(x))
 ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float32, float, fabsf, copysignf)
 ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float64, double, fabs, copysign)
-static const phintys_loop_function phintys_ultra_fast_sigmoids[PHINTYS_TYPES] = {
-    [10] = ultra_fast_sigmoid_float32, ultra_fast_sigmoid_float64};
 
 /* ---- complex numbers from and to their parts --------------------------------------------------------------------- */
 #define COMPLEX_PARTS(NAME, PART) \
@@ -334,3 +315,24 @@ COMPLEX_PARTS(complex128, double)
 static const phintys_loop_function phintys_reals[2] = {real_complex64, real_complex128};
 static const phintys_loop_function phintys_imaginaries[2] = {imag_complex64, imag_complex128};
 static const phintys_loop_function phintys_complexes[2] = {complex_complex64, complex_complex128};
+
+/* ---- loops whose operands and result have one type, by name and type --------------------------------------------- */
+typedef struct {
+    const char* name;
+    int operands;
+    phintys_loop_function loops[PHINTYS_TYPES];
+} phintys_own_row;
+static const phintys_own_row phintys_own_rows[] = {
+    {"power", 2, {[1] = power_int8, power_int16, power_int32, power_int64,
+                  power_uint8, power_uint16, power_uint32, power_uint64}},
+    {"remainder", 2, {[1] = remainder_int8, remainder_int16, remainder_int32, remainder_int64,
+                      remainder_uint8, remainder_uint16, remainder_uint32, remainder_uint64}},
+    {"absolute", 1, {[1] = absolute_int8, absolute_int16, absolute_int32, absolute_int64,
+                     [10] = absolute_float32, absolute_float64}},
+    {"clip", 3, {[1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
+                 [10] = clip_float32, clip_float64}},
+    {"unless_overflow", 2, {[9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64}},
+    {"round_half_away_from_zero", 1, {[9] = round_float16, round_float32, round_float64}},
+    {"sign", 1, {[10] = sign_float32, sign_float64}},
+    {"ultra_fast_sigmoid", 1, {[10] = ultra_fast_sigmoid_float32, ultra_fast_sigmoid_float64}},
+    {NULL, 0, {NULL}}};

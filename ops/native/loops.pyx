@@ -44,14 +44,11 @@ cdef extern from "numpy/arrayobject.h":
 cdef extern from "native/arithmetic_loops.h" nogil:
     enum: PHINTYS_TYPES
     LoopFunction phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES]
-    LoopFunction phintys_integer_powers[PHINTYS_TYPES]
-    LoopFunction phintys_roundings[PHINTYS_TYPES]
-    LoopFunction phintys_unless_overflow[PHINTYS_TYPES]
-    LoopFunction phintys_clips[PHINTYS_TYPES]
-    LoopFunction phintys_signs[PHINTYS_TYPES]
-    LoopFunction phintys_absolutes[PHINTYS_TYPES]
-    LoopFunction phintys_remainders[PHINTYS_TYPES]
-    LoopFunction phintys_ultra_fast_sigmoids[PHINTYS_TYPES]
+    ctypedef struct phintys_own_row:
+        const char* name
+        int operands
+        LoopFunction loops[PHINTYS_TYPES]
+    const phintys_own_row phintys_own_rows[]
     void phintys_both(char**, const npy_intp*, const npy_intp*, void*)
     void phintys_either(char**, const npy_intp*, const npy_intp*, void*)
     LoopFunction phintys_reals[2]
@@ -191,6 +188,7 @@ cdef LoopFunction copy_function(int itemsize) noexcept nogil:
 # ---- built-in loops --------------------------------------------------------------------------------------------------
 cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     """The C function, or NULL if the loop has no such signature."""
+    cdef const phintys_own_row* row = phintys_own_rows
     cdef int first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
@@ -207,22 +205,10 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
         return NULL
     if name == "copy":
         return phintys_copy_loop(numpy.dtype(dtypes[0]).itemsize) if count == 2 else NULL
-    if name == "round_half_away_from_zero":
-        return phintys_roundings[first] if count == 2 else NULL
-    if name == "unless_overflow":
-        return phintys_unless_overflow[first] if count == 3 else NULL
-    if name == "clip":
-        return phintys_clips[first] if count == 4 else NULL
-    if name == "sign":
-        return phintys_signs[first] if count == 2 else NULL
-    if name == "absolute":
-        return phintys_absolutes[first] if count == 2 else NULL
-    if name == "remainder":
-        return phintys_remainders[first] if count == 3 else NULL
-    if name == "ultra_fast_sigmoid":
-        return phintys_ultra_fast_sigmoids[first] if count == 2 else NULL
-    if name == "power":
-        return phintys_integer_powers[first] if count == 3 else NULL
+    while row.name != NULL:
+        if row.name.decode() == name:
+            return row.loops[first] if count == row.operands + 1 else NULL
+        row += 1
     return special_function(name, dtypes[0], count)
 
 

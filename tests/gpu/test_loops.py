@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import phintys
-from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
+from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.scalar_code import ScalarCode, ufunc_named
 from phintys.ops.native.loops import OWN_LOOPS, find_loop
@@ -26,7 +26,7 @@ def loop_of(name):
 def steps_for(dtype):
     """Steps over three inputs of a dtype (the last is bool), one for each loop that both sides have."""
     found = []
-    for name in EXPRESSIONS:
+    for name in NAMES:
         if (name, dtype) in SKIPPED or name == "cast":
             continue
         for operands in ((0,), (0, 1), (0, 1, 0), (2, 0, 1)):

@@ -13,7 +13,7 @@ from phintys.gpu.kernels.arg_source import arg_source
 from phintys.gpu.kernels.elementwise_source import elementwise_source
 from phintys.gpu.kernels.product_source import product_source
 from phintys.gpu.kernels.reduction_source import reduction_source
-from phintys.gpu.kernels.scalar_source import EXPRESSIONS, NoSource, step_text
+from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_source
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime import nvrtc as nvrtc_module
@@ -33,7 +33,7 @@ def every_loop():
     """Steps with each loop that has text for float32 and for int32."""
     steps, outputs = [], []
     for dtype, slot in (("float32", 0), ("int32", 1)):
-        for name in EXPRESSIONS:
+        for name in NAMES:
             for count in (1, 2, 3):
                 operands, dtypes = (slot,) * count, (dtype,) * (count + 1)
                 try:
