@@ -23,7 +23,7 @@ from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inner_products import find_inner_products
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
-from phintys.optimizer.passes.length_checks import check_lengths, note_lengths, note_lengths_of_loops
+from phintys.optimizer.passes.length_checks import check_lengths, note_lengths
 from phintys.optimizer.passes.merge import merge
 from phintys.optimizer.passes.reduction_fusion import fuse_reductions
 from phintys.optimizer.rewrites import (
@@ -145,7 +145,6 @@ STAGES = [
                                        "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
                                           "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
-    ("note_lengths_of_loops", _whole(note_lengths_of_loops, *_CHECKS)),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + LOGARITHMS + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",

@@ -6,57 +6,65 @@ the lengths differ. Only cheap rules are used: the dimensions of an op without a
 The pass may go through inner graphs, too, of loops and of ops that are made from graphs. An inner variable has the
 tokens of what it is outside, as far as it is a part of that.
 """
+from bisect import insort
+from collections import namedtuple
+from types import MappingProxyType
+
 from phintys.graph.toposort import io_toposort
+from phintys.graph.traversal import clone_get_equiv
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.graphs.op_from_graph import OpFromGraph
-from phintys.ops.indexing.subtensor import WHOLE
+from phintys.ops.indexing.subtensor import WHOLE, filled
 from phintys.ops.shape.shape import is_length
 from phintys.optimizer.engine.values import constant_value, key_of
 
 ONE = -1                       # the token of a broadcastable dimension
-ALL = WHOLE, slice(None, None, -1)
+ALWAYS = ((),)                 # the ways to a node that runs in each call
+MOST_WAYS = 8                  # to a node that several branches need
+MOST_CONDITIONS = 32           # on a way: what is further inside is not looked at, so that time is linear
+REVERSED = slice(None, None, -1)
+VARIES = "varies"              # from step to step, or is not known outside of an inner graph
+
+Part = namedtuple("Part", "start stop step length")        # how many elements a slice selects of a dimension's
 
 
 class Lengths:
     """Tokens of the dimensions of all variables of an ordered list of nodes.
 
-    Nodes in ``unsure`` may not run, so the lengths of their operands may differ; ``held`` has what these nodes require,
-    and what the steps of loops require. ``graphs`` says what is done with ops that have inner graphs: `INSIDE` enters
-    these, `OUTSIDE` only looks at their results.
+    Nodes in ``ways`` may not run, so the lengths of their operands may differ: ``held`` has what they require where
+    (`ways_in`), and what the steps of loops require. ``graphs`` says how ops are entered that have inner graphs.
 
     Attributes
     ----------
     parents : list of int
         For each token, one that it was united with, or itself.
     sources : list
-        For each token, the length that it was made for: a number, a 0-d variable, or (tensor, axis), also in an inner
-        graph; None if it has no name.
+        For each token, the length that it was made for: a number, a 0-d variable, (tensor, axis), also in an inner
+        graph, or a `Part` of another length; None if it has no name.
     united : list of (int, Apply)
         For each time that two tokens became one, one of them, and the node that requires it.
-    held : list of (Apply, Apply, tuple, int, int)
-        Nodes that may not run: the node of the outermost graph, the one that requires equal lengths, the numbers of
-        steps of loops around it (the innermost first, as conditions of `NotedLengths`), and two tokens.
+    held : list of (tuple, Apply, int, int)
+        What is required on a way: the way, the node that requires it, and two tokens.
     parts_of : dict
-        Input of an inner graph -> (what it is a part of outside, how many dimensions that has before its own). An inner
-        graph that several nodes have gives names only to the lengths in the first one.
-    owners : dict
-        Tensor in an inner graph -> the class of the op that has the graph, or has the one around it.
+        Input of an inner graph -> (what it is a part of outside, how many dimensions that has before its own). If
+        several nodes have a graph, those of its copies, too.
     """
 
-    def __init__(self, nodes, unsure=(), graphs=()):
-        self.is_sure = True
+    def __init__(self, nodes, ways=(), graphs=MappingProxyType({})):
         self.parents, self.sources, self.united, self.held = [], [], [], []
         self.known = {}                # a static length, or a variable that holds one -> its token
         self.tokens = {}               # variable -> list of tokens
-        self.owner = self.node = None  # the node of the outermost graph, and the one that is entered
-        self.inner, self.outside, self.way, self.is_silent, self.has_names = None, {}, (), False, True
-        self.parts_of, self.owners = {}, {}
-        self.graphs = dict(graphs)
+        self.node, self.ways = None, ALWAYS                       # that is entered, and the ways to it
+        self.inner, self.outside = None, {}
+        self.parts_of, self.graphs = {}, graphs
         self.added = {}                # states of loops -> how many rows are before the first step, token of the others
         for node in nodes:
-            self.is_sure, self.owner, self.node = node not in unsure, node, node
+            self.node = node
+            if ways:
+                self.ways = ways.get(node, ALWAYS)
             self._enter(node)
+        self.ways = ALWAYS
 
     def shape(self, variable):
         """Return equal tuples for variables with equal shapes."""
@@ -71,11 +79,9 @@ class Lengths:
         return token
 
     def unite(self, first, second):
-        """Record that two lengths are equal, if the node that requires it always runs."""
-        if self.is_silent:
-            return
-        if not self.is_sure:
-            self.held.append((self.owner, self.node, self.way, first, second))
+        """Record that two lengths are equal where the node that requires it runs."""
+        if self.ways is not ALWAYS:
+            self.held.extend([(way, self.node, first, second) for way in self.ways])
             return
         first, second = self.root(first), self.root(second)
         if first != second:
@@ -98,9 +104,7 @@ class Lengths:
 
     def _own(self, variable, axis):
         """Return a new token for a dimension."""
-        if self.inner is not None:
-            self.owners[variable] = type(self.owner.op)
-        return self._new((variable, axis) if self.has_names else None)
+        return self._new((variable, axis))
 
     def named(self, what):
         """Return the token of a static length, or of the length that a 0-d variable holds."""
@@ -111,6 +115,29 @@ class Lengths:
         if name not in self.known:
             self.known[name] = self._new(source)
         return self.known[name]
+
+    def part(self, start, stop, step, token):
+        """Return the token of the length of a slice, of a dimension that has the other token; None if it has no
+        name."""
+        bounds = [bound if bound is None or type(bound) is int else self._outside(bound)
+                  for bound in (start, stop, step)]
+        token = self.root(self.named(1) if token == ONE else token)
+        length = self.sources[token]
+        if length is None or VARIES in bounds:
+            return None
+        if type(length) is int and all([bound is None or type(bound) is int for bound in bounds]):
+            return self.named(len(range(length)[slice(*bounds)]) if bounds[2] != 0 else 0)
+        name = *bounds, token
+        if name not in self.known:
+            self.known[name] = self._new(Part(*bounds, length))
+        return self.known[name]
+
+    def _outside(self, number):
+        """Return what a 0-d variable is outside: an int, a variable, or VARIES."""
+        known = constant_value(number)
+        if known is not None:
+            return int(known)
+        return number if self.inner is None else self.outside.get(number, VARIES)
 
     def _enter(self, node):
         if type(node.op) is Elemwise:
@@ -164,8 +191,7 @@ class Lengths:
         for token in others:
             self.unite(first, token)
 
-
-    def enter_graph(self, inputs, outputs, parts, tokens=()):
+    def enter_graph(self, inputs, outputs, parts, tokens=MappingProxyType({})):
         """Enter the nodes of an inner graph.
 
         Parameters
@@ -182,59 +208,89 @@ class Lengths:
         list of (list of int)
             The tokens of the outputs that are tensors, else [].
         """
-        around = self.tokens, self.outside, self.inner, self.node, self.is_silent, self.has_names
-        is_sure, way_to_graph, is_silent = self.is_sure, self.way, self.is_silent
-        self.has_names = self.has_names and all([self.parts_of.setdefault(*entry) == entry[1]
-                                                 for entry in parts.items()])
+        around = self.tokens, self.outside, self.inner, self.node, self.ways
+        if not self.parts_of.keys().isdisjoint(parts):                # another node has the same graph
+            copies = clone_get_equiv(inputs, outputs, copy_orphans=False)
+            inputs, outputs = [copies[variable] for variable in inputs], [copies[variable] for variable in outputs]
+            parts, tokens = ({copies[inner]: given for inner, given in known.items()} for known in (parts, tokens))
+        self.parts_of.update(parts)
         known = {inner: self.of(outer)[before:] for inner, (outer, before) in parts.items()
                  if hasattr(outer.type, "broadcastable")}
         self.outside = {inner: outer if self.inner is None else self.outside[outer]
                         for inner, (outer, before) in parts.items()
                         if not before and (self.inner is None or outer in self.outside)}
-        self.tokens, self.inner = {**known, **dict(tokens)}, object()
-        nodes = io_toposort(inputs, outputs)
-        ways = _ways_in(nodes, outputs)
+        self.tokens, self.inner = {**known, **tokens}, object()
+        nodes, ways_to_graph = io_toposort(inputs, outputs), self.ways
+        ways = ways_in(nodes, outputs)
         for node in nodes:
-            self.node, way = node, ways[node] if ways else ()
-            conditions = way and [self.outside.get(condition) for condition, _ in way]
-            self.is_silent = is_silent or way is None or None in conditions
-            self.is_sure = is_sure and not way
-            self.way = (*zip(conditions, [wanted for _, wanted in way]), *way_to_graph) if way else way_to_graph
+            self.node = node
+            if ways:
+                self.ways = self._ways_through(ways.get(node, ALWAYS), ways_to_graph)
             self._enter(node)
         found = [self.of(output) if hasattr(output.type, "broadcastable") else [] for output in outputs]
-        self.tokens, self.outside, self.inner, self.node, self.is_silent, self.has_names = around
-        self.is_sure, self.way = is_sure, way_to_graph
+        self.tokens, self.outside, self.inner, self.node, self.ways = around
         return found
 
+    def _ways_through(self, ways, ways_to_graph):
+        """Return the ways to a node of an inner graph, as far as their conditions are known outside."""
+        if ways is ALWAYS:
+            return ways_to_graph
+        known = [tuple([(self.outside.get(condition), wanted) for condition, wanted in way]) for way in ways]
+        return tuple([(*way, *outer) for way in known if None not in dict(way) for outer in ways_to_graph][:MOST_WAYS])
 
-def _ways_in(nodes, outputs):
-    """Return the way to each node of a graph, given in order: the conditions of branches, the innermost first, and
-    whether they are true there. None: several branches need it. No ways at all: nothing is lazy."""
-    branches = {node: node.op.lazy_branches(node) for node in nodes}
-    if not any(branches.values()):
+
+def ways_in(nodes, outputs):
+    """Return the ways to the nodes of a graph that may not run.
+
+    Parameters
+    ----------
+    nodes : list of Apply
+        All nodes, in an order in which they can run.
+    outputs : list of Variable
+
+    Returns
+    -------
+    dict of Apply to (tuple of tuple)
+        A node runs if one of its ways is gone. A way is made of the conditions of branches, the innermost first, and
+        whether they are true there. A node with many ways, or long ones, has none.
+    """
+    branches = {node: found for node in nodes if (found := node.op.lazy_branches(node)) is not None}
+    if not branches:
         return {}
-    found, ways = dict.fromkeys(outputs, ()), {}              # variable -> its way
+    found, ways = {output: {(): None} for output in outputs}, {}             # variable -> the ways to its readers
     for node in reversed(nodes):
-        own = [found[output] for output in node.outputs if output in found]
-        way = ways[node] = own[0]
-        for other in own[1:]:
-            way = ways[node] = _common_way(way, other)
+        own = {}
+        for output in node.outputs:
+            own.update(found.pop(output, {}))
+        own = _shortest(own)
+        if own != ALWAYS:
+            ways[node] = own if len(own) <= MOST_WAYS else ()
+        condition, first, second = branches.get(node, (None, (), ()))
         for position, variable in enumerate(node.inputs):
-            inner = way
-            if branches[node] is not None and way is not None:
-                condition, first, second = branches[node]
-                if position in first or position in second:
-                    inner = ((node.inputs[condition], position in first), *way)
-            found[variable] = _common_way(found[variable], inner) if variable in found else inner
+            if position in first or position in second:
+                step = node.inputs[condition], position in first
+                found.setdefault(variable, {}).update([((step, *way), None) for way in own
+                                                       if len(way) < MOST_CONDITIONS])
+            else:
+                found.setdefault(variable, {}).update(dict.fromkeys(own))
     return ways
 
 
-def _common_way(first, second):
-    """Return the shorter of two ways if the longer one begins with it, from outside; else None."""
-    if first is None or second is None:
-        return () if () in (first, second) else None
-    shorter, longer = sorted((first, second), key=len)
-    return shorter if longer[len(longer) - len(shorter):] == shorter else None
+def _shortest(ways):
+    """Return the ways that are not parts of others, and one where there were those to both sides of a branch."""
+    if () in ways:
+        return ALWAYS
+    if len(ways) < 2:
+        return tuple(ways)
+    pending = sorted(ways, key=len)
+    while pending:
+        (condition, wanted), *outer = pending.pop()
+        way, other = ((condition, wanted), *outer), ((condition, not wanted), *outer)
+        if way in ways and other in ways and tuple(outer) not in ways:
+            ways[tuple(outer)] = None
+            if outer:
+                insort(pending, tuple(outer), key=len)
+    return tuple([way for way in ways if not any([way[cut:] in ways for cut in range(1, len(way) + 1)])])
 
 
 def _dimshuffle(lengths, node, tokens):
@@ -362,8 +418,8 @@ def _part(lengths, node, tokens, *integers):
     if node.inputs[0] in lengths.added and entries:
         before, count = lengths.added[node.inputs[0]]
         if _leaves_out(entries[0], before):
-            return [count, *_part_of(entries[1:], tokens[1:])]
-    return _part_of(entries, tokens)
+            return [count, *_part_of(lengths, entries[1:], tokens[1:])]
+    return _part_of(lengths, entries if len(node.inputs) == 1 else filled(entries, node.inputs[1:]), tokens)
 
 
 def _leaves_out(entry, number):
@@ -374,9 +430,9 @@ def _leaves_out(entry, number):
     return type(start) is type(stop) is int and stop <= 0 <= start and start - stop == number
 
 
-def _part_of(entries, tokens):
-    return [token if entry in ALL else None for token, entry in zip(tokens, entries) if isinstance(entry, slice)] \
-        + tokens[len(entries):]
+def _part_of(lengths, entries, tokens):
+    return [token if entry == WHOLE or entry == REVERSED else lengths.part(entry.start, entry.stop, entry.step, token)
+            for token, entry in zip(tokens, entries) if isinstance(entry, slice)] + tokens[len(entries):]
 
 
 def _rows(lengths, node, tokens, places):
@@ -406,13 +462,13 @@ def _gradient_by_images(lengths, node, filters, result, *rest):
 def _enter_loop(lengths, node):
     """Enter a loop's body, which requires what it does if there is a step."""
     _enter_loop_outputs(lengths, node)
-    op, steps, around = node.op, node.inputs[0], (lengths.is_sure, lengths.way)
+    op, steps, ways = node.op, node.inputs[0], lengths.ways
     number = constant_value(steps)
     condition = steps if lengths.inner is None else lengths.outside.get(steps)
     if condition is None if number is None else number <= 0:
         return
     if number is None:
-        lengths.is_sure, lengths.way = False, ((condition, True), *lengths.way)
+        lengths.ways = tuple([((condition, True), *way) for way in ways])
     inner, given = op.inner_inputs, op.parts.outer_inputs(node.inputs)
     wholes = {whole: (outer, 0) for whole, outer in zip(inner.wholes, given.wholes)}
     rows = {row: (outer, 1) for row, outer in zip(inner.sequences, given.sequences)}
@@ -423,7 +479,7 @@ def _enter_loop(lengths, node):
         _equal_shapes(lengths, row, lengths.of(outer)[1:])
     for term, total in zip(found.summed, given.summed):
         _equal_shapes(lengths, term, lengths.of(total))
-    lengths.is_sure, lengths.way = around
+    lengths.ways = ways
 
 
 def _rows_ahead(lengths, op, given):
@@ -464,7 +520,6 @@ def _enter_op_from_graph(lengths, node):
 
 
 INSIDE = {"Scan": _enter_loop, OpFromGraph: _enter_op_from_graph}
-OUTSIDE = {"Scan": _enter_loop_outputs}
 RULES = {"DimShuffle": _dimshuffle, "Dot": _dot, "Dot22": _dot, "Dot22Scalar": _scaled_dot, "BatchedDot": _batched_dot,
          "Gemv": _accumulation, "Gemm": _accumulation, "Ger": _ger, "Alloc": _alloc, "Eye": _eye, "Reshape": _reshape,
          "Join": _join, "Subtensor": _part, "AdvancedSubtensor1": _rows, "SoftmaxWithBias": _row_bias,

@@ -37,7 +37,7 @@ def fuse(fgraph):
     order = fgraph.toposort()
     regions = known_regions(fgraph)
     number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
-    lengths = Lengths(order, {node for node, region in number.items() if region})
+    lengths = Lengths(order, {node: () for node, region in number.items() if region})
     late = last_steps(fgraph, order)
     shapes = {node: ((node in late, number.get(node, 0)), *lengths.shape(node.outputs[0]))
               for node in order if type(node.op) is Elemwise}

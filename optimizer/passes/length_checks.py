@@ -7,20 +7,20 @@ Those that no remaining node requires become one `EqualLengths`, a view of a res
 
 Only lengths are compared that follow from shapes of inputs, from integers, and from values that the program computes in
 each call anyway; nothing is computed for a comparison. What a lazy branch requires is compared if it is taken, as far
-as its condition is computed in each call. What a loop's body requires is compared if there is a step; while a loop is
-left, only lengths that can be told outside the bodies.
+as its condition is computed in each call. What a loop's body requires is compared if there is a step.
 """
 from collections import defaultdict, namedtuple
 
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
 from phintys.graph.trace import joined
+from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.identity.equal_lengths import EqualLengths
-from phintys.ops.loops.loop import Scan
+from phintys.ops.indexing.slices import slice_length
 from phintys.ops.shape.shape import Shape_i
 from phintys.ops.types.dtypes import integer_dtypes
-from phintys.optimizer.engine.lengths import INSIDE, ONE, OUTSIDE, Lengths
+from phintys.optimizer.engine.lengths import INSIDE, ONE, Lengths, Part, ways_in
 from phintys.optimizer.engine.values import constant, constant_value, key_of
 from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
@@ -29,8 +29,6 @@ from phintys.vm.places import HOST
 OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
-MOST_WAYS = 8                  # to a node that several branches need
-MOST_CONDITIONS = 32           # on the way to a branch; what is further inside is not compared, so that time is linear
 
 
 class NotedLengths:
@@ -42,16 +40,14 @@ class NotedLengths:
         Lengths that had to be equal, as `Lengths.sources` describes them, the nodes that required it, and the way to
         these nodes: conditions of lazy branches and numbers of steps, the innermost first, and whether they are
         true. The way to what always runs is empty.
-    steps : dict
-        The numbers of steps of loops that the graph had when its lengths were noted.
     replaced : dict
         Variable that a rewrite replaced → the variable that is read instead of it.
-    parts_of, owners : dict
-        Of inner graphs, as `Lengths` has them.
+    parts_of : dict
+        Of inner graphs, as `Lengths` has it.
     """
 
     def __init__(self):
-        self.classes, self.steps, self.replaced, self.parts_of, self.owners = [], {}, {}, {}, {}
+        self.classes, self.replaced, self.parts_of = [], {}, {}
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
         """Record a replacement."""
@@ -69,44 +65,23 @@ class NotedLengths:
 
 def note_lengths(fgraph):
     """Note which lengths the nodes of a graph, and of the graphs inside them, require to be equal."""
-    noted = NotedLengths()
-    noted.classes = _required_in(fgraph, noted)
-    noted.steps = {node.inputs[0]: None for node in fgraph.apply_nodes if type(node.op) is Scan}
+    lengths, noted = _lengths_in(fgraph), NotedLengths()
+    noted.parts_of = lengths.parts_of
+    noted.classes = _required_by(lengths)
     fgraph.attach_feature(noted)
     return 0
 
 
-def note_lengths_of_loops(fgraph):
-    """The same for nodes that were in the bodies of loops, whose lengths can be told now. They need it only if there is
-    a step."""
-    noted = _noted_in(fgraph)
-    if noted is None or not noted.steps:
-        return 0
-    steps, *others = map(noted.now, noted.steps)
-    way = () if others else ((steps, True),)
-    known = [set(sources) for sources, _, own in noted.classes if not own]
-    found = {(frozenset(sources), own) for sources, _, own in noted.classes}
-    for sources, nodes, own in _required_in(fgraph, noted, OUTSIDE):
-        if not own and not any([group.issuperset(sources) for group in known]):
-            own = way
-        if (frozenset(sources), own) not in found:
-            noted.classes.append((sources, nodes, own))
-    return 0
-
-
-def _required_in(fgraph, noted, graphs=INSIDE):
-    """Return what nodes require, as ``noted`` gets it, and note what inner variables are outside."""
-    lengths = _lengths_in(fgraph, graphs)
-    noted.parts_of.update(lengths.parts_of)
-    noted.owners.update(lengths.owners)
+def _required_by(lengths):
+    """Return what nodes require, as `NotedLengths` has it."""
     classes = {lengths.root(token): ([], [], ()) for token, _ in lengths.united}
     for token, node in lengths.united:
         classes[lengths.root(token)][1].append(node)
-    members = _members(lengths, {*classes, *[lengths.root(token) for _, _, _, *pair in lengths.held for token in pair]})
+    members = _members(lengths, {*classes, *[lengths.root(token) for _, _, *pair in lengths.held for token in pair]})
     for root, required in classes.items():
         required[0].extend(members[root])
     held, ways = [], defaultdict(dict)
-    for way, node, *pair in _held_in(fgraph, lengths):
+    for way, node, *pair in _held_in(lengths):
         if _joined(ways[way], *pair):
             first, second = pair
             held.append((members[first] + members[second], [node], way))
@@ -123,51 +98,10 @@ def _members(lengths, roots):
     return found
 
 
-def _held_in(fgraph, lengths):
-    """Return what nodes in lazy branches and loops require: the way to them, the node, and two tokens that are not
-    equal yet."""
-    if not lengths.held:
-        return []
-    ways, found = _ways_in(fgraph), []
-    for owner, node, inner, *pair in lengths.held:
-        first, second = map(lengths.root, pair)
-        if first != second:
-            found.extend([((*inner, *way), node, first, second) for way in ways[owner]])
-    return found
-
-
-def _ways_in(fgraph):
-    """Return the ways to each node: what several branches need runs if one of its readers does. A node with too many
-    ways, or too long ones, has none."""
-    regions, ways = known_regions(fgraph), {}
-    if regions is None:
-        return defaultdict(lambda: ((),))
-    for node in reversed(fgraph.toposort()):
-        region = regions.of[node]
-        way = _way_to(regions, region)
-        found = {way: None} if way is not None else {}
-        if region.is_block:
-            for reader, place in [client for out in node.outputs for client in fgraph.clients[out]]:
-                arms = regions.arms.get(reader)
-                if arms is None or place == regions.conditions[reader]:
-                    found.update(dict.fromkeys(ways[reader]))
-                else:
-                    _, first, _ = reader.op.lazy_branches(reader)
-                    found[_way_to(regions, arms[place not in first])] = None
-        ways[node] = () if None in found or len(found) > MOST_WAYS else tuple(found)
-    return ways
-
-
-def _way_to(regions, region):
-    """Return the conditions of a region, the innermost first, with whether they are true there; None if they are too
-    many, or several branches need a region around it."""
-    way = []
-    while region.parent is not None:
-        if region.is_block or len(way) == MOST_CONDITIONS:
-            return None
-        way.append((region.node.inputs[regions.conditions[region.node]], region.branch == 0))
-        region = region.parent
-    return tuple(way)
+def _held_in(lengths):
+    """Return what is required on ways, where it is not in any case: the way, the node, and two tokens."""
+    found = [(way, node, lengths.root(first), lengths.root(second)) for way, node, first, second in lengths.held]
+    return [entry for entry in found if entry[2] != entry[3]]
 
 
 def check_lengths(fgraph):
@@ -196,10 +130,9 @@ def _noted_in(fgraph):
     return next((feature for feature in fgraph.features if type(feature) is NotedLengths), None)
 
 
-def _lengths_in(fgraph, graphs=INSIDE):
-    regions = known_regions(fgraph)
-    unsure = () if regions is None else {node for node, region in regions.of.items() if region is not regions.root}
-    return Lengths(fgraph.toposort(), unsure, graphs)
+def _lengths_in(fgraph):
+    nodes = fgraph.toposort()
+    return Lengths(nodes, ways_in(nodes, fgraph.outputs), INSIDE)
 
 
 class Remaining:
@@ -221,20 +154,23 @@ class Remaining:
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
         self.is_thorough = False
-        self.kinds = {type(node.op) for node in fgraph.apply_nodes if key_of(node.op) in INSIDE}
+        self.parts_of = {**noted.parts_of, **self.lengths.parts_of}
         self.branches = {}             # way -> the roots that the branch joins to others: root -> root
         self.required = None           # way -> pairs of tokens that nodes of the graph require to be equal there
 
     def lost(self, sources, way):
         """Return one of each set of lengths that are still equal if there are several, else None; and the way, as the
         graph is now."""
-        sources = [source for source in sources if not self._is_in_loop(source)]
         tokens = [self._quick_token(source) for source in sources]
         if None not in tokens and len(set(tokens)) < 2:
             return None, ()
         way = self._way_now(way)
         if way is None:
             return None, ()
+        if None not in tokens and way:
+            joined_roots = self._in_branch(way)
+            if len({_followed(joined_roots, token) for token in tokens}) < 2:
+                return None, ()
         self._be_thorough()
         group, joined_roots = {}, self._in_branch(way) if way else {}
         for source in sources:
@@ -251,10 +187,6 @@ class Remaining:
             self.lengths.equal(*group)
             self._note_inputs(group.values())
         return list(group.values()), way
-
-    def _is_in_loop(self, source):
-        """Whether only an inner graph has a length, while there are still such graphs: one of them may compare it."""
-        return type(source) is tuple and self.noted.owners.get(source[0]) in self.kinds
 
     def _way_now(self, way):
         """Return the conditions that are to be examined; None if one is never met, or not computed in each call."""
@@ -277,7 +209,7 @@ class Remaining:
         """Return what the nodes on a way require beside those that always run: a dict from roots to roots."""
         if self.required is None:
             self.required = {}
-            for own, _, *pair in _held_in(self.fgraph, self.lengths):
+            for own, _, *pair in _held_in(self.lengths):
                 self.required.setdefault(own, []).append(pair)
         if way not in self.branches:
             found = self.branches[way] = {}
@@ -286,32 +218,45 @@ class Remaining:
                     _joined(found, *map(self.lengths.root, pair))
         return self.branches[way]
 
-    def _quick_token(self, source):
+    def _quick_token(self, source, depth=DEEPEST):
         """Return the token of a length that the graph still has, else None."""
         lengths = self.lengths
-        if type(source) is not tuple:
-            source = self.noted.now(source)
-            token = lengths.known.get(source)
-            if token is None:
-                return source
-        else:
+        if type(source) is Part:
+            *bounds, length = source
+            token = self._quick_token(length, depth - 1) if depth else None
+            token = lengths.known.get((*map(self._bound_now, bounds), token))
+        elif type(source) is tuple:
             variable, axis = source
             tokens = lengths.tokens.get(self.noted.now(variable))
             token = None if tokens is None else tokens[axis]
+        else:
+            source = self.noted.now(source)
+            token = lengths.known.get(source)
+            if token is None:
+                return (source,)                # equal for the same number, but no token
         return None if token is None else lengths.root(lengths.named(1) if token == ONE else token)
+
+    def _bound_now(self, bound):
+        """Return a bound of a slice, as `Part` has it: a number, if it is one now."""
+        bound = self.noted.now(bound)
+        number = constant_value(bound) if isinstance(bound, Variable) else bound
+        return bound if number is None else int(number)
 
     def _be_thorough(self):
         """Unite dimensions of the graph whose lengths are equal expressions."""
         if self.is_thorough:
             return
-        self.is_thorough, self.lengths.is_sure = True, True
-        sources = [source for source in self.lengths.sources if type(source) is tuple]
-        for variable, axis in sources:
-            if variable.owner is not None:
-                length = self._inferred(variable, axis, DEEPEST)
-                if length is not None:
-                    self.lengths.equal(self._token((variable, axis)), self._token(length))
-        self._note_inputs(sources)
+        self.is_thorough, self.required, self.branches = True, None, {}
+        sources = list(enumerate(self.lengths.sources))
+        for token, source in sources:
+            length = None
+            if type(source) is Part:
+                length = self._present(source, DEEPEST)
+            elif type(source) is tuple and source[0].owner is not None:
+                length = self._inferred(*source, DEEPEST)
+            if length is not None:
+                self.lengths.equal(token, self._token(length))
+        self._note_inputs([source for _, source in sources])
 
     def _note_inputs(self, sources):
         """Note lengths of inputs: they are compared rather than others, because that keeps no value in memory."""
@@ -324,16 +269,30 @@ class Remaining:
         """Return a length as the program can tell it, or None if it would have to compute more values for it."""
         if type(source) is int:
             return source
+        if type(source) is Part:
+            return self._present_part(source, depth)
         if type(source) is not tuple:
             return self._present_number(source, depth)
         variable, axis = self.noted.now(source[0]), source[1]
-        if variable in self.noted.parts_of:
-            outer, before = self.noted.parts_of[variable]
+        if variable in self.parts_of:
+            outer, before = self.parts_of[variable]
             return self._present((outer, axis + before), depth)
         if not self._is_there(variable):
             return self._inferred(variable, axis, depth)
         length = 1 if variable.type.broadcastable[axis] else variable.type.shape[axis]
         return (variable, axis) if length is None else length
+
+    def _present_part(self, part, depth):
+        *bounds, length = part
+        numbers = [bound for bound in bounds if isinstance(bound, Variable)]
+        found = [self._present(length, depth - 1), *[self._present_number(number, depth - 1) for number in numbers]] \
+            if depth else [None]
+        if None in found:
+            return None
+        length, *found = map(_as_variable, found)
+        present = dict(zip(numbers, found))
+        selected = slice_length(slice(*[present.get(bound, bound) for bound in bounds]), length)
+        return selected if type(selected) is int else self._present_number(selected, depth)
 
     def _inferred(self, variable, axis, depth):
         """Return the length of a dimension as its op infers it, or None."""
@@ -350,7 +309,7 @@ class Remaining:
         return self.present[length]
 
     def _found_number(self, length, depth):
-        outer, before = self.noted.parts_of.get(length, (None, 1))
+        outer, before = self.parts_of.get(length, (None, 1))
         if not before:
             return self._present_number(outer, depth)
         number, node = constant_value(length), length.owner

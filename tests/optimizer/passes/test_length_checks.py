@@ -104,6 +104,20 @@ CASES = {
     "graph as an op": phintys.OpFromGraph([V, W], [V * W])(V, W) * 0 + M,
     "convolution": (T.nnet.conv2d(M[None, :, :, None], N[:, :, None, None]) * 0).sum() + W,
     "gradient of a convolution": grad(T.nnet.conv2d(M[None, :, :, None], N[:, :, None, None]).sum(), N) + V,
+    "parts of rows beside a loop": phintys.scan(lambda row, h: [T.tanh(h + row[0]), row[1:] * V[1:] * 0 + W[:-1]], M,
+                                                outputs_info=[S, None])[0],
+    "parts of rows that a loop reads, too": phintys.scan(
+        lambda row, h: [T.tanh(h + (row[1:] * V[1:]).sum()), row[1:] + W[1:] - row[1:]], M, outputs_info=[S, None])[0],
+    "part of a state": phintys.scan(lambda row, h: [T.tanh(h), h[1:] * 0 + row[1:]], M, outputs_info=[V, None])[0],
+    "rows in another order": phintys.scan(lambda row, h: [T.tanh(h), row[::-1][1:] * 0 + V[1:]], M,
+                                          outputs_info=[S, None])[0],
+    "what two branches in a loop need, and no other": phintys.map(
+        lambda row: ifelse(S > 0, row * V, row) + ifelse(S < 1, T.exp(row * V), row), M)[0].sum() * 0 + S,
+    "branches in what branches need": (lambda both: [ifelse(S > -1, T.exp(both), W), ifelse(S < 2, both * 2, W)])(
+        ifelse(S > 0, V * 0 + W, W)),
+    "graph as an op, twice": (lambda op: [op(V, V), op(V, W)])(phintys.OpFromGraph([V, W], [V[1:] * 0 + W[1:]])),
+    "loop of other values": (lambda rows: [rows, phintys.clone(rows, {V: W})])(
+        phintys.scan(lambda row, v: row[1:] * 0 + v[1:], M, non_sequences=V)[0]),
     "known number of rows": phintys.scan(lambda row, v: (row * v)[1], ROWS, non_sequences=V)[0],
 }
 
@@ -303,7 +317,9 @@ BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, 
           lambda a, b: a + b - a, lambda a, b: T.switch(T.ge(a, b + 0.125), a, 1.0), lambda a, b: (a * b) ** 0, T.dot,
           lambda a, b: T.stack([a, b])[0], lambda a, b: T.stack([a, b])[1], lambda a, b: T.concatenate([a, b])[:3],
           lambda a, b: grad((a * a).sum(), b, disconnected_inputs="ignore"),
-          lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore"), lambda a, b: ifelse(S > 0, a, b)]
+          lambda a, b: grad(a.sum(), b, disconnected_inputs="ignore"), lambda a, b: ifelse(S > 0, a, b),
+          lambda a, b: ifelse(S > 0.5, a * b, a) + ifelse(S < -0.5, T.exp(a * b), a), lambda a, b: a[1:] + b[:-1] * 0,
+          lambda a, b: phintys.OpFromGraph([V, W], [V[1:] + W[1:] * 0])(a, b)]
 UNARY = [lambda a: a * 0, T.zeros_like, T.ones_like, lambda a: T.exp(-a * a), lambda a: a[1:], lambda a: a[1],
          lambda a: a[::-1], lambda a: a[:2], lambda a: a.T, lambda a: a.sum(axis=0), lambda a: a.sum(axis=-1),
          lambda a: a.mean(), lambda a: a.max(), lambda a: a.shape[0] * a, lambda a: a[[1, 0]],
@@ -349,7 +365,10 @@ def random_loops(inputs, draw):
     post = [lambda r: r, lambda r: r[-1], lambda r: r.sum(), lambda r: r.sum() * 0 + inputs[2],
             lambda r: grad(T.tanh(r).sum(), inputs[3], disconnected_inputs="ignore"),
             lambda r: grad(r.sum(), inputs[1], disconnected_inputs="ignore")]
-    return [draw.choice(post)(r) for r in rows[:draw.randint(1, 2)]]
+    outputs = [draw.choice(post)(r) for r in rows[:draw.randint(1, 2)]]
+    if draw.random() < 0.3:                         # the same bodies with other values
+        outputs.append(phintys.clone(outputs[0], {inputs[1]: inputs[2], inputs[3]: inputs[4]}))
+    return outputs
 
 
 def check_random_case(seed, make):
@@ -380,8 +399,16 @@ def test_random_expressions(make, first):
         check_random_case(seed, make)
 
 
+@pytest.mark.parametrize("seed, make", [
+    *[(seed, random_loops) for seed in (165, 177, 268, 418, 876, 885)],       # parts of rows, a length of 2
+    (934, random_expressions), (1258, random_expressions)])                   # branches in what branches need
+def test_random_expressions_that_found_something(seed, make):
+    check_random_case(seed, make)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(100, 10_100, 500))
-def test_many_random_expressions(first):
+@pytest.mark.parametrize("make", [random_expressions, random_loops])
+def test_many_random_expressions(make, first):
     for seed in range(first, first + 500):
-        check_random_case(seed, random_expressions)
+        check_random_case(seed, make)
