@@ -56,8 +56,6 @@ cdef extern from "native/arithmetic_loops.h" nogil:
     LoopFunction phintys_complexes[2]
     LoopFunction phintys_switch_loop(int)
     LoopFunction phintys_copy_loop(int)
-
-cdef extern from "native/gapless_loop.h" nogil:
     ctypedef struct phintys_gapless:
         LoopFunction function
         void* data
