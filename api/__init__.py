@@ -6,77 +6,98 @@
     x = T.dvector()
     f = phintys.function([x], T.exp(-x ** 2).sum())
 
-Modules that programs rarely need (``phintys.printing``, ``phintys.gof``, ...) are imported at their first use.
+The names are those of ``namespace.py``. A process that begins with ``import phintys.runtime`` only runs saved programs:
+there they are loaded when one is used, or when another module of phintys is imported. Modules that programs rarely need
+(``phintys.printing``, ``phintys.gof``, ...) are imported at their first use.
 """
+import sys as _sys
+from _thread import _local
+from contextlib import suppress as _suppress
 from importlib import import_module as _import_module
-
-import numpy as _numpy
-
-from phintys.function import function
-from phintys.graph import hooks as _hooks
-from phintys.graph import public_names as _public_names
-from phintys.graph.apply import Apply
-from phintys.graph.config import change_flags, config
-from phintys.graph.errors import InconsistencyError
-from phintys.graph.function_graph import FunctionGraph
-from phintys.graph.gradients.forward_gradient import Rop
-from phintys.graph.gradients.gradient import Lop, grad, subgraph_grad
-from phintys.graph.op import Op
-from phintys.graph.traversal import clone_replace as clone
-from phintys.graph.type import Generic, Type, generic
-from phintys.graph.variable import Constant, Variable
-from phintys.interop.thread_limits import register_soon as _register_soon
-from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
-from phintys.making.function_dump import function_dump
-from phintys.making.function_maker import Function, FunctionMaker
-from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
-from phintys.ops.loops.linear_recurrence import linear_recurrence as _linear_recurrence
-from phintys.shared import SharedVariable, shared
-from phintys.theano_finder import install as _find_theano_modules
-from phintys.updates import OrderedUpdates
-from phintys.vm.containers.container import Container
-from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
-
-_hooks.function = function
-_hooks.input = In
-_hooks.loop_kernel = _LoopKernel
-_hooks.linear_recurrence = _linear_recurrence
-_hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_profile").ScanProfileStats(**values)
-_hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
-_hooks.formulas = lambda: _import_module("phintys.ops.formulas")
-_hooks.sparse = lambda: _import_module("phintys.sparse")
-_hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)
-_hooks.theano_flags_are_set = lambda: _import_module("phintys.theano_flags").warn_if_unread()
-_hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
-
-_hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
-
-
-def _use_device(name):
-    """Open the device that ``config.device`` names."""
-    if name != "cpu":
-        _import_module("phintys.gpu").use(name)
-
-
-_find_theano_modules()
-config.on_change("device", _use_device)
-_public_names.adopt(globals())
+from importlib.machinery import ModuleSpec as _ModuleSpec
 
 __version__ = "0.1.0"           # the only place: pyproject.toml reads it here
-_register_soon(__version__)
+
+
+class _Alone:
+    """While it is entered, the thread imports modules of phintys without loading the names first."""
+
+    _depth = _local()
+
+    def __enter__(self):
+        self._depth.value = self.is_entered() + 1
+
+    def __exit__(self, *error):
+        self._depth.value -= 1
+
+    def is_entered(self):
+        """How often this thread has entered it."""
+        return getattr(self._depth, "value", 0)
+
+
+class _Watcher:
+    """The first of ``sys.meta_path`` in a process that began with the runtime: another module loads the names first."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """Return None, so that others find the module, or the module that was loaded with the names."""
+        if not fullname.startswith("phintys.") or fullname == "phintys.runtime" or _alone.is_entered():
+            return None
+        _load()
+        return _ModuleSpec(fullname, self) if fullname in _sys.modules else None
+
+    def create_module(self, spec):
+        """Return the module that is there already."""
+        module = _sys.modules[spec.name]
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        """Let it keep its own specification."""
+        module.__spec__ = module.__spec__.loader_state
+
+
+_alone, _watcher = _Alone(), _Watcher()
+
+
+def _load():
+    """Load the names, and set up what must be there before one is used."""
+    with _alone:
+        names = vars(_import_module("phintys.namespace"))
+    globals().update({name: value for name, value in names.items() if not name.startswith("__")})
+    names["_public_names"].adopt(globals())
+    names["_hooks"].version = __version__
+    names["_register_soon"](__version__)
+    with _suppress(ValueError):         # it was never there, or another thread has removed it
+        _sys.meta_path.remove(_watcher)
+
+
+def _begins_with_the_runtime():
+    """Whether this package is imported because a program imports ``phintys.runtime``, or is started by ``-m``.
+
+    Python imports a package before a module in it, so the answer is in the frames of its import system.
+    """
+    frame = _sys._getframe(1)
+    while frame is not None:
+        asks = {"_find_and_load_unlocked": "name", "_get_module_details": "mod_name"}.get(frame.f_code.co_name)
+        wanted = frame.f_locals.get(asks, __name__) if asks else __name__
+        if wanted != __name__:
+            return wanted == f"{__name__}.runtime"
+        frame = frame.f_back
+    return False
+
 
 # Name → the module that defines it, or that it is.
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "ifelse": "ifelse", "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
-              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
-              "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
-              "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module",
-              "map": "scan_module", "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
-              "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox",
-              "random": "random", "gpu": "gpu", "gpuarray": "gpuarray", "install_as_theano": "as_theano",
-              "typed_list": "typed_list", "d3viz": "d3viz", "sparse": "sparse", "test": "self_test",
-              "theano_logger": "theano_logging", "logging_default_handler": "theano_logging"}
+              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol", "sparse_grad":
+              "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op", "configparser":
+              "configparser", "scan_module": "scan_module", "scan": "scan_module", "map": "scan_module", "reduce":
+              "scan_module", "foldl": "scan_module", "foldr": "scan_module", "scan_checkpoints": "scan_module",
+              "ProfileStats": "compile", "sandbox": "sandbox", "random": "random", "runtime": "runtime", "save":
+              "runtime", "load": "runtime", "gpu": "gpu", "gpuarray": "gpuarray", "install_as_theano": "as_theano",
+              "typed_list": "typed_list", "d3viz": "d3viz", "sparse": "sparse", "test": "self_test", "theano_logger":
+              "theano_logging", "logging_default_handler": "theano_logging"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",
@@ -87,6 +108,11 @@ __all__ = sorted([
 
 
 def __getattr__(name):
+    if _watcher in _sys.meta_path:
+        if name.startswith("__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        _load()
+        return getattr(_sys.modules[__name__], name)
     if name not in _ON_DEMAND:
         raise _import_module("phintys.missing_names").unknown(__name__, name)
     module = _import_module("phintys." + _ON_DEMAND[name])
@@ -124,17 +150,6 @@ def dot(l, r):
     raise NotImplementedError(f"Dot failed for the following reasons: {'; '.join(map(str, reasons))}")
 
 
-def _asarray(a, dtype, order=None):
-    """Return ``a`` as an array of ``dtype``, where "floatX" means ``config.floatX``; it is copied only if needed.
-
-    Examples
-    --------
-    >>> phintys._asarray([1, 2], "float32")
-    array([1., 2.], dtype=float32)
-    """
-    return _numpy.asarray(a, dtype=config.floatX if dtype == "floatX" else dtype, order=order)
-
-
 def get_scalar_constant_value(v):
     """Return the value of a variable that is a constant number; see ``phintys.tensor.get_scalar_constant_value``.
 
@@ -144,3 +159,9 @@ def get_scalar_constant_value(v):
     array(6., dtype=float32)
     """
     return _import_module("phintys.tensor").get_scalar_constant_value(v)
+
+
+if _begins_with_the_runtime():
+    _sys.meta_path.insert(0, _watcher)
+else:
+    _load()

@@ -21,6 +21,7 @@ from phintys import numpy_protocol as numpy_protocol
 from phintys import printing as printing
 from phintys import raise_op as raise_op
 from phintys import random as random
+from phintys import runtime as runtime
 from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
@@ -122,6 +123,7 @@ __all__ = [
     "gradient",
     "ifelse",
     "install_as_theano",
+    "load",
     "logging_default_handler",
     "map",
     "memory",
@@ -134,7 +136,9 @@ __all__ = [
     "raise_op",
     "random",
     "reduce",
+    "runtime",
     "sandbox",
+    "save",
     "scalar",
     "scan",
     "scan_checkpoints",
@@ -158,10 +162,12 @@ def dot(l: _Any, r: _Any) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
 def install_as_theano() -> TensorVariable: ...
+def load(path: _Any, modules: _Any = (), mapped: bool = False) -> TensorVariable: ...
 logging_default_handler: _Any
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
+def save(path: _Any, functions: _Any) -> TensorVariable: ...
 def sparse_grad(var: _Any) -> _Any: ...
 def test(label: str = 'quick', verbose: int | Variable = 1, extra_argv: _Any = None) -> TensorVariable: ...
 theano_logger: _Any

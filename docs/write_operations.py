@@ -122,7 +122,8 @@ FAMILIES = [
      "scan_module"),
     ("Functions, shared variables and modes",
      "",
-     "function making compile io shared updates modes debugging vm.containers.container graph.config include_path "
+     "function making compile runtime vm.files io shared updates modes debugging vm.containers.container graph.config "
+     "include_path "
      "as_theano ops.identity.deep_copy"),
     ("Memory",
      "",

@@ -4,6 +4,7 @@ Ops of one family that need one of a later family have a hook on a class instead
 """
 from typing import Any
 
+version: Any = ""                    # of phintys
 function: Any = None                 # phintys.function, which evaluates variables and compiles the graphs inside ops
 input: Any = None                    # phintys.In, which says how a function treats an argument
 loop_kernel: Any = None              # the class of kernels that run the steps of loops

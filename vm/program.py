@@ -2,7 +2,7 @@
 
 A ``Program`` does not change after assembly and belongs to no call: several frames and threads may run it at once.
 Frames, plans and listings read what is here and ask no node: the graph is an optional part, for errors and reports. A
-pickled program has no graph; see ``machine/saving.py``.
+pickled program has no graph; see ``vm/files``.
 """
 import struct
 from collections import namedtuple

@@ -18,6 +18,7 @@ from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from phintys.making.function_maker import FunctionMaker
@@ -411,6 +412,34 @@ class Function(Callable):
         if delete_updates:
             recipe.delete_updates()
         return recipe.make(name or (f"{self.name} copy" if self.name else None), profile)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program, without its graph, to a file that ``phintys.load`` and ``phintys.runtime`` read.
+
+        It holds the present values of the shared variables. ``phintys.save`` writes several functions that share some.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        TypeError
+            If the program holds what no file can; see ``phintys.save``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> x = T.dvector("x")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     phintys.function([x], x.sum(), name="total").save(f"{folder}/total")
+        ...     total = phintys.load(f"{folder}/total")
+        >>> total([1, 2, 3])
+        array(6.)
+        """
+        from phintys.vm.files.functions import save
+
+        save(path, self)
 
     def __copy__(self):
         return self.copy()

@@ -15,7 +15,8 @@ import phintys
 import phintys.tensor as T
 from phintys import sparse
 from phintys.tensor.shared_randomstreams import RandomStreams
-from phintys.vm.callables.saving import CorruptedError, callable_of, dumps, loads
+from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
 
 MOST_SECONDS, MOST_BYTES = 300, 4 << 30
@@ -95,7 +96,7 @@ def refused(data):
     """Whether ``loads`` says that a file is corrupted."""
     try:
         loads(data)
-    except CorruptedError:
+    except FileError:
         return True
     return False
 

@@ -13,8 +13,16 @@ from weakref import WeakSet
 import numpy
 
 from phintys.compile.function_module import Function
-from phintys.vm.callables.saving import callable_of, dumps, loads
 from phintys.vm.explaining.listing import listing
+from phintys.vm.files.programs import callable_of, dumps, loads
+
+
+class Everything:
+    """All modules."""
+
+    def __contains__(self, name):
+        return True
+
 
 SAME = ["name", "code", "pool", "counts", "views", "overwritten", "remarks", "n_arguments", "n_results", "allow_gc"]
 
@@ -75,7 +83,7 @@ class Watch:
             return original(function, positional, named)
         before = [value.copy() if isinstance(value, numpy.ndarray) else value for value in positional]
         results = original(function, positional, named)
-        loaded = loads(data)
+        loaded = loads(data, Everything())
         check_program(program, loaded)
         if any([value is None for value in positional]):        # only the function's own types know what None means
             return results

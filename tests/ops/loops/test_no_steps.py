@@ -6,7 +6,7 @@ import phintys
 import phintys.tensor as T
 from phintys.compile.ops import as_op
 from phintys.ifelse import ifelse
-from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.files.programs import callable_of, dumps, loads
 from phintys.vm.loops.loop_kernel import record_steps
 
 MODES = ["FAST_RUN", "FAST_COMPILE", "DebugMode"]

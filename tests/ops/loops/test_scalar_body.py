@@ -12,7 +12,7 @@ from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
 from phintys.ops.elementwise.register_code import INSTRUCTIONS
 from phintys.ops.loops import native_steps
 from phintys.ops.loops.scalar_body import ScalarBody
-from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.files.programs import callable_of, dumps, loads
 from phintys.vm.loops.loop_kernel import loops_in
 
 FLOATS, INTEGERS = ("float64", "float32"), ("int64", "int32", "int8", "uint8")

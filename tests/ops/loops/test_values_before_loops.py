@@ -7,7 +7,7 @@ import phintys.tensor as T
 from phintys.compile.ops import as_op
 from phintys.graph.traversal import ancestors
 from phintys.ifelse import IfElse, ifelse
-from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.files.programs import callable_of, dumps, loads
 
 MODES = ["FAST_RUN", "FAST_COMPILE"]
 START, MATRIX = numpy.array([1.0, 2.0, 4.0]), numpy.eye(3) - 1          # MATRIX is not positive definite

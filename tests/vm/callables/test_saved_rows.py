@@ -20,7 +20,7 @@ import pickle
 from phintys.graph.apply import Apply
 def refuse(*arguments): raise AssertionError("a node was made")
 Apply.__init__ = refuse
-from phintys.vm.callables.saving import callable_of, loads
+from phintys.vm.files.programs import callable_of, loads
 same = 0
 for data, arguments, expected in pickle.load(open(sys.argv[1], "rb")):
     results = callable_of(loads(data))(*arguments)

@@ -8,8 +8,8 @@ import phintys
 import phintys.tensor as T
 from phintys.ops.identity.deep_copy import deep_copy_op
 from phintys.vm.callables.callable import Callable
-from phintys.vm.callables.saving import dumps, loads
 from phintys.vm.explaining.rows import SILENT, Listing
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.opcodes import OPCODES
 
 x, y, m = T.vector("x"), T.vector("y"), T.matrix("m")

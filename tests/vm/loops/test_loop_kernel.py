@@ -8,7 +8,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.callables.saving import callable_of, dumps, loads
+from phintys.vm.files.programs import callable_of, dumps, loads
 from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.pool import fail_allocation
 

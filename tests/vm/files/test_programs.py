@@ -10,9 +10,10 @@ import phintys
 import phintys.tensor as T
 from phintys.graph.function_graph import FunctionGraph
 from phintys.vm.abi import Kernel
-from phintys.vm.callables.saving import callable_of, dumps, loads, with_containers
 from phintys.vm.containers.container import Container
 from phintys.vm.described_node import described
+from phintys.vm.files.programs import callable_of, dumps, loads, with_containers
+from phintys.vm.files.values import FileError
 from phintys.vm.linking.linker import link
 from phintys.vm.linking.verifier import ProgramError
 
@@ -88,7 +89,7 @@ class Local(AddOne):
 
 def reloaded(function, **options):
     """The program of a function, saved, loaded and made callable."""
-    loaded = loads(dumps(function.program))
+    loaded = loads(dumps(function.program), [__name__])
     check_program(function.program, loaded)
     return callable_of(loaded, **options)
 
@@ -112,8 +113,8 @@ def test_a_plain_pickle_of_a_program_has_no_graph_either():
 
 
 def test_what_was_loaded_is_saved_again():
-    loaded = loads(dumps(phintys.function([x], AddOne()(x)).program))
-    again = loads(dumps(loaded))
+    loaded = loads(dumps(phintys.function([x], AddOne()(x)).program), [__name__])
+    again = loads(dumps(loaded), [__name__])
     assert callable_of(again, single=True)(VALUE).tolist() == [1.0, 2.0, 3.0]
     assert callable_of(again).explain("instructions") == callable_of(loaded).explain("instructions")
 
@@ -185,13 +186,13 @@ def test_an_op_that_asks_its_node_for_more_is_told_so():
     twin = reloaded(function)
     with pytest.raises(AttributeError, match="Curious asks for 'fgraph' of its node, but this program was") as caught:
         twin(VALUE)
-    assert "CALL" in str(caught.value) and "test_saving.py" in str(caught.value)
+    assert "CALL" in str(caught.value) and "test_programs.py" in str(caught.value)
 
 
 def test_errors_say_where_without_a_graph():
     twin = reloaded(phintys.function([x, y], x + y, name="f"))
     with pytest.raises(ValueError, match=r"at instruction 0 \(KERNEL\) of f: Elemwise{add,no_inplace}\(C0, C1\), "
-                                         r"made at test_saving.py:\d+\nInputs shapes: \[\(3,\), \(2,\)\]\n"
+                                         r"made at test_programs.py:\d+\nInputs shapes: \[\(3,\), \(2,\)\]\n"
                                          r"Inputs strides: .*\nInputs values: \[array.*, array\(\[0., 0.\]\)\]$"):
         twin(VALUE, numpy.zeros(2))
     with pytest.raises(TypeError, match="Missing required input"):
@@ -199,25 +200,31 @@ def test_errors_say_where_without_a_graph():
 
 
 def test_a_graph_is_not_saved():
-    with pytest.raises(TypeError, match=r"calls WithGraph \(a WithGraph\) cannot be saved without its graph: .* holds "
-                                        "a FunctionGraph"):
+    with pytest.raises(TypeError, match=r"holds WithGraph.* \(a WithGraph\), an op that has only a perform in Python, "
+                                        "with a FunctionGraph"):
         dumps(phintys.function([x], WithGraph()(x)).program)
-    with pytest.raises(TypeError, match="cannot be saved without its graph"):
+    with pytest.raises(TypeError, match="an op that has only a perform in Python, with a "):
         dumps(phintys.function([x], x + 1, mode="DebugMode").program)
-    with pytest.raises(TypeError, match="what is to be pickled holds a TensorVariable: x"):
+    with pytest.raises(TypeError, match="what is to be saved holds a TensorVariable: x"):
         dumps([x])
 
 
-def test_an_op_that_cannot_be_pickled_is_not_saved():
+def test_an_op_that_nobody_else_can_make_is_not_saved():
     program = phintys.function([x], [AddOne()(x), Local()(x)]).program
-    with pytest.raises(pickle.PicklingError, match=r"calls Local \(a Local\) cannot be saved: .* it is not for others"):
+    with pytest.raises(TypeError, match=r"Local \(a Local\), .* with Local, which cannot be pickled: it is not"):
         dumps(program)
 
     class Inside(AddOne):
         pass
 
-    with pytest.raises(pickle.PicklingError, match=r"calls Inside \(a Inside\) cannot be saved: .* be pickled: "):
+    with pytest.raises(TypeError, match=r"Inside \(a Inside\), .* with the class .*Inside of .*no other process"):
         dumps(phintys.function([x], Inside()(x)).program)
+
+
+def test_modules_of_ops_are_imported_only_if_the_reader_says_so():
+    data = dumps(phintys.function([x], AddOne()(x)).program)
+    with pytest.raises(FileError, match=r"needs AddOne of the module .*test_programs, .* load\(..., modules=\["):
+        loads(data)
 
 
 def test_a_kernel_without_a_spec_is_named():
@@ -252,7 +259,7 @@ def test_views_and_overwriting_are_checked_without_nodes():
 
 def test_an_instruction_with_very_many_inputs():
     graph = FunctionGraph([x], [Many()(*[x] * 70000)], clone=False)
-    loaded = loads(dumps(link(graph, 1, [], [], 1)))
+    loaded = loads(dumps(link(graph, 1, [], [], 1)), [__name__])
     assert [len(instruction.reads()) for instruction in loaded.symbolic()][0] == 70000
     assert callable_of(loaded, single=True)(VALUE) == 70000
 
@@ -271,7 +278,7 @@ def test_loading_imports_neither_ops_nor_what_makes_functions(tmp_path):
     function = phintys.function([x], [T.exp(x) * state, x.sum()], updates=[(state, state + x)])
     (tmp_path / "program").write_bytes(dumps(function.program))
     lines = in_a_bare_process("""
-from phintys.vm.callables.saving import callable_of, loads
+from phintys.vm.files.programs import callable_of, loads
 f = callable_of(loads(open(sys.argv[1], "rb").read()))
 print(f([1.0, 2.0, 3.0])[1], f.program.containers[0].get().tolist())
 allowed = ("phintys.ops.types", "phintys.ops.native")

@@ -10,7 +10,10 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.callables.saving import HEADER, CorruptedError, callable_of, dumps, loads
+from phintys.vm.files import programs
+from phintys.vm.files.archive import HEADER
+from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
 
 x, y = T.dvectors("x", "y")
@@ -34,24 +37,29 @@ def test_many_corrupted_files():
 def test_every_prefix_and_every_byte_of_a_small_file():
     data = dumps(phintys.function([x], x + 1).program)
     for length in range(len(data)):
-        with pytest.raises(CorruptedError, match="corrupted|are not a saved program"):
+        with pytest.raises(FileError, match="damaged|are not a saved program"):
             loads(data[:length])
     for place in range(len(data)):
-        with pytest.raises(CorruptedError, match="corrupted|are not a saved program"):
+        with pytest.raises(FileError, match="damaged|are not a saved program"):
             loads(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1:])
-    with pytest.raises(CorruptedError, match=r"should have \d+ bytes after its header, but has"):
+    with pytest.raises(FileError, match=rf"damaged: it has {len(data) + 1} bytes, its header says {len(data)}"):
         loads(data + b"x")
 
 
-def test_files_of_others_are_named():
+def test_files_of_others_are_named(monkeypatch):
     program = phintys.function([x], x + 1).program
-    with pytest.raises(CorruptedError, match="what pickle.dumps has written is read by pickle.loads"):
+    with pytest.raises(FileError, match="are not a saved program: they do not begin with the header of one"):
         loads(pickle.dumps(program))
     data = bytearray(dumps(program))
-    data[16] ^= 1                               # of the digest of what both sides must agree on
-    with pytest.raises(CorruptedError, match="written by another version of phintys"):
+    data[16] += 1
+    with pytest.raises(FileError, match="in the format 2 of another version of phintys: this one reads the format 1"):
         loads(bytes(data))
     assert callable_of(loads(memoryview(dumps(program))), single=True)([1.0]).tolist() == [2.0]
+    monkeypatch.setattr(programs, "BYTECODE", "another")
+    data = dumps(program)
+    monkeypatch.undo()
+    with pytest.raises(FileError, match=f"written by phintys {phintys.__version__}, whose bytecode is another"):
+        loads(data)
     assert HEADER.size < 100 and Path(corrupted_programs.__file__).exists()
 
 

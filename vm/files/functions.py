@@ -1,0 +1,230 @@
+"""Functions in files: ``save`` writes programs and how their arguments convert, ``load`` makes functions of them.
+
+What is saved together shares its shared variables afterwards. Loading reads ``values`` and verifies the programs; it
+makes kernels, but neither a graph nor an optimizer, and imports only the kernels, types and Python ops that a program
+needs.
+"""
+import mmap
+import os
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+
+import numpy
+
+from phintys.vm.callables.callable import Callable, enable_vectorcall
+from phintys.vm.files import programs
+from phintys.vm.files.values import FileError, Unsaved, add_kind
+from phintys.vm.linking.verifier import ProgramError, verify
+from phintys.vm.program import Program
+
+# What a file keeps of a function, besides its program.
+OPTIONS = ("strict", "downcast", "defaults", "single", "keys", "return_none", "trust_input")
+
+
+class Default:
+    """The value of an argument that a call does not give; a copy of it if the program may overwrite it."""
+
+    def __init__(self, value, overwritten):
+        self.value, self.overwritten = value, overwritten
+
+    def taken(self):
+        """The value for one call."""
+        return self.value.copy() if self.overwritten and isinstance(self.value, numpy.ndarray) else self.value
+
+
+class SavedFunction(Callable):
+    """A function that was loaded: it is called as the one that was saved.
+
+    Parameters
+    ----------
+    program : Program
+    options : dict
+        See ``OPTIONS``.
+
+    Attributes
+    ----------
+    program : Program
+    name : str or None
+    argument_names : list of str or None
+    shared : dict
+        Name of a shared variable → its ``Container``, whose ``value`` can be read and set. Shared variables without a
+        name are there by their number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> x = T.dvector("x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.function([x], x.sum(), name="total").save(f"{folder}/total.phx")
+    ...     total = phintys.load(f"{folder}/total.phx")
+    >>> total([1, 2, 3])
+    array(6.)
+    """
+
+    def __init__(self, program, options):
+        self.options = options
+        defaults = [None if value is None else Default(value[0], program.cells[number].access == "mutable")
+                    for number, value in enumerate(options["defaults"])]
+        names = [text.name for text in program.cell_texts()[:program.n_arguments]]
+        super().__init__(program, program.argument_types, names, options["strict"], options["downcast"],
+                         single=options["single"], output_keys=options["keys"], defaults=defaults,
+                         return_none=options["return_none"])
+        self.trust_input = options["trust_input"]
+        self.shared = {container.name or number: container for number, container in enumerate(program.containers)}
+
+    def save(self, path):
+        """Write the function, with the present values of its shared variables, to a file; see ``phintys.save``."""
+        save(path, self)
+
+    def __getitem__(self, name):
+        """The value of a shared variable."""
+        return self._container(name).value
+
+    def __setitem__(self, name, value):
+        """Set the value of a shared variable."""
+        self._container(name).value = value
+
+    def _container(self, name):
+        try:
+            return self.shared[name]
+        except (KeyError, TypeError):
+            known = ", ".join(map(str, self.shared)) or "none"
+            raise KeyError(f"{self!r} has no shared variable {name!r}; there are: {known}") from None
+
+    def __repr__(self):
+        return f"<phintys function {self.name!r}, loaded>"
+
+    def __reduce__(self):
+        return loads, (dumps(self),)
+
+
+enable_vectorcall(SavedFunction)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+def save(path, functions):
+    """Write functions to a file, without their graphs, with the present values of their shared variables.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file is replaced when all is written, so that a reader sees the old file or the new one.
+    functions : Function, list or dict of them
+        ``load`` returns the same structure. Functions in one file share the shared variables that they share now.
+
+    Raises
+    ------
+    TypeError
+        If a function holds what no file can: an op defined in ``__main__`` or inside a function, a value that is no
+        number, array, random state or sparse matrix. The message names it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> w = phintys.shared(1.0, "w")
+    >>> train = phintys.function([], [], updates=[(w, w * 2)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.save(f"{folder}/model", {"train": train, "predict": phintys.function([], w + 1)})
+    ...     model = phintys.load(f"{folder}/model")
+    >>> model["train"]()
+    []
+    >>> model["predict"]()
+    array(3.)
+    """
+    parts = programs.dumped(functions)
+    path = os.fspath(path)
+    with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
+        try:
+            for part in parts:
+                file.write(part)
+            file.close()
+            os.replace(file.name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(file.name)
+            raise
+
+
+def options_of(function):
+    """What a file keeps of a function besides its program."""
+    if isinstance(function, SavedFunction):
+        return function.options | {"trust_input": function.trust_input}
+    if not hasattr(function, "maker"):
+        raise Unsaved(f"the function {function!r}, which is called by the virtual machine alone: save its program")
+    if function.has_states:
+        raise Unsaved(f"{function!r}, which has states that callers may set (In with update): make them shared "
+                      "variables")
+    maker = function.maker
+    arguments = [function.input_storage[position] for position in maker.positions]
+    return {"strict": [bool(spec.strict) for spec in maker.arguments],
+            "downcast": [spec.allow_downcast for spec in maker.arguments],
+            "defaults": [None if container.required else [container.value] for container in arguments],
+            "single": maker.unpack_single, "keys": maker.output_keys, "return_none": maker.return_none,
+            "trust_input": function.trust_input}
+
+
+def written_parts(function):
+    """What is written of a function."""
+    options = options_of(function)
+    return [function.program, *[options[name] for name in OPTIONS]]
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+def load(path, modules=(), mapped=False):
+    """Functions from a file that ``save`` wrote.
+
+    No code of the file runs, and every number in it is checked. Still, a file that somebody made by hand may describe
+    a program that computes anything for ever: load what comes from people whose programs you would run.
+
+    Parameters
+    ----------
+    path : str or path-like
+    modules : collection of str
+        Modules whose types and ops the file may name; of them and of phintys alone is imported what a program needs.
+    mapped : bool
+        Let constants lie in the file, which is mapped into memory and must not be changed while the functions are
+        used; processes share it. Shared variables have memory of their own.
+
+    Returns
+    -------
+    SavedFunction, or list or dict of them
+        As they were given to ``save``.
+
+    Raises
+    ------
+    FileError
+        If the file is not a saved program, is damaged, breaks a rule of the bytecode, was written in another format, or
+        needs a module that is not there or not in ``modules``.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> x = T.dvector("x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     phintys.save(f"{folder}/double", phintys.function([x], x * 2))
+    ...     double = phintys.load(f"{folder}/double")
+    >>> double([1, 2])
+    array([2., 4.])
+    """
+    with open(path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
+    return loads(data, modules)
+
+
+dumps, loads = programs.dumps, programs.loads           # of functions, too, where this file is imported
+
+
+def function_from(program, *options):
+    """A function from what was written of it."""
+    if not isinstance(program, Program):
+        raise FileError(f"there is a {type(program).__name__} in the place of a program")
+    try:
+        verify(program)
+    except ProgramError as error:
+        raise FileError(f"the saved program breaks a rule of the bytecode: {error}") from error
+    return SavedFunction(program, dict(zip(OPTIONS, options, strict=True)))
+
+
+add_kind("function", Callable, written_parts, function_from)

@@ -1,0 +1,145 @@
+"""Programs as bytes and back, without their graphs and without what optimised them.
+
+A saved program keeps bytecode, cells, kernels (each as its class and plain arguments), constants, what is a view of
+what, texts for listings and errors, and its containers with the values they have at that moment; ``with_containers``
+puts others in their place. What is saved together shares containers afterwards if it shared them before. See ``values``
+for what a file may hold and ``archive`` for its bytes.
+
+An op that has only ``perform`` is saved itself, with a description of its node. ``perform`` of an op that asks its node
+for more than the description has fails when it is called, with a message that says so.
+"""
+import sys
+
+import numpy
+
+from phintys.graph import hooks
+from phintys.vm.callables.callable import Callable
+from phintys.vm.files.archive import digest, pack, unpack
+from phintys.vm.files.values import FileError, Reader, Unsaved, Writer
+from phintys.vm.linking.verifier import verify
+from phintys.vm.opcodes import OPCODES
+from phintys.vm.program import ACCESS, CellLayout, Program
+
+# What the meaning of a program depends on, besides its kernels.
+BYTECODE = digest(repr((OPCODES, sorted(ACCESS), CellLayout._fields, Program.__slots__)).encode()).hex()
+
+
+def dumps(value):
+    """Programs as bytes.
+
+    Parameters
+    ----------
+    value : Program, function, or any structure of lists, tuples and dictionaries with such in it
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    TypeError
+        If a kernel has no spec, or something cannot be saved: a graph, an op of a class that nobody else can import, an
+        object that is no number, array, type, random state or sparse matrix.
+    """
+    return b"".join(dumped(value))
+
+
+def dumped(value):
+    """The same in parts, of which the arrays are no copies."""
+    writer = Writer()
+    try:
+        written = writer.write(value)
+    except Unsaved as error:
+        raise TypeError(f"what is to be saved holds {error}") from error
+    except RecursionError as error:
+        raise TypeError("what is to be saved has values that are too deep in each other") from error
+    return pack({"made_by": made_by(), "bytecode": BYTECODE, "value": written}, writer.arrays)
+
+
+def made_by():
+    """What a file says of its author: versions."""
+    return {"phintys": hooks.version, "python": sys.version.split()[0], "numpy": numpy.__version__}
+
+
+def loads(data, modules=()):
+    """What ``dumps`` was given.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Arrays that are not written to stay in this memory.
+    modules : collection of str
+        Modules that may define types and ops, besides phintys.
+
+    Raises
+    ------
+    FileError
+        If the data is not exactly what ``dumps`` has written, if it holds what this version of phintys does not have,
+        or names a module that is not in ``modules``.
+    """
+    content, arrays = unpack(data)
+    author = content.get("made_by")
+    version = author.get("phintys") if isinstance(author, dict) else None
+    if content.get("bytecode") != BYTECODE:
+        raise FileError(f"the saved program was written by phintys {version}, whose bytecode is another: this version "
+                        "does not read it, that one does")
+    try:
+        return Reader(arrays, modules).read(content.get("value"))
+    except FileError:
+        raise
+    except Exception as error:                  # a kernel refuses its arguments, a list is no list
+        raise FileError(f"the saved program, written by phintys {version}, is not one that this version can run: "
+                        f"{type(error).__name__}: {error}") from error
+
+
+def with_containers(program, containers):
+    """The same program on other containers.
+
+    Parameters
+    ----------
+    program : Program
+    containers : sequence of Container
+        One for each of ``program.containers``, of the same types.
+
+    Raises
+    ------
+    ValueError
+        If their number is another.
+    TypeError
+        If one has another type.
+    """
+    if len(containers) != len(program.containers):
+        raise ValueError(f"{program.name or 'the program'} has {len(program.containers)} containers, "
+                         f"{len(containers)} were given")
+    for number, (old, new) in enumerate(zip(program.containers, containers)):
+        if old.type != new.type:
+            raise TypeError(f"container {number} ({old.name}) is of type {old.type}, the one given of type {new.type}")
+    fields = {name: getattr(program, name) for name in Program.__slots__}
+    return Program(**fields | {"containers": list(containers)})
+
+
+def callable_of(program, strict_flags=None, downcast_flags=None, **options):
+    """A loaded program as a Python function of its arguments, once the verifier has found it sound.
+
+    Parameters
+    ----------
+    program : Program
+    strict_flags, downcast_flags : list, optional
+        How each argument converts, as for ``Callable``; by default as arguments without options do.
+    **options
+        As for ``Callable``: ``single``, ``output_keys``, ``return_none``.
+
+    Returns
+    -------
+    Callable
+
+    Raises
+    ------
+    ProgramError
+        If the program breaks a rule of the bytecode.
+    """
+    verify(program)
+    count = program.n_arguments
+    names = [text.name for text in program.cell_texts()[:count]]
+    return Callable(program, program.argument_types, names, strict_flags or [False] * count,
+                    downcast_flags or [None] * count, **options)
