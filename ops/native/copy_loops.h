@@ -78,6 +78,15 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
     }
 DEFINE_REPEATED(2) DEFINE_REPEATED(4) DEFINE_REPEATED(8)
 
+/* The same for lines of more than eight values. */
+PHINTYS_CLONES static void repeat_each(char *target, const char *source, npy_intp ss, npy_intp lines, npy_intp count) {
+    for (; lines > 1; lines--, target += 8 * count, source += ss) {
+        const Repeated8 value = *(const Word8 *)source - (Repeated8){0};
+        for (npy_intp i = 0; i < count; i += 8) *(Repeated8 *)(target + 8 * i) = value;
+    }
+    for (npy_intp i = 0; i < count; i++) *(Word8 *)(target + 8 * i) = *(const Word8 *)source;
+}
+
 /* Each usual length has a loop in which it is a constant; a line that repeats one value loads it once. */
 #define SHORT_LINES(WORD, COUNT)                                                                                       \
     if (step == 0)                                                                                                     \
