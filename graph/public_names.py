@@ -269,7 +269,7 @@ HOMES = {
         "graph.serialization": "Bundle _bare_node _bare_variable _output",
         "graph.trace": "GradientTrace Traces",
         "making.function_copies": "remake",
-        "making.optional_argument": "OptionalType",
+        "ops.creation.optional_argument": "OptionalType",
         "ops.convolution.convolution": "GradientOp",
         "ops.convolution.fused_convolution": "FusedConvolution",
         "ops.convolution.pooled_convolution": "PooledConvolution",

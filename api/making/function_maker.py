@@ -19,10 +19,10 @@ from phintys.graph.variable import Constant, Variable
 from phintys.io import In, SymbolicInput, SymbolicOutput
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.compiled_function import Function
-from phintys.making.optional_argument import argument_types
 from phintys.making.rebuild import pairs, rebuild
 from phintys.making.shown_graph import shown_graph
 from phintys.modes import get_mode
+from phintys.ops.creation.optional_argument import argument_types
 from phintys.optimizer.pipeline import optimize
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container

@@ -14,11 +14,11 @@ import numpy
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.files import programs
 from phintys.vm.files.values import FileError, Unsaved, add_kind
-from phintys.vm.linking.verifier import ProgramError, verify
+from phintys.vm.linking.verifier import ProgramError, check_layout, verify
 from phintys.vm.program import Program
 
 # What a file keeps of a function, besides its program.
-OPTIONS = ("strict", "downcast", "defaults", "single", "keys", "return_none", "trust_input")
+OPTIONS = ("types", "strict", "downcast", "defaults", "single", "keys", "return_none", "trust_input")
 
 
 class Default:
@@ -66,7 +66,7 @@ class SavedFunction(Callable):
         defaults = [None if value is None else Default(value[0], program.cells[number].access == "mutable")
                     for number, value in enumerate(options["defaults"])]
         names = [text.name for text in program.cell_texts()[:program.n_arguments]]
-        super().__init__(program, program.argument_types, names, options["strict"], options["downcast"],
+        super().__init__(program, options["types"], names, options["strict"], options["downcast"],
                          single=options["single"], output_keys=options["keys"], defaults=defaults,
                          return_none=options["return_none"])
         self.trust_input = options["trust_input"]
@@ -156,7 +156,7 @@ def options_of(function):
                       "variables")
     maker = function.maker
     arguments = [function.input_storage[position] for position in maker.positions]
-    return {"strict": [bool(spec.strict) for spec in maker.arguments],
+    return {"types": function.argument_types, "strict": [bool(spec.strict) for spec in maker.arguments],
             "downcast": [spec.allow_downcast for spec in maker.arguments],
             "defaults": [None if container.required else [container.value] for container in arguments],
             "single": maker.unpack_single, "keys": maker.output_keys, "return_none": maker.return_none,
@@ -220,11 +220,16 @@ def function_from(program, *options):
     """A function from what was written of it."""
     if not isinstance(program, Program):
         raise FileError(f"there is a {type(program).__name__} in the place of a program")
+    options = dict(zip(OPTIONS, options, strict=True))
     try:
         verify(program)
+        for number, (layout, type_) in enumerate(zip(program.cells, options["types"])):
+            check_layout(f"C{number}", layout, type_)
     except ProgramError as error:
         raise FileError(f"the saved program breaks a rule of the bytecode: {error}") from error
-    return SavedFunction(program, dict(zip(OPTIONS, options, strict=True)))
+    if {len(options[name]) for name in ("types", "strict", "downcast", "defaults")} != {program.n_arguments}:
+        raise FileError(f"a function has {program.n_arguments} arguments, but not as many types, flags and defaults")
+    return SavedFunction(program, options)
 
 
 add_kind("function", Callable, written_parts, function_from)

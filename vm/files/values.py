@@ -19,7 +19,6 @@ from importlib import import_module
 import numpy
 
 from phintys.graph.public_names import defined_in
-from phintys.graph.type import Type
 from phintys.vm.abi import Kernel
 from phintys.vm.containers.container import Container, restored
 from phintys.vm.described_node import DescribedNode, DescribedVariable
@@ -142,7 +141,7 @@ class Writer:
             return random_state(self, value)
         if kind.__module__.startswith("scipy.sparse"):
             return sparse_matrix(self, value)
-        if not (isinstance(value, Type) or hasattr(kind, "make_node")):
+        if not is_type_or_op(kind):
             raise Unsaved(f"a {kind.__name__}: {value!r}")
         try:
             reduced = value.__reduce_ex__(2)
@@ -334,7 +333,7 @@ def is_described(kind):
 
 def is_type_or_op(kind):
     """Whether a class is one of types or of ops."""
-    return issubclass(kind, Type) or hasattr(kind, "make_node")
+    return hasattr(kind, "filter") or hasattr(kind, "make_node")
 
 
 def with_state(value, state):

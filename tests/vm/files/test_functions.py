@@ -87,6 +87,13 @@ def test_arguments_convert_as_they_did():
     assert nothing() == again(nothing)()
 
 
+def test_an_argument_that_may_be_none():
+    n, m = T.lscalars("n", "m")
+    function = phintys.function([n, m], T.eye(n, m))
+    for f in (function, again(function)):
+        assert f(2, None).tolist() == f(2, 2).tolist() == [[1.0, 0.0], [0.0, 1.0]] and f(1, 2).tolist() == [[1.0, 0.0]]
+
+
 def test_states_that_callers_may_set_are_refused():
     state = T.dscalar("state")
     function = phintys.function([phintys.In(state, value=0.0, update=state + 1)], state)
