@@ -24,9 +24,9 @@ with _alone:
 __all__ = ["FileError", "SavedFunction", "load", "save"]
 
 
-def load(path, modules=(), mapped=False):
+def load(path, modules=(), mapped=False, key=None):
     with _alone:
-        return _functions.load(path, modules, mapped)
+        return _functions.load(path, modules, mapped, key)
 
 
 load.__doc__ = _functions.load.__doc__

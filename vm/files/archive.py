@@ -4,18 +4,19 @@
 |---|---|
 | 0 to 15 | ``b"phintys program\n"`` |
 | 16 to 19 | number of the format: 1 |
-| 20 to 23 | 0 |
+| 20 to 23 | 1 if the file was written with a key, else 0 |
 | 24 to 31 | bytes of the text as it is stored, with what fills it up |
 | 32 to 39 | bytes of the text |
 | 40 to 47 | bytes of the file |
-| 48 to 79 | SHA-256 of the bytes 0 to 47 and of the text as it is stored |
+| 48 to 79 | SHA-256 of the bytes 0 to 47 and of the text as it is stored; with a key, its HMAC |
 | 80 to … | the text by zlib, and zeros up to a multiple of 64 bytes |
 | … | arrays in C order, with zeros before each up to a multiple of 64 bytes |
 
 Numbers are little-endian and without sign. The text is ``{"arrays": [[dtype, shape, SHA-256], ...], ...}``; the digest
 of an array is also that of the zeros before it. Every number is checked before it is used, and every digest before
 anything is made of the bytes that it covers, and all bytes are covered: a file that is cut off or changed by accident,
-wherever, is refused. Digests are no signature.
+wherever, is refused. A digest is no signature, but a HMAC is: only who has the key can make one, and the text has the
+digests of all that follows.
 """
 import hashlib
 import json
@@ -44,12 +45,24 @@ def digest(*parts):
     return found.digest()
 
 
+def seal(key, *parts):
+    """The digest of a header and a text, which nobody can make without the key, if there is one."""
+    if key is None:
+        return digest(*parts)
+    import hmac
+
+    made = hmac.new(key, digestmod="sha256")
+    for part in parts:
+        made.update(part)
+    return made.digest()
+
+
 def aligned(offset):
     """The next offset at which an array may lie."""
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def pack(content, arrays):
+def pack(content, arrays, key=None):
     """The bytes of a file.
 
     Parameters
@@ -57,6 +70,7 @@ def pack(content, arrays):
     content : dict
         Of what JSON can hold; "arrays" must not be a key.
     arrays : list of ndarray
+    key : bytes, optional
 
     Returns
     -------
@@ -74,34 +88,40 @@ def pack(content, arrays):
     text = json.dumps(content | {"arrays": rows}, separators=(",", ":")).encode()
     stored = zlib.compress(text, 6)
     stored += bytes(aligned(START + len(stored)) - START - len(stored))
-    header = HEADER.pack(MAGIC, FORMAT, 0, len(stored), len(text), START + len(stored) + end)
-    return [header, digest(header, stored), stored, *covered]
+    header = HEADER.pack(MAGIC, FORMAT, key is not None, len(stored), len(text), START + len(stored) + end)
+    return [header, seal(key, header, stored), stored, *covered]
 
 
-def unpack(data):
+def unpack(data, key=None):
     """What ``pack`` was given: the content, and arrays that look at the memory of ``data``.
 
     Parameters
     ----------
     data : bytes-like
+    key : bytes, optional
+        That with which the file was written.
 
     Raises
     ------
     FileError
-        If the data is not exactly what ``pack`` has made.
+        If the data is not exactly what ``pack`` has made, with this key or without one.
     """
     data = memoryview(data).cast("B")
     if len(data) < START or data[:len(MAGIC)] != MAGIC:
         raise FileError(f"the {len(data)} bytes are not a saved program: they do not begin with the header of one")
-    _, number, zero, stored_bytes, text_bytes, file_bytes = HEADER.unpack_from(data)
+    _, number, keyed, stored_bytes, text_bytes, file_bytes = HEADER.unpack_from(data)
     if number != FORMAT:
         raise FileError(f"the saved program is damaged, or in the format {number} of another version of phintys: this "
                         f"one reads the format {FORMAT}")
     place = START + stored_bytes
-    if file_bytes != len(data) or zero or place > len(data) or place % ALIGNMENT:
+    if file_bytes != len(data) or keyed > 1 or place > len(data) or place % ALIGNMENT:
         raise FileError(f"the saved program is damaged: it has {len(data)} bytes, its header says {file_bytes}")
-    if digest(data[:HEADER.size], data[START:place]) != data[HEADER.size:START]:
-        raise FileError("the saved program is damaged: its text has another digest than when it was written")
+    if keyed != (key is not None):
+        raise FileError(f"the saved program was written with{'' if keyed else 'out'} a key, and is read "
+                        f"with{'out' if keyed else ''} one")
+    if seal(key, data[:HEADER.size], data[START:place]) != data[HEADER.size:START]:
+        raise FileError("the saved program is damaged" + (", or was written with another key" if keyed else
+                        ": its text has another digest than when it was written"))
     content, arrays = _content(data[START:place], text_bytes), []
     for row in content.pop("arrays"):
         array, place = _array(data, place, row)

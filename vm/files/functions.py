@@ -102,7 +102,7 @@ enable_vectorcall(SavedFunction)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def save(path, functions):
+def save(path, functions, key=None):
     """Write functions to a file, without their graphs, with the present values of their shared variables.
 
     Parameters
@@ -111,6 +111,9 @@ def save(path, functions):
         The file is replaced when all is written, so that a reader sees the old file or the new one.
     functions : Function, list or dict of them
         ``load`` returns the same structure. Functions in one file share the shared variables that they share now.
+    key : bytes, optional
+        A secret, without which nobody can read the file by ``load`` or make one that ``load`` accepts; the content is
+        not hidden.
 
     Raises
     ------
@@ -131,7 +134,7 @@ def save(path, functions):
     >>> model["predict"]()
     array(3.)
     """
-    parts = programs.dumped(functions)
+    parts = programs.dumped(functions, key)
     path = os.fspath(path)
     with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
         try:
@@ -170,11 +173,12 @@ def written_parts(function):
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
-def load(path, modules=(), mapped=False):
+def load(path, modules=(), mapped=False, key=None):
     """Functions from a file that ``save`` wrote.
 
-    No code of the file runs, and every number in it is checked. Still, a file that somebody made by hand may describe
-    a program that computes anything for ever: load what comes from people whose programs you would run.
+    No code of the file runs, and damaged files are refused. Still, a file that somebody made by hand, with the right
+    digests, may ask a kernel for operands that it was not made for, which reads or writes memory elsewhere: load files
+    from people whose programs you would run, or use a key.
 
     Parameters
     ----------
@@ -184,6 +188,8 @@ def load(path, modules=(), mapped=False):
     mapped : bool
         Let constants lie in the file, which is mapped into memory and must not be changed while the functions are
         used; processes share it. Shared variables have memory of their own.
+    key : bytes, optional
+        That with which the file was written: files of others are refused.
 
     Returns
     -------
@@ -193,8 +199,8 @@ def load(path, modules=(), mapped=False):
     Raises
     ------
     FileError
-        If the file is not a saved program, is damaged, breaks a rule of the bytecode, was written in another format, or
-        needs a module that is not there or not in ``modules``.
+        If the file is not a saved program, is damaged, breaks a rule of the bytecode, was written in another format or
+        with another key, or needs a module that is not there or not in ``modules``.
     OSError
         If the file cannot be read.
 
@@ -210,7 +216,7 @@ def load(path, modules=(), mapped=False):
     """
     with open(path, "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
-    return loads(data, modules)
+    return loads(data, modules, key)
 
 
 dumps, loads = programs.dumps, programs.loads           # of functions, too, where this file is imported

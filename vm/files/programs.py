@@ -24,12 +24,14 @@ from phintys.vm.program import ACCESS, CellLayout, Program
 BYTECODE = digest(repr((OPCODES, sorted(ACCESS), CellLayout._fields, Program.__slots__)).encode()).hex()
 
 
-def dumps(value):
+def dumps(value, key=None):
     """Programs as bytes.
 
     Parameters
     ----------
     value : Program, function, or any structure of lists, tuples and dictionaries with such in it
+    key : bytes, optional
+        Who reads the file must have it, too, and then knows that nobody without it has changed anything.
 
     Returns
     -------
@@ -41,10 +43,10 @@ def dumps(value):
         If a kernel has no spec, or something cannot be saved: a graph, an op of a class that nobody else can import, an
         object that is no number, array, type, random state or sparse matrix.
     """
-    return b"".join(dumped(value))
+    return b"".join(dumped(value, key))
 
 
-def dumped(value):
+def dumped(value, key=None):
     """The same in parts, of which the arrays are no copies."""
     writer = Writer()
     try:
@@ -53,7 +55,7 @@ def dumped(value):
         raise TypeError(f"what is to be saved holds {error}") from error
     except RecursionError as error:
         raise TypeError("what is to be saved has values that are too deep in each other") from error
-    return pack({"made_by": made_by(), "bytecode": BYTECODE, "value": written}, writer.arrays)
+    return pack({"made_by": made_by(), "bytecode": BYTECODE, "value": written}, writer.arrays, key)
 
 
 def made_by():
@@ -61,7 +63,7 @@ def made_by():
     return {"phintys": hooks.version, "python": sys.version.split()[0], "numpy": numpy.__version__}
 
 
-def loads(data, modules=()):
+def loads(data, modules=(), key=None):
     """What ``dumps`` was given.
 
     Parameters
@@ -70,6 +72,8 @@ def loads(data, modules=()):
         Arrays that are not written to stay in this memory.
     modules : collection of str
         Modules that may define types and ops, besides phintys.
+    key : bytes, optional
+        That with which the file was written.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def loads(data, modules=()):
         If the data is not exactly what ``dumps`` has written, if it holds what this version of phintys does not have,
         or names a module that is not in ``modules``.
     """
-    content, arrays = unpack(data)
+    content, arrays = unpack(data, key)
     author = content.get("made_by")
     version = author.get("phintys") if isinstance(author, dict) else None
     if content.get("bytecode") != BYTECODE:

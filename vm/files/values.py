@@ -342,7 +342,7 @@ def with_state(value, state):
         return value
     if not isinstance(state, dict):
         raise FileError(f"the attributes of a {type(value).__name__} are no dictionary")
-    if hasattr(value, "__setstate__"):
+    if hasattr(type(value), "__setstate__"):
         value.__setstate__(state)
     else:
         vars(value).update(state)

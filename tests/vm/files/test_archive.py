@@ -87,3 +87,17 @@ def test_lists_of_a_program_are_checked(name, value, message):
     setattr(program, name, value)
     with pytest.raises(ProgramError, match=message):
         callable_of(program)
+
+
+def test_a_key_is_needed_on_both_sides():
+    function = phintys.function([x], x + T.constant(numpy.arange(3.0))).program
+    data = dumps(function, key=b"key")
+    assert callable_of(loads(data, key=b"key"), single=True)([1.0, 1.0, 1.0]).tolist() == [1.0, 2.0, 3.0]
+    for key, message in [(b"other", "damaged, or was written with another key"), (None, "with a key, and is read w")]:
+        with pytest.raises(FileError, match=message):
+            loads(data, key=key)
+    with pytest.raises(FileError, match="without a key, and is read with one"):
+        loads(dumps(function), key=b"key")
+    for place in range(0, len(data), 7):
+        with pytest.raises(FileError):
+            loads(data[:place] + bytes([data[place] ^ 1]) + data[place + 1:], key=b"key")
