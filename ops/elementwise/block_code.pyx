@@ -115,7 +115,7 @@ cdef class BlockCode:
         for index, pattern in enumerate(patterns):
             if len(pattern) != self.rank:
                 raise ValueError(f"input {index} has {len(pattern)} dimensions, input 0 has {self.rank}")
-        self.code = with_copies(merge_arithmetic(without_constant_steps(code)))
+        self.code = with_copies(with_loops(code))
         self.value_dtypes = [code.dtypes[slot] for slot in code.outputs]
         self.number_operands()
         self.write_tables(patterns)
@@ -184,8 +184,9 @@ cdef class BlockCode:
         self.vectors = [1 << blocks.calls[index].size for index in range(blocks.call_count)]
 
 
-cdef object without_constant_steps(code):
-    """The code with loops in place of ufuncs and names, and with constants in place of steps on constants."""
+def with_loops(code):
+    """The code with loops in place of ufuncs and names, constants in place of steps on constants, and arithmetic merged
+    into trees."""
     cdef InnerLoop loop
     values, steps = code.by_slot()
     for slot, (operation, operands, signature) in list(steps.items()):
@@ -196,7 +197,7 @@ cdef object without_constant_steps(code):
         if all([operand in values for operand in operands]):
             values[slot] = evaluate(loop, [values[operand] for operand in operands])
             del steps[slot]
-    return numbered(code.input_dtypes, values, steps, code.outputs).live()
+    return merge_arithmetic(numbered(code.input_dtypes, values, steps, code.outputs).live())
 
 
 cdef object with_copies(code):

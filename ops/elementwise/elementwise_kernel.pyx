@@ -18,7 +18,7 @@ from phintys.ops.elementwise.block_code cimport (
     SIZES, SMALL_OPERANDS, SMALL_REGISTERS, BlockCode, BlockTables, BlockCall, broadcast_shape, nanoseconds,
     run_block, set_operands, set_sizes)
 from phintys.ops.elementwise.register_code cimport (
-    PHINTYS_REGISTER_BYTES, register_code_of, phintys_align_registers, phintys_register_instruction, run_registers)
+    PHINTYS_REGISTER_BYTES, RegisterCode, phintys_align_registers, phintys_register_instruction, run_registers)
 from phintys.ops.native.loops cimport copy_function
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
@@ -80,7 +80,7 @@ cdef class ElementwiseKernel(Kernel):
     def __init__(self, code, patterns):
         if not code.outputs:
             raise ValueError("an elementwise kernel needs at least one output")
-        self.blocks = BlockCode(code, list(patterns))
+        self.given_code, self.blocks = code, BlockCode(code, list(patterns))
         full = [index for index, pattern in enumerate(patterns) if len(pattern) > 1 and not any(pattern)]
         self.leader = full[0] if full else -1
         self.examined = ()
@@ -91,7 +91,9 @@ cdef class ElementwiseKernel(Kernel):
         """Make the code for single numbers, if all operands have one element in each call."""
         dtypes = [*code.input_dtypes, *self.blocks.value_dtypes]
         if all([all(pattern) for pattern in patterns]) and all([dtype in NUMBERS for dtype in dtypes]):
-            self.scalars = register_code_of(self.blocks, dtypes)
+            inputs = len(code.input_dtypes)
+            self.scalars = RegisterCode(self.blocks.code, range(inputs), dict(enumerate(self.blocks.code.outputs, inputs)),
+                                        {})
             self.private_bytes = max(self.private_bytes, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
                             + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
         return 0

@@ -1,7 +1,6 @@
-"""Elementwise steps on single numbers, for a machine with registers: see ``register_code.pyx``."""
+"""Scalar code on single numbers, for a machine with registers: see ``register_code.pyx``."""
 from numpy cimport npy_intp
 
-from phintys.ops.elementwise.block_code cimport BlockCode
 from phintys.ops.native.loops cimport InnerLoop
 from phintys.vm.scalar_steps cimport ScalarSteps
 
@@ -21,30 +20,28 @@ cdef extern from "elementwise/register_machine.h" nogil:
         double a, b
         const phintys_call* call
 
+# One instruction, whose operands are first values and then registers.
 cdef class Operation:
     cdef str name
-    cdef int out                        # a register, or the lane that is stored to; -1: none
-    cdef list operands                  # registers, or the lane that is loaded
+    cdef int out                        # the result, or the lane that is stored to; -1: none
+    cdef list operands                  # or the lane that is loaded
     cdef tuple constants
-    cdef InnerLoop loop                      # of a call
-    cdef bint writes(self, int register)
-    cdef bint reads(self, int register)
-    cdef int rename(self, int old, int new) except -1
+    cdef InnerLoop loop                 # of a call
 
 cdef class RegisterCode:
-    cdef list sizes                     # of registers, in bytes
     cdef list operations
+    cdef list register_of               # by value: slots of the scalar code, then what is between instructions of trees
     cdef dict contents                  # of registers that are constants
     cdef list owners                    # keep the data of loops alive
     cdef phintys_register_instruction* code
     cdef phintys_call* calls
     cdef char* registers                # as they are before the first step
     cdef int n_registers
-    cdef int new_register(self, int size, content=*) except -1
     cdef int append(self, str name, int out, operands, tuple constants=*, InnerLoop loop=*) except -1
-    cdef int append_blocks(self, BlockCode blocks, operands) except -1
-    cdef int append_step(self, InnerLoop loop, list registers) except -1
-    cdef int append_tree(self, InnerLoop loop, list registers) except -1
+    cdef int append_step(self, int slot, InnerLoop loop, tuple operands, list values) except -1
+    cdef int assign_registers(self, list last_read, dict next_of) except -1
+    cdef int release(self, set values, list free_registers, set waiting, dict next_of) except -1
+    cdef int append_end(self, list sizes, dict stores, dict next_of, int condition, str stop) except -1
     cdef int encode(self) except -1
     cdef int write(self, int index, phintys_call* call) except -1
 
@@ -57,5 +54,3 @@ cdef extern from * nogil:
 
 # Do the steps: `registers` begin as those of the code, and are at a multiple of their size.
 cdef void run_registers(const phintys_register_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil
-# The code of steps on one number each: it loads operands from the first lanes, and stores results in the others.
-cdef RegisterCode register_code_of(BlockCode blocks, list dtypes)

@@ -1,9 +1,14 @@
-"""Elementwise steps on single numbers, as instructions for a machine with registers (``register_machine.h``).
+"""Scalar code on single numbers, as instructions for a machine with registers (``register_machine.h``).
 
-The instructions follow block code, arithmetic trees included, so all results have the same bits as those of the
-loops over elements, each of which takes several times as long for one number as the machine takes. Two kinds of kernels
-use them: bodies of loops, for many steps (``ops/loops/scalar_body.pyx``), and elementwise kernels whose operands have
-one element each.
+The instructions follow scalar code with arithmetic merged into trees, as block code does, so all results have the same
+bits as those of the loops over elements, each of which takes several times as long for one number as the machine takes.
+Two kinds of kernels use them: bodies of loops, for many steps (``ops/loops/scalar_body.pyx``), and elementwise kernels
+whose operands have one element each.
+
+What the assignment of registers relies on: each value is written by one instruction, before all that read it. What it
+must leave alone: the registers of constants, which are set once for many steps; those of inputs that no step sets
+again; and that of an input which the next step finds in its register, unless the value that it will have is computed
+there.
 """
 cimport cython
 from libc.stdlib cimport calloc, free
@@ -12,7 +17,6 @@ from libc.string cimport memcpy
 import numpy
 
 from phintys.ops.elementwise.arithmetic_tree import Tree
-from phintys.ops.elementwise.block_code cimport CONSTANT_BYTES
 
 cdef extern from "elementwise/register_machine.h" nogil:
     const char* const phintys_register_names[]
@@ -34,42 +38,61 @@ CASTS = {tuple(name.split()[1:]): name for name in numbers if name.startswith("c
 
 @cython.final
 cdef class Operation:
-    """One instruction, before registers are renamed."""
+    """One instruction."""
     def __cinit__(self, str name, int out, operands, tuple constants=(), InnerLoop loop=None):
         self.name, self.out, self.operands, self.constants, self.loop = name, out, list(operands), constants, loop
 
-    cdef bint writes(self, int register):
-        return self.out == register and not self.name.startswith("store")
-
-    cdef bint reads(self, int register):
-        return register in self.operands and not self.name.startswith("load")
-
-    cdef int rename(self, int old, int new) except -1:
-        if self.writes(old):
-            self.out = new
-        if self.reads(old):
-            self.operands = [new if operand == old else operand for operand in self.operands]
-        return 0
-
 
 cdef class RegisterCode:
-    """Instructions for registers.
+    """Instructions for registers. Those of inputs and constants have the numbers of their slots.
 
     Parameters
     ----------
-    sizes : list of int
-        The bytes of the first registers, whose numbers the caller knows.
-    contents : dict
-        Register → the bytes that it begins with; those of others are zeros.
+    code : ScalarCode
+        Its loops are InnerLoops.
+    loads : sequence of int
+        The inputs that each step loads, from the lanes of these numbers. The others are in their registers.
+    stores : dict
+        Lane → the slot that each step stores there.
+    next_of : dict
+        Input → the slot whose value it has in the next step.
+    condition : int
+        The slot that ends the steps if it is not zero; -1: none.
+    stop : str, optional
+        The instruction that looks at it.
 
     Raises
     ------
     ValueError
-        By ``encode``, if there are too many registers.
+        If there are too many registers.
     """
 
-    def __init__(self, sizes, contents=None):
-        self.sizes, self.operations, self.owners, self.contents = list(sizes), [], [], dict(contents or {})
+    def __init__(self, code, loads, dict stores, dict next_of, int condition=-1, str stop=None):
+        cdef list values = list(code.dtypes), last_read
+        cdef Operation operation
+        cdef int slot, position, kept
+        sizes = [numpy.dtype(dtype).itemsize for dtype in code.dtypes]
+        self.operations, self.owners = [], []
+        self.contents = {slot: value.tobytes() for slot, value in enumerate(code.constants, len(code.input_dtypes))}
+        for slot, (loop, operands, _) in enumerate(code.steps, code.first_step):
+            self.append_step(slot, loop, operands, values)
+        # The last operation that reads a value; len(operations): the end of the step; one more: it must be kept.
+        last_read = [-1] * len(values)
+        for position, operation in enumerate(self.operations):
+            for slot in operation.operands:
+                last_read[slot] = position
+        for slot in [*stores.values(), *next_of.values(), *([condition] if condition >= 0 else [])]:
+            last_read[slot] = len(self.operations)
+        kept = len(self.operations) + 1
+        for slot in range(code.first_step):
+            if slot not in loads and slot not in next_of:
+                last_read[slot] = kept
+        self.register_of = list(range(code.first_step)) + [-1] * (len(values) - code.first_step)
+        self.n_registers = code.first_step
+        self.assign_registers(last_read, next_of)
+        self.operations = [Operation(f"load {sizes[slot]}", slot, [slot]) for slot in loads] + self.operations
+        self.append_end(sizes, stores, next_of, condition, stop)
+        self.encode()
 
     def __dealloc__(self):
         free(self.code)
@@ -90,67 +113,102 @@ cdef class RegisterCode:
             lines.append(f"{out + ' := ' if out else ''}{name}({', '.join(given)})")
         return lines
 
-    cdef int new_register(self, int size, content=None) except -1:
-        """A register."""
-        if content is not None:
-            self.contents[len(self.sizes)] = content
-        self.sizes.append(size)
-        return len(self.sizes) - 1
-
+    # ---- operations on values ----------------------------------------------------------------------------------------
     cdef int append(self, str name, int out, operands, tuple constants=(), InnerLoop loop=None) except -1:
         self.operations.append(Operation(name, out, operands, constants, loop))
         return 0
 
-    cdef int append_blocks(self, BlockCode blocks, operands) except -1:
-        """The operations of a block blocks."""
-        cdef int index
-        cdef const char* value
-        register_of = list(operands[:blocks.tables.inputs])
-        for index in range(blocks.tables.constants):
-            value = blocks.tables.constant_values + index * CONSTANT_BYTES
-            register_of.append(self.new_register(PHINTYS_REGISTER_BYTES, value[:CONSTANT_BYTES]))
-        for index in range(blocks.tables.register_operands):
-            register_of.append(self.new_register(PHINTYS_REGISTER_BYTES))
-        register_of += operands[blocks.tables.inputs:]
-        for loop, operands in blocks.calls:
-            self.append_step(loop, [register_of[operand] for operand in operands])
-        return 0
-
-    cdef int append_step(self, InnerLoop loop, list registers) except -1:
-        *given, out = registers
+    cdef int append_step(self, int slot, InnerLoop loop, tuple operands, list values) except -1:
+        """The operations of a step. A tree is one for each of its instructions; ``values`` gets what is between."""
         if type(loop.owner) is Tree:
-            return self.append_tree(loop, registers)
-        if loop.name == "copy":
-            return self.append(f"move {numpy.dtype(loop.dtypes[0]).itemsize}", out, given)
-        if loop.name == "switch":
-            return self.append(f"choose {numpy.dtype(loop.dtypes[3]).itemsize}", out, given)
+            value_of = dict(enumerate(operands))
+            for position, (name, out, read, constants) in enumerate(loop.owner.listing):
+                read = [value_of[number] for number in read]
+                value_of[out] = slot
+                if position < len(loop.owner.listing) - 1:
+                    value_of[out] = len(values)
+                    values.append(loop.dtypes[0])
+                self.append(f"tree_{name} {loop.dtypes[0]}", value_of[out], read, constants)
+            return 0
         name = f"{loop.name} {loop.dtypes[0]}"
-        if loop.name == "cast":
+        if loop.name == "copy":
+            name = f"move {numpy.dtype(loop.dtypes[0]).itemsize}"
+        elif loop.name == "switch":
+            name = f"choose {numpy.dtype(loop.dtypes[3]).itemsize}"
+        elif loop.name == "cast":
             name = CASTS.get(loop.dtypes, "")
         if name not in numbers or loop.provider == "SciPy":
             self.owners.append(loop)
-            return self.append("call", out, given, (), loop)
-        return self.append(name, out, given)
+            return self.append("call", slot, operands, (), loop)
+        return self.append(name, slot, operands)
 
-    cdef int append_tree(self, InnerLoop loop, list registers) except -1:
-        """An arithmetic tree: its inputs, locals and result are registers."""
-        dtype = loop.dtypes[0]
-        local = {}
-        last = len(registers) - 1
-        for position, (name, out, operands, constants) in enumerate(loop.owner.listing):
-            for number in [*operands, out]:
-                if number >= last and number not in local:
-                    local[number] = self.new_register(PHINTYS_REGISTER_BYTES)
-            if position == len(loop.owner.listing) - 1:
-                local[out] = registers[last]
-            read = [registers[number] if number < last else local[number] for number in operands]
-            self.append(f"tree_{name} {dtype}", local[out], read, constants)
+    # ---- registers ---------------------------------------------------------------------------------------------------
+    cdef int assign_registers(self, list last_read, dict next_of) except -1:
+        """Give each value a register, free again after the value's last reader, and let operations name registers.
+
+        The register of an input with a next value is for that value only: once the input has been read for the last
+        time, its next value is computed there, and needs no move. In ``s := s * x + s`` that is so; in ``t := s * 2,
+        s := t + 1, u := s + t``, where ``u`` reads the old ``s`` after its next value is known, a move is needed.
+        """
+        cdef Operation operation
+        cdef int position
+        cdef list free_registers = []
+        cdef set waiting = {slot for slot in next_of if last_read[slot] < 0}      # for the next value of their input
+        targets_of = {}
+        for target, value in next_of.items():
+            targets_of.setdefault(value, []).append(target)
+        for position, operation in enumerate(self.operations):
+            ending = {value for value in operation.operands if last_read[value] == position}
+            overwrites = operation.loop is None or operation.loop.overwrites
+            if overwrites:
+                self.release(ending, free_registers, waiting, next_of)
+            register = next((target for target in targets_of.get(operation.out, ()) if target in waiting), -1)
+            if register >= 0:
+                waiting.remove(register)
+            elif free_registers:
+                register = free_registers.pop()
+            else:
+                register = self.n_registers
+                self.n_registers += 1
+            if not overwrites:
+                self.release(ending, free_registers, waiting, next_of)
+            operation.operands = [self.register_of[value] for value in operation.operands]
+            self.register_of[operation.out] = operation.out = register
         return 0
+
+    cdef int release(self, set values, list free_registers, set waiting, dict next_of) except -1:
+        """The registers of these values are free."""
+        for value in values:
+            if value in next_of:
+                waiting.add(value)                              # an input, which has the register of its number
+            else:
+                free_registers.append(self.register_of[value])
+        return 0
+
+    cdef int append_end(self, list sizes, dict stores, dict next_of, int condition, str stop) except -1:
+        """What follows the computation: rows, the next values of inputs, the condition."""
+        cdef int register
+        moves = {target: self.register_of[value] for target, value in next_of.items()
+                 if self.register_of[value] != target}
+        at_end = [*moves.values(), *([self.register_of[condition]] if condition >= 0 else [])]
+        saved = {}
+        for register in at_end:                                 # what a move overwrites before it is read
+            if register in moves and register not in saved:
+                saved[register] = self.n_registers
+                self.n_registers += 1
+                self.append(f"move {sizes[register]}", saved[register], [register])
+        for lane, value in stores.items():
+            self.append(f"store {sizes[value]}", lane, [self.register_of[value]])
+        for target, register in moves.items():
+            self.append(f"move {sizes[target]}", target, [saved.get(register, register)])
+        if condition >= 0:
+            register = self.register_of[condition]
+            self.append(stop, -1, [saved.get(register, register)])
+        return self.append("end", -1, [])
 
     cdef int encode(self) except -1:
         cdef int index, n_calls = 0
         cdef bytes content
-        self.n_registers = len(self.sizes)
         if self.n_registers > MOST_REGISTERS:
             raise ValueError(f"a body of {self.n_registers} registers; at most {MOST_REGISTERS} are possible")
         self.code = <phintys_register_instruction*>calloc(len(self.operations), sizeof(phintys_register_instruction))
@@ -195,16 +253,3 @@ cdef class RegisterCode:
 
 cdef void run_registers(const phintys_register_instruction* code, char* registers, ScalarSteps* steps) noexcept nogil:
     phintys_register_machine(code, registers, steps)
-
-
-cdef RegisterCode register_code_of(BlockCode blocks, list dtypes):
-    cdef int lane, inputs = blocks.tables.inputs
-    cdef RegisterCode code = RegisterCode([numpy.dtype(dtype).itemsize for dtype in dtypes])
-    for lane in range(inputs):
-        code.append(f"load {code.sizes[lane]}", lane, [lane])
-    code.append_blocks(blocks, range(len(dtypes)))
-    for lane in range(inputs, len(dtypes)):
-        code.append(f"store {code.sizes[lane]}", lane, [lane])
-    code.append("end", -1, [])
-    code.encode()
-    return code

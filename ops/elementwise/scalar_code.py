@@ -240,6 +240,13 @@ class CodeBuilder:
             where[slot] = content
         return slot
 
+    def join(self, code, slots):
+        """Append a whole code whose inputs are in these slots; returns the slots of its results."""
+        slot_of = [*slots, *[self.constant(value, value.dtype.name) for value in code.constants]]
+        for loop, operands, dtypes in code.steps:
+            slot_of.append(self._append(loop, tuple([slot_of[operand] for operand in operands]), dtypes))
+        return [slot_of[slot] for slot in code.outputs]
+
     def finish(self, outputs):
         """The ``ScalarCode`` with these slots as results."""
         return numbered(self.dtypes[:self.inputs], self._constants, self._steps, outputs)

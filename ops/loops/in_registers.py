@@ -1,6 +1,7 @@
 """Selects the bodies of loops that are computed in registers: those with only elementwise kernels on values of rank
 0."""
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
+from phintys.ops.elementwise.scalar_code import CodeBuilder
 from phintys.ops.loops.scalar_body import ScalarBody
 from phintys.ops.types.dtypes import TYPE_NUMBERS
 
@@ -30,23 +31,24 @@ def scalar_body(program, n_sequences, taps, n_stacked, n_carried, is_while):
     """
     if any([layout.ndim or layout.typenum not in DTYPES for layout in program.cells]):
         return None
-    kernels, operands, results, same = [], [], [], {}
+    builder = CodeBuilder([DTYPES[layout.typenum] for layout in program.cells[:program.n_arguments]])
+    slot_of = dict(zip(range(program.n_arguments), range(program.n_arguments)))
+    slot_of.update({cell: builder.constant(layout.value, DTYPES[layout.typenum])
+                    for cell, layout in enumerate(program.cells) if layout.kind == "constant"})
+    results = []
     for instruction in program.symbolic():
+        cells = [int(cell) for cell in instruction.cells]
         if instruction.name == "RESULT":
-            results = instruction.cells
+            results = [slot_of[cell] for cell in cells]
         elif instruction.name == "KERNEL" and isinstance(program.kernels[instruction.a], ElementwiseKernel):
-            kernels.append(program.kernels[instruction.a])
-            operands.append(tuple([same.get(cell, cell) for cell in map(int, instruction.cells)]))
+            code = program.kernels[instruction.a].given_code
+            count = len(code.input_dtypes)
+            slot_of.update(zip(cells[count:], builder.join(code, [slot_of[cell] for cell in cells[:count]])))
         elif instruction.name == "COPY":        # of a value that is a result twice
-            same[instruction.a] = same.get(instruction.b, instruction.b)
+            slot_of[instruction.a] = slot_of[instruction.b]
         elif instruction.name not in ("DROP", "HALT"):
             return None
-    constants = [(number, layout.value) for number, layout in enumerate(program.cells) if layout.kind == "constant"]
-    dtypes = [DTYPES[layout.typenum] for layout in program.cells]
     try:
-        return ScalarBody(tuple(kernels), tuple(operands), tuple(dtypes), tuple(constants), n_sequences, taps,
-                          n_carried=n_carried,
-                          n_wholes=program.n_arguments - n_sequences - sum(map(len, taps)) - n_carried,
-                          results=tuple([same.get(cell, cell) for cell in map(int, results)]), is_while=is_while)
+        return ScalarBody(builder.finish(results).live(), n_sequences, taps, n_carried, is_while)
     except ValueError:                      # too large, or a condition of a dtype that is rare
         return None
