@@ -91,11 +91,10 @@ cdef class ElementwiseKernel(Kernel):
         """Make the code for single numbers, if all operands have one element in each call."""
         dtypes = [*code.input_dtypes, *self.blocks.value_dtypes]
         if all([all(pattern) for pattern in patterns]) and all([dtype in NUMBERS for dtype in dtypes]):
-            inputs = len(code.input_dtypes)
-            self.scalars = RegisterCode(self.blocks.code, range(inputs), dict(enumerate(self.blocks.code.outputs, inputs)),
-                                        {})
-            self.private_bytes = max(self.private_bytes, sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
-                            + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
+            stores = dict(enumerate(self.blocks.code.outputs, len(patterns)))
+            self.scalars = RegisterCode(self.blocks.code, range(len(patterns)), stores, {})
+            self.private_bytes = max(self.private_bytes, <int>sizeof(Numbers) + len(dtypes) * <int>sizeof(Lane)
+                                     + (self.scalars.n_registers + 1) * <int>PHINTYS_REGISTER_BYTES)
         return 0
 
     @property

@@ -61,12 +61,11 @@ cdef class ScalarBody(Kernel):
     cdef int* argument_sizes            # in bytes
 
     def __init__(self, code, int n_sequences, taps, int n_carried, bint is_while):
-        cdef int lane
         code = with_loops(code)
-        self.may_fail = False
         backs = [0] * n_sequences + [tap for own in taps for tap in own]
+        self.may_fail = False
         self.n_moving, self.n_carried = len(backs), n_carried
-        self.n_fixed = len(code.input_dtypes) - self.n_moving
+        self._set_arguments(code, [lane for lane, back in enumerate(backs) if back == -1])
         results = list(code.outputs)
         condition = results.pop() if is_while else -1
         stop = STOPS.get(code.dtypes[condition]) if is_while else None
@@ -76,18 +75,23 @@ cdef class ScalarBody(Kernel):
         firsts = [n_sequences + sum([len(own) for own in taps[:state]]) for state in range(len(taps))]
         next_of = {first + own.index(-1): result for first, own, result in zip(firsts, taps, results) if -1 in own}
         next_of.update(enumerate(results[n_rows:], self.n_moving))
-        previous = [lane for lane in range(self.n_moving) if backs[lane] == -1]
-        loaded = [lane for lane in range(self.n_moving) if backs[lane] != -1]
-        self.n_previous = len(previous)
+        self.code = RegisterCode(code, [lane for lane, back in enumerate(backs) if back != -1],
+                                 dict(enumerate(results[:n_rows], self.n_moving)), next_of, condition, stop)
+
+    cdef int _set_arguments(self, code, list previous) except -1:
+        """Note what `run` writes to registers: rows of taps -1 once, carried values and wholes."""
+        cdef int index
+        self.n_fixed, self.n_previous = len(code.input_dtypes) - self.n_moving, len(previous)
         self.previous = <int*>calloc(self.n_previous + 1, sizeof(int))
         self.argument_sizes = <int*>calloc(len(code.input_dtypes) + 1, sizeof(int))
         if self.previous == NULL or self.argument_sizes == NULL:
             raise MemoryError()
-        for lane in range(self.n_previous):
-            self.previous[lane] = previous[lane]
-        for lane in range(len(code.input_dtypes)):
-            self.argument_sizes[lane] = numpy.dtype(code.input_dtypes[lane]).itemsize
-        self.code = RegisterCode(code, loaded, dict(enumerate(results[:n_rows], self.n_moving)), next_of, condition, stop)
+        for index in range(self.n_previous):
+            self.previous[index] = previous[index]
+        for index in range(len(code.input_dtypes)):
+            self.argument_sizes[index] = numpy.dtype(code.input_dtypes[index]).itemsize
+        return 0
+
     def __dealloc__(self):
         free(self.previous)
         free(self.argument_sizes)
