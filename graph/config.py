@@ -375,10 +375,10 @@ class Config(Section):
         self.__dict__.update(_options={name: (default, kind, doc) for name, default, kind, doc in options},
                              _reactions={}, _of_process=set(), _hidden={})
         for name, default, _, _ in options:
-            section, attribute = self._place(name)
+            section, attribute = self._section_of(name)
             section.__dict__[attribute] = default
 
-    def _place(self, name):
+    def _section_of(self, name):
         """Return the section that holds an option, and the attribute with its value."""
         *parts, attribute = name.split(".")
         section, prefix = self, ""
@@ -414,11 +414,11 @@ class Config(Section):
         values = getattr(_own, "values", ())
         if name in values and self is config:
             return values[name]
-        section, attribute = self._place(name)
-        while True:                                 # it is in one of the two places, and may move from one to the other
-            if attribute in (place := section.__dict__):
+        section, attribute = self._section_of(name)
+        while True:                                 # it is in one of two dicts, and may move from one to the other
+            if attribute in (where := section.__dict__):
                 try:
-                    return place[attribute]
+                    return where[attribute]
                 except KeyError:
                     continue
             hidden = self._hidden.get(name)
@@ -442,7 +442,7 @@ class Config(Section):
         if name in values and self is config:
             values[name] = value
             return
-        section, attribute = self._place(name)
+        section, attribute = self._section_of(name)
         with _lock:
             hidden = self._hidden.get(name)
             if hidden is not None:
@@ -473,7 +473,7 @@ class Config(Section):
             self.set(name, value)
             return before
         value = self._converted(name, value)
-        section, attribute = self._place(name)
+        section, attribute = self._section_of(name)
         with _lock:
             first = name not in self._hidden
             if first:
@@ -491,7 +491,7 @@ class Config(Section):
         if name in self._of_process:
             self.set(name, before)
             return
-        section, attribute = self._place(name)
+        section, attribute = self._section_of(name)
         with _lock:
             if before is NOT_CHANGED:
                 del _own.values[name]
@@ -529,7 +529,7 @@ class Config(Section):
         for length in range(1, len(parts)):
             if ".".join(parts[:length]) in self._options:
                 raise TypeError(f"config.{name}: config.{'.'.join(parts[:length])} is an option, not a section")
-        section, attribute = self._place(name)
+        section, attribute = self._section_of(name)
         if name in self._options or attribute in section.__dict__ or hasattr(type(section), attribute):
             raise AttributeError(f"config.{name}: This name is already taken")
         self._options[name] = default, kind, doc

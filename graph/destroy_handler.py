@@ -216,7 +216,12 @@ class Destruction:
 
     # ---- what may be destroyed ---------------------------------------------------------------------------------------
     def objection(self, node, output, position):
-        """Return why a node must not overwrite an input, regardless of order; None if it may."""
+        """Return why a node must not overwrite an input, regardless of order; None if it may.
+
+        The first reason is reported, so those that hold whatever else the graph does come first. Three tests rely on
+        those before them: commits are accepted only if no other node writes or reads the value at an unknown time; only
+        then may a node of a shared value's own update overwrite it, which the tests after it would refuse.
+        """
         root = self.memory.root(node.inputs[position])
         if isinstance(root, Constant):
             return "it is a constant"
@@ -229,7 +234,7 @@ class Destruction:
         if root in self.memory.chosen and root.owner is None:
             return f"it may be {root}, as a condition says"
         if self._is_unordered(node, position, root):
-            return "a node reads it whose place in the order is only known in a call"
+            return "a node reads it whose position in the order is only known in a call"
         if position in self.commits.get(node, {}).values():
             return None
         if root in self.updates and root.owner is None and self._mutable is not None:
@@ -259,15 +264,15 @@ class Destruction:
     def _written_twice(self, node, output, position, root):
         """Return whether another node overwrites the root, or this node does for another output."""
         return self.is_overwritten_by_another(node, position, root) or any(
-            [(other, place) != (output, position) and self.memory.root(node.inputs[place]) is root
-             for other, place in destroyed_by(node.op)])
+            [(other, operand) != (output, position) and self.memory.root(node.inputs[operand]) is root
+             for other, operand in destroyed_by(node.op)])
 
     def is_overwritten_by_another(self, node, position, root):
         """Return whether an earlier node also overwrites the memory, unless only one of the two runs."""
-        for other, place in self._writers.get(root, ()):
+        for other, operand in self._writers.get(root, ()):
             if other is node:
                 break
-            if self.regions is None or self.regions.relation(other, place, node, position) is not EXCLUSIVE:
+            if self.regions is None or self.regions.relation(other, operand, node, position) is not EXCLUSIVE:
                 return True
         return False
 
@@ -281,17 +286,17 @@ class Destruction:
         regions = self.regions
         for reader in self.memory.readers[root]:
             if reader is not node:
-                for place in self._places_read(reader, root) if reader in regions.arms else (0,):
-                    yield reader, regions.relation(reader, place, node, position)
+                for operand in self._operands_by_region(reader, root) if reader in regions.arms else (0,):
+                    yield reader, regions.relation(reader, operand, node, position)
 
-    def _places_read(self, node, root):
+    def _operands_by_region(self, node, root):
         """Return where a lazy node reads a memory: one input position for each region in which it reads it."""
         found = self._read_at.get(node)
         if found is None:
             found = self._read_at[node] = {}
             for position, variable in enumerate(node.inputs):
-                places = found.setdefault(self.memory.root(variable), {})
-                places.setdefault(self.regions.place(node, position), position)
+                operands = found.setdefault(self.memory.root(variable), {})
+                operands.setdefault(self.regions.region_at(node, position), position)
         return found[root].values()
 
     def _is_unordered(self, node, position, root):
@@ -306,7 +311,7 @@ class Destruction:
         node : Apply
         position : int
         number : dict
-            Node → its place in the order in which nodes run.
+            Node → its position in the order in which nodes run.
         last : dict
             Root → the last of its readers in this order.
         """
@@ -322,8 +327,8 @@ class Destruction:
         its own memory, one after the other."""
         writer = {node.outputs[output]: (node, output, position) for node, output, position in self.destroyers}
         found, seen = {}, set()
-        for shared, place in self.updates.items():
-            chain, value = [], self.fgraph.outputs[place]
+        for shared, number in self.updates.items():
+            chain, value = [], self.fgraph.outputs[number]
             while value in writer and value not in seen:
                 seen.add(value)
                 chain.append(writer[value])

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from phintys.graph.op import PureOp
 
-EXCLUSIVE = "exclusive"                 # two places of which a call reaches at most one
+EXCLUSIVE = "exclusive"                 # two accesses of which a call does at most one
 
 
 class Region:
@@ -146,7 +146,7 @@ class LazyRegions:
         self._find(fgraph.clients, order)
 
     # ---- regions -----------------------------------------------------------------------------------------------------
-    def place(self, reader, position):
+    def region_at(self, reader, position):
         """Return the region in which a node reads one of its inputs; for an output of the graph, the root.
 
         An input of a branch is read at the end of its arm.
@@ -167,42 +167,43 @@ class LazyRegions:
         """Give each node its region, readers first."""
         blocks, of, branch_of = {}, self.of, self._branch_of
         for node in reversed(order):
-            places = set()
+            regions = set()
             for output in node.outputs:
                 for reader, position in clients[output]:
-                    places.add(of[reader] if reader in of and reader not in branch_of else self.place(reader, position))
-            region = of[node] = self._region_for(places, blocks)
+                    regions.add(of[reader] if reader in of and reader not in branch_of
+                                else self.region_at(reader, position))
+            region = of[node] = self._region_for(regions, blocks)
             if node in branch_of:
                 self.arms[node] = self._new(region, node, 0), self._new(region, node, 1)
 
-    def _region_for(self, places, blocks):
-        """Return the region of a node that is read in ``places``; a node without readers belongs to the root."""
-        if len(places) < 2:
-            return next(iter(places), self.root)
-        key = frozenset(places)
+    def _region_for(self, regions, blocks):
+        """Return the region of a node that is read in ``regions``; a node without readers belongs to the root."""
+        if len(regions) < 2:
+            return next(iter(regions), self.root)
+        key = frozenset(regions)
         if key not in blocks:
-            innermost = self._innermost(places)
-            if innermost in self._certain(places):
+            innermost = self._innermost(regions)
+            if innermost in self._certain(regions):
                 return innermost
             blocks[key] = self._new(innermost, None, None)
             self.blocks.append(blocks[key])
         return blocks[key]
 
-    def _innermost(self, places):
+    def _innermost(self, regions):
         found = None
-        for place in places:
-            found = place if found is None else common_region(found, place)
+        for region in regions:
+            found = region if found is None else common_region(found, region)
         return found
 
-    def _certain(self, places):
-        """Return the regions that always reach one of ``places`` when they run, as far as they lead to these places."""
-        certain = set(places)
-        waiting = [(-place.depth, place.number, place) for place in places]
+    def _certain(self, regions):
+        """Return the regions that always reach one of ``regions`` when they run, as far as they lead to these."""
+        certain = set(regions)
+        waiting = [(-region.depth, region.number, region) for region in regions]
         heapify(waiting)
         while waiting:
-            place = heappop(waiting)[-1]
-            around = place.parent
-            if place.node is not None and around not in certain and certain.issuperset(self.arms[place.node]):
+            region = heappop(waiting)[-1]
+            around = region.parent
+            if region.node is not None and around not in certain and certain.issuperset(self.arms[region.node]):
                 certain.add(around)
                 heappush(waiting, (-around.depth, around.number, around))
         return certain
@@ -217,7 +218,7 @@ class LazyRegions:
             ``EXCLUSIVE`` if at most one access happens. None if the order of nodes does not decide which comes first,
             because one of them happens in a block.
         """
-        here, there = self.place(reader, position), self.place(other, other_position)
+        here, there = self.region_at(reader, position), self.region_at(other, other_position)
         around = common_region(here, there)
         first = _step_in(around, here, reader)
         second = _step_in(around, there, other)
@@ -243,16 +244,17 @@ class LazyRegions:
             for position, variable in enumerate(node.inputs if has_blocks else ()):
                 needed = of.get(variable.owner)
                 if needed is not None and needed.is_block:
-                    self._need(needed, self.place(node, position))
+                    self._need(needed, self.region_at(node, position))
             if node in arms:
                 self._join(region, *arms[node])
             region.steps.append(node)
 
-    def _need(self, block, place):
-        """Place a block before the next steps in ``place``, unless the block contains it."""
-        if block not in place.needed and not (block.depth <= place.depth and ancestor_at(place, block.depth) is block):
-            place.needed.add(block)
-            place.steps.append(block)
+    def _need(self, block, region):
+        """Place a block before the next steps in ``region``, unless the block contains it."""
+        holds = block.depth <= region.depth and ancestor_at(region, block.depth) is block
+        if block not in region.needed and not holds:
+            region.needed.add(block)
+            region.steps.append(block)
 
     def _join(self, region, first, second):
         """Run blocks that both arms need before the jump; blocks that ran before it are needed in neither arm."""

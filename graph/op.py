@@ -69,7 +69,7 @@ class PureOp(Properties):
         instance); the kernel's ``examined`` names the same inputs. Nodes that compute such an input never run after
         COMMIT, because ``prepare`` runs before it.
     reads_before_writing : bool
-        No element of an input is read after the output's element at the same place was written. So the input that a
+        No element of an input is read after the output's element at the same index was written. So the input that a
         node overwrites may also be another input of the node.
     destroyhandler_tolerate_same, destroyhandler_tolerate_aliased : sequence of (int, int)
         Pairs (overwritten input, other input) that may be the same variable, or share memory in any way.

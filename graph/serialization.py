@@ -178,7 +178,7 @@ def _output(node, index):
 
 
 def _state(thing):
-    """Return the attributes of a node or variable besides its place in the graph."""
+    """Return the attributes of a node or variable besides its position in the graph."""
     return {name: value for name, value in thing.__getstate__().items() if name not in PLACE}
 
 

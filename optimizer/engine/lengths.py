@@ -407,10 +407,10 @@ def _join(lengths, node, axis, first, *others):
         return [None] * len(first)
     axis %= len(first)
     for other in others:
-        for place, pair in enumerate(zip(first, other)):
-            if place != axis:
+        for position, pair in enumerate(zip(first, other)):
+            if position != axis:
                 lengths.equal(*pair)
-    return [None if place == axis else token for place, token in enumerate(first)]
+    return [None if position == axis else token for position, token in enumerate(first)]
 
 
 def _part(lengths, node, tokens, *integers):
@@ -435,8 +435,8 @@ def _part_of(lengths, entries, tokens):
             for token, entry in zip(tokens, entries) if isinstance(entry, slice)] + tokens[len(entries):]
 
 
-def _rows(lengths, node, tokens, places):
-    return places + tokens[1:]
+def _rows(lengths, node, tokens, positions):
+    return positions + tokens[1:]
 
 
 def _convolution(lengths, node, images, filters):

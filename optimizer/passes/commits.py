@@ -62,8 +62,8 @@ def chains_of_updates(destruction, marks):
         For each update a list of (node, output, input position) for its nodes; they overwrite the input.
     """
     found, indirect = [], {}
-    for shared, place in destruction.updates.items():
-        value = destruction.fgraph.outputs[place]
+    for shared, output in destruction.updates.items():
+        value = destruction.fgraph.outputs[output]
         if value.owner is None or not has_memory(shared) or destruction.is_overwritten_by_another(
                 value.owner, 0, destruction.memory.root(shared)):
             continue
@@ -151,6 +151,10 @@ def without_cycles(destruction, commits, marked=()):
     -------
     dict
     """
+    # What has nothing before it, or nothing after it, is on no cycle. `free` has these nodes, in any order; taking them
+    # away frees others, until only cycles and what is between them are left. Then the node of the least weight is given
+    # up, which may break a cycle: only this choice needs an order, and weights do not change, so a heap is filled once.
+    # Each edge is deleted once and each node leaves the heap at most once: linear, and n log n where there are cycles.
     before, after = _commit_edges(destruction, commits)
     weights = [(node in marked, sum([weight_of(node.inputs[position]) for position in pairs.values()]),
                 sum([variable.owner in commits for variable in node.inputs]), number, node)

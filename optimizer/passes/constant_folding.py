@@ -34,7 +34,7 @@ def constant_folding(fgraph, node):
     try:
         with numpy.errstate(all="ignore"):
             compute(op, node, values, storage)
-    except MethodNotDefined:                        # the linker says so, too, with the place of the node
+    except MethodNotDefined:                        # the linker says so, too, with the line of the node
         return None
     return [out.type.make_constant(cell[0], name=None) for out, cell in zip(node.outputs, storage)]
 

@@ -86,8 +86,8 @@ def replace(fgraph, parts, steps_last):
         assembly.add(part)
         scalar_op = Composite.of_steps(*assembly.finish(part.outputs))
         others = list(assembly.inputs)
-        place = others.index(result)
-        op, inputs = FusedConvolution(op, scalar_op, place), [*inputs, *others[:place], *others[place + 1:]]
+        operand = others.index(result)
+        op, inputs = FusedConvolution(op, scalar_op, operand), [*inputs, *others[:operand], *others[operand + 1:]]
         positions += assembly.positions
     for part in pools:
         op = PooledConvolution(op, part.op, *windows(part), steps_last)

@@ -27,14 +27,14 @@ def _fuse(fgraph, node, region):
     clients = fgraph.clients[sample]
     if len(clients) != 1 or any([reader != "output" for reader, _ in fgraph.clients[state]]):
         return 0
-    reader, place = clients[0]
+    reader, operand = clients[0]
     if reader == "output":
         return 0
     if (type(reader.op) is not Elemwise or region.get(node, 0) != region.get(reader, 0)
             or sample.type.broadcastable != reader.outputs[0].type.broadcastable):
         return 0
-    op = DrawnElemwise(node.op, len(node.inputs) - 2, reader.op.scalar_op, place, sample.type.broadcastable)
-    others = [variable for position, variable in enumerate(reader.inputs) if position != place]
+    op = DrawnElemwise(node.op, len(node.inputs) - 2, reader.op.scalar_op, operand, sample.type.broadcastable)
+    others = [variable for position, variable in enumerate(reader.inputs) if position != operand]
     new_state, *results = op(*node.inputs, *others, return_list=True)
     if any([new.type != old.type for new, old in zip(results, reader.outputs)]):
         return 0

@@ -61,8 +61,8 @@ def last_steps(fgraph, order):
               if any([reader != "output" and type(reader.op) is Elemwise
                       for reader, _ in clients[fgraph.inputs[position]]])}
     for node in reversed(order):
-        if type(node.op) is Elemwise and all([place in stored if reader == "output" else reader in late
-                                              for out in node.outputs for reader, place in clients[out]]):
+        if type(node.op) is Elemwise and all([operand in stored if reader == "output" else reader in late
+                                              for out in node.outputs for reader, operand in clients[out]]):
             late.add(node)
     return late
 

@@ -405,9 +405,9 @@ def _add_check(fgraph, groups, guards, position):
     updated = handler.updates if handler is not None else {}
     results = [number for number in range(len(fgraph.outputs)) if number not in updated.values()]
     readers = [] if results or any(guards) else _readers_of_one_input(fgraph, groups, updated)
-    place = min(results or [0], key=lambda number: fgraph.outputs[number].type.ndim)
-    readers = readers or [("output", place)]
-    value = fgraph.outputs[place] if readers[0][0] == "output" else readers[0][0].inputs[readers[0][1]]
+    operand = min(results or [0], key=lambda number: fgraph.outputs[number].type.ndim)
+    readers = readers or [("output", operand)]
+    value = fgraph.outputs[operand] if readers[0][0] == "output" else readers[0][0].inputs[readers[0][1]]
     checked = EqualLengths.of(value, groups, guards)
     checked.name = value.name
     for reader, number in readers:
@@ -422,7 +422,7 @@ def _readers_of_one_input(fgraph, groups, updated):
         return []                                       # they might depend on these nodes
     regions = known_regions(fgraph)
     for number, variable in enumerate(fgraph.inputs):
-        readers = [(node, place) for node, place in fgraph.clients[variable] if node != "output"
+        readers = [(node, operand) for node, operand in fgraph.clients[variable] if node != "output"
                    and (regions is None or regions.of[node] is regions.root)]
         if number not in updated and readers and hasattr(variable.type, "broadcastable"):
             return readers

@@ -2,7 +2,7 @@
 
 Each row of a state needs new memory, so an assignment to an element first copies the whole row. The body overwrites a
 carried value where possible, so the time of a step depends only on the size of the changed part. Other states are not
-changed, because a kernel that computes a whole row writes it to its place in any case.
+changed, because a kernel that computes a whole row writes it in any case.
 """
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar

@@ -42,7 +42,7 @@ class _Judge:
         self.order = schedule(fgraph)
         self.destruction = Destruction(fgraph, handler)
         self._late = self.destruction.can_wait(self.order)
-        self._number = {node: place for place, node in enumerate(self.order)}
+        self._number = {node: number for number, node in enumerate(self.order)}
         self._last = {}
         for node in self.order:
             for variable in node.inputs:
@@ -56,7 +56,7 @@ class _Judge:
         root = destruction.memory.root(node.inputs[position])
         if root in destruction.updates and root.owner is None and not destruction.reads_twice(node, position):
             return self._reason_of_update(node, output, root)
-        if position in [place for places in node.op.destroy_map.values() for place in places]:
+        if position in [operand for operands in node.op.destroy_map.values() for operand in operands]:
             return "another value takes it"
         objection = destruction.objection(node, output, position)
         if objection is not None:
@@ -68,14 +68,14 @@ class _Judge:
     def _reason_of_update(self, node, output, shared):
         """Return why the node does not overwrite a shared value that has an update."""
         destruction, fgraph = self.destruction, self.fgraph
-        if any([shared in [commit.inputs[place] for place in pairs.values()]
+        if any([shared in [commit.inputs[operand] for operand in pairs.values()]
                 for commit, pairs in destruction.commits.items()]):
             return "its own update overwrites it, last of all"
         if not node.op.cannot_fail:
             return "this may fail, and a shared value may change only when nothing can fail any more"
-        for reader, place in [pair for out in node.outputs for pair in fgraph.clients[out]]:
-            if reader == "output" and place != destruction.updates[shared]:
-                kind = "another update" if place in destruction.updates.values() else "a result"
+        for reader, operand in [pair for out in node.outputs for pair in fgraph.clients[out]]:
+            if reader == "output" and operand != destruction.updates[shared]:
+                kind = "another update" if operand in destruction.updates.values() else "a result"
                 return f"what this makes is {kind}, too"
             if reader != "output" and reader not in self._late:
                 return f"{reader.op} reads what this makes, and it cannot wait until nothing can fail any more"

@@ -31,15 +31,15 @@ NEARBY = 8                     # nodes of a sum that are read, also those with o
 
 
 class Summand:
-    """``sign * scales * weights * values[places]``: ``values`` and ``places`` are None for a term without them."""
+    """``sign * scales * weights * values[positions]``: without values, ``values`` and ``positions`` are None."""
 
-    def __init__(self, sign, scales, weights, values, places):
-        self.sign, self.scales, self.weights, self.values, self.places = sign, scales, weights, values, places
+    def __init__(self, sign, scales, weights, values, positions):
+        self.sign, self.scales, self.weights, self.values, self.positions = sign, scales, weights, values, positions
 
     def times(self, weights):
         """The term with more weights."""
         weights = weights if self.weights is None else self.weights * weights
-        return Summand(self.sign, self.scales, weights, self.values, self.places)
+        return Summand(self.sign, self.scales, weights, self.values, self.positions)
 
     def is_rounded(self):
         return bool(self.scales) or self.values is not None and self.weights is not None
@@ -51,36 +51,36 @@ def _whole_vector(variable):
     return isinstance(variable, Constant) and kind.dtype == "float64" and kind.broadcastable == (False,)
 
 
-def _places_of(variable, size=None):
-    """The places of a vector's elements as an array, if constants tell them, all exist and all are used, else None.
+def _positions_of(variable, size=None):
+    """The positions of a vector's elements as an array, if constants tell them, all exist and all are used, else None.
 
-    What is infinite at a place that is not used would be multiplied by zero.
+    What is infinite at a position that is not used would be multiplied by zero.
     """
     if not isinstance(variable, Constant) or size is None or variable.type.dtype.startswith("uint"):
         return None
-    places = variable.data
-    if not places.size or places.min() < -size or places.max() >= size:
+    positions = variable.data
+    if not positions.size or positions.min() < -size or positions.max() >= size:
         return None
-    places = places % size
-    return places if numpy.bincount(places, minlength=size).all() else None
+    positions = positions % size
+    return positions if numpy.bincount(positions, minlength=size).all() else None
 
 
 def _summand(sign, variable):
     """Return a `Summand`, or None if the variable is something else."""
     factors = Factors(variable, (0,), lambda other: 1)
     scales = [(factor.dimshuffle(), exponent) for factor, exponent in factors.outer.powers.items()]
-    weights, values, places = None, None, None
+    weights, values, positions = None, None, None
     for factor, exponent in factors.inner.powers.items():
         if exponent == 1 and _whole_vector(factor):
             weights = factor.data if weights is None else weights * factor.data
         elif exponent == 1 and key(factor) == "AdvancedSubtensor1" and values is None:
             values, rows = factor.owner.inputs
-            places = _places_of(rows, values.type.shape[0])
-            if places is None or values.type.ndim != 1 or values.type.dtype != "float64":
+            positions = _positions_of(rows, values.type.shape[0])
+            if positions is None or values.type.ndim != 1 or values.type.dtype != "float64":
                 return None
         else:
             return None
-    return None if weights is None and values is None else Summand(sign, scales, weights, values, places)
+    return None if weights is None and values is None else Summand(sign, scales, weights, values, positions)
 
 
 def _terms_of(variable):
@@ -118,19 +118,20 @@ def _scaled(term, variable):
 
 
 def sum_by_group(fgraph, node):
-    """A linear formula that is added to few zeros at constant places."""
+    """A linear formula that is added to few zeros at constant positions."""
     x, y, rows = node.inputs
     size, count = x.type.shape[0] if x.type.ndim == 1 else None, y.type.shape[0] if y.type.ndim == 1 else None
-    places = _places_of(rows, size)
-    if places is None or node.op.set_instead_of_inc or count is None or count <= size \
-            or constant_value(x) != 0 or len(places) != count:
+    positions = _positions_of(rows, size)
+    if positions is None or node.op.set_instead_of_inc or count is None or count <= size \
+            or constant_value(x) != 0 or len(positions) != count:
         return None
     scales, terms = _terms_of(y)
-    if terms is None or any([term.places is not None and not numpy.array_equal(term.places, places) for term in terms]):
+    if terms is None or any([term.positions is not None and not numpy.array_equal(term.positions, positions)
+                             for term in terms]):
         return None
     found = []
     for term in terms:
-        weights = constant(numpy.bincount(places, term.weights, size).astype("float64"))
+        weights = constant(numpy.bincount(positions, term.weights, size).astype("float64"))
         found.append(_scaled(term, weights if term.values is None else apply_op("mul", term.values, weights)))
     return _times(scales, (), found, node.outputs[0])
 
@@ -159,37 +160,37 @@ def _sums_of(terms):
         if term.values is None:
             found.append(_scaled(term, constant(numpy.sum(term.weights))))
         else:
-            weights = numpy.bincount(term.places, term.weights, term.values.type.shape[0]).astype("float64")
+            weights = numpy.bincount(term.positions, term.weights, term.values.type.shape[0]).astype("float64")
             found.append(_scaled(term, Dot()(term.values, constant(weights))))
     return found
 
 
 # ---- one row of a matrix ---------------------------------------------------------------------------------------------
-def _row_and_places(op, index):
-    """Return the number of a row and constant places in it, if this is the index of an op, else None twice."""
+def _row_and_positions(op, index):
+    """Return the number of a row and constant positions in it, if this is the index of an op, else None twice."""
     entries = op.idx_list
     is_row = len(entries) == 2 and type(entries[0]) is int and is_array(entries[1]) and not is_mask(entries[1])
-    places = index[0] if is_row and len(index) == 1 and isinstance(index[0], Constant) else None
-    return (entries[0], places) if places is not None and places.type.ndim == 1 else (None, None)
+    positions = index[0] if is_row and len(index) == 1 and isinstance(index[0], Constant) else None
+    return (entries[0], positions) if positions is not None and positions.type.ndim == 1 else (None, None)
 
 
 def elements_of_row(fgraph, node):
-    """``x[i, places] -> x[i][places]`` for a matrix x."""
+    """``x[i, positions] -> x[i][positions]`` for a matrix x."""
     x, *index = node.inputs
-    row, places = _row_and_places(node.op, index)
-    return None if row is None or x.type.ndim != 2 else AdvancedSubtensor1()(part_of(x, [row]), places)
+    row, positions = _row_and_positions(node.op, index)
+    return None if row is None or x.type.ndim != 2 else AdvancedSubtensor1()(part_of(x, [row]), positions)
 
 
 def change_of_row(fgraph, node):
-    """Values that are added to a row of a matrix, which has fewer elements, are summed by place first."""
+    """Values that are added to a row of a matrix, which has fewer elements, are summed by position first."""
     x, y, *index = node.inputs
-    row, places = _row_and_places(node.op, index)
+    row, positions = _row_and_positions(node.op, index)
     length = x.type.shape[1] if x.type.ndim == 2 else None
     if row is None or length is None or node.op.set_instead_of_inc or y.type.ndim != 1 or y.type.broadcastable[0] \
-            or places.data.size <= length or not x.type.dtype == y.type.dtype == "float64":
+            or positions.data.size <= length or not x.type.dtype == y.type.dtype == "float64":
         return None
     zeros = Alloc()(numpy.zeros(()), length)
-    return IncSubtensor([row])(x, AdvancedIncSubtensor1()(zeros, y, places))
+    return IncSubtensor([row])(x, AdvancedIncSubtensor1()(zeros, y, positions))
 
 
 REWRITES = [

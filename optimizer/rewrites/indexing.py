@@ -179,8 +179,8 @@ def _element_of_slice(inner, position):
     if parts is None or position < 0:
         return None
     start, stop, step = parts
-    place = start + position * step
-    return place if stop is None or place < stop else None
+    element = start + position * step
+    return element if stop is None or element < stop else None
 
 
 def _slice_of_slice(inner, outer):
@@ -265,9 +265,9 @@ def part_of_shuffled(fgraph, node):
             return None
         if isinstance(entry, slice):
             kept.append(axis)
-    places = [axis for axis in range(x.type.ndim) if isinstance(taken[axis], slice)]
+    sliced = [axis for axis in range(x.type.ndim) if isinstance(taken[axis], slice)]
     part = part_of(x, taken)
-    return part.dimshuffle(*["x" if axis == "x" else places.index(axis) for axis in kept])
+    return part.dimshuffle(*["x" if axis == "x" else sliced.index(axis) for axis in kept])
 
 
 def part_of_alloc(fgraph, node):
@@ -373,17 +373,17 @@ def _adding(op):
 
 
 def increment_of_set_zeros(fgraph, node):
-    """``inc_subtensor(set_subtensor(x[i], 0)[i], y) -> set_subtensor(x[i], y)`` for places i that differ."""
-    whole, y, places = node.inputs
+    """``inc_subtensor(set_subtensor(x[i], 0)[i], y) -> set_subtensor(x[i], y)`` for positions i that differ."""
+    whole, y, rows = node.inputs
     before = whole.owner
     if node.op.set_instead_of_inc or key(whole) != "AdvancedIncSubtensor1" or not before.op.set_instead_of_inc \
             or len(fgraph.clients[whole]) != 1 or y.type.ndim != whole.type.ndim:
         return None
     x, zeros, same = before.inputs
-    if same is not places or not isinstance(places, Constant) or constant_value(zeros) != 0 \
-            or places.data.min(initial=0) < 0 or len(set(places.data.tolist())) != places.data.size:
+    if same is not rows or not isinstance(rows, Constant) or constant_value(zeros) != 0 \
+            or rows.data.min(initial=0) < 0 or len(set(rows.data.tolist())) != rows.data.size:
         return None
-    return before.op(x, y, places)
+    return before.op(x, y, rows)
 
 
 REWRITES = [

@@ -108,8 +108,8 @@ def moved_from(variable):
     if name == "IfElse":
         number = node.outputs.index(variable) + 1
         return [number, number + node.op.n_outs]
-    places = MOVERS.get(name)
-    return [] if places is None else places(node)
+    operands_of = MOVERS.get(name)
+    return [] if operands_of is None else operands_of(node)
 
 
 def moved(variable, inputs):
@@ -202,20 +202,20 @@ class Pushed:
         return self.of(part, shift, factor * product.coefficient)
 
     def _of_moved(self, variable, shift, factor):
-        places = moved_from(variable)
-        inputs = list(variable.owner.inputs) if places else []
-        found = {place: self.of(inputs[place], shift, factor) for place in places}
+        operands = moved_from(variable)
+        inputs = list(variable.owner.inputs) if operands else []
+        found = {operand: self.of(inputs[operand], shift, factor) for operand in operands}
         known = [one for one in found.values() if one is not None]
         if not known:
             return None
-        for place, one in found.items():
-            value = self._written(_where_taken(variable, place, inputs[place]), shift, factor) if one is None \
+        for operand, one in found.items():
+            value = self._written(_where_taken(variable, operand, inputs[operand]), shift, factor) if one is None \
                 else one.value
             if type(variable.owner.op) is not Elemwise:         # which would broadcast other types, too
-                value = as_type(value, inputs[place].type, ())
+                value = as_type(value, inputs[operand].type, ())
             if value is None:
                 return None
-            inputs[place] = value
+            inputs[operand] = value
         return Found(moved(variable, inputs), 1 + sum([one.passes for one in known]),
                      all([one.is_closed for one in known]))
 

@@ -177,7 +177,7 @@ def _is_rounded(variable):
 
 
 def change_by_product(fgraph, node):
-    """Values that are added to few zeros at many places are scaled afterwards."""
+    """Values that are added to few zeros at many positions are scaled afterwards."""
     x, y, *rest = node.inputs
     if constant_value(x) != 0 or y.type.ndim != 1 or x.type.ndim != 1 or len(fgraph.clients[y]) != 1 \
             or key(y) not in INSIDE or not y.type.dtype == x.type.dtype == "float64":
@@ -214,16 +214,16 @@ def _is_outer_product(variable):
 
 def product_of_scaled_matrix(fgraph, node):
     """``dot(s * A, x) -> s * dot(A, x)`` for a scalar s and a vector or a column x, if nothing else reads ``s * A``."""
-    for place, operand in enumerate(node.inputs):
+    for position, operand in enumerate(node.inputs):
         scaled = operand.owner.inputs[0] if _is_transpose(operand) else operand
-        if _is_matrix_beside_vector(node, place) and key(scaled) in ("mul", "true_div") \
+        if _is_matrix_beside_vector(node, position) and key(scaled) in ("mul", "true_div") \
                 and _is_read_by_thin_products(fgraph, scaled):
             split = Factors(scaled, (0, 1), readers_in(fgraph))
             inner = _apart(split, scaled)
             if inner is None or inner.type != scaled.type:
                 continue
             operands = list(node.inputs)
-            operands[place] = inner if scaled is operand else operand.owner.op(inner)
+            operands[position] = inner if scaled is operand else operand.owner.op(inner)
             axes = range(2 - node.outputs[0].type.ndim)
             return around(split.outer, axes, node.op(*operands), node.outputs[0])
     return None
@@ -239,20 +239,20 @@ def _is_transpose(variable):
     return key(variable) == "DimShuffle" and variable.owner.op.new_order == (1, 0)
 
 
-def _is_matrix_beside_vector(node, place):
+def _is_matrix_beside_vector(node, position):
     """Return whether an input of a product is a matrix of float64, with which a vector or a column is multiplied."""
-    matrix, other = node.inputs[place].type, node.inputs[1 - place].type
-    thin = other.broadcastable in ((False,), (False, True) if place == 0 else (True, False))
+    matrix, other = node.inputs[position].type, node.inputs[1 - position].type
+    thin = other.broadcastable in ((False,), (False, True) if position == 0 else (True, False))
     return thin and matrix.broadcastable == (False, False) and {matrix.dtype, other.dtype} == {"float64"}
 
 
 def _is_read_by_thin_products(fgraph, variable):
     """Return whether only products with vectors read a matrix or its transpose."""
-    for reader, place in fgraph.clients[variable]:
+    for reader, position in fgraph.clients[variable]:
         if reader == "output":
             return False
         if key(reader.outputs[0]) == "Dot":
-            if not _is_matrix_beside_vector(reader, place):
+            if not _is_matrix_beside_vector(reader, position):
                 return False
         elif not _is_transpose(reader.outputs[0]) or any(
                 [turned == "output" or key(turned.outputs[0]) != "Dot" or not _is_matrix_beside_vector(turned, side)

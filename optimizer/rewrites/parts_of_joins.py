@@ -141,11 +141,11 @@ def _part_that_is_changed(change, kind):
 
 
 def _changed_index(change):
-    """The entries of the index of a change; the only place in a vector of places is a number."""
+    """The entries of the index of a change; the only position in a vector of positions is a number."""
     if key(change.outputs[0]) == "IncSubtensor":
         return index_of(change, 2)
-    places = change.inputs[2]
-    return [int(places.data[0])] if isinstance(places, Constant) and places.data.size == 1 else []
+    positions = change.inputs[2]
+    return [int(positions.data[0])] if isinstance(positions, Constant) and positions.data.size == 1 else []
 
 
 def _are_all(starts, parts, length):
@@ -155,8 +155,8 @@ def _are_all(starts, parts, length):
 
 
 class Change:
-    """What puts ``y`` into adjacent places of ``x`` along one axis of known length, between ``bounds``, which are None
-    for other changes."""
+    """What puts ``y`` into adjacent positions of ``x`` along one axis of known length, between ``bounds``, which are
+    None for other changes."""
 
     def __init__(self, node):
         self.x, self.y = node.inputs[:2]
@@ -173,7 +173,7 @@ class Change:
             self.bounds = bounds
 
     def part(self, entries, is_private):
-        """Return a part, if all its places are changed or none; what is added to others is added if ``is_private``."""
+        """Return a part, if all of it is changed or nothing; what is added to others is added if ``is_private``."""
         read = _bounds(entries[self.axis], self.length) if self.bounds and len(entries) > self.axis else None
         if read is None:
             return None

@@ -17,12 +17,12 @@ from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential
 MOST_NODES = 100               # that depend on one exponential, so that the work stays linear
 
 
-class Scaled(namedtuple("Scaled", "degree places")):
-    """A variable with a power of the factor. The factor is different for each place along some dimensions of the
-    exponential; ``places`` are the dimensions of the variable that belong to these."""
+class Scaled(namedtuple("Scaled", "degree dimensions")):
+    """A variable with a power of the factor. The factor is different for each index of some dimensions of the
+    exponential; ``dimensions`` are those of the variable that belong to these."""
 
     def times(self, number):
-        return Scaled(self.degree * number, self.places)
+        return Scaled(self.degree * number, self.dimensions)
 
 
 FAILS = object()               # a variable that is not known to be a power of the factor
@@ -30,10 +30,10 @@ INVARIANT = None
 
 
 def of_product(node, known):
-    places = {each.places for each in known if each is not INVARIANT}
+    dimensions = {each.dimensions for each in known if each is not INVARIANT}
     signs = [-1 if number and key_of(node.op) == "true_div" else 1 for number in range(len(known))]
     degree = sum([each.degree * sign for each, sign in zip(known, signs) if each is not INVARIANT])
-    return FAILS if len(places) > 1 else Scaled(degree, *places)
+    return FAILS if len(dimensions) > 1 else Scaled(degree, *dimensions)
 
 
 def of_sum(node, known):
@@ -43,16 +43,17 @@ def of_sum(node, known):
 
 def of_dimshuffle(node, known):
     order = node.op.new_order
-    if any([place not in order for place in known[0].places]):
+    if any([dimension not in order for dimension in known[0].dimensions]):
         return FAILS
-    return Scaled(known[0].degree, tuple([order.index(place) for place in known[0].places]))
+    return Scaled(known[0].degree, tuple([order.index(dimension) for dimension in known[0].dimensions]))
 
 
 def of_reduction(node, known):
     axes = positive_axes(node.inputs[0], node.op.axis)
-    if any([place in axes for place in known[0].places]):
+    if any([dimension in axes for dimension in known[0].dimensions]):
         return FAILS
-    return Scaled(known[0].degree, tuple([place - sum([axis < place for axis in axes]) for place in known[0].places]))
+    return Scaled(known[0].degree, tuple([dimension - sum([axis < dimension for axis in axes])
+                                          for dimension in known[0].dimensions]))
 
 
 def of_power(node, known):
@@ -72,8 +73,8 @@ RULES = {"mul": of_product, "true_div": of_product, "add": of_sum, "sub": of_sum
 
 def cancels(fgraph, exponential, axes, positions):
     """Whether the factor of an exponential that is summed along axes cancels in all that is computed of it."""
-    places = tuple([axis for axis in range(exponential.type.ndim) if axis not in axes])
-    known = {exponential: Scaled(1, places)}
+    dimensions = tuple([axis for axis in range(exponential.type.ndim) if axis not in axes])
+    known = {exponential: Scaled(1, dimensions)}
     waiting = {reader for reader, _ in fgraph.clients[exponential]}
     seen = 0
     while waiting:

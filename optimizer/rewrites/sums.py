@@ -19,7 +19,7 @@ from phintys.optimizer.engine.values import (
 )
 
 KEYS = frozenset(["add", "sub", "neg"])
-LARGEST_FORM = 32              # a limit on nodes in `linear_form`: t and -t are cut off at the same place
+LARGEST_FORM = 32              # a limit on nodes in `linear_form`: t and -t are cut off at the same point
 
 
 class Sum:

@@ -13,7 +13,7 @@ def dimshuffle(fgraph, node):
     """``DimShuffle`` without effect, or of another one, also through a function of one operand without other readers.
     """
     inner, order = node.inputs[0], node.op.new_order
-    if len(order) == inner.type.ndim and all([place in (axis, "x") for axis, place in enumerate(order)]):
+    if len(order) == inner.type.ndim and all([dimension in (axis, "x") for axis, dimension in enumerate(order)]):
         return inner                   # a dimension that is dropped and made again has length 1
     if _is_function_of_one(fgraph, inner) and key(inner.owner.inputs[0]) == "DimShuffle":
         return inner.owner.op(inner.owner.inputs[0].dimshuffle(*order))
