@@ -84,6 +84,7 @@ def placement_of(node, at_device, recorded=None):
     recorded : (Kernel, list of int), optional
         The kernel, and the inputs that it reads; by default those that the op lowers to.
     """
+    # The op: tensors, of dtypes that the device has, and no branches, which only the host can take.
     if not (all([isinstance(variable.type, (TensorType, Scalar)) for variable in node.inputs])
             and all([isinstance(variable.type, TensorType) for variable in node.outputs])):
         return None
@@ -91,6 +92,7 @@ def placement_of(node, at_device, recorded=None):
         return None
     if not all([variable.type.dtype in DTYPES for variable in node.outputs]):
         return None
+    # The kernel: one that has a twin, and that says which inputs it examines.
     recorded = recorded or kernel_of(node)
     row = recorded and twin_of(recorded[0])
     if row is None:
@@ -98,6 +100,8 @@ def placement_of(node, at_device, recorded=None):
     kernel, read = recorded
     if kernel.examined is None:
         return None
+    # Inputs that stay on the host: those whose values `prepare` reads, unless the twin checks them on the device; those
+    # that the kernel does not read; and numbers that the twin takes by value, if they are not on the device already.
     checked = row.checked_at_device(kernel) if callable(row.checked_at_device) else row.checked_at_device
     examined = {read[number] for number in (*kernel.examined, *row.at_host)
                 if number < len(read) and number not in checked}
@@ -105,6 +109,7 @@ def placement_of(node, at_device, recorded=None):
     values = set(read) if values is True else {read[number] for number in values or () if number < len(read)}
     host = {position for position, variable in enumerate(node.inputs) if position in examined or position not in read
             or (position in values and may_stay(variable) and not at_device(variable))}
+    # All other inputs must be arrays that can be moved.
     if any([node.inputs[position].type.dtype not in DTYPES or isinstance(node.inputs[position].type, Scalar)
             for position in read if position not in host]):
         return None

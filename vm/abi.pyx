@@ -299,10 +299,10 @@ cdef inline Buffer* take_slot(Cell* cell, size_t size) noexcept nogil:
 cdef inline void set_packed_strides(Cell* cell, const int* axes) noexcept nogil:
     """Strides of an array without gaps, its dimensions in this order."""
     cdef npy_intp stride = cell.itemsize
-    cdef int place
-    for place in range(cell.ndim - 1, -1, -1):
-        cell.strides[axes[place]] = stride
-        stride *= cell.shape[axes[place]]
+    cdef int index
+    for index in range(cell.ndim - 1, -1, -1):
+        cell.strides[axes[index]] = stride
+        stride *= cell.shape[axes[index]]
 
 
 cdef int allocate(Context* context, Cell* cell, const npy_intp* shape) except -1 nogil:
@@ -451,6 +451,15 @@ cdef bint interrupted(Context* context) noexcept nogil:
 
 
 # ---- arrays and cells ------------------------------------------------------------------------------------------------
+# Who keeps memory alive that an array and a cell share:
+#
+# cell_borrow_array  the caller keeps the array; the cell has its address, and no buffer
+# cell_hold_array    the cell's buffer: the pool's, with one reference more, if the array is over such memory; else a
+#                    FOREIGN one, which has a reference to the array
+# cell_give_array    the cell's buffer, GIVEN: the same, and kernels may overwrite the array. It is never the pool's
+#                    buffer, whose other references would forbid that
+# cell_to_view       the array's base, a BufferBase, which has a reference to the cell's buffer
+# copy_of_cell       nobody: they share none
 @cython.final
 @cython.freelist(64)
 cdef class BufferBase:
@@ -470,6 +479,7 @@ cdef object buffer_as_base(Buffer* buffer):
 
 
 cdef int cell_borrow_array(Cell* cell, object array) except -1:
+    # The cell's buffer is not touched: either it has none, or `take_buffer` sets it next.
     cdef cnp.ndarray source = array
     cdef int axis
     cell.data = <char*>cnp.PyArray_DATA(source)
@@ -521,7 +531,8 @@ cdef Buffer* foreign_buffer(cnp.ndarray array, int size_class) except NULL:
 
 
 cdef int take_buffer(Context* context, Cell* cell, cnp.ndarray array, Buffer* buffer) except -1:
-    cdef Buffer* old = cell.buffer
+    """Let the cell refer to the array; the caller's reference to the buffer becomes the cell's."""
+    cdef Buffer* old = cell.buffer                  # released last: the array may be over this very memory
     cell_borrow_array(cell, array)
     cell.buffer = buffer
     if old != NULL:

@@ -44,7 +44,7 @@ cdef dict kinds = {}            # file name -> Kind
 cdef int limit = 8
 cdef object sources = local()   # source: where the node was made whose gradient this thread is making
 cdef object gradient_trace = None
-cdef int translating = 0        # how many threads translate nodes whose places are known
+cdef int translating = 0        # how many threads translate nodes whose lines are known
 cdef int differentiating = 0    # how many gradients all threads are making: no thread-local look-up if there are none
 
 STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")

@@ -10,8 +10,8 @@ cdef struct Target:                 # what an argument is to become
     Downcast downcast
     unsigned long long lossless     # one bit per type number: arrays of this type convert, whatever their values
 
-# Write the converted number to ``place``. Returns 0 if only ``Type.filter`` can decide.
-cdef bint number_into(const Target* target, object value, char* place) except -1
+# Write the converted number to ``address``. Returns 0 if only ``Type.filter`` can decide.
+cdef bint number_into(const Target* target, object value, char* address) except -1
 # A new array of the target's dtype, possibly of another rank, or None if only ``Type.filter`` can decide.
 cdef object array_from(const Target* target, object value)
 # The mask of ``Target.lossless`` for a list of type numbers.

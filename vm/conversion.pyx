@@ -54,14 +54,14 @@ cdef dict SCALARS = {numpy.dtype(name).type: numpy.dtype(name).num for name in
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
-cdef bint number_into(const Target* target, object value, char* place) except -1:
+cdef bint number_into(const Target* target, object value, char* address) except -1:
     cdef Number number
     cdef int source = read_number(value, &number)
     cdef phintys_cast cast
     if source < 0:
         return False
     cast = phintys_cast_of(source, target.typenum)
-    return cast != NULL and cast(&number, place, 1, must_be_exact(target, value))
+    return cast != NULL and cast(&number, address, 1, must_be_exact(target, value))
 
 
 cdef inline bint must_be_exact(const Target* target, value):

@@ -12,10 +12,10 @@ CONSTANT_WIDTH = 40
 CellText = namedtuple("CellText", "title name type")
 
 # operation: the op and its inputs, as `add(C0, 2.0)`; title: the op alone; names: of its outputs, those that have one;
-# place: the user's line, as `program.py:12`, or ""; lines: of the user, as ``lines_of`` returns them; formula: lines
+# made_at: the user's line, as `program.py:12`, or ""; lines: of the user, as ``lines_of`` returns them; formula: lines
 # ``(target, text)``, see ``ops/formulas.py``, in which ``{C0}`` is the name of a cell; words: for each output a short
 # name; bodies: of a loop the names (arguments, results) of what it computes ahead, if anything, and of its body.
-InstructionText = namedtuple("InstructionText", "operation title names place lines formula words bodies")
+InstructionText = namedtuple("InstructionText", "operation title names made_at lines formula words bodies")
 
 NO_TEXT = InstructionText("", "", (), "", (), (), (), ())
 

@@ -111,7 +111,7 @@ cdef inline long long show_shared(Entry* entry, Runner* runner) noexcept nogil:
 
 
 cdef inline void show_table(Entry* entry, Runner* runner, const uint64_t* table) noexcept nogil:
-    """Let the cells of shared variables refer to what the caller has in their places: first all addresses, then all
+    """Let the cells of shared variables refer to what the caller has instead: first all addresses, then all
     numbers of elements, then all lengths."""
     cdef FrameCopy* frame = runner.frame
     cdef const uint64_t* lengths = table + 2 * entry.n_shared

@@ -12,7 +12,7 @@ that finds another count than its snapshot's takes the GIL for the next snapshot
 ``Context.flags`` says UNATTENDED in these frames: the loop never looks at signals or for the GIL. When all kernels of a
 program without jumps are bound, a call is recorded, and later ones repeat it (``machine/recorded_call.pyx``).
 
-A call that fails returns a status. The GIL is taken to keep the exception, with the place of its instruction. In a
+A call that fails returns a status. The GIL is taken to keep the exception, with the position of its instruction. In a
 thread that Python does not know the exception would vanish with the thread state that ``with gil`` makes, so the first
 call of such a thread makes a state that stays until the thread ends.
 """
@@ -602,7 +602,7 @@ cdef class CFunction:
             raise error
 
     def table(self, values):
-        """Values that C code may pass in the places of shared variables, as nutpie does with its data.
+        """Values that C code may pass instead of shared variables, as nutpie does with its data.
 
         Parameters
         ----------

@@ -228,7 +228,7 @@ def _lengths(function, row, index, shape):
 
 
 class SharedTable:
-    """Values that C code passes in the places of shared variables; made by ``CFunction.table``.
+    """Values that C code passes instead of shared variables; made by ``CFunction.table``.
 
     Attributes
     ----------

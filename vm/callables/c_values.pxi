@@ -4,15 +4,15 @@
 cdef inline long long show_flat(Entry* entry, Runner* runner, Call* call) noexcept nogil:
     """Let the cells of all arguments refer to pieces of a vector."""
     cdef FrameCopy* frame = runner.frame
-    cdef const double* place = call.x
+    cdef const double* next_value = call.x
     cdef npy_intp size, stride = sizeof(double)
     cdef Cell* cell
     cdef int index
     if call.dim != <uint64_t>entry.fixed and not (entry.has_rest and call.dim > <uint64_t>entry.fixed):
         return refuse(entry, DIMENSION, -1, call.dim, entry.fixed)
-    if <size_t>place & (sizeof(double) - 1):
-        return refuse(entry, ALIGNMENT, 0, <size_t>place, sizeof(double))
-    if place == NULL and call.dim:
+    if <size_t>next_value & (sizeof(double) - 1):
+        return refuse(entry, ALIGNMENT, 0, <size_t>next_value, sizeof(double))
+    if next_value == NULL and call.dim:
         return refuse(entry, MISSING, 0, 0, 0)
     for index in range(entry.n_arguments):
         cell = &frame.machine.cells[index]
@@ -20,8 +20,8 @@ cdef inline long long show_flat(Entry* entry, Runner* runner, Call* call) noexce
         if size < 0:
             size = call.dim - entry.fixed
             frame.machine.epoch += take_layout(cell, &size, &stride)
-        cell.data = <char*>place if size else <char*>cell.value
-        place += size
+        cell.data = <char*>next_value if size else <char*>cell.value
+        next_value += size
     return DONE
 
 

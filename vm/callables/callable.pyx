@@ -630,7 +630,7 @@ cdef class Callable:
     cdef int _hold(self, Frame frame, int index, value) except -1:
         """Hold the memory of an argument that results may show, or that may be overwritten.
 
-        To be overwritten it must be writeable, each element must have a place of its own, and nothing else may look
+        To be overwritten it must be writeable, each element must have memory of its own, and nothing else may look
         at it: no buffer of ours besides the array's, no container, no other argument (see ``_part``). Else a copy is
         overwritten.
         """
@@ -818,7 +818,7 @@ cdef inline bint fits_at_once(Argument* argument, PyObject* value) noexcept:
 
 
 cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
-    """Whether two elements may be at one place: unless each stride leads past all that the smaller ones reach."""
+    """Whether two elements may be at one address: unless each stride leads past all that the smaller ones reach."""
     cdef npy_intp reach = cnp.PyArray_ITEMSIZE(array), stride
     cdef npy_intp* shape = cnp.PyArray_DIMS(array)
     cdef npy_intp* strides = cnp.PyArray_STRIDES(array)
@@ -989,13 +989,13 @@ cdef int take_recorded_results(Frame frame, int position) except -1:
     """RESULT, after which the results' cells refer to what they did before."""
     cdef const Instruction* at = frame.machine.code + position
     cdef Cell** results = frame.machine.operands + at.b
-    cdef char* places[MOST_RESULTS]
+    cdef char* addresses[MOST_RESULTS]
     cdef int index
     for index in range(at.c):
-        places[index] = results[index].data
+        addresses[index] = results[index].data
     take_results(&frame.machine, at)
     for index in range(at.c):
-        results[index].data = places[index]
+        results[index].data = addresses[index]
     return 0
 
 

@@ -33,24 +33,24 @@ def call_rows(size_t address, list arguments, list results, Py_ssize_t first, Py
     """
     cdef Py_ssize_t n_arguments = len(arguments), n_results = len(results), row = first, index
     cdef Operand* operands = <Operand*>calloc(n_arguments + n_results + 1, sizeof(Operand))
-    cdef void** places = <void**>calloc(n_arguments + n_results + 1, sizeof(void*))
+    cdef void** addresses = <void**>calloc(n_arguments + n_results + 1, sizeof(void*))
     cdef int64_t** lengths = <int64_t**>calloc(n_arguments + n_results + 1, sizeof(int64_t*))
     try:
-        if operands == NULL or places == NULL or lengths == NULL:
+        if operands == NULL or addresses == NULL or lengths == NULL:
             raise MemoryError("no memory for the addresses of rows")
         for index, (array, by_row) in enumerate(arguments + results):
             describe(&operands[index], array, by_row, first, stop)
-            places[index], lengths[index] = operands[index].data, operands[index].lengths
+            addresses[index], lengths[index] = operands[index].data, operands[index].lengths
         with nogil:
-            while row < stop and (<General>address)(<const void**>places, <const int64_t**>lengths,
-                                                    places + n_arguments, lengths + n_arguments, NULL) == 0:
+            while row < stop and (<General>address)(<const void**>addresses, <const int64_t**>lengths,
+                                                    addresses + n_arguments, lengths + n_arguments, NULL) == 0:
                 for index in range(n_arguments + n_results):
-                    places[index] = <char*>places[index] + operands[index].step
+                    addresses[index] = <char*>addresses[index] + operands[index].step
                 row += 1
         return row
     finally:
         free(operands)
-        free(places)
+        free(addresses)
         free(lengths)
 
 

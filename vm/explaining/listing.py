@@ -131,7 +131,7 @@ def _describe_nothing(program, instruction, text):
 
 def _describe_node(program, instruction, text):
     memory = remark_on(program, instruction)
-    remarks = [*text.names, f"[{memory}]" if memory else "", text.place]
+    remarks = [*text.names, f"[{memory}]" if memory else "", text.made_at]
     return f"{_cells(instruction.writes())} := {text.operation}", " ".join(filter(None, remarks))
 
 
@@ -157,7 +157,7 @@ def _describe_jump(program, instruction, text):
 
 
 def _describe_condition(program, instruction, text):
-    return f"to {instruction.a} if C{instruction.b} is 0", " ".join(filter(None, [text.title, text.place]))
+    return f"to {instruction.a} if C{instruction.b} is 0", " ".join(filter(None, [text.title, text.made_at]))
 
 
 def _describe_need(program, instruction, text):

@@ -69,8 +69,8 @@ def remarks_on_results(program, instruction, names):
             owner = program.cells[root]
             whose = OWNERS.get((owner.kind, "")) if owner.kind != "value" else None
             if whose is not None:
-                place = "" if root == cell else f"it is {names[root]}'s memory, "
-                remarks.append(f"{names[cell]} is copied: {place}{whose.partition(',')[0]}")
+                reason = "" if root == cell else f"it is {names[root]}'s memory, "
+                remarks.append(f"{names[cell]} is copied: {reason}{whose.partition(',')[0]}")
             elif root in last:
                 remarks.append(f"{names[cell]} is copied while {names[last[root]]} is in the same memory")
         last.setdefault(root, cell)

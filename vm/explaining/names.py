@@ -65,14 +65,14 @@ class Names:
         return ", ".join([self[cell] for cell in cells])
 
     def filled(self, text):
-        """Return a text with names in the places of cells."""
+        """Return a text with names instead of cells."""
         return re.sub(cell_name(r"(\d+)"), lambda found: self[int(found[1])], text)
 
-    def of_container(self, place):
+    def of_container(self, container):
         """Return the name of the shared variable with a container, by its number."""
-        if place in self._loaded:
-            return self[self._loaded[place]]
-        return self._program.containers[place].name or BY_KIND["shared"]
+        if container in self._loaded:
+            return self[self._loaded[container]]
+        return self._program.containers[container].name or BY_KIND["shared"]
 
     def _derived(self, instruction, cell):
         """Return the name of a view or of a copy, by its source; None for other values."""
@@ -86,11 +86,11 @@ class Names:
         base = name = ODD.sub("_", wanted).strip("_") or "value"
         if number is not None or name in self._taken:
             separator = "_" if base[-1].isdigit() else ""
-            place = self._next.get(base, 2 if number is None else number)
+            last = self._next.get(base, 2 if number is None else number)
             outside = () if number is None else self._outside
-            while (name := f"{base}{separator}{place}") in self._taken or name in outside:
-                place += 1
-            self._next[base] = place + 1
+            while (name := f"{base}{separator}{last}") in self._taken or name in outside:
+                last += 1
+            self._next[base] = last + 1
         self._taken.add(name)
         self._names[cell] = name
 

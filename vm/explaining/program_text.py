@@ -48,7 +48,7 @@ def summary_of(listing):
     """
     program, counts = listing.program, listing.counts()
     arguments = listing.names.of(range(program.n_arguments))
-    updates = [listing.names.of_container(place) for place in listing.updated]
+    updates = [listing.names.of_container(number) for number in listing.updated]
     text = f"{os.path.basename(program.name or 'function')}({arguments}): {_counted(program.n_results, 'result')}"
     text += f", updates of {', '.join(updates)}" if updates else ""
     return (f"{text}; {_counted(counts['KERNEL'] + counts['RUN'], 'kernel')}, "
@@ -138,7 +138,7 @@ def _row_lines(row, columns, main_file, depth):
     room = max(WIDTH - len(start) - len(indent), 40)
     pieces = [piece for formula in row.formulas
               for piece in wrap(formula, room, subsequent_indent=INDENT * 2, break_on_hyphens=False)]
-    lines = [(start if place == 0 else " " * len(start)) + indent + piece for place, piece in enumerate(pieces)]
+    lines = [(start if position == 0 else " " * len(start)) + indent + piece for position, piece in enumerate(pieces)]
     remarks = "; ".join([text for text in (line_texts(row.lines, main_file), *row.remarks) if text])
     below = " " * len(start) + indent + INDENT + "# "
     if remarks:

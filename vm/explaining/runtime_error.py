@@ -85,7 +85,7 @@ def _without_node(program, position, operands):
     title += program.name or "a phintys function"
     if text.operation:
         title += f": {text.operation}"
-    return "\n".join([f"{title}, made at {text.place}" if text.place else title, *_operand_lines(operands)])
+    return "\n".join([f"{title}, made at {text.made_at}" if text.made_at else title, *_operand_lines(operands)])
 
 
 def advice(error, node):

@@ -119,8 +119,8 @@ class State:
 
     def join(self, first, second):
         """Merge the changes of the two paths of a branch, both undone before, into facts that hold on both."""
-        places = sorted({*first, *second}, key=lambda place: self.TABLES.index(place[0]))
-        for table, key in places:
+        entries = sorted({*first, *second}, key=lambda entry: self.TABLES.index(entry[0]))
+        for table, key in entries:
             now = self._now(table, key)
             one, other = first.get((table, key), now), second.get((table, key), now)
             if table == "filled":

@@ -21,7 +21,7 @@ INLINE_BYTES = 16               # values of at most this size are stored in thei
 
 # total: bytes of the arena. offsets: one for each cell of the planner, -1 if it has no place. sizes: the bytes of
 # each place. A cell that takes its donor's memory has the donor's offset and size 0.
-Layout = namedtuple("Layout", "total offsets sizes")
+ArenaPlan = namedtuple("ArenaPlan", "total offsets sizes")
 
 
 def places_something(program):
@@ -48,7 +48,7 @@ class Planner:
         self.leaves = [number for number, layout in enumerate(program.cells)
                        if self.cells and layout.typenum >= 0 and layout.ndim > 0
                        and (layout.kind == "argument" or number in loaded)]
-        self._known = OrderedDict()                 # key → shapes of all cells, or the Layout for them
+        self._known = OrderedDict()                 # key → shapes of all cells, or the ArenaPlan for them
 
     def watched(self, key, shapes):
         """Record the shapes of all cells (None: not computed) that a call had for these shapes of the leaves."""
@@ -59,20 +59,20 @@ class Planner:
 
         Returns
         -------
-        Layout or None
+        ArenaPlan or None
             None if no call has recorded the sizes yet.
         """
         known = self._known.get(key)
         if known is None:
-            return Layout(0, [], []) if not self.cells else None
-        if not isinstance(known, Layout):
+            return ArenaPlan(0, [], []) if not self.cells else None
+        if not isinstance(known, ArenaPlan):
             known = planned(self.lifetimes, self.cells, known)
         self._remember(key, known)
         return known
 
     def largest(self):
         """Return the size of the largest arena that a remembered plan needs."""
-        return max([known.total for known in list(self._known.values()) if isinstance(known, Layout)], default=0)
+        return max([known.total for known in list(self._known.values()) if isinstance(known, ArenaPlan)], default=0)
 
     def _remember(self, key, known):
         """Store a plan. Each step is atomic, because frames of several threads may get here one after another."""
@@ -93,7 +93,7 @@ def planned(lifetimes, cells, shapes):
 
     Returns
     -------
-    Layout
+    ArenaPlan
     """
     holder = lifetimes.holders(shapes)
     values = values_of(lifetimes, holder, shapes)
@@ -102,10 +102,10 @@ def planned(lifetimes, cells, shapes):
     handed_on = _handed_on(values, free)
     if handed_on:
         ways.append(_laid_out(values, free - handed_on))
-    _, total, place = min(ways, key=lambda way: way[0])
-    return Layout(total,
-                  [place.get(holder[cell], -1) if shapes[cell] is not None else -1 for cell in cells],
-                  [values[cell].size if cell in place else 0 for cell in cells])
+    _, total, offset_of = min(ways, key=lambda way: way[0])
+    return ArenaPlan(total,
+                  [offset_of.get(holder[cell], -1) if shapes[cell] is not None else -1 for cell in cells],
+                  [values[cell].size if cell in offset_of else 0 for cell in cells])
 
 
 def _laid_out(values, chosen):

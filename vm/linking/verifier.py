@@ -365,7 +365,7 @@ class _Check:
             if not others[1].isdisjoint(reads | writes) or not others[0].isdisjoint(writes):
                 self.fail("kernels of the group depend on each other")
             examined = self.program.kernels[member.a].examined
-            if not branch[1].isdisjoint(inputs if examined is None else [inputs[place] for place in examined]):
+            if not branch[1].isdisjoint(inputs if examined is None else [inputs[operand] for operand in examined]):
                 self.fail(f"K{member.a} examines a value before the group has computed it")
             branch[0].update(reads)
             branch[1].update(writes)

@@ -230,13 +230,13 @@ cdef int reset(Frame frame) except -1:
 cdef void empty_after(Frame frame) noexcept:
     """Drop old values, and all else that HALT names; the call has given up its claims."""
     cdef const Instruction* halt = frame.code.instructions + frame.code.halt
-    cdef Cell** place = frame.machine.operands + halt.b
-    cdef Cell** end = place + halt.c
-    while place != end:
-        place[0].data = NULL
-        if place[0].buffer != NULL or place[0].flags & CELL_OBJECT:
-            drop(&frame.machine.context, place[0])
-        place += 1
+    cdef Cell** at = frame.machine.operands + halt.b
+    cdef Cell** end = at + halt.c
+    while at != end:
+        at[0].data = NULL
+        if at[0].buffer != NULL or at[0].flags & CELL_OBJECT:
+            drop(&frame.machine.context, at[0])
+        at += 1
 
 
 cdef int empty_frame(Frame frame) except -1:

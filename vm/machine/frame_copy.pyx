@@ -27,27 +27,27 @@ cdef void describe_frame(Frame frame, FrameModel* model) noexcept:
     model.private_bytes = code.private_bytes
 
 
-cdef inline char* part(char** place, size_t bytes) noexcept nogil:
-    cdef char* first = place[0]
-    place[0] += bytes + LINE & ~<size_t>(LINE - 1)          # never empty, so no two parts are at one address
+cdef inline char* part(char** next, size_t bytes) noexcept nogil:
+    cdef char* first = next[0]
+    next[0] += bytes + LINE & ~<size_t>(LINE - 1)          # never empty, so no two parts are at one address
     return first
 
 
 cdef char* lay_out(FrameCopy* copy, const FrameModel* model) noexcept nogil:
     """Divide a block into the parts of a copy; returns its end. (A block at address 0 is only measured.)"""
-    cdef char* place = <char*>copy
+    cdef char* next = <char*>copy
     cdef Machine parts
-    part(&place, sizeof(FrameCopy))
-    parts.cells = <Cell*>part(&place, model.n_cells * sizeof(Cell))
-    parts.operands = <Cell**>part(&place, model.n_operands * sizeof(Cell*))
-    parts.sites = <Site*>part(&place, model.n_sites * sizeof(Site))
-    parts.blocks = <Block*>part(&place, model.n_blocks * sizeof(Block))
-    parts.layouts = <npy_intp*>part(&place, model.n_layouts * sizeof(npy_intp))
+    part(&next, sizeof(FrameCopy))
+    parts.cells = <Cell*>part(&next, model.n_cells * sizeof(Cell))
+    parts.operands = <Cell**>part(&next, model.n_operands * sizeof(Cell*))
+    parts.sites = <Site*>part(&next, model.n_sites * sizeof(Site))
+    parts.blocks = <Block*>part(&next, model.n_blocks * sizeof(Block))
+    parts.layouts = <npy_intp*>part(&next, model.n_layouts * sizeof(npy_intp))
     if copy != NULL:
         copy.machine = model.machine[0]
         copy.machine.cells, copy.machine.operands, copy.machine.sites = parts.cells, parts.operands, parts.sites
         copy.machine.blocks, copy.machine.layouts = parts.blocks, parts.layouts
-    return place
+    return next
 
 
 cdef inline Cell* moved(const Cell* cell, const FrameModel* model, Cell* cells) noexcept nogil:

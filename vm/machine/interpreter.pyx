@@ -479,26 +479,26 @@ cdef void run_change(Machine* machine, const Instruction* at) noexcept nogil:
         bind_if_repeated(machine, at, site)
 
 
-cdef int run_together(Machine* machine, const Instruction** place, Site* site) noexcept nogil:
-    """Run the group after TOGETHER; ``place`` moves to its last instruction, or to the one that failed."""
+cdef int run_together(Machine* machine, const Instruction** at, Site* site) noexcept nogil:
+    """Run the group after TOGETHER; ``at`` moves to its last instruction, or to the one that failed."""
     cdef Group group
     cdef Site* member
     cdef Cell** operands
-    cdef int index, worth, count = place[0].a
+    cdef int index, worth, count = at[0].a
     cdef bint is_long = False
     group.context, group.count = &machine.context, 0
     for index in range(count):
-        place[0] += 1
-        member, operands = &machine.sites[place[0] - machine.code], machine.operands + place[0].b
+        at[0] += 1
+        member, operands = &machine.sites[at[0] - machine.code], machine.operands + at[0].b
         if member.varies:
-            remember_layouts(machine, operands, member.inputs, place[0].c)
-        worth = prepare_member(&group, machine.kernels[place[0].a], operands, member.private_memory,
-                               place[0].flags & CONTINUES)
+            remember_layouts(machine, operands, member.inputs, at[0].c)
+        worth = prepare_member(&group, machine.kernels[at[0].a], operands, member.private_memory,
+                               at[0].flags & CONTINUES)
         if worth < 0:
             leave_group(&group)
             return -1
         if member.varies:
-            compare_layouts(machine, operands, member.inputs, place[0].c)
+            compare_layouts(machine, operands, member.inputs, at[0].c)
         is_long |= worth != 0
     if is_long and leave_gil(machine) < 0:
         leave_group(&group)

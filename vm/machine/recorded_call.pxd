@@ -16,18 +16,18 @@ cdef struct Recording:              # all in one block of memory, this struct fi
     int n_plays, n_written, n_leaves, n_wandering
     Play* plays
     Cell** written                  # cells that own what they have,
-    char** places                   # and where it is
+    char** addresses                   # and where it is
     Cell** wandering                # cells that look elsewhere in each call
     Leaf* leaves
 
-# For each instruction, whether its kernel makes views of what lies at the same place in each call, and nothing else.
+# For each instruction, whether its kernel makes views of what lies at the same address in each call, and nothing else.
 cdef unsigned char* kernels_that_look(Code code) except NULL
 # Run a call as `execute` does, up to RESULT or HALT, and note what it does. NULL if that fails, or there is no memory
 # to note it: then `failed` says whether the call itself did. Of each instruction, `only_looks` says whether its kernel,
 # if it makes its outputs views, does nothing else, so that it need not run again.
 cdef Recording* record(Machine* machine, int n_instructions, int n_cells, int* leaves, int n_leaves,
                        const unsigned char* only_looks, bint* failed) noexcept nogil
-# When the recorded call is over: let each value have the place that it had. Returns whether the frame has kept them.
+# When the recorded call is over: let each value have the address that it had. Returns whether the frame has kept them.
 cdef bint hold(Recording* recording, Machine* machine) noexcept nogil
 # Do what the recorded call did, on arguments that are elsewhere; as `execute`.
 cdef int play(Recording* recording, Machine* machine) noexcept nogil

@@ -46,8 +46,8 @@ cdef Recording* new_recording(int n_instructions, int n_cells, int n_leaves) noe
     recording.plays = <Play*>(recording + 1)
     recording.leaves = <Leaf*>(recording.plays + n_instructions)
     recording.written = <Cell**>(recording.leaves + n_leaves)
-    recording.places = <char**>(recording.written + n_cells)
-    recording.wandering = <Cell**>(recording.places + n_cells)
+    recording.addresses = <char**>(recording.written + n_cells)
+    recording.wandering = <Cell**>(recording.addresses + n_cells)
     for index in range(n_leaves):
         recording.leaves[index].views = recording.wandering + (1 + index) * n_cells
     return recording
@@ -57,21 +57,21 @@ cdef inline bint is_inline(const Cell* cell) noexcept nogil:
     return <const char*>cell.value <= cell.data < <const char*>cell.value + INLINE_BYTES
 
 
-cdef inline void note_place(Recording* recording, Cell* cell, char* place) noexcept nogil:
-    recording.written[recording.n_written], recording.places[recording.n_written] = cell, place
+cdef inline void note_address(Recording* recording, Cell* cell, char* address) noexcept nogil:
+    recording.written[recording.n_written], recording.addresses[recording.n_written] = cell, address
     recording.n_written += 1
 
 
-cdef inline char* place_of(const Recording* recording, const Cell* cell) noexcept nogil:
+cdef inline char* address_of(const Recording* recording, const Cell* cell) noexcept nogil:
     """Where a value is in each call."""
     cdef int index
     for index in range(recording.n_written):
         if recording.written[index] == cell:
-            return recording.places[index]
+            return recording.addresses[index]
     return cell.data
 
 
-cdef char* place_of_number(const Recording* recording, const Cell* view, Cell** operands, int inputs) noexcept nogil:
+cdef char* address_in_number(const Recording* recording, const Cell* view, Cell** operands, int inputs) noexcept nogil:
     """A view of a value inside its cell is a copy of it, at the same offset. Replayed calls need none: this is where
     the value is itself. NULL: it is not clear whose value it is."""
     cdef const Cell* source = NULL
@@ -83,26 +83,26 @@ cdef char* place_of_number(const Recording* recording, const Cell* view, Cell** 
             source = operands[index]
     if source == NULL:
         return NULL
-    return place_of(recording, source) + (
+    return address_of(recording, source) + (
         (view.data - <const char*>view.value) - (source.data - <const char*>source.value))
 
 
 cdef bint note_view(Recording* recording, Cell* cell, Cell** operands, int inputs) noexcept nogil:
     """Note a cell that looks at memory of others; returns whether its kernel need not run again."""
     cdef Leaf* leaf
-    cdef char* place = cell.data
+    cdef char* address = cell.data
     cdef int index
     if is_inline(cell):
-        place = place_of_number(recording, cell, operands, inputs)
-        if place == NULL:
+        address = address_in_number(recording, cell, operands, inputs)
+        if address == NULL:
             return False
     for index in range(recording.n_leaves):
         leaf = &recording.leaves[index]
-        if leaf.span.low <= place < leaf.span.high:         # an empty view may be outside: nobody reads there
+        if leaf.span.low <= address < leaf.span.high:         # an empty view may be outside: nobody reads there
             leaf.views[leaf.n_views] = cell
             leaf.n_views += 1
             break
-    note_place(recording, cell, place)
+    note_address(recording, cell, address)
     return True
 
 
@@ -140,7 +140,7 @@ cdef int record_kernel(Recording* recording, Machine* machine, const Instruction
         note_views(recording, operands, site.inputs, at.c, only_looks)
         return 0
     for index in range(site.inputs, at.c):
-        note_place(recording, operands[index], operands[index].data)
+        note_address(recording, operands[index], operands[index].data)
     recording.n_plays += 1
     return 0
 
@@ -148,7 +148,7 @@ cdef int record_kernel(Recording* recording, Machine* machine, const Instruction
 cdef int record_copy(Recording* recording, Machine* machine, const Instruction* at) noexcept nogil:
     if note_copy(machine, at, &recording.plays[recording.n_plays]) < 0:
         return -1
-    note_place(recording, &machine.cells[at.a], machine.cells[at.a].data)
+    note_address(recording, &machine.cells[at.a], machine.cells[at.a].data)
     recording.n_plays += 1
     return 0
 
@@ -202,7 +202,7 @@ cdef bint hold(Recording* recording, Machine* machine) noexcept nogil:
         if recording.written[index].size + machine.context.kept_bytes > pool.pool_limit:
             return False
     for index in range(recording.n_written):
-        recording.written[index].data = recording.places[index]
+        recording.written[index].data = recording.addresses[index]
     return True
 
 
