@@ -288,8 +288,8 @@ def _length(op, node, texts):
 def _equal_lengths(op, node, texts):
     groups = []
     for group, guards in zip(op.groups, op.guards):
-        text = " == ".join([str(place) if number == NUMBER else texts[number] if place == VALUE
-                            else f"{atom(texts[number])}.shape[{place}]" for number, place, _ in group])
+        text = " == ".join([str(position) if number == NUMBER else texts[number] if position == VALUE
+                            else f"{atom(texts[number])}.shape[{position}]" for number, position, _ in group])
         needed = " and ".join([texts[number] if wanted else f"not {atom(texts[number])}" for number, wanted in guards])
         groups.append(f"{text} if {needed}" if needed else text)
     return call("equal_lengths", [texts[0], *groups])
@@ -420,8 +420,8 @@ def _last_scalar_op(op, index):
     scalar_op = op.scalar_op if isinstance(op, Elemwise) else op
     if not isinstance(scalar_op, Composite):
         return scalar_op
-    place = scalar_op.output_slots[index] - len(scalar_op.slot_dtypes) + len(scalar_op.steps)
-    return scalar_op.steps[place][0] if place >= 0 else scalar_op
+    position = scalar_op.output_slots[index] - len(scalar_op.slot_dtypes) + len(scalar_op.steps)
+    return scalar_op.steps[position][0] if position >= 0 else scalar_op
 
 
 # ---- loops -----------------------------------------------------------------------------------------------------------

@@ -115,9 +115,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         x, xp, fp = _in_period(x, xp, fp, abs(as_tensor_variable(period)))
         left = right = None
     last = shape_i(xp, 0) - 1
-    place = elementwise.clip(searchsorted(xp, x, "right") - 1, 0, last)
-    after = elementwise.minimum(place + 1, last)
-    start, value = getitem(xp, place), getitem(fp, place)
+    position = elementwise.clip(searchsorted(xp, x, "right") - 1, 0, last)
+    after = elementwise.minimum(position + 1, last)
+    start, value = getitem(xp, position), getitem(fp, position)
     width = getitem(xp, after) - start
     slope = (getitem(fp, after) - value) / elementwise.switch(elementwise.eq(width, 0), elementwise.ones_like(width),
                                                               width)

@@ -88,16 +88,16 @@ def difference(a, b):
         return f"dtypes {a.dtype} and {b.dtype}"
     with numpy.errstate(all="ignore"):
         unequal = (a != b) & ~((a != a) & (b != b))
-        places = numpy.argwhere(unequal)
-        if not len(places):
+        positions = numpy.argwhere(unequal)
+        if not len(positions):
             return "the same numbers, except for signs of zeros or kinds of NaN"
         wide = (lambda x: x) if a.dtype.kind == "c" else (lambda x: x.astype("float64"))
         gap = numpy.abs(wide(a[unequal]) - wide(b[unequal]))
         relative = gap / numpy.abs(wide(b[unequal]))
-    pairs = ", ".join([f"{tuple(map(int, place))}: {a[tuple(place)]!s} and {b[tuple(place)]!s}"
-                       for place in places[:SHOWN]])
-    return (f"{len(places)} of {a.size} elements differ, by at most {_largest(gap):.6g} (absolute) and "
-            f"{_largest(relative):.6g} (relative); at {pairs}{' ...' if len(places) > SHOWN else ''}")
+    pairs = ", ".join([f"{tuple(map(int, position))}: {a[tuple(position)]!s} and {b[tuple(position)]!s}"
+                       for position in positions[:SHOWN]])
+    return (f"{len(positions)} of {a.size} elements differ, by at most {_largest(gap):.6g} (absolute) and "
+            f"{_largest(relative):.6g} (relative); at {pairs}{' ...' if len(positions) > SHOWN else ''}")
 
 
 def _largest(gaps):

@@ -45,5 +45,5 @@ def laid_out(name, array):
 
 
 def repeated(array):
-    """Repeat the first element of an array in all places by strides of zero; empty arrays are returned unchanged."""
+    """Repeat the first element of an array in all elements by strides of zero; empty arrays are returned unchanged."""
     return numpy.broadcast_to(array.ravel()[:1].reshape((1,) * array.ndim), array.shape) if array.size else array

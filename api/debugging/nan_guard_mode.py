@@ -82,7 +82,7 @@ class NanGuardMode(WatchingMode):
         for variable, cell in zip(thunk.node.outputs, thunk.outputs):
             self._look_at(variable, cell[0], f"output {variable.index} of a node")
 
-    def _look_at(self, variable, value, place):
+    def _look_at(self, variable, value, where):
         if not getattr(variable.tag, "nan_guard_mode_check", True):
             return
         found = [words for wanted, test, words in (
@@ -90,7 +90,7 @@ class NanGuardMode(WatchingMode):
             (self.big_is_error, contains_big, "Big value detected")) if wanted and test(value)]
         if found:
             graph = debugprint(variable, depth=DEPTH, file="str")
-            _react("\n".join([*found, f"NanGuardMode found an error in {place}: {variable}{made_at(variable)}", graph]))
+            _react("\n".join([*found, f"NanGuardMode found an error in {where}: {variable}{made_at(variable)}", graph]))
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
         """Return a copy with another optimizer."""

@@ -45,14 +45,14 @@ def signature_of(function):
     inputs = _inputs(function)
     names = [spec.name for spec, _ in inputs]
     usable = [isinstance(name, str) and name.isidentifier() and names.count(name) == 1 for name in names]
-    last = max([place for place, good in enumerate(usable) if not good], default=-1)
+    last = max([position for position, good in enumerate(usable) if not good], default=-1)
     parameters, has_default = [], False
-    for place, (spec, container) in enumerate(inputs):
-        name = names[place] if usable[place] else f"input_{place}"
+    for position, (spec, container) in enumerate(inputs):
+        name = names[position] if usable[position] else f"input_{position}"
         default = Parameter.empty if spec.required else _Shown(container)
-        kind = Parameter.POSITIONAL_ONLY if place <= last else Parameter.POSITIONAL_OR_KEYWORD
+        kind = Parameter.POSITIONAL_ONLY if position <= last else Parameter.POSITIONAL_OR_KEYWORD
         if has_default and default is Parameter.empty:
-            kind = Parameter.KEYWORD_ONLY if usable[place] else kind
+            kind = Parameter.KEYWORD_ONLY if usable[position] else kind
         has_default = has_default or default is not Parameter.empty
         parameters.append(Parameter(name, kind, default=default))
     try:

@@ -140,7 +140,7 @@ class FunctionMaker:
         arguments = [position for position, spec in enumerate(self.inputs) if not spec.is_state]
         self.graph_order = arguments + stored
         self.arguments = [self.inputs[position] for position in arguments]
-        explicit = {position: place for place, position in enumerate(
+        explicit = {position: index for index, position in enumerate(
             position for position, spec in enumerate(self.inputs) if not spec.implicit)}
         self.positions = [explicit[position] for position in arguments]
 
@@ -169,8 +169,8 @@ class FunctionMaker:
 
     def _describe_updates(self, rebuilt):
         """Which outputs of the graph replace which of its inputs."""
-        place = {self.inputs[position].variable: number for number, position in enumerate(self.graph_order)}
-        self.update_positions = [(len(self.outputs) + position, place[variable])
+        index = {self.inputs[position].variable: number for number, position in enumerate(self.graph_order)}
+        self.update_positions = [(len(self.outputs) + position, index[variable])
                                  for position, variable in enumerate(self._updated(rebuilt))]
 
     def _attach_handler(self):

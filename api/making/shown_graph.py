@@ -32,7 +32,7 @@ def shown_graph(fgraph, lent, borrowed, updated):
     """
     roots, _ = view_roots_of(fgraph.data_order(), follow_choices=False)
     sources = [roots.get(variable, variable) for variable in fgraph.outputs]
-    place = {variable: number for number, variable in enumerate(fgraph.inputs)}
+    position = {variable: number for number, variable in enumerate(fgraph.inputs)}
     later, borrowed_later = Counter(sources), Counter(source for number, source in enumerate(sources) if number in lent)
 
     outputs = list(fgraph.outputs)
@@ -41,8 +41,8 @@ def shown_graph(fgraph, lent, borrowed, updated):
         borrowed_later[source] -= number in lent
         # A borrowed result may share memory with another borrowed one, but not with one that belongs to the caller.
         shares_output = later[source] > (borrowed_later[source] if number in lent else 0)
-        if source in place:
-            shares_value = place[source] not in updated and not (number in lent and place[source] in borrowed)
+        if source in position:
+            shares_value = position[source] not in updated and not (number in lent and position[source] in borrowed)
         else:
             shares_value = isinstance(source, Constant) and number not in lent
         if shares_output or shares_value:

@@ -109,23 +109,23 @@ class _Drawing:
     def _sort(self, layer, neighbours):
         boxes = self.boxes
 
-        def place(number):
+        def position(number):
             found = [boxes[other]["x"] for other in neighbours[number]]
             return sum(found) / len(found) if found else boxes[number]["x"]
 
-        wanted = {number: place(number) for number in layer}
+        wanted = {number: position(number) for number in layer}
         layer.sort(key=wanted.__getitem__)
         self._place(layer, [wanted[number] for number in layer])
 
     def _place(self, layer, wanted):
         """Place a sorted layer as near to the wanted places as boxes of width 1 can be, on the average."""
-        places, right = [], float("-inf")
-        for place in wanted:
-            right = max(place, right + 1)
-            places.append(right)
-        shift = sum([place - want for place, want in zip(places, wanted)]) / max(len(places), 1)
-        for number, place in zip(layer, places):
-            self.boxes[number]["x"] = place - shift
+        positions, right = [], float("-inf")
+        for position in wanted:
+            right = max(position, right + 1)
+            positions.append(right)
+        shift = sum([position - want for position, want in zip(positions, wanted)]) / max(len(positions), 1)
+        for number, position in zip(layer, positions):
+            self.boxes[number]["x"] = position - shift
 
 
 def _operand(variable):

@@ -80,8 +80,9 @@ class _Text:
         ellipses, arrows = [], []
         for number, node in enumerate(self.graph.nodes):
             ellipses.append(self._ellipse(node, number))
-            arrows += [self._arrow_in(node, place, variable) for place, variable in enumerate(node.inputs)]
-            arrows += filter(None, [self._arrow_out(node, place, output) for place, output in enumerate(node.outputs)])
+            arrows += [self._arrow_in(node, position, variable) for position, variable in enumerate(node.inputs)]
+            arrows += filter(None, [self._arrow_out(node, position, output)
+                                    for position, output in enumerate(node.outputs)])
         for output in self.graph.outputs:
             if output.owner is None:
                 self._box(output, self.style.colours["Output"])
@@ -132,11 +133,11 @@ class _Text:
             text = str(variable.type)
         return self._short(text)
 
-    def _arrow_in(self, node, place, variable):
-        label = str(place) if len(node.inputs) > 1 else ""
+    def _arrow_in(self, node, position, variable):
+        label = str(position) if len(node.inputs) > 1 else ""
         options = {}
         for colour, pairs in (("red", node.op.destroy_map), (self.style.colours["Output"], node.op.view_map)):
-            if any([place in places for places in pairs.values()]):
+            if any([position in positions for positions in pairs.values()]):
                 options["color"] = colour
         if variable.owner is None:
             self._box(variable, "cyan" if variable in self.graph.shared else "green")
@@ -149,8 +150,8 @@ class _Text:
         return bool(variable.name or not self.style.compact or variable in self.graph.outputs
                     or variable in self.graph.new_values)
 
-    def _arrow_out(self, node, place, variable):
-        label = str(place) if len(node.outputs) > 1 else ""
+    def _arrow_out(self, node, position, variable):
+        label = str(position) if len(node.outputs) > 1 else ""
         if variable in self.graph.outputs or variable in self.graph.new_values:
             self._box(variable, self.style.colours["Output"])
         elif variable not in self._read:

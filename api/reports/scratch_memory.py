@@ -55,9 +55,9 @@ def _scratch(program, kernel, inputs, outputs, shapes, prediction):
             or any([shapes[cell] is None for cell in inputs]):
         return 0
     examined = range(len(inputs)) if kernel.examined is None else kernel.examined
-    arrays = [_value(layout, cell, prediction) if place in examined
+    arrays = [_value(layout, cell, prediction) if position in examined
               else numpy.empty(shapes[cell], DTYPES[layout.typenum])
-              for place, (layout, cell) in enumerate(zip(layouts, inputs))]
+              for position, (layout, cell) in enumerate(zip(layouts, inputs))]
     if any([array is None for array in arrays]):
         return 0
     try:

@@ -59,7 +59,7 @@ class BaseAbstractConv(FloatOp):
     num_groups : int
         Channels and filters are divided into this number of groups, which are convolved separately.
     unshared : bool
-        Whether each place of the result has different filters; only for ``convdim`` 2.
+        Whether each position of the result has different filters; only for ``convdim`` 2.
 
     Raises
     ------
@@ -303,8 +303,8 @@ class AbstractConv_gradWeights(GradientOp):
             img = assert_shape(img, self.imshp, "AbstractConv_gradWeights shape mismatch: shape of image does not "
                                                 "match given imshp.")
         shape = self._lengths(shape)
-        places = [False] * (rank * self.unshared)
-        flags = [topgrad.type.broadcastable[1], *places,
+        positions = [False] * (rank * self.unshared)
+        flags = [topgrad.type.broadcastable[1], *positions,
                  img.type.broadcastable[1] and self.num_groups == 1, *[False] * rank]
         lengths = self._lengths_of_filters(image, topgrad.type.shape, self._known(shape))
         return Apply(self, [img, topgrad, shape], [self._output(img.type.dtype, flags, lengths)])

@@ -43,7 +43,7 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
         Channels and filters are divided into this number of groups; each group of filters reads only its group of
         channels.
     unshared : bool
-        Whether each place of the result has different filters.
+        Whether each position of the result has different filters.
 
     Returns
     -------
@@ -467,7 +467,7 @@ def separable_conv3d(input, depthwise_filters, pointwise_filters, num_channels, 
 
 def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, filter_flip=True, filter_dilation=1,
                   num_groups=1, unshared=False):
-    """Convolve sequences so that each result depends only on the element at its place and earlier ones.
+    """Convolve sequences so that each result depends only on the element at its position and earlier ones.
 
     Parameters
     ----------

@@ -136,8 +136,8 @@ def _extended(x, lengths, logical, first):
     starts = [0 if first else (wanted - length * step - 1 + step) % step
               for wanted, length, step in zip(logical, lengths, steps)]
     empty = zeros((shape_i(x, 0), shape_i(x, 1), *logical), dtype=x.dtype)
-    places = empty[:, :, starts[0]::steps[0], starts[1]::steps[1]]
-    return set_subtensor(places, x)
+    positions = empty[:, :, starts[0]::steps[0], starts[1]::steps[1]]
+    return set_subtensor(positions, x)
 
 
 def _constant_lengths(lengths, name):

@@ -200,8 +200,8 @@ def get_conv_gradweights_shape(image_shape, top_shape, border_mode, subsample, f
         channels = channels // num_groups
     lengths = _each_axis(get_conv_gradweights_shape_1axis, image_shape[2:], top_shape[2:], border_mode, subsample,
                          filter_dilation)
-    places = tuple(top_shape[2:]) if unshared else ()
-    return (filters, *places, channels, *lengths)
+    positions = tuple(top_shape[2:]) if unshared else ()
+    return (filters, *positions, channels, *lengths)
 
 
 def get_conv_gradinputs_shape(kernel_shape, top_shape, border_mode, subsample, filter_dilation=None, num_groups=1):

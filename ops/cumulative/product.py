@@ -114,13 +114,13 @@ def product_of_others(x, axes):
     if not axes:
         return x.ones_like()
     kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-    place = len(kept) if kept + list(axes) == list(range(x.type.ndim)) else 0       # last where x has them there
-    order = kept[:place] + list(axes) + kept[place:]
+    position = len(kept) if kept + list(axes) == list(range(x.type.ndim)) else 0       # last where x has them there
+    order = kept[:position] + list(axes) + kept[position:]
     lengths = [shape_i(x, axis) for axis in order]
-    own = lengths[place:place + len(axes)]
+    own = lengths[position:position + len(axes)]
     number = scalar.mul(*own) if len(axes) > 1 else own[0]
-    rows = reshape(dimshuffle(x, order), lengths[:place] + [number] + lengths[place + len(axes):])
-    others = product_before(rows, place) * product_before(rows, place, backwards=True)
+    rows = reshape(dimshuffle(x, order), lengths[:position] + [number] + lengths[position + len(axes):])
+    others = product_before(rows, position) * product_before(rows, position, backwards=True)
     return dimshuffle(reshape(others, lengths), [order.index(axis) for axis in range(x.type.ndim)])
 
 

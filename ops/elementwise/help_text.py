@@ -10,7 +10,7 @@ from phintys.ops.types.tensor_type import TensorType
 
 OPERANDS = {1: ["x"], 2: ["a", "b"], 3: ["a", "b", "c"]}        # of rows whose gradient does not name them
 LETTERS = {"float64": "d", "int64": "l", "complex128": "z", "bool": None}      # dtype → its letter in ``T.dmatrix``
-# Where in its interval each operand of an example lies, from 0 to 1; other places for each, so that they differ.
+# Where in its interval each operand of an example lies, from 0 to 1; other positions for each, so that they differ.
 PLACES = ((0.25, 0.75), (0.5, 0.6), (0.65, 0.75), (0.5, 0.25))
 
 

@@ -288,8 +288,8 @@ def block_diag(*matrices):
     result = zeros([_sum(heights), _sum(widths)], dtype=upcast(*[block.type.dtype for block in blocks]))
     row = column = 0
     for block, height, width in zip(blocks, heights, widths):
-        place = (slice(row, row + height), slice(column, column + width))
-        result = set_subtensor(result[place], as_dtype(block, result.type.dtype))
+        position = (slice(row, row + height), slice(column, column + width))
+        result = set_subtensor(result[position], as_dtype(block, result.type.dtype))
         row, column = row + height, column + width
     return result
 

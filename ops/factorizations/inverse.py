@@ -193,17 +193,17 @@ def _divides(determinant, gradient):
         if variable is determinant and below:
             return True
         if variable.owner is not None and variable is not determinant:
-            waiting += [(part, below or _is_divisor(variable.owner, place))
-                        for place, part in enumerate(variable.owner.inputs)]
+            waiting += [(part, below or _is_divisor(variable.owner, position))
+                        for position, part in enumerate(variable.owner.inputs)]
     return False
 
 
-def _is_divisor(node, place):
+def _is_divisor(node, position):
     name = getattr(getattr(node.op, "scalar_op", None), "name", None)
     if name == "pow":
         exponent = constant_number(node.inputs[1])
-        return place == 0 and exponent is not None and numpy.real(exponent) < 0
-    return name == "inv" or name == "true_div" and place == 1
+        return position == 0 and exponent is not None and numpy.real(exponent) < 0
+    return name == "inv" or name == "true_div" and position == 1
 
 
 class Adjugate(MatrixOp):

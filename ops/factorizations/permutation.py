@@ -26,8 +26,8 @@ class PivotsToPermutation(Op):
         orders = numpy.empty(lines.shape, "int64")
         for line, order in zip(lines, orders):
             order[:] = numpy.arange(len(line))
-            for place, pivot in enumerate(line):
-                order[[place, pivot - 1]] = order[[pivot - 1, place]]
+            for position, pivot in enumerate(line):
+                order[[position, pivot - 1]] = order[[pivot - 1, position]]
         output_storage[0][0] = orders.reshape(pivots.shape)
 
     def infer_shape(self, node, input_shapes):
@@ -41,5 +41,5 @@ def permutation_matrix(pivots, dtype):
     """The matrix that exchanges rows as LAPACK did: row i has its 1 in the column with the number of the row that moved
     to i."""
     orders = PivotsToPermutation()(pivots)
-    places = arange(shape_i(orders, orders.type.ndim - 1), dtype="int64")
-    return as_dtype(eq(columns(orders), rows(places)), dtype)
+    positions = arange(shape_i(orders, orders.type.ndim - 1), dtype="int64")
+    return as_dtype(eq(columns(orders), rows(positions)), dtype)

@@ -58,7 +58,7 @@ class Stacked(MatrixOp):
         """The lengths of the leading dimensions of the results."""
         found = []
         for axis in range(self.lead(node)):
-            whole = [place for place, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
+            whole = [position for position, x in enumerate(node.inputs) if not x.type.broadcastable[axis]]
             found.append(input_shapes[whole[0] if whole else 0][axis])
         return found
 

@@ -93,8 +93,8 @@ def rows(vectors):
 
 def identity_for(x, axis=-1):
     """The identity matrix of the order of ``x``'s dimension ``axis``, and of its dtype."""
-    places = arange(shape_i(x, axis % x.type.ndim))
-    return as_dtype(eq(columns(places), rows(places)), x.type.dtype)
+    positions = arange(shape_i(x, axis % x.type.ndim))
+    return as_dtype(eq(columns(positions), rows(positions)), x.type.dtype)
 
 
 def inner(x, y):

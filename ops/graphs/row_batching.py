@@ -305,7 +305,7 @@ def _divided(x, axis, count):
 
 
 # Which input has rows: the dimension of it that they join, and that of the result. Where a third number is False, they
-# are channels or filters, of which there must be one group, and True: filters of each place are possible.
+# are channels or filters, of which there must be one group, and True: filters of each position are possible.
 CONVOLUTION_AXES = [{0: (0, 0), 1: (0, 1, True)}, {0: (1, 1, False), 1: (1, 0, True)}, {0: (1, 1, False), 1: (0, 0)}]
 
 

@@ -58,12 +58,12 @@ def _as_tuple(index):
 
 def _entries(x, index):
     """The index without Ellipsis, with arrays and masks as variables, and whether it contains any of these."""
-    entries, place, used, is_advanced = [], None, 0, False
+    entries, position, used, is_advanced = [], None, 0, False
     for entry in index:
         if entry is Ellipsis:
-            if place is not None:
+            if position is not None:
                 raise IndexError("an index can only have a single ellipsis ('...')")
-            place = len(entries)
+            position = len(entries)
             continue
         if not (type(entry) is int or entry is None or isinstance(entry, slice)):
             try:
@@ -76,9 +76,9 @@ def _entries(x, index):
     if used > x.type.ndim:
         raise IndexError(f"too many indices for array: {x} has {x.type.ndim} dimensions, but {used} were indexed"
                          f"{_about_masks(entries)}")
-    if place is not None:
-        entries[place:place] = [WHOLE] * (x.type.ndim - used) or (
-            _separator(entries[:place], entries[place:]) if is_advanced else [])
+    if position is not None:
+        entries[position:position] = [WHOLE] * (x.type.ndim - used) or (
+            _separator(entries[:position], entries[position:]) if is_advanced else [])
     return _without_slice_variables(x, entries), is_advanced
 
 

@@ -128,8 +128,8 @@ def _without_new_axes(shuffled, idx_list, part, y):
     """An index without the new dimensions that ``shuffled`` has, and the value for ``part`` without them."""
     order, rank = shuffled.new_order, len(shuffled.input_broadcastable)
     entries, dropped, axis = [], [], y.type.ndim - part.type.ndim
-    for place, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
-        if place == "x":
+    for position, entry in zip(order, [*idx_list, *[WHOLE] * (len(order) - len(idx_list))]):
+        if position == "x":
             dropped.append(axis)
         else:
             entries.append(entry)
@@ -159,8 +159,8 @@ def _change_shuffled(x, y, inplace, sets, tolerate):
         entries, y = _without_new_axes(x.owner.op, [], x, y)
         return IncSubtensor(entries, inplace, sets, [(0, 1)] if tolerate else [])(part, y)
     lead = x.type.ndim - y.type.ndim
-    places = {axis: place - lead for place, axis in enumerate(order) if axis != "x"}
-    axes = [places.get(axis, -1) for axis in range(part.type.ndim)]
+    positions = {axis: position - lead for position, axis in enumerate(order) if axis != "x"}
+    axes = [positions.get(axis, -1) for axis in range(part.type.ndim)]
     y = dimshuffle(y, ["x" if axis < 0 else axis for axis in axes])
     return dimshuffle(inc_subtensor(part, y, inplace, sets, tolerate), order)
 

@@ -346,8 +346,8 @@ class FillDiagonal(Op):
         gz, = output_grads
         if a.type.dtype in discrete_dtypes:
             return zero_gradients(a, value)
-        places = arange(shape_i(gz, 0)) if gz.type.ndim > 2 else None
-        taken = getitem(gz, (places,) * gz.type.ndim) if gz.type.ndim > 2 else diagonal(gz)
+        positions = arange(shape_i(gz, 0)) if gz.type.ndim > 2 else None
+        taken = getitem(gz, (positions,) * gz.type.ndim) if gz.type.ndim > 2 else diagonal(gz)
         return [fill_diagonal(gz, constant(0, dtype=gz.type.dtype)), Sum(None, dtype=gz.type.dtype)(taken)]
 
 

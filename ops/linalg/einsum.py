@@ -50,9 +50,9 @@ def einsum(subscripts, *operands, optimize=False):
     operands = [as_tensor_variable(operand) for operand in operands]
     labels, wanted = _parsed(subscripts, operands)
     terms = _without_broadcast([_without_repeats(operand, names) for operand, names in zip(operands, labels)])
-    for places in _path(optimize, labels, wanted, operands):
-        chosen = [terms[place] for place in places]
-        terms = [term for place, term in enumerate(terms) if place not in places]
+    for positions in _path(optimize, labels, wanted, operands):
+        chosen = [terms[position] for position in positions]
+        terms = [term for position, term in enumerate(terms) if position not in positions]
         terms.append(_combined(chosen, set(wanted).union(*[names for _, names in terms])))
     (result, names), = terms
     result, names = _summed(result, names, set(wanted))
@@ -71,14 +71,14 @@ def _path(optimize, labels, wanted, operands):
     if count < 3 or optimize is False or optimize is None:
         return [tuple(range(count))]
     if isinstance(optimize, (list, tuple)):
-        path = [tuple(places) for places in optimize if not isinstance(places, str)]
+        path = [tuple(positions) for positions in optimize if not isinstance(positions, str)]
     else:
         path = numpy.einsum_path(*_for_numpy(labels, wanted, operands), optimize=optimize)[0][1:]
     left = count
-    for places in path:
-        if not all([0 <= place < left for place in places]) or len({*places}) != len(places) or not places:
-            raise ValueError(f"einsum: the path {optimize!r} has a step {places} for {left} terms")
-        left += 1 - len(places)
+    for positions in path:
+        if not positions or len({*positions}) != len(positions) or not all([0 <= each < left for each in positions]):
+            raise ValueError(f"einsum: the path {optimize!r} has a step {positions} for {left} terms")
+        left += 1 - len(positions)
     return [*path, tuple(range(left))] if left > 1 else path
 
 

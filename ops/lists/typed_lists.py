@@ -190,9 +190,9 @@ class Remove(_Change):
         return Apply(self, [x, _checked_element("Remove", x, to_remove)], [x.type.make_variable()])
 
     def change(self, node, x, element):
-        place = _place_of(node, x, element)
-        if place is not None:
-            del x[place]
+        position = _position_of(node, x, element)
+        if position is not None:
+            del x[position]
 
 
 class Reverse(_Change):
@@ -213,10 +213,10 @@ class Reverse(_Change):
         x.reverse()
 
 
-def _place_of(node, x, element):
+def _position_of(node, x, element):
     """The position of the first equal element, or None."""
     equal = node.inputs[0].type.ttype.values_eq
-    return next((place for place, other in enumerate(x) if equal(other, element)), None)
+    return next((position for position, other in enumerate(x) if equal(other, element)), None)
 
 
 class _Search(_ListOp):
@@ -251,10 +251,10 @@ class Index(_Search):
     """
 
     def found(self, node, x, element):
-        place = _place_of(node, x, element)
-        if place is None:
+        position = _position_of(node, x, element)
+        if position is None:
             raise ValueError("Index: the element is not in the list")
-        return place
+        return position
 
 
 class Count(_Search):

@@ -50,9 +50,9 @@ def confusion_matrix(actual, pred):
     for name, value in (("actual", actual), ("pred", pred)):
         if value.type.ndim != 1:
             raise ValueError(f"{name} must be 1-d tensor variable, not {value.type}")
-    order, places = Unique(return_inverse=True)(concatenate([actual, pred]))
+    order, positions = Unique(return_inverse=True)(concatenate([actual, pred]))
     classes, length = shape_i(order, 0), shape_i(actual, 0)
-    counted = zeros((classes * classes,), dtype="int64")[places[:length] * classes + places[length:]]
+    counted = zeros((classes * classes,), dtype="int64")[positions[:length] * classes + positions[length:]]
     return [inc_subtensor(counted, 1).reshape((classes, classes)), order]
 
 
@@ -95,10 +95,10 @@ def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, 
         inside = softmax(activations.reshape((-1, n_outputs_per_class))).reshape((batch_size, n_classes, -1))
         return (dimshuffle(class_probs, 0, 1, "x") * inside).reshape((batch_size, -1))[:, :n_outputs]
     target = as_tensor_variable(target).flatten()
-    classes, places = target // n_outputs_per_class, target % n_outputs_per_class
+    classes, positions = target // n_outputs_per_class, target % n_outputs_per_class
     rows = arange(batch_size)
     inside = softmax(batched_dot(x, W2[classes]) + b2[classes])
-    return class_probs[rows, classes] * inside[rows, places]
+    return class_probs[rows, classes] * inside[rows, positions]
 
 
 def multiclass_hinge_loss(predictions, targets, delta=1):

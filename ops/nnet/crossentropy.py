@@ -236,8 +236,8 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x, b, y_idx):
     (array([0.5       , 0.88079708]), array([0, 0]))
     """
     losses, softmax = crossentropy_softmax_1hot_with_bias(x, b, y_idx)
-    largest, place = max_and_argmax(softmax, axis=-1)
-    return losses, softmax, largest, place
+    largest, position = max_and_argmax(softmax, axis=-1)
+    return losses, softmax, largest, position
 
 
 def crossentropy_softmax_max_and_argmax_1hot(x, y_idx):

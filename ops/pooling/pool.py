@@ -403,7 +403,7 @@ class DownsampleFactorMaxGradGrad(PoolingOp):
 
 
 class MaxPoolRop(PoolingOp):
-    """For each window, the element of a tensor at the place where the images have the window's first maximum. The
+    """For each window, the element of a tensor at the position where the images have the window's first maximum. The
     inputs are the images, the tensor, and vectors of sizes, steps and paddings.
 
     Examples

@@ -313,8 +313,8 @@ def kron_of_any_ranks(a, b):
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     rank = max(a.type.ndim, b.type.ndim)
     a, b = [shape_padleft(value, rank - value.type.ndim) if value.type.ndim < rank else value for value in (a, b)]
-    outside = [place for axis in range(rank) for place in (axis, "x")]
-    inside = [place for axis in range(rank) for place in ("x", axis)]
+    outside = [position for axis in range(rank) for position in (axis, "x")]
+    inside = [position for axis in range(rank) for position in ("x", axis)]
     lengths = [shape_i(a, axis) * shape_i(b, axis) for axis in range(rank)]
     product = dimshuffle(a, outside) * dimshuffle(b, inside)
     return reshape(product, lengths) if rank else product

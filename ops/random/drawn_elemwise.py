@@ -28,7 +28,7 @@ class DrawnElemwise(Op):
     count : int
         How many parameters the Draw has.
     scalar_op : ScalarOp
-    place : int
+    operand : int
         Which input of the scalar op is the sample.
     broadcastable : tuple of bool
         The pattern of the sample.
@@ -36,11 +36,11 @@ class DrawnElemwise(Op):
         The new state overwrites the old one.
     """
 
-    __props__ = ("draw", "count", "scalar_op", "place", "broadcastable", "inplace")
+    __props__ = ("draw", "count", "scalar_op", "operand", "broadcastable", "inplace")
     can_overwrite = {0: (0,)}
 
-    def __init__(self, draw, count, scalar_op, place, broadcastable, inplace=False):
-        self.draw, self.count, self.scalar_op, self.place = draw, int(count), scalar_op, int(place)
+    def __init__(self, draw, count, scalar_op, operand, broadcastable, inplace=False):
+        self.draw, self.count, self.scalar_op, self.operand = draw, int(count), scalar_op, int(operand)
         self.broadcastable, self.inplace = tuple(broadcastable), bool(inplace)
         if inplace:
             self.destroy_map = {0: [0]}
@@ -51,7 +51,7 @@ class DrawnElemwise(Op):
     def _elementwise(self, others):
         """The elementwise part as a separate node."""
         inputs = list(others)
-        inputs.insert(self.place, TensorType(self.draw.dtype, self.broadcastable)())
+        inputs.insert(self.operand, TensorType(self.draw.dtype, self.broadcastable)())
         return self.scalar_op.elementwise.make_node(*inputs)
 
     def make_node(self, state, size, *inputs):
@@ -61,10 +61,10 @@ class DrawnElemwise(Op):
     def _kernel(self, node, values):
         others = node.inputs[2 + self.count:]
         elementwise = self._elementwise(others)
-        values.insert(self.place, None)
-        place = sum([value is None for value in values[:self.place]])
+        values.insert(self.operand, None)
+        position = sum([value is None for value in values[:self.operand]])
         return DrawnElementwiseKernel(
-            self.draw.name, KINDS.index(self.draw.kind), self.draw.rules[:self.count], place,
+            self.draw.name, KINDS.index(self.draw.kind), self.draw.rules[:self.count], position,
             numpy.dtype(self.draw.dtype).num, elementwise.op._kernel(elementwise, values))
 
     def make_kernel(self, node):

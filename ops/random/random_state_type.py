@@ -24,10 +24,10 @@ class RandomStateType(SingletonType):
         return type(value) is numpy.random.RandomState
 
     def values_eq(self, a, b):
-        (kind, keys, *place), (other_kind, other_keys, *other_place) = a.get_state(), b.get_state()
-        if place[1] == other_place[1] == 0:                     # there is no second normal number, so any may be stored
-            del place[2], other_place[2]
-        return kind == other_kind and place == other_place and numpy.array_equal(keys, other_keys)
+        (kind, keys, *rest), (other_kind, other_keys, *other_rest) = a.get_state(), b.get_state()
+        if rest[1] == other_rest[1] == 0:                     # there is no second normal number, so any may be stored
+            del rest[2], other_rest[2]
+        return kind == other_kind and rest == other_rest and numpy.array_equal(keys, other_keys)
 
     def get_shape_info(self, obj):
         """None: a state has no shape."""
@@ -35,8 +35,8 @@ class RandomStateType(SingletonType):
 
     def get_size(self, shape_info):
         """The size of a state in bytes."""
-        _, keys, *place = numpy.random.RandomState(0).get_state()
-        return len("MT19937") + keys.nbytes + 8 * len(place)
+        _, keys, *rest = numpy.random.RandomState(0).get_state()
+        return len("MT19937") + keys.nbytes + 8 * len(rest)
 
     @staticmethod
     def may_share_memory(a, b):

@@ -239,8 +239,8 @@ def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype=
     op = RandomFunction(choice_helper, TensorType(dtype, bcast), native_name="choice")
     if random_state.type != STATE_TYPE or a.ndim != 1:
         return op(random_state, size, a, replace, p)
-    places = RandomFunction(choice_helper, TensorType("int64", bcast), native_name="choice")
-    new_state, chosen = places(random_state, size, a.shape[0], replace, p)
+    positions = RandomFunction(choice_helper, TensorType("int64", bcast), native_name="choice")
+    new_state, chosen = positions(random_state, size, a.shape[0], replace, p)
     return [new_state, cast(a[chosen], dtype)]
 
 

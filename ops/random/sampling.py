@@ -38,8 +38,8 @@ class Sampling(Op):
 
     def grad(self, inputs, output_grads):
         state, _, *parameters = inputs
-        by_parameters = [grad_undefined(self, place, value) if self.depends else disconnected_type()
-                         for place, value in enumerate(parameters, start=2)]
+        by_parameters = [grad_undefined(self, position, value) if self.depends else disconnected_type()
+                         for position, value in enumerate(parameters, start=2)]
         return [grad_undefined(self, 0, state), disconnected_type(), *by_parameters]
 
     def R_op(self, inputs, eval_points):

@@ -96,15 +96,15 @@ def native_draw_of(name, outtype, added, known_size, parameters):
 def _draw_fits(draw, outtype, added, parameters):
     if added or outtype.dtype not in draw.dtypes or any(x.type.dtype in complex_dtypes for x in parameters):
         return False
-    return all(parameters[place].type.dtype in INTEGERS for place in draw.integers)
+    return all(parameters[position].type.dtype in INTEGERS for position in draw.integers)
 
 
 def _order_fits(draw, outtype, added, parameters):
     if added != draw.added or outtype.dtype not in COUNTS or len(parameters) != draw.count:
         return False
     rank = outtype.ndim - added
-    for place, (variable, wanted, (_, dtypes)) in enumerate(zip(parameters, draw.ranks, draw.dtypes)):
-        own = variable.type.ndim - (added if place and place == draw.count - 1 else 0)
+    for position, (variable, wanted, (_, dtypes)) in enumerate(zip(parameters, draw.ranks, draw.dtypes)):
+        own = variable.type.ndim - (added if position and position == draw.count - 1 else 0)
         if variable.type.dtype not in dtypes or not (0 <= own <= rank if wanted is None else own == wanted):
             return False
     return True
@@ -114,8 +114,8 @@ def kernel_parameters(draw, parameters):
     """The inputs of the kernel for the parameters of the user."""
     if isinstance(draw, NativeOrder):
         return [cast(variable, dtype) for variable, (dtype, _) in zip(parameters, draw.dtypes)]
-    given = [cast(variable, "int64" if place in draw.integers else "float64")
-             for place, variable in enumerate(parameters[:draw.count])]
+    given = [cast(variable, "int64" if position in draw.integers else "float64")
+             for position, variable in enumerate(parameters[:draw.count])]
     return given if draw.checked is None else [*given, cast(draw.checked(*given), "int64")]
 
 

@@ -57,15 +57,15 @@ def roll(x, shift, axis=None):
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: there are {len(axes)} axes, but {len(shifts)} shifts")
-    for places, dimension in zip(shifts, axes):
-        x = _rolled(x, places, _checked_axis("roll", x, dimension))
+    for positions, dimension in zip(shifts, axes):
+        x = _rolled(x, positions, _checked_axis("roll", x, dimension))
     return x
 
 
 def _rolled(x, shift, axis):
-    places = shift % shape_i(x, axis)
+    positions = shift % shape_i(x, axis)
     before = (slice(None),) * axis
-    return join(axis, x[before + (slice(-places, None),)], x[before + (slice(0, -places),)])
+    return join(axis, x[before + (slice(-positions, None),)], x[before + (slice(0, -positions),)])
 
 
 def squeeze(x, axis=None):
@@ -124,8 +124,8 @@ def moveaxis(x, source, destination):
         raise ValueError(f"moveaxis: source {source} and destination {destination} must be equally many dimensions, "
                          "each given once")
     order = [number for number in range(x.type.ndim) if number not in source]
-    for place, number in sorted(zip(destination, source)):
-        order.insert(place, number)
+    for position, number in sorted(zip(destination, source)):
+        order.insert(position, number)
     return dimshuffle(x, order)
 
 

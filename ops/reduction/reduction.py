@@ -255,8 +255,8 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
     Examples
     --------
-    >>> largest, place = T.max_and_argmax(T.as_tensor([1, 7, 3]))
-    >>> largest.eval(), place.eval()
+    >>> largest, position = T.max_and_argmax(T.as_tensor([1, 7, 3]))
+    >>> largest.eval(), position.eval()
     (array(7), array(1))
     """
     x, axis = as_tensor_variable(a), axis_tuple(axis)

@@ -57,10 +57,10 @@ def digitize(x, bins, right=False):
     ascends, descends = all_true(bins[1:] >= bins[:-1]), all_true(bins[1:] <= bins[:-1])
     bins = Assert("digitize: bins must be monotonically increasing or decreasing")(bins, ascends | descends)
     count = shape_i(bins, 0)
-    place = elementwise.switch(ascends, constant(1), constant(-1))
+    sign = elementwise.switch(ascends, constant(1), constant(-1))
     ordered = elementwise.switch(ascends, bins, bins[::-1])
     found = searchsorted(ordered, x, "left" if right else "right")
-    return elementwise.switch(place > 0, found, count - found)
+    return elementwise.switch(sign > 0, found, count - found)
 
 
 def histogram_bin_edges(a, bins=10, range=None):
@@ -158,17 +158,17 @@ def histogram(a, bins=10, range=None, density=False, weights=None):
     a = flatten(as_tensor_variable(a))
     edges = histogram_bin_edges(a, bins, range)
     bin_count = shape_i(edges, 0) - 1
-    place = searchsorted(edges, a, "right") - 1
-    place = elementwise.switch(elementwise.eq(a, edges[-1]), bin_count - 1, place)
-    inside = (place >= 0) & (place < bin_count)
+    position = searchsorted(edges, a, "right") - 1
+    position = elementwise.switch(elementwise.eq(a, edges[-1]), bin_count - 1, position)
+    inside = (position >= 0) & (position < bin_count)
     counted = elementwise.cast(inside, "int64")
     dtype = "int64"
     if weights is not None:
         weights = flatten(as_tensor_variable(weights))
         dtype = reduced_dtype(weights.type.dtype)
         counted = elementwise.switch(inside, as_dtype(weights, dtype), constant(0, dtype=dtype))
-    place = elementwise.switch(inside, place, constant(0, dtype="int64"))
-    counts = inc_subtensor(getitem(zeros([elementwise.maximum(bin_count, 1)], dtype=dtype), place), counted)
+    position = elementwise.switch(inside, position, constant(0, dtype="int64"))
+    counts = inc_subtensor(getitem(zeros([elementwise.maximum(bin_count, 1)], dtype=dtype), position), counted)
     counts = counts[:bin_count]
     if density:
         widths = edges[1:] - edges[:-1]

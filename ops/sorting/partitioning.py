@@ -1,8 +1,8 @@
 """Partitions and functions that use them: ``partition``, ``argpartition``, ``median``, ``percentile``, ``quantile``.
 
-A partition moves elements so that the chosen places have the elements that a sort would put there, with no larger
+A partition moves elements so that the chosen positions have the elements that a sort would put there, with no larger
 elements before and no smaller ones after them. It is a permutation, and has the derivatives of one (see
-``sorting.py``). The axis and the places may be symbolic.
+``sorting.py``). The axis and the positions may be symbolic.
 """
 import numpy
 
@@ -35,12 +35,12 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class _Partition(Op):
-    """The base class of both ops. The inputs are an array, a vector of places, and an axis.
+    """The base class of both ops. The inputs are an array, a vector of positions, and an axis.
 
     Raises
     ------
     ValueError
-        At run time, for a place or an axis that does not exist.
+        At run time, for a position or an axis that does not exist.
     """
 
     __props__ = ()
@@ -49,7 +49,7 @@ class _Partition(Op):
         input, chosen = as_tensor_variable(input), as_tensor_variable(chosen)
         axis = checked_axis(type(self).__name__, axis, input)
         if chosen.type.ndim != 1 or chosen.type.dtype not in discrete_dtypes:
-            raise TypeError(f"{type(self).__name__}: the places must be a vector of integers, got {chosen} of type "
+            raise TypeError(f"{type(self).__name__}: the positions must be a vector of integers, got {chosen} of type "
                             f"{chosen.type}")
         dtype = self._dtype(input.type)
         return Apply(self, [input, chosen, axis],
@@ -89,7 +89,7 @@ class PartitionOp(_Partition):
 
 
 class ArgPartitionOp(_Partition):
-    """The places of the elements of an array, partitioned along an axis, as int64."""
+    """The positions of the elements of an array, partitioned along an axis, as int64."""
 
     def _dtype(self, type_):
         return "int64"
@@ -119,13 +119,14 @@ def _partition(name, op, a, kth, axis, kind, order):
 
 
 def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """Partly sort elements along an axis: those at the places ``kth`` are where a sort would put them.
+    """Partly sort elements along an axis: those at the positions ``kth`` are where a sort would put them.
 
     Parameters
     ----------
     a : tensor-like
     kth : int, vector of integers, or symbolic
-        Places; negative ones count from the end. No smaller element comes after such a place, and no larger one before.
+        Positions; negative ones count from the end. No smaller element comes after such a position, and no larger one
+        before.
     axis : int or symbolic integer, or None
         None means that the flattened tensor is partitioned.
     kind : {"introselect"}
@@ -142,8 +143,8 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     TypeError
         If ``kth`` is not an integer.
     ValueError
-        If ``a`` has rank 0, for another ``kind`` or an axis that does not exist; at run time, for a place that does not
-        exist.
+        If ``a`` has rank 0, for another ``kind`` or an axis that does not exist; at run time, for a position that does
+        not exist.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """The places of elements in the order of ``partition``.
+    """The positions of elements in the order of ``partition``.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def median(a, axis=None, keepdims=False):
     lower, upper = (length - 1) // 2, length // 2
     ordered = PartitionOp()(x, concatenate([[lower], [upper], [length - 1]]), x.type.ndim - 1)
     wide = _interpolated_dtype(x.type.dtype)
-    lower, upper, last = [ordered[..., place] for place in (lower, upper, -1)]
+    lower, upper, last = [ordered[..., position] for position in (lower, upper, -1)]
     found = as_dtype((as_dtype(lower, wide) + as_dtype(upper, wide)) / constant(2, dtype=wide), x.type.dtype)
     return _restored(elementwise.switch(elementwise.isnan(last), last, found), axes, rank, keepdims)
 
@@ -315,7 +316,7 @@ def _quantile(name, a, q, axis, keepdims, method):
     else:
         second = elementwise.minimum(first + 1, length - 1)
         ordered = PartitionOp()(x, concatenate([first, second, [length - 1]]), last_axis)
-        found = _interpolated([take(ordered, places, axis=last_axis) for places in (first, second)], share, dtype)
+        found = _interpolated([take(ordered, positions, axis=last_axis) for positions in (first, second)], share, dtype)
     if x.type.dtype in float_dtypes:                                        # NaN comes last, and makes all of them NaN
         last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
         found = elementwise.switch(elementwise.isnan(last), last, found)

@@ -164,23 +164,24 @@ class Unique(Op):
                              return_counts=self.return_counts, axis=self.axis)
         found = found if isinstance(found, tuple) else (found,)
         output_storage[0][0] = found[0]
-        for storage, places in zip(output_storage[1:], found[1:]):
-            storage[0] = numpy.asarray(places, dtype="int64").reshape(-1)
+        for storage, positions in zip(output_storage[1:], found[1:]):
+            storage[0] = numpy.asarray(positions, dtype="int64").reshape(-1)
 
     def connection_pattern(self, node):
         return [[True] + [False] * (len(node.outputs) - 1)]
 
-    def _first_places(self, x):
+    def _first_positions(self, x):
         """The elements, or slices, of the result: an index, and the form of ``x`` to which it applies."""
-        places = Unique(return_index=True, axis=self.axis)(x)[1]
-        return places if self.axis is None else (slice(None),) * (self.axis % x.type.ndim) + (places,)
+        positions = Unique(return_index=True, axis=self.axis)(x)[1]
+        return positions if self.axis is None else (slice(None),) * (self.axis % x.type.ndim) + (positions,)
 
     def L_op(self, inputs, outputs, output_gradients):
         x, gradient = inputs[0], output_gradients[0]
         zeros = _float_zeros(x)
         if disconnected_type == gradient.type or x.type.dtype not in continuous_dtypes:
             return [zeros]
-        found = set_subtensor(getitem(flatten(zeros) if self.axis is None else zeros, self._first_places(x)), gradient)
+        whole = flatten(zeros) if self.axis is None else zeros
+        found = set_subtensor(getitem(whole, self._first_positions(x)), gradient)
         return [reshape(found, x.shape, ndim=x.type.ndim) if self.axis is None else found]
 
     def R_op(self, inputs, eval_points):
@@ -188,7 +189,7 @@ class Unique(Op):
         rest = [None] * (bool(self.return_index) + bool(self.return_inverse) + bool(self.return_counts))
         if direction is None:
             return [None, *rest]
-        return [getitem(flatten(direction) if self.axis is None else direction, self._first_places(x)), *rest]
+        return [getitem(flatten(direction) if self.axis is None else direction, self._first_positions(x)), *rest]
 
     def infer_shape(self, node, input_shapes):
         """Only the output with one position for each input element has a length that is known in advance."""

@@ -22,8 +22,8 @@ from phintys.ops.types.tensor_type import TensorType
 
 
 class TopKOp(Op):
-    """The largest elements along an axis, and their places. The inputs are an array and the number of elements k; if k
-    is negative, the result is the -k smallest elements.
+    """The largest elements along an axis, and their positions. The inputs are an array and the number of elements k; if
+    k is negative, the result is the -k smallest elements.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class TopKOp(Op):
     sorted : bool
         Whether the best element comes first; otherwise the order is not determined.
     idx_dtype : str
-        The dtype of places.
+        The dtype of positions.
     return_values, return_indices : bool
         Which results there are.
 
@@ -94,7 +94,7 @@ class TopKOp(Op):
     def connection_pattern(self, node):
         return [[True] * len(node.outputs), [False] * len(node.outputs)]
 
-    def _places(self, inputs, outputs):
+    def _positions(self, inputs, outputs):
         if self.return_indices:
             return outputs[-1]
         return TopKOp(self.axis, self.sorted, self.idx_dtype, False, True)(*inputs)
@@ -106,15 +106,15 @@ class TopKOp(Op):
         if not self.return_values or disconnected_type == gradient.type or x.type.dtype not in continuous_dtypes:
             return [zeros, disconnected_type()]
         zeros = x.zeros_like(dtype=gradient.type.dtype)
-        places = self._places(inputs, outputs)
-        put = set_subtensor(getitem(zeros, index_along(x, places, constant(self.axis))), gradient)
+        positions = self._positions(inputs, outputs)
+        put = set_subtensor(getitem(zeros, index_along(x, positions, constant(self.axis))), gradient)
         return [put, disconnected_type()]
 
     def R_op(self, inputs, eval_points):
         if eval_points[0] is None or not self.return_values:
             return [None] * (self.return_values + self.return_indices)
-        places = self._places(inputs, self(*inputs, return_list=True))
-        return [along(eval_points[0], places, constant(self.axis)), *[None] * bool(self.return_indices)]
+        positions = self._positions(inputs, self(*inputs, return_list=True))
+        return [along(eval_points[0], positions, constant(self.axis)), *[None] * bool(self.return_indices)]
 
     def __str__(self):
         return f"{type(self).__name__}{{axis={self.axis}, sorted={self.sorted}}}"
@@ -142,7 +142,7 @@ def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     sorted : bool
         Whether the best element comes first; otherwise the order is not determined.
     idx_dtype : str
-        The dtype of the places that the gradient needs.
+        The dtype of the positions that the gradient needs.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
 
 
 def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
-    """The places along an axis of the k largest elements, or of the -k smallest ones if k is negative.
+    """The positions along an axis of the k largest elements, or of the -k smallest ones if k is negative.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     Returns
     -------
     list of TensorVariable
-        Elements and places.
+        Elements and positions.
 
     Raises
     ------
@@ -211,8 +211,8 @@ def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
 
     Examples
     --------
-    >>> values, places = T.topk_and_argtopk(T.as_tensor([3, 1, 2]), 2)
-    >>> values.eval(), places.eval()
+    >>> values, positions = T.topk_and_argtopk(T.as_tensor([3, 1, 2]), 2)
+    >>> values.eval(), positions.eval()
     (array([3, 2]), array([0, 2]))
     """
     return _best(x, kth, axis, sorted, idx_dtype)

@@ -12,7 +12,7 @@ from phintys.ops.sparse.sparse_op import (
     as_sparse_or_tensor_variable,
     check_shapes,
     is_sparse_variable,
-    places,
+    positions,
     with_data,
 )
 from phintys.ops.sparse.sparse_type import SparseType
@@ -130,7 +130,7 @@ class AddSS(_OfTwo):
 
 
 class AddSSData(_OfTwo):
-    """The sum of two sparse matrices that store the same places; only the numbers are added. The gradient is
+    """The sum of two sparse matrices that store the same positions; only the numbers are added. The gradient is
     structured.
 
     Raises
@@ -158,7 +158,7 @@ class AddSSData(_OfTwo):
         check_shapes(self, x, y)
         if x.data.shape != y.data.shape:
             raise ValueError(f"AddSSData: the matrices store {len(x.data)} and {len(y.data)} elements, so they do not "
-                             "store the same places")
+                             "store the same positions")
         return with_data(x, x.data + y.data)
 
     def grad(self, inputs, output_grads):
@@ -214,7 +214,7 @@ class StructuredAddSV(SparseOp):
 
     def compute(self, x, y):
         _check_length(self, x, y)
-        return with_data(x, x.data + y[places(x)[1]])
+        return with_data(x, x.data + y[positions(x)[1]])
 
     def grad(self, inputs, output_grads):
         x, _ = inputs
@@ -248,8 +248,8 @@ class MulSS(BilinearOp, _OfTwo):
 
 
 class MulSD(BilinearOp):
-    """The elementwise product of a sparse matrix and a dense matrix or number; it stores the same places. The gradient
-    is regular by the dense operand and structured by the sparse one.
+    """The elementwise product of a sparse matrix and a dense matrix or number; it stores the same positions. The
+    gradient is regular by the dense operand and structured by the sparse one.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class MulSD(BilinearOp):
         if y.ndim == 0:
             return with_data(x, x.data * y)
         check_shapes(self, x, y)
-        return with_data(x, x.data * y[places(x)])
+        return with_data(x, x.data * y[positions(x)])
 
     def grad(self, inputs, output_grads):
         x, y = inputs
@@ -302,7 +302,7 @@ class MulSV(BilinearOp):
 
     def compute(self, x, y):
         _check_length(self, x, y)
-        return with_data(x, x.data * y[places(x)[1]])
+        return with_data(x, x.data * y[positions(x)[1]])
 
     def grad(self, inputs, output_grads):
         x, y = inputs

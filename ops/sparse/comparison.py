@@ -1,7 +1,7 @@
 """Comparisons of the elements of two matrices, at least one of which is sparse; the results are 0 and 1, as uint8.
 
 The result is sparse if both are. Where neither stores an element, zeros are compared, so the results of ``==``, ``<=``
-and ``>=`` of sparse matrices store most places.
+and ``>=`` of sparse matrices store most positions.
 """
 import numpy
 

@@ -138,8 +138,8 @@ class CSM(SparseOp):
 
 
 class CSMGrad(SparseOp):
-    """The elements of one matrix at the stored places of another one: the gradient of `CSM` by its data. The inputs are
-    the four arrays of the other matrix, whose data does not matter, and those of the first.
+    """The elements of one matrix at the stored positions of another one: the gradient of `CSM` by its data. The inputs
+    are the four arrays of the other matrix, whose data does not matter, and those of the first.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def csm_shape(csm):
 
 
 def sp_ones_like(x, dtype=None):
-    """Ones at the stored places of a matrix. The gradient is regular.
+    """Ones at the stored positions of a matrix. The gradient is regular.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def sp_zeros_like(x, dtype=None):
 
 
 def in_pattern_of(x, matrix):
-    """The elements of a matrix, sparse or dense, at the stored places of ``x``: a vector."""
+    """The elements of a matrix, sparse or dense, at the stored positions of ``x``: a vector."""
     matrix = sparse_if(True, matrix, x)
     return csm_grad()(*csm_properties(x), *csm_properties(matrix))
 

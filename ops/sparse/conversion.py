@@ -17,7 +17,7 @@ class DenseFromSparse(SparseOp):
     Parameters
     ----------
     structured : bool
-        Whether the gradient is structured: only at the places that the matrix stores. The gradient is sparse anyway.
+        Whether the gradient is structured: only at the positions that the matrix stores. The gradient is sparse anyway.
 
     Examples
     --------

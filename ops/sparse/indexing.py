@@ -1,7 +1,7 @@
 """Parts of sparse matrices: one element, elements at two lists of positions, rows, and slices of rows and columns.
 
 There are no sparse vectors, so a single row is ``x[i:i + 1]``. Gradients put their parts into a matrix of zeros; parts
-at the same place are added.
+at the same position are added.
 """
 import numpy
 import scipy.sparse

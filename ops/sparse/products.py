@@ -1,11 +1,11 @@
-"""Products of matrices, at least one of which is sparse, and products of dense matrices at some places only.
+"""Products of matrices, at least one of which is sparse, and products of dense matrices at some positions only.
 
 ========== =================================== ======================== ================================================
 function   operands                            result                   gradient by a sparse operand
 ========== =================================== ======================== ================================================
 dot        sparse, and sparse or dense         dense                    regular: dense, or a sparse product
 true_dot   sparse, and sparse or dense         sparse                   regular: sparse
-structured sparse, and sparse or dense         sparse if both are       structured: sparse, at the places it stores
+structured sparse, and sparse or dense         sparse if both are       structured: sparse, at the positions it stores
 sampling   two dense, and a sparse pattern     sparse                   structured
 ========== =================================== ======================== ================================================
 """
@@ -28,7 +28,7 @@ from phintys.ops.sparse.sparse_op import (
     as_sparse_or_tensor_variable,
     as_sparse_variable,
     is_sparse,
-    places,
+    positions,
     with_data,
 )
 from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, fault_of
@@ -128,7 +128,7 @@ def true_dot(x, y, grad_preserves_dense=True):
 # ---- a structured gradient -------------------------------------------------------------------------------------------
 class StructuredDot(BilinearOp):
     """The product of a sparse matrix and a sparse or dense one: sparse if both are. The gradient is structured: by the
-    sparse matrix only at the places that it stores.
+    sparse matrix only at the positions that it stores.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class StructuredDot(BilinearOp):
 
 def structured_dot(x, y):
     """The product of two matrices, at least one of which is sparse: sparse if both are. The gradient is structured: by
-    a sparse matrix only at the places that it stores.
+    a sparse matrix only at the positions that it stores.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def structured_dot(x, y):
 
 
 def sampled_products(x, y, rows, columns):
-    """``(x @ y.T)[rows, columns]`` without the other elements, a block of places at a time."""
+    """``(x @ y.T)[rows, columns]`` without the other elements, a block of positions at a time."""
     if scipy.sparse.issparse(x) or scipy.sparse.issparse(y):
         x, y = scipy.sparse.csr_matrix(x), scipy.sparse.csr_matrix(y)
         return numpy.asarray(x[rows].multiply(y[columns]).sum(axis=1)).ravel()
@@ -276,7 +276,7 @@ sdg_csc, sdg_csr = StructuredDotGradCSC(), StructuredDotGradCSR()
 
 
 def structured_dot_grad(sparse_A, dense_B, ga):
-    """The gradient of ``structured_dot(sparse_A, dense_B)`` by ``sparse_A``, at the places that it stores.
+    """The gradient of ``structured_dot(sparse_A, dense_B)`` by ``sparse_A``, at the positions that it stores.
 
     Parameters
     ----------
@@ -309,10 +309,10 @@ def structured_dot_grad(sparse_A, dense_B, ga):
 
 
 class SamplingDot(SparseOp):
-    """``p * dot(x, y.T)``, computed only at the places that ``p`` stores. The gradient by ``p`` is structured.
+    """``p * dot(x, y.T)``, computed only at the positions that ``p`` stores. The gradient by ``p`` is structured.
 
     The inputs are two dense matrices of as many columns, and a sparse matrix that has ones, or other weights, at the
-    places to compute.
+    positions to compute.
 
     Examples
     --------
@@ -335,7 +335,7 @@ class SamplingDot(SparseOp):
         if x.shape[1] != y.shape[1] or p.shape != (len(x), len(y)):
             raise ValueError(f"{self}: shapes {x.shape}, {y.shape} and {p.shape} do not fit: (m, k), (n, k) and (m, n) "
                              "are expected")
-        return with_data(p, p.data * sampled_products(x, y, *places(p)))
+        return with_data(p, p.data * sampled_products(x, y, *positions(p)))
 
     def grad(self, inputs, output_grads):
         x, y, p = inputs

@@ -5,7 +5,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.ops.elementwise.elementwise_functions import ones_like, second
 from phintys.ops.sparse.conversion import SparseFromDense
-from phintys.ops.sparse.sparse_op import BilinearOp, SparseOp, as_compressed, as_dense, places, with_data
+from phintys.ops.sparse.sparse_op import BilinearOp, SparseOp, as_compressed, as_dense, positions, with_data
 from phintys.ops.sparse.sparse_type import SparseType
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -20,7 +20,7 @@ class SpSum(SparseOp):
     ----------
     axis : None, 0 or 1
     sparse_grad : bool
-        Whether the gradient is structured: only at the places that the matrix stores.
+        Whether the gradient is structured: only at the positions that the matrix stores.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def sp_sum(x, axis=None, sparse_grad=False):
     x : sparse matrix
     axis : None, 0 or 1
     sparse_grad : bool
-        Whether the gradient is structured: only at the places that the matrix stores. Otherwise it is regular: a sparse
-        matrix that stores every place.
+        Whether the gradient is structured: only at the positions that the matrix stores. Otherwise it is regular: a
+        sparse matrix that stores every position.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class _Scale(BilinearOp):
         if x.shape[self.along] != len(s):
             raise ValueError(f"{self}: a matrix of shape {x.shape} has {x.shape[self.along]} "
                              f"{('rows', 'columns')[self.along]}, but the vector has {len(s)} elements")
-        return with_data(x, x.data * s[places(x)[self.along]])
+        return with_data(x, x.data * s[positions(x)[self.along]])
 
     def grad(self, inputs, output_grads):
         x, s = inputs

@@ -212,19 +212,19 @@ def as_value(type_, value):
 
 
 # ---- stored elements -------------------------------------------------------------------------------------------------
-def places(x):
+def positions(x):
     """The row and the column of each stored element of a matrix in CSR or CSC format, in the order of its data."""
     major = numpy.repeat(numpy.arange(len(x.indptr) - 1), numpy.diff(x.indptr))
     return (major, x.indices) if x.format == "csr" else (x.indices, major)
 
 
 def elements_at(x, rows, columns):
-    """The elements of a matrix at some places, as an array."""
+    """The elements of a matrix at some positions, as an array."""
     return numpy.asarray(x[rows, columns]).ravel() if len(rows) else numpy.zeros(0, x.dtype)
 
 
 def with_data(x, data):
-    """A matrix with other numbers at the same places; it shares no memory with ``x``."""
+    """A matrix with other numbers at the same positions; it shares no memory with ``x``."""
     return type(x)((data, x.indices.copy(), x.indptr.copy()), x.shape)
 
 

@@ -198,14 +198,14 @@ def _arrays(value):
 
 
 def _beside(a, b):
-    """The numbers of both matrices at all places where at least one has a number."""
+    """The numbers of both matrices at all positions where at least one has a number."""
     a, b = a.tocoo(), b.tocoo()
     columns = max(a.shape[1], 1)
     at_a, at_b = [matrix.row.astype("int64") * columns + matrix.col for matrix in (a, b)]
-    places = numpy.union1d(at_a, at_b)
+    positions = numpy.union1d(at_a, at_b)
     numbers = []
     for matrix, at in ((a, at_a), (b, at_b)):
-        row = numpy.zeros(len(places), matrix.dtype)
-        numpy.add.at(row, numpy.searchsorted(places, at), matrix.data)
+        row = numpy.zeros(len(positions), matrix.dtype)
+        numpy.add.at(row, numpy.searchsorted(positions, at), matrix.data)
         numbers.append(row)
     return numbers

@@ -362,8 +362,8 @@ class ConstructSparseFromList(SparseOp):
             raise ValueError(f"{self}: {rows} rows of {columns} elements do not fit {len(ilist)} positions in a matrix "
                              f"of shape {tuple(shape.tolist())}")
         at = numpy.where(ilist < 0, ilist + shape[0], ilist)
-        places = numpy.repeat(at, columns), numpy.tile(numpy.arange(columns), rows)
-        return scipy.sparse.coo_matrix((values.ravel(), places), tuple(shape.tolist())).tocsc()
+        positions = numpy.repeat(at, columns), numpy.tile(numpy.arange(columns), rows)
+        return scipy.sparse.coo_matrix((values.ravel(), positions), tuple(shape.tolist())).tocsc()
 
     def infer_shape(self, node, input_shapes):
         shape = node.inputs[0]

@@ -1,4 +1,4 @@
-"""Elementwise functions of the stored elements of a sparse matrix; places that store nothing do not change.
+"""Elementwise functions of the stored elements of a sparse matrix; positions that store nothing do not change.
 
 ``structured_exp`` differs from the exponential function, since ``exp(0)`` is not 0. The functions without this prefix
 map 0 to 0. All gradients are structured. The functions work on the vector of stored elements, so several in a row are

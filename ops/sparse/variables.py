@@ -43,7 +43,7 @@ class SparseOperators:
         return sp_zeros_like(self, dtype)
 
     def ones_like(self, dtype=None):
-        """Ones at the stored places."""
+        """Ones at the stored positions."""
         return sp_ones_like(self, dtype)
 
     def transpose(self):
