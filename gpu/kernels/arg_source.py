@@ -9,7 +9,7 @@ THREADS = 128
 
 TEMPLATE = """\
 typedef {computed} T;
-struct Layout {{
+struct Walk {{
     long long kept_lengths[{rank}], searched_lengths[{rank}], kept_strides[{rank}], searched_strides[{rank}];
 }};
 __device__ inline long long offset(long long number, long long rank, const long long* lengths,
@@ -29,16 +29,16 @@ __device__ inline bool precedes(T a, long long i, T b, long long j) {{
     return a {better} b || (a == b && i < j);
 }}
 extern "C" {{
-__global__ void search(long long count, long long kept_rank, long long searched_rank, Layout layout, const char* x,
+__global__ void search(long long count, long long kept_rank, long long searched_rank, Walk walk, const char* x,
                        long long* positions, {stored}* values) {{
     __shared__ T found[{threads}];
     __shared__ long long places[{threads}];
-    x += offset(blockIdx.x, kept_rank, layout.kept_lengths, layout.kept_strides);
+    x += offset(blockIdx.x, kept_rank, walk.kept_lengths, walk.kept_strides);
     T best = 0;
     long long place = -1;
     for (long long i = threadIdx.x; i < count; i += {threads}) {{
-        const {stored} element = *(const {stored}*)(x + offset(i, searched_rank, layout.searched_lengths,
-                                                               layout.searched_strides));
+        const {stored} element = *(const {stored}*)(x + offset(i, searched_rank, walk.searched_lengths,
+                                                               walk.searched_strides));
         const T value = {element};
         if (precedes(value, i, best, place)) best = value, place = i;
     }}
@@ -55,8 +55,8 @@ __global__ void search(long long count, long long kept_rank, long long searched_
     if (threadIdx.x == 0) {{
         positions[blockIdx.x] = places[0];
         if (values)
-            values[blockIdx.x] = *(const {stored}*)(x + offset(places[0], searched_rank, layout.searched_lengths,
-                                                               layout.searched_strides));
+            values[blockIdx.x] = *(const {stored}*)(x + offset(places[0], searched_rank, walk.searched_lengths,
+                                                               walk.searched_strides));
     }}
 }}
 }}

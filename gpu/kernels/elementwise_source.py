@@ -8,7 +8,7 @@ from phintys.gpu.kernels.scalar_source import body_of, loaded, stored, to_store,
 NAMES = ("flat", "strided", "strided_long")
 
 TEMPLATE = """\
-struct Layout {{ long long shape[{rank}]; long long strides[{pointers}][{rank}]; }};
+struct Walk {{ long long shape[{rank}]; long long strides[{pointers}][{rank}]; }};
 extern "C" {{
 __global__ void flat(long long count, {parameters}) {{
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count;
@@ -19,13 +19,13 @@ __global__ void flat(long long count, {parameters}) {{
 {strided}}}
 """
 STRIDED = """\
-__global__ void {name}(long long count, long long rank, Layout layout, {parameters}) {{
+__global__ void {name}(long long count, long long rank, Walk walk, {parameters}) {{
     for ({index} i = blockIdx.x * ({index})blockDim.x + threadIdx.x; i < ({index})count;
          i += gridDim.x * ({index})blockDim.x) {{
         {index} rest = i;
         long long {offsets};
         for (int axis = 0; axis < rank; axis++) {{
-            const {index} length = ({index})layout.shape[axis], above = axis + 1 < rank ? rest / length : 0;
+            const {index} length = ({index})walk.shape[axis], above = axis + 1 < rank ? rest / length : 0;
             const long long at = (long long)(rest - above * length);
             {walk}
             rest = above;
@@ -76,7 +76,7 @@ def elementwise_source(code, patterns, values):
 
     flat = lines(lambda position: f"x{position}[{0 if single[position] else 'i'}]", lambda position: f"y{position}[i]")
     moved = lines(input_at_offset, output_at_offset)
-    walk = [f"{name} += at * layout.strides[{number}][axis];" for number, name in enumerate(offsets)]
+    walk = [f"{name} += at * walk.strides[{number}][axis];" for number, name in enumerate(offsets)]
     strided = [STRIDED.format(name=name, index=index, parameters=", ".join(parameters),
                               offsets=", ".join([f"{offset} = 0" for offset in offsets]),
                               walk="\n            ".join(walk), body="\n        ".join(moved))

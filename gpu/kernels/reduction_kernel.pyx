@@ -198,7 +198,7 @@ cdef class GpuReductionKernel(DeviceKernel):
                                walk.splits, THREADS_OF_BLOCK, 0, &arguments)
 
     cdef inline void put_layout(self, Arguments* arguments, const Walk* walk) noexcept nogil:
-        """``Layout`` of the source: its arrays have at least one dimension and one operand."""
+        """``Walk`` of the source: its arrays have at least one dimension and one operand."""
         cdef int part, axis, pointer, rank = max(1, self.rank)
         for part in range(2):
             for axis in range(rank):

@@ -28,7 +28,7 @@ FIRST = {"maximum": {"f": "-INFINITY", "i": "lowest", "b": "false"},
 
 TEMPLATE = """\
 typedef {accumulator} Accumulator;
-struct Layout {{
+struct Walk {{
     long long kept_lengths[{rank}], reduced_lengths[{rank}];
     long long kept_strides[{pointers}][{rank}], reduced_strides[{pointers}][{rank}];
 }};
@@ -41,11 +41,11 @@ __device__ inline void move(long long number, long long rank, const long long* l
         number = above;
     }}
 }}
-__device__ inline Accumulator element(const Layout& layout, long long reduced_rank, long long number,
+__device__ inline Accumulator element(const Walk& walk, long long reduced_rank, long long number,
                                       const long long* start, {parameters}) {{
     long long offsets[{pointers}];
     for (int operand = 0; operand < {pointers}; operand++) offsets[operand] = start[operand];
-    move(number, reduced_rank, layout.reduced_lengths, layout.reduced_strides, offsets);
+    move(number, reduced_rank, walk.reduced_lengths, walk.reduced_strides, offsets);
     {body}
     return {value};
 }}
@@ -56,15 +56,15 @@ __device__ inline void put(Accumulator total, long long result, long long result
 }}
 extern "C" {{
 __global__ void rows(long long results, long long count, long long splits, long long kept_rank, long long reduced_rank,
-                     double divisor, Layout layout, {parameters}, Accumulator* partial, {stored_result}* y) {{
+                     double divisor, Walk walk, {parameters}, Accumulator* partial, {stored_result}* y) {{
     __shared__ Accumulator found[{threads}];
     const long long result = blockIdx.x, split = blockIdx.y;
     const long long begin = count * split / splits, end = count * (split + 1) / splits;
     long long start[{pointers}] = {{}};
-    move(result, kept_rank, layout.kept_lengths, layout.kept_strides, start);
+    move(result, kept_rank, walk.kept_lengths, walk.kept_strides, start);
     Accumulator total = {first};
     for (long long i = begin + threadIdx.x; i < end; i += {threads})
-        total = combined(total, element(layout, reduced_rank, i, start, {names}));
+        total = combined(total, element(walk, reduced_rank, i, start, {names}));
     found[threadIdx.x] = total;
     for (int half = {threads} / 2; half; half /= 2) {{
         __syncthreads();
@@ -73,17 +73,17 @@ __global__ void rows(long long results, long long count, long long splits, long 
     if (threadIdx.x == 0) put(found[0], result, results, splits, split, divisor, partial, y);
 }}
 __global__ void columns(long long results, long long count, long long splits, long long kept_rank,
-                        long long reduced_rank, double divisor, Layout layout, {parameters}, Accumulator* partial,
+                        long long reduced_rank, double divisor, Walk walk, {parameters}, Accumulator* partial,
                         {stored_result}* y) {{
     const long long split = blockIdx.y;
     const long long begin = count * split / splits, end = count * (split + 1) / splits;
     for (long long result = blockIdx.x * (long long)blockDim.x + threadIdx.x; result < results;
          result += gridDim.x * (long long)blockDim.x) {{
         long long start[{pointers}] = {{}};
-        move(result, kept_rank, layout.kept_lengths, layout.kept_strides, start);
+        move(result, kept_rank, walk.kept_lengths, walk.kept_strides, start);
         Accumulator total = {first};
         for (long long i = begin; i < end; i++)
-            total = combined(total, element(layout, reduced_rank, i, start, {names}));
+            total = combined(total, element(walk, reduced_rank, i, start, {names}));
         put(total, result, results, splits, split, divisor, partial, y);
     }}
 }}

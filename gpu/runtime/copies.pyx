@@ -23,20 +23,20 @@ cdef enum:
 
 SOURCE = """\
 struct alignas(16) Sixteen {{ unsigned long long low, high; }};
-struct Layout {{ long long shape[{most}]; long long from[{most}]; long long to[{most}]; }};
+struct Walk {{ long long shape[{most}]; long long from[{most}]; long long to[{most}]; }};
 extern "C" {{
 {kernels}}}
 """
 KERNEL = """\
-__global__ void copy_{bytes}(long long count, long long rank, Layout layout, const char* from, char* to) {{
+__global__ void copy_{bytes}(long long count, long long rank, Walk walk, const char* from, char* to) {{
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count;
          i += gridDim.x * (long long)blockDim.x) {{
         long long rest = i, source = 0, target = 0;
         for (int axis = 0; axis < rank; axis++) {{
-            const long long above = axis + 1 < rank ? rest / layout.shape[axis] : 0;
-            const long long at = rest - above * layout.shape[axis];
-            source += at * layout.from[axis];
-            target += at * layout.to[axis];
+            const long long above = axis + 1 < rank ? rest / walk.shape[axis] : 0;
+            const long long at = rest - above * walk.shape[axis];
+            source += at * walk.from[axis];
+            target += at * walk.to[axis];
             rest = above;
         }}
         *({type}*)(to + target) = *(const {type}*)(from + source);

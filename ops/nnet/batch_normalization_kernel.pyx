@@ -104,7 +104,7 @@ cdef class BatchNormKernel(Kernel):
         for number in range(self.channel_results()):
             allocate(context, operands[results + self.whole + number], shape)
         work.itemsize = self.itemsize
-        plan(&work.layout, x, self.averaged)
+        plan(&work.walk, x, self.averaged)
         room.next, room.size = NULL, 0
         furnish(context, &work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
         if room.size:
@@ -127,7 +127,7 @@ cdef class BatchNormKernel(Kernel):
         cdef Work work
         cdef Room room
         work.kind, work.itemsize = self.kind, self.itemsize
-        plan(&work.layout, x, self.averaged)
+        plan(&work.walk, x, self.averaged)
         room.next, room.size = context.scratch, 0
         furnish(context, &work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)
         self.set_numbers(operands, &work)
@@ -136,13 +136,13 @@ cdef class BatchNormKernel(Kernel):
             work.results[number] = NULL
             if number < self.channel_results():
                 work.results[number] = operands[results + self.whole + number].data
-        channels = work.layout.batch * work.layout.channels
+        channels = work.walk.batch * work.walk.channels
         if channels == 0:
             return 0
         work.count = cell_size(x) // channels
         if cell_size(x) == 0:
             do_nothing(&work)
-        elif work.layout.runs:
+        elif work.walk.runs:
             parallel(context, channels_piece, &work, channels, grain(cell_size(x) // channels, 1))
         else:
             do_columns(context, &work)

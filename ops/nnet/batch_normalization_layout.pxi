@@ -26,7 +26,7 @@ cdef enum Kind:
     GRADIENT
 
 # The shape of x as the loops see it: [batch][outer][columns], a channel in one or several columns.
-cdef struct Layout:
+cdef struct ChannelWalk:
     npy_intp batch                 # kept elements in front: problems that have nothing to do with each other
     npy_intp outer                 # rows of one problem: the length of its first averaged dimension
     npy_intp columns               # elements of a row, which is also the distance of rows
@@ -40,7 +40,7 @@ cdef struct Layout:
 
 # One run of a kernel, as its loops and its workers see it.
 cdef struct Work:
-    Layout layout
+    ChannelWalk walk
     Kind kind
     int itemsize                   # 4 or 8: of all elements but epsilon and the factor
     # Operands, in C order; of columns x, dy and out move on from problem to problem:
@@ -58,7 +58,7 @@ cdef struct Work:
     double* channel_sums[SUMS]     # of each channel
     char* coefficients[COEFFICIENTS]           # of each column, in the dtype of x
     char* channel_coefficients[COEFFICIENTS]   # of each channel
-    int32_t* channel_of            # by column, if layout.merged, else NULL
+    int32_t* channel_of            # by column, if walk.merged, else NULL
 
 # Scratch memory that is being divided.
 ctypedef struct Room:
@@ -67,7 +67,7 @@ ctypedef struct Room:
 
 
 # ---- what the loops see ----------------------------------------------------------------------------------------------
-cdef void plan(Layout* layout, const Cell* x, unsigned long long averaged) noexcept nogil:
+cdef void plan(ChannelWalk* walk, const Cell* x, unsigned long long averaged) noexcept nogil:
     """Join dimensions, and choose runs or columns; bit d of ``averaged``: dimension d is averaged over."""
     cdef npy_intp lengths[MAX_RANK]
     cdef bint kept[MAX_RANK]
@@ -82,25 +82,25 @@ cdef void plan(Layout* layout, const Cell* x, unsigned long long averaged) noexc
         else:
             lengths[count], kept[count] = x.shape[axis], is_kept
             count += 1
-    layout.batch = layout.outer = layout.inner = layout.columns = layout.channels = 1
+    walk.batch = walk.outer = walk.inner = walk.columns = walk.channels = 1
     if count and kept[0]:
-        layout.batch, first = lengths[0], 1
-    layout.groups = 0
+        walk.batch, first = lengths[0], 1
+    walk.groups = 0
     if count - first <= 1:
-        layout.runs, layout.merged = True, False
+        walk.runs, walk.merged = True, False
         if count > first:
-            layout.inner = layout.columns = lengths[first]
+            walk.inner = walk.columns = lengths[first]
         return
-    layout.outer = lengths[first]
+    walk.outer = lengths[first]
     for group in range(first + 1, count):
-        layout.lengths[layout.groups], layout.kept[layout.groups] = lengths[group], kept[group]
-        layout.groups += 1
-        layout.columns *= lengths[group]
+        walk.lengths[walk.groups], walk.kept[walk.groups] = lengths[group], kept[group]
+        walk.groups += 1
+        walk.columns *= lengths[group]
         if kept[group]:
-            layout.channels *= lengths[group]
-    layout.inner = layout.columns // layout.channels if layout.channels else 1
-    layout.merged = layout.groups > 1
-    layout.runs = layout.groups == 2 and (layout.inner >= LONG_RUN or layout.outer < FEW_ROWS)
+            walk.channels *= lengths[group]
+    walk.inner = walk.columns // walk.channels if walk.channels else 1
+    walk.merged = walk.groups > 1
+    walk.runs = walk.groups == 2 and (walk.inner >= LONG_RUN or walk.outer < FEW_ROWS)
 
 
 cdef void number_columns(Work* work) noexcept nogil:
@@ -108,24 +108,24 @@ cdef void number_columns(Work* work) noexcept nogil:
 
     Counts through the columns; a step along a kept group changes the channel, one along an averaged group does not.
     """
-    cdef Layout* layout = &work.layout
+    cdef ChannelWalk* walk = &work.walk
     cdef npy_intp index[MAX_RANK]
     cdef npy_intp steps[MAX_RANK]
     cdef npy_intp column, channel = 0, step = 1
     cdef int group
-    for group in range(layout.groups - 1, -1, -1):
+    for group in range(walk.groups - 1, -1, -1):
         index[group] = 0
-        steps[group] = step if layout.kept[group] else 0
-        if layout.kept[group]:
-            step *= layout.lengths[group]
-    for column in range(layout.columns):
+        steps[group] = step if walk.kept[group] else 0
+        if walk.kept[group]:
+            step *= walk.lengths[group]
+    for column in range(walk.columns):
         work.channel_of[column] = <int32_t>channel
-        for group in range(layout.groups - 1, -1, -1):
+        for group in range(walk.groups - 1, -1, -1):
             channel += steps[group]
             index[group] += 1
-            if index[group] < layout.lengths[group]:
+            if index[group] < walk.lengths[group]:
                 break
-            channel -= steps[group] * layout.lengths[group]
+            channel -= steps[group] * walk.lengths[group]
             index[group] = 0
 
 
@@ -155,22 +155,22 @@ cdef void furnish(Context* context, Work* work, Room* room, Cell* x, Cell* dy, C
 
     ``prepare`` calls this to add up sizes, ``run`` to divide the memory; ``dy`` may be NULL.
     """
-    cdef Layout* layout = &work.layout
+    cdef ChannelWalk* walk = &work.walk
     cdef int number
     work.x = gapless(context, room, x)
     work.dy = gapless(context, room, dy) if dy != NULL else NULL
     for number in range(count):
         work.parameters[number] = gapless(context, room, parameters[number])
-    if layout.runs or cell_size(x) == 0:             # columns without elements may be more than memory holds
+    if walk.runs or cell_size(x) == 0:             # columns without elements may be more than memory holds
         return
     for number in range(SUMS):
-        work.sums[number] = <double*>take(room, layout.columns * sizeof(double))
+        work.sums[number] = <double*>take(room, walk.columns * sizeof(double))
         work.channel_sums[number] = work.sums[number]
-        if layout.merged:
-            work.channel_sums[number] = <double*>take(room, layout.channels * sizeof(double))
+        if walk.merged:
+            work.channel_sums[number] = <double*>take(room, walk.channels * sizeof(double))
     for number in range(COEFFICIENTS):
-        work.coefficients[number] = take(room, layout.columns * work.itemsize)
+        work.coefficients[number] = take(room, walk.columns * work.itemsize)
         work.channel_coefficients[number] = work.coefficients[number]
-        if layout.merged:
-            work.channel_coefficients[number] = take(room, layout.channels * work.itemsize)
-    work.channel_of = <int32_t*>take(room, layout.columns * sizeof(int32_t)) if layout.merged else NULL
+        if walk.merged:
+            work.channel_coefficients[number] = take(room, walk.channels * work.itemsize)
+    work.channel_of = <int32_t*>take(room, walk.columns * sizeof(int32_t)) if walk.merged else NULL

@@ -51,8 +51,8 @@ cdef inline npy_intp grain(npy_intp elements, npy_intp least) noexcept nogil:
 # ---- runs: a channel is finished while it is in the cache ------------------------------------------------------------
 cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """Channels [start, stop), of all problems of the batch, one after the other."""
-    cdef npy_intp outer = work.layout.outer, inner = work.layout.inner, channels = work.layout.channels
-    cdef npy_intp step = work.layout.columns, channel, place
+    cdef npy_intp outer = work.walk.outer, inner = work.walk.inner, channels = work.walk.channels
+    cdef npy_intp step = work.walk.columns, channel, place
     cdef double sums[SUMS]
     cdef Real c[COEFFICIENTS]
     cdef phintys_moments moments
@@ -97,7 +97,7 @@ cdef void channels_piece(void* argument, int worker, npy_intp start, npy_intp st
 # ---- columns: sums of all columns, then channels, then the result ----------------------------------------------------
 cdef inline void sum_columns(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """Moments, or the gradient's sums, of columns [start, stop)."""
-    cdef npy_intp rows = work.layout.outer, step = work.layout.columns, width
+    cdef npy_intp rows = work.walk.outer, step = work.walk.columns, width
     cdef const Real* x = <const Real*>work.x
     cdef const Real* dy = <const Real*>work.dy
     cdef const Real* mean = <const Real*>work.coefficients[0]
@@ -131,8 +131,8 @@ cdef void merge_columns(const Work* work) noexcept nogil:
     A mean is the mean of the columns' means. Squared deviations grow by the distances of these from it, as in
     ``phintys_merge``.
     """
-    cdef npy_intp column, channel, columns = work.layout.columns, channels = work.layout.channels
-    cdef double rows = work.layout.outer, share = <double>channels / columns, distance
+    cdef npy_intp column, channel, columns = work.walk.columns, channels = work.walk.channels
+    cdef double rows = work.walk.outer, share = <double>channels / columns, distance
     cdef int number
     for number in range(2 if work.kind == TRAIN else SUMS):
         for channel in range(channels):
@@ -154,7 +154,7 @@ cdef inline void finish_channels(const Work* work, npy_intp first, Real* anythin
     cdef int number
     cdef Real c[COEFFICIENTS]
     c[0] = c[1] = c[2] = c[3] = 0
-    for channel in range(work.layout.channels):
+    for channel in range(work.walk.channels):
         finish(work, first + channel, work.channel_sums[0][channel], work.channel_sums[1][channel],
                work.channel_sums[2][channel], c)
         for number in range(COEFFICIENTS):
@@ -164,14 +164,14 @@ cdef inline void finish_channels(const Work* work, npy_intp first, Real* anythin
 cdef inline void spread(const Work* work, const Real* of_channels, Real* of_columns) noexcept nogil:
     """Each column gets the number of its channel."""
     cdef npy_intp column
-    for column in range(work.layout.columns):
+    for column in range(work.walk.columns):
         of_columns[column] = of_channels[work.channel_of[column]]
 
 
 cdef void spread_coefficients(const Work* work, int count) noexcept nogil:
     """The first ``count`` coefficients of columns, from those of channels, where these differ."""
     cdef int number
-    for number in range(count if work.layout.merged else 0):
+    for number in range(count if work.walk.merged else 0):
         if work.itemsize == sizeof(float):
             spread(work, <const float*>work.channel_coefficients[number], <float*>work.coefficients[number])
         else:
@@ -181,7 +181,7 @@ cdef void spread_coefficients(const Work* work, int count) noexcept nogil:
 cdef void set_means(const Work* work, npy_intp first) noexcept nogil:
     """The gradient's sums need the means as coefficients before the rest of them are known."""
     cdef npy_intp channel
-    for channel in range(work.layout.channels):
+    for channel in range(work.walk.channels):
         if work.itemsize == sizeof(float):
             (<float*>work.channel_coefficients[0])[channel] = (<const float*>work.parameters[1])[first + channel]
         else:
@@ -191,7 +191,7 @@ cdef void set_means(const Work* work, npy_intp first) noexcept nogil:
 
 cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """The result's rows [start, stop), some columns at a time so that their coefficients stay in the L1 cache."""
-    cdef npy_intp step = work.layout.columns, column = 0, width
+    cdef npy_intp step = work.walk.columns, column = 0, width
     cdef const Real* x = <const Real*>work.x + start * step
     cdef const Real* dy = <const Real*>work.dy + start * step
     cdef Real* out = <Real*>work.out + start * step
@@ -226,24 +226,24 @@ cdef void rows_piece(void* argument, int worker, npy_intp start, npy_intp stop) 
 
 cdef void do_columns(Context* context, Work* work) noexcept nogil:
     """All problems of the batch, one after the other."""
-    cdef Layout* layout = &work.layout
-    cdef npy_intp problem, elements = layout.outer * layout.columns * work.itemsize
-    if layout.merged:
+    cdef ChannelWalk* walk = &work.walk
+    cdef npy_intp problem, elements = walk.outer * walk.columns * work.itemsize
+    if walk.merged:
         number_columns(work)
-    for problem in range(layout.batch):
+    for problem in range(walk.batch):
         if work.kind == GRADIENT:
-            set_means(work, problem * layout.channels)
+            set_means(work, problem * walk.channels)
         if work.kind != INFERENCE:
-            parallel(context, sums_piece, work, layout.columns, grain(layout.outer, LEAST_COLUMNS))
-            if layout.merged:
+            parallel(context, sums_piece, work, walk.columns, grain(walk.outer, LEAST_COLUMNS))
+            if walk.merged:
                 merge_columns(work)
         if work.itemsize == sizeof(float):
-            finish_channels[float](work, problem * layout.channels, NULL)
+            finish_channels[float](work, problem * walk.channels, NULL)
         else:
-            finish_channels[double](work, problem * layout.channels, NULL)
+            finish_channels[double](work, problem * walk.channels, NULL)
         if work.out != NULL:
             spread_coefficients(work, COEFFICIENTS)
-            parallel(context, rows_piece, work, layout.outer, grain(layout.columns, 1))
+            parallel(context, rows_piece, work, walk.outer, grain(walk.columns, 1))
             work.out += elements
         work.x += elements
         if work.dy != NULL:
@@ -257,7 +257,7 @@ cdef void do_nothing(Work* work) noexcept nogil:
     cdef double nothing = NAN if work.kind == TRAIN else 0
     cdef float single[COEFFICIENTS]
     cdef double wide[COEFFICIENTS]
-    for channel in range(work.layout.batch * work.layout.channels):
+    for channel in range(work.walk.batch * work.walk.channels):
         if work.itemsize == sizeof(float):
             finish(work, channel, nothing, nothing, 0, single)
         else:

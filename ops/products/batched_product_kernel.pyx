@@ -7,7 +7,7 @@ one thread.
 from numpy cimport npy_intp
 
 from phintys.ops.products.blas_kernel import ProductKernel
-from phintys.ops.products.blas_layouts cimport copy_size
+from phintys.ops.products.storage_orders cimport copy_size
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, drop, parallel, scratch

@@ -15,7 +15,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.products.blas_layouts cimport COLUMNS, COPY, ROWS, Layout, copy_size, find_layout, rounded
+from phintys.ops.products.storage_orders cimport COLUMNS, COPY, ROWS, StorageOrder, copy_size, find_order, rounded
 from phintys.ops.products.blas_library cimport (BlasFunctions, DoubleDotFunction, FloatDotFunction, blas_functions,
                                        enter_single_thread, leave_single_thread, wanted_threads)
 from phintys.ops.native.integers cimport shape_of
@@ -113,7 +113,7 @@ cdef struct Settled:
     Path path
     Product product                # for BLAS: with copies in place of operands that it cannot take
     size_t room                    # of the loops: bytes of scratch memory for each worker
-    Layout x_layout, y_layout      # for BLAS; not COPY
+    StorageOrder x_order, y_order      # for BLAS; not COPY
     int x_leading, y_leading       # leading dimensions: elements from row to row, or from column to column
     int itemsize
     bint by_rows                   # workers share the rows of the result, else its columns
@@ -453,9 +453,9 @@ cdef class ProductKernel(Kernel):
         single = shared or single_limit < work < THREADED
         settled.kernel, settled.context = <void*>self, context
         settled.path, settled.itemsize = path, self.itemsize
-        settled.x_layout = self.settle(context, product.m, product.k, &product.x, &product.xs0,
+        settled.x_order = self.settle(context, product.m, product.k, &product.x, &product.xs0,
                                        &product.xs1, &settled.x_leading, &room)
-        settled.y_layout = self.settle(context, product.k, product.n, &product.y, &product.ys0,
+        settled.y_order = self.settle(context, product.k, product.n, &product.y, &product.ys0,
                                        &product.ys1, &settled.y_leading, &room)
         settled.product = product[0]
         if single:
@@ -507,44 +507,44 @@ cdef class ProductKernel(Kernel):
         if settled.path == LOOPS:
             self.loops(product)
         elif settled.path == GEMM:
-            self.gemm(product, settled.x_layout, settled.x_leading, settled.y_layout, settled.y_leading)
+            self.gemm(product, settled.x_order, settled.x_leading, settled.y_order, settled.y_leading)
         elif settled.path == MATRIX_VECTOR:
-            self.gemv(product, product.m, product.x, settled.x_layout == ROWS, settled.x_leading, product.y,
+            self.gemv(product, product.m, product.x, settled.x_order == ROWS, settled.x_leading, product.y,
                       product.ys0)
         elif settled.path == VECTOR_MATRIX:
-            self.gemv(product, product.n, product.y, settled.y_layout == COLUMNS, settled.y_leading, product.x,
+            self.gemv(product, product.n, product.y, settled.y_order == COLUMNS, settled.y_leading, product.x,
                       product.xs1)
         else:
             self.dot(product)
 
-    cdef inline Layout settle(self, Context* context, npy_intp rows, npy_intp columns, const char** data,
+    cdef inline StorageOrder settle(self, Context* context, npy_intp rows, npy_intp columns, const char** data,
                               npy_intp* stride0, npy_intp* stride1, int* leading, char** room) noexcept nogil:
-        """The layout of an operand for BLAS, after copying it into ``room``, which moves on, if it has none."""
-        cdef Layout layout = find_layout(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
+        """The storage order of an operand for BLAS, after copying it into ``room``, which moves on, if it has none."""
+        cdef StorageOrder order = find_order(rows, columns, stride0[0], stride1[0], self.itemsize, leading)
         cdef npy_intp shape[2]
         cdef npy_intp source[2]
         cdef npy_intp target[2]
         cdef npy_intp* slow = stride0
         cdef npy_intp* fast = stride1
-        if layout != COPY:
-            return layout
-        layout, shape[0], shape[1] = ROWS, rows, columns
+        if order != COPY:
+            return order
+        order, shape[0], shape[1] = ROWS, rows, columns
         if stride0[0] and llabs(stride0[0]) < llabs(stride1[0]):     # the copy keeps the order of the memory
-            layout, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
+            order, shape[0], shape[1], slow, fast = COLUMNS, columns, rows, stride1, stride0
         source[0], source[1], target[0], target[1] = slow[0], fast[0], shape[1] * self.itemsize, self.itemsize
         copy_in_parts(context, 2, shape, room[0], target, data[0], source, self.itemsize)
         data[0], slow[0], fast[0] = room[0], target[0], target[1]
         leading[0] = <int>shape[1]
         room[0] += rounded(rows * columns * self.itemsize)
-        return layout
+        return order
 
-    cdef void gemm(self, Product* product, Layout x_layout, int x_leading, Layout y_layout,
+    cdef void gemm(self, Product* product, StorageOrder x_order, int x_leading, StorageOrder y_order,
                    int y_leading) noexcept nogil:
         """``out`` is in row order; BLAS sees it in column order, as the transposed product ``y.T x.T``: y first."""
         cdef int m = <int>product.m, n = <int>product.n, k = <int>product.k
         cdef int out_leading = <int>(product.os0 // self.itemsize)
-        cdef char* x_transposed = b"n" if x_layout == ROWS else b"t"
-        cdef char* y_transposed = b"n" if y_layout == ROWS else b"t"
+        cdef char* x_transposed = b"n" if x_order == ROWS else b"t"
+        cdef char* y_transposed = b"n" if y_order == ROWS else b"t"
         self.blas.gemm(y_transposed, x_transposed, &n, &m, &k, self.alpha_of(product), <void*>product.y, &y_leading,
                        <void*>product.x, &x_leading, self.beta_of(product), product.out,
                        &out_leading)

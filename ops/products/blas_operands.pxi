@@ -1,4 +1,4 @@
-# How the plain loops see the operands of a product; blas_layouts.pxd says how BLAS does. Included by blas_kernel.pyx.
+# How the plain loops see the operands of a product; storage_orders.pxd says how BLAS does. Included by blas_kernel.pyx.
 
 cdef inline bint turn(Product* product, npy_intp itemsize) noexcept nogil:
     """Transpose a product with a vector where that makes the memory of its matrix run along the innermost loop.

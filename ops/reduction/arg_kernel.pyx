@@ -35,7 +35,7 @@ cdef enum:
 
 # The kept axes and the searched axes, each in order. If columns are compared, the innermost kept axis is separate
 # (`columns`); if runs are scanned, the innermost searched axis is (`run`).
-cdef struct Layout:
+cdef struct SearchWalk:
     Context* context
     const phintys_search* search
     ArgFunction of_run                 # NumPy's search of contiguous values
@@ -108,20 +108,20 @@ cdef class ArgKernel(Kernel):
         return RUNS_ALONE if kept * searched < 2 * PIECE_ARG or kept == 1 else 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Layout layout
+        cdef SearchWalk walk
         cdef npy_intp kept = 1, searched, grain
         cdef int axis
         if cell_size(operands[1]) == 0:
             return 0
-        layout.context, layout.search, layout.of_run = context, self.search, self.of_run
-        layout.data, layout.results = operands[0].data, <int64_t*>operands[1].data
-        layout.itemsize = operands[0].itemsize
-        lay_out(&layout, operands[0], self.mask)
-        for axis in range(layout.kept_count):
-            kept *= layout.kept_lengths[axis]
-        searched = layout.searched * layout.run
-        grain = PIECE_ARG // (searched * (layout.columns if layout.columns else 1)) + 1
-        parallel(context, search_columns if layout.columns else search_runs, &layout, kept, grain)
+        walk.context, walk.search, walk.of_run = context, self.search, self.of_run
+        walk.data, walk.results = operands[0].data, <int64_t*>operands[1].data
+        walk.itemsize = operands[0].itemsize
+        plan_walk(&walk, operands[0], self.mask)
+        for axis in range(walk.kept_count):
+            kept *= walk.kept_lengths[axis]
+        searched = walk.searched * walk.run
+        grain = PIECE_ARG // (searched * (walk.columns if walk.columns else 1)) + 1
+        parallel(context, search_columns if walk.columns else search_runs, &walk, kept, grain)
         return 0
 
 
@@ -196,31 +196,31 @@ cdef void take_values(void* argument, int worker, npy_intp start, npy_intp stop)
         start += count
 
 
-cdef void lay_out(Layout* layout, Cell* cell, unsigned long long mask) noexcept nogil:
+cdef void plan_walk(SearchWalk* walk, Cell* cell, unsigned long long mask) noexcept nogil:
     cdef int axis
-    layout.kept_count = layout.searched_count = 0
-    layout.columns, layout.column_stride, layout.run, layout.run_stride, layout.searched = 0, 0, 1, 0, 1
+    walk.kept_count = walk.searched_count = 0
+    walk.columns, walk.column_stride, walk.run, walk.run_stride, walk.searched = 0, 0, 1, 0, 1
     for axis in range(cell.ndim):
         if cell.shape[axis] == 1:
             continue
         if mask >> axis & 1:
-            layout.searched_count = append(layout.searched_count, layout.searched_lengths, layout.searched_strides,
+            walk.searched_count = append(walk.searched_count, walk.searched_lengths, walk.searched_strides,
                                            cell.shape[axis], cell.strides[axis])
         else:
-            layout.kept_count = append(layout.kept_count, layout.kept_lengths, layout.kept_strides, cell.shape[axis],
+            walk.kept_count = append(walk.kept_count, walk.kept_lengths, walk.kept_strides, cell.shape[axis],
                                        cell.strides[axis])
-    if layout.kept_count and (layout.searched_count == 0
-                              or magnitude(layout.kept_strides[layout.kept_count - 1])
-                              < magnitude(layout.searched_strides[layout.searched_count - 1])):
-        layout.kept_count -= 1
-        layout.columns = layout.kept_lengths[layout.kept_count]
-        layout.column_stride = layout.kept_strides[layout.kept_count]
-    elif layout.searched_count:
-        layout.searched_count -= 1
-        layout.run = layout.searched_lengths[layout.searched_count]
-        layout.run_stride = layout.searched_strides[layout.searched_count]
-    for axis in range(layout.searched_count):
-        layout.searched *= layout.searched_lengths[axis]
+    if walk.kept_count and (walk.searched_count == 0
+                              or magnitude(walk.kept_strides[walk.kept_count - 1])
+                              < magnitude(walk.searched_strides[walk.searched_count - 1])):
+        walk.kept_count -= 1
+        walk.columns = walk.kept_lengths[walk.kept_count]
+        walk.column_stride = walk.kept_strides[walk.kept_count]
+    elif walk.searched_count:
+        walk.searched_count -= 1
+        walk.run = walk.searched_lengths[walk.searched_count]
+        walk.run_stride = walk.searched_strides[walk.searched_count]
+    for axis in range(walk.searched_count):
+        walk.searched *= walk.searched_lengths[axis]
 
 
 cdef inline int append(int count, npy_intp* lengths, npy_intp* strides, npy_intp length,
@@ -251,86 +251,86 @@ cdef inline npy_intp offset(int count, const npy_intp* lengths, const npy_intp* 
 
 cdef void search_runs(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Compute results [start, stop), each by scans along the innermost searched axis."""
-    cdef Layout* layout = <Layout*>argument
+    cdef SearchWalk* walk = <SearchWalk*>argument
     cdef const char* base
     cdef const char* run
     cdef char best[16]
     cdef npy_intp element, row, first, count, unasked = 0
-    cdef bint contiguous = layout.run_stride == layout.itemsize
-    if contiguous and layout.searched == 1 and layout.run <= UNASKED:
-        search_lines(layout, start, stop)
+    cdef bint contiguous = walk.run_stride == walk.itemsize
+    if contiguous and walk.searched == 1 and walk.run <= UNASKED:
+        search_lines(walk, start, stop)
         return
     for element in range(start, stop):
-        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
-        for row in range(layout.searched):
-            run = base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
+        base = walk.data + offset(walk.kept_count, walk.kept_lengths, walk.kept_strides, element)
+        for row in range(walk.searched):
+            run = base + offset(walk.searched_count, walk.searched_lengths, walk.searched_strides, row)
             first = 0
-            while first < layout.run:
-                count = min(layout.run - first, <npy_intp>UNASKED)
+            while first < walk.run:
+                count = min(walk.run - first, <npy_intp>UNASKED)
                 if contiguous:
-                    search_run(layout, run, count, row * layout.run + first, best, layout.results + element)
+                    search_run(walk, run, count, row * walk.run + first, best, walk.results + element)
                 else:
-                    layout.search.run(run, layout.run_stride, count, row * layout.run + first, best,
-                                      layout.results + element)
+                    walk.search.run(run, walk.run_stride, count, row * walk.run + first, best,
+                                      walk.results + element)
                 first, unasked = first + count, unasked + count
-                run += count * layout.run_stride
+                run += count * walk.run_stride
                 if unasked >= UNASKED:
-                    if interrupted(layout.context):
+                    if interrupted(walk.context):
                         return
                     unasked = 0
 
 
-cdef void search_run(const Layout* layout, const char* run, npy_intp count, npy_intp position, char* best,
+cdef void search_run(const SearchWalk* walk, const char* run, npy_intp count, npy_intp position, char* best,
                      int64_t* result) noexcept nogil:
     """Go on with a search, by contiguous values from a position on."""
     cdef npy_intp place
-    layout.of_run(<void*>run, count, &place, NULL)
-    run += place * layout.itemsize
+    walk.of_run(<void*>run, count, &place, NULL)
+    run += place * walk.itemsize
     if position == 0:
-        memcpy(best, run, layout.itemsize)
+        memcpy(best, run, walk.itemsize)
         result[0] = place
     else:
-        layout.search.run(run, 0, 1, position + place, best, result)
+        walk.search.run(run, 0, 1, position + place, best, result)
 
 
-cdef void search_lines(Layout* layout, npy_intp start, npy_intp stop) noexcept nogil:
+cdef void search_lines(SearchWalk* walk, npy_intp start, npy_intp stop) noexcept nogil:
     """Compute results [start, stop), each from one contiguous run, one line of the innermost kept axis at a time."""
-    cdef int last = layout.kept_count - 1
-    cdef npy_intp length = layout.kept_lengths[last] if layout.kept_count else 1
-    cdef npy_intp next_row = layout.kept_strides[last] if layout.kept_count else 0
+    cdef int last = walk.kept_count - 1
+    cdef npy_intp length = walk.kept_lengths[last] if walk.kept_count else 1
+    cdef npy_intp next_row = walk.kept_strides[last] if walk.kept_count else 0
     cdef npy_intp rows, row
     cdef const char* line
     while start < stop:
         rows = min(length - start % length, stop - start)
-        line = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, start)
-        if layout.run < SHORT_LINE:
-            layout.search.lines(line, layout.run, next_row, rows, layout.results + start)
+        line = walk.data + offset(walk.kept_count, walk.kept_lengths, walk.kept_strides, start)
+        if walk.run < SHORT_LINE:
+            walk.search.lines(line, walk.run, next_row, rows, walk.results + start)
         else:
             for row in range(rows):
-                layout.of_run(<void*>(line + row * next_row), layout.run, <npy_intp*>(layout.results + start + row),
+                walk.of_run(<void*>(line + row * next_row), walk.run, <npy_intp*>(walk.results + start + row),
                               NULL)
         start += rows
 
 
 cdef void search_columns(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Compute all columns of the outer kept elements [start, stop)."""
-    cdef Layout* layout = <Layout*>argument
+    cdef SearchWalk* walk = <SearchWalk*>argument
     cdef const char* base
     cdef char best[16 * COLUMNS]
     cdef npy_intp element, row, first, count, unasked = 0
     for element in range(start, stop):
-        base = layout.data + offset(layout.kept_count, layout.kept_lengths, layout.kept_strides, element)
+        base = walk.data + offset(walk.kept_count, walk.kept_lengths, walk.kept_strides, element)
         first = 0
-        while first < layout.columns:
-            count = layout.columns - first if layout.columns - first < COLUMNS else COLUMNS
-            for row in range(layout.searched):
-                layout.search.row(
-                    base + offset(layout.searched_count, layout.searched_lengths, layout.searched_strides, row)
-                    + first * layout.column_stride, layout.column_stride, count, row, best,
-                    layout.results + element * layout.columns + first)
+        while first < walk.columns:
+            count = walk.columns - first if walk.columns - first < COLUMNS else COLUMNS
+            for row in range(walk.searched):
+                walk.search.row(
+                    base + offset(walk.searched_count, walk.searched_lengths, walk.searched_strides, row)
+                    + first * walk.column_stride, walk.column_stride, count, row, best,
+                    walk.results + element * walk.columns + first)
                 unasked += count
                 if unasked >= UNASKED:
-                    if interrupted(layout.context):
+                    if interrupted(walk.context):
                         return
                     unasked = 0
             first += COLUMNS

@@ -9,7 +9,7 @@ depend on the shape alone: the result does not depend on the number of workers o
 
 This file has the kernels. The rest of the module is included, so that one compiler sees all of it:
 
-* ``reduction_layout.pxi``: the dimensions that the loops walk, derived from the operands' shapes and strides
+* ``walk_plan.pxi``: the dimensions that the loops walk, derived from the operands' shapes and strides
 * ``reduction_walk.pxi``: positions, workspaces and accumulators, which all loops need
 * ``reduced_lines.pxi``, ``kept_lines.pxi``: the loops, for an innermost dimension that is reduced or kept
 * ``reduction_results.pxi``: results from accumulators
@@ -45,17 +45,17 @@ cdef extern from "alloca.h" nogil:
 
 cdef double FOLD_COST = 0.08       # nanoseconds an element
 
-include "reduction_layout.pxi"
+include "walk_plan.pxi"
 include "reduction_walk.pxi"
 include "reduced_lines.pxi"
 include "kept_lines.pxi"
 include "reduction_results.pxi"
 
 
-# What is in the kernel's room. After it: the bases and the arrays of the layout.
+# What is in the kernel's private memory. After it: the bases and the arrays of the walk.
 cdef struct Bound:
     PyObject* kernel
-    Layout layout
+    ReductionWalk walk
 
 
 # In the same place where one call of a fold is all there is to do.
@@ -113,7 +113,7 @@ cdef class ReductionKernel(Kernel):
         self.set_identity(loop.identity if identity is None else identity, accumulator_dtype)
         self.set_producer(code, list(patterns), loop, accumulator_dtype, output_dtype)
         self.private_bytes = sizeof(Bound) + len(patterns) * <int>sizeof(char*) + (
-            layout_numbers(rank, len(patterns)) * <int>sizeof(npy_intp))
+            walk_numbers(rank, len(patterns)) * <int>sizeof(npy_intp))
 
     cdef int set_identity(self, object identity, str dtype) except -1:
         self.has_identity = identity is not None
@@ -169,12 +169,12 @@ cdef class ReductionKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef int inputs = self.blocks.tables.inputs
-        cdef Layout layout
+        cdef ReductionWalk walk
         if cell_size(operands[inputs]) == 0:
             return 0
-        layout.bases = <char**>alloca(inputs * sizeof(char*))
-        fill(self, &layout, <npy_intp*>alloca(layout_numbers(self.blocks.rank, inputs) * sizeof(npy_intp)), operands)
-        reduce(self, &layout, context, operands)
+        walk.bases = <char**>alloca(inputs * sizeof(char*))
+        fill(self, &walk, <npy_intp*>alloca(walk_numbers(self.blocks.rank, inputs) * sizeof(npy_intp)), operands)
+        reduce(self, &walk, context, operands)
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
@@ -182,75 +182,75 @@ cdef class ReductionKernel(Kernel):
         cdef int inputs = self.blocks.tables.inputs
         if cell_size(operands[inputs]):
             bound.kernel = <PyObject*>self
-            bound.layout.bases = <char**>(bound + 1)
-            fill(self, &bound.layout, <npy_intp*>(bound.layout.bases + inputs), operands)
+            bound.walk.bases = <char**>(bound + 1)
+            fill(self, &bound.walk, <npy_intp*>(bound.walk.bases + inputs), operands)
             bound_run[0] = fold_once if find_one_fold(self, context) else reduce_bound
         return BOUND
 
 
 # ---- the work --------------------------------------------------------------------------------------------------------
-cdef void fill(ReductionKernel kernel, Layout* layout, npy_intp* memory, Cell** operands) noexcept nogil:
+cdef void fill(ReductionKernel kernel, ReductionWalk* walk, npy_intp* memory, Cell** operands) noexcept nogil:
     """All that does not depend on addresses."""
     cdef int axis, rank = kernel.blocks.rank
-    layout.blocks = &kernel.blocks.tables
-    layout.fold = kernel.fold
-    layout.function, layout.data = kernel.loop.function, kernel.loop.data
-    layout.pairwise = kernel.pairwise
-    layout.identity = kernel.identity if kernel.has_identity else NULL
-    layout.value_operand, layout.value_size, layout.itemsize = kernel.value_operand, kernel.value_size, kernel.itemsize
-    layout.copy = copy_function(kernel.itemsize)
-    set_arrays(layout, memory, rank)
-    lay_out(layout, operands, rank, kernel.reduced)
-    layout.block = block_length(layout)
-    layout.divisor = 0
+    walk.blocks = &kernel.blocks.tables
+    walk.fold = kernel.fold
+    walk.function, walk.data = kernel.loop.function, kernel.loop.data
+    walk.pairwise = kernel.pairwise
+    walk.identity = kernel.identity if kernel.has_identity else NULL
+    walk.value_operand, walk.value_size, walk.itemsize = kernel.value_operand, kernel.value_size, kernel.itemsize
+    walk.copy = copy_function(kernel.itemsize)
+    set_arrays(walk, memory, rank)
+    plan_walk(walk, operands, rank, kernel.reduced)
+    walk.block = block_length(walk)
+    walk.divisor = 0
     if kernel.divides:
-        layout.divisor = 1
+        walk.divisor = 1
         for axis in range(rank):
             if kernel.reduced >> axis & 1:
-                layout.divisor *= common_length(operands, layout.blocks.inputs, axis)
+                walk.divisor *= common_length(operands, walk.blocks.inputs, axis)
 
 
-cdef void reduce(ReductionKernel kernel, Layout* layout, Context* context, Cell** operands) noexcept nogil:
-    """The work of a layout, for the operands' addresses. The result has elements."""
-    cdef Cell* result = operands[layout.blocks.inputs]
+cdef void reduce(ReductionKernel kernel, ReductionWalk* walk, Context* context, Cell** operands) noexcept nogil:
+    """The work of a walk, for the operands' addresses. The result has elements."""
+    cdef Cell* result = operands[walk.blocks.inputs]
     cdef int index
-    layout.context = context
-    for index in range(layout.blocks.inputs):
-        layout.bases[index] = operands[index].data
-    layout.accumulators = result.data if kernel.cast == NULL and layout.in_order else context.scratch
-    if layout.inner_reduced:
-        reduce_all(layout, context, kernel.cost)
+    walk.context = context
+    for index in range(walk.blocks.inputs):
+        walk.bases[index] = operands[index].data
+    walk.accumulators = result.data if kernel.cast == NULL and walk.in_order else context.scratch
+    if walk.inner_reduced:
+        reduce_all(walk, context, kernel.cost)
     else:
-        accumulate_all(layout, context, kernel.cost)
-    if layout.accumulators != result.data:
-        hand_out(layout, kernel.cast, result, cell_size(result), kernel.reduced, kernel.keepdims)
+        accumulate_all(walk, context, kernel.cost)
+    if walk.accumulators != result.data:
+        hand_out(walk, kernel.cast, result, cell_size(result), kernel.reduced, kernel.keepdims)
     if kernel.divides:
-        divide(result, layout.divisor)
+        divide(result, walk.divisor)
 
 
 cdef int reduce_bound(Context* context, Cell** operands) noexcept nogil:
     """The bound run of a kernel that is bound."""
     cdef Bound* bound = <Bound*>context.private_memory
-    reduce(<ReductionKernel>bound.kernel, &bound.layout, context, operands)
+    reduce(<ReductionKernel>bound.kernel, &bound.walk, context, operands)
     return 0
 
 
 cdef bint find_one_fold(ReductionKernel kernel, Context* context) noexcept nogil:
-    """Replace a layout, in the room, by the only call of its fold, if there is one."""
+    """Replace a walk, in private memory, by the only call of its fold, if there is one."""
     cdef OneFold* one = <OneFold*>context.private_memory
-    cdef Layout* layout = &(<Bound*>context.private_memory).layout
-    cdef Dimensions* others = &layout.kept if layout.inner_reduced else &layout.reduced
-    cdef Dimensions* none = &layout.reduced if layout.inner_reduced else &layout.kept
-    cdef npy_intp size = others.size * layout.inner, stride, next_line, next_result
-    cdef double divisor = layout.divisor
-    cdef bint by_columns = not layout.inner_reduced
-    cdef npy_intp length = layout.inner, lines = others.size
-    if (layout.fold == NULL or layout.blocks.call_count or kernel.cast != NULL or not layout.in_order
+    cdef ReductionWalk* walk = &(<Bound*>context.private_memory).walk
+    cdef Dimensions* others = &walk.kept if walk.inner_reduced else &walk.reduced
+    cdef Dimensions* none = &walk.reduced if walk.inner_reduced else &walk.kept
+    cdef npy_intp size = others.size * walk.inner, stride, next_line, next_result
+    cdef double divisor = walk.divisor
+    cdef bint by_columns = not walk.inner_reduced
+    cdef npy_intp length = walk.inner, lines = others.size
+    if (walk.fold == NULL or walk.blocks.call_count or kernel.cast != NULL or not walk.in_order
             or none.count or others.count > 1 or size == 0 or size * kernel.cost > LONG_NANOSECONDS
             or (by_columns and length > COLUMNS)):
         return False
-    stride = layout.inner_strides[layout.value_operand]
-    next_line = others.strides[layout.value_operand] if others.count else 0
+    stride = walk.inner_strides[walk.value_operand]
+    next_line = others.strides[walk.value_operand] if others.count else 0
     next_result = others.result_strides[0] if others.count else 0
     one.fold, one.by_columns, one.divisor = kernel.fold, by_columns, divisor
     one.value, one.result = kernel.value_operand, kernel.blocks.tables.inputs
@@ -292,15 +292,15 @@ cdef bint accumulates_in_order(ReductionKernel kernel, Cell** operands) noexcept
     """Whether the order of the walk is that of the results."""
     cdef BlockTables* blocks = &kernel.blocks.tables
     cdef int axis, long_axes = 0, rank = kernel.blocks.rank
-    cdef Layout layout
+    cdef ReductionWalk walk
     for axis in range(rank):
         long_axes += not kernel.reduced >> axis & 1 and common_length(operands, blocks.inputs, axis) != 1
     if long_axes < 2:
         return True
-    layout.blocks, layout.fold, layout.itemsize = blocks, kernel.fold, kernel.itemsize
-    set_arrays(&layout, <npy_intp*>alloca(layout_numbers(rank, blocks.inputs) * sizeof(npy_intp)), rank)
-    lay_out(&layout, operands, rank, kernel.reduced)
-    return layout.in_order
+    walk.blocks, walk.fold, walk.itemsize = blocks, kernel.fold, kernel.itemsize
+    set_arrays(&walk, <npy_intp*>alloca(walk_numbers(rank, blocks.inputs) * sizeof(npy_intp)), rank)
+    plan_walk(&walk, operands, rank, kernel.reduced)
+    return walk.in_order
 
 
 cdef int fail_empty(object loop) except -1 with gil:

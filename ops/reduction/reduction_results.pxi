@@ -1,6 +1,6 @@
 # Results from accumulators: cast to the output's dtype, and put in C order. Included by reduction_kernel.pyx.
 
-cdef void hand_out(Layout* layout, LoopFunction cast, Cell* result, npy_intp count, unsigned long long reduced,
+cdef void hand_out(ReductionWalk* walk, LoopFunction cast, Cell* result, npy_intp count, unsigned long long reduced,
                    bint keepdims) noexcept nogil:
     """Copy or cast accumulators, in the order of the walk, to results in C order.
 
@@ -15,28 +15,28 @@ cdef void hand_out(Layout* layout, LoopFunction cast, Cell* result, npy_intp cou
     """
     cdef npy_intp strides[MAX_RANK]
     cdef int axis, place = 0
-    if layout.in_order:
-        cast_line(cast, layout.accumulators, layout.itemsize, result.data, result.itemsize, count)
+    if walk.in_order:
+        cast_line(cast, walk.accumulators, walk.itemsize, result.data, result.itemsize, count)
         return
-    for axis in range(layout.rank):
+    for axis in range(walk.rank):
         if keepdims or not reduced >> axis & 1:
-            strides[place] = layout.result_strides[axis]
+            strides[place] = walk.result_strides[axis]
             place += 1
     if cast == NULL:
-        copy_strided(result.ndim, result.shape, result.data, result.strides, layout.accumulators, strides,
-                     layout.itemsize)
+        copy_strided(result.ndim, result.shape, result.data, result.strides, walk.accumulators, strides,
+                     walk.itemsize)
     else:
-        cast_strided(layout, cast, result, count, strides)
+        cast_strided(walk, cast, result, count, strides)
 
 
-cdef void cast_strided(Layout* layout, LoopFunction cast, Cell* result, npy_intp count,
+cdef void cast_strided(ReductionWalk* walk, LoopFunction cast, Cell* result, npy_intp count,
                        const npy_intp* strides) noexcept nogil:
     """Cast a line of results at a time; ``strides`` are those of the accumulators, by dimension of the result."""
     cdef int axis, last = result.ndim - 1
     cdef npy_intp line, length = result.shape[last], position
     cdef char* source
     for line in range(count // length):
-        source, position = layout.accumulators, line
+        source, position = walk.accumulators, line
         for axis in range(last - 1, -1, -1):
             source += position % result.shape[axis] * strides[axis]
             position //= result.shape[axis]

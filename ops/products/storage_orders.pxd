@@ -3,13 +3,13 @@ from libc.limits cimport INT_MAX
 from numpy cimport npy_intp
 
 # How a matrix is in memory, for BLAS: elements of a row are neighbours, or those of a column, or neither.
-cdef enum Layout:
+cdef enum StorageOrder:
     ROWS = 0
     COLUMNS = 1
     COPY = 2                       # BLAS cannot take it: it is copied to scratch memory
 
 
-cdef inline Layout find_layout(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,
+cdef inline StorageOrder find_order(npy_intp rows, npy_intp columns, npy_intp stride0, npy_intp stride1, int itemsize,
                                int* leading) noexcept nogil:
     """How BLAS can see a matrix of ``rows`` x ``columns``, with strides in bytes.
 
@@ -40,6 +40,6 @@ cdef inline size_t copy_size(npy_intp rows, npy_intp columns, npy_intp stride0, 
                              int itemsize) noexcept nogil:
     """Bytes of scratch memory for a copy of an operand; 0: BLAS takes it as it is."""
     cdef int leading
-    if find_layout(rows, columns, stride0, stride1, itemsize, &leading) != COPY:
+    if find_order(rows, columns, stride0, stride1, itemsize, &leading) != COPY:
         return 0
     return rounded(rows * columns * itemsize)

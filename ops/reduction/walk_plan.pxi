@@ -1,4 +1,4 @@
-# The layout of a reduction: which dimensions the loops walk in which order, and where each accumulator is. Included by
+# The walk of a reduction: which dimensions the loops walk in which order, and where each accumulator is. Included by
 # reduction_kernel.pyx.
 #
 # The inputs have one common shape, with strides of 0 where an input is repeated. Example: a sum over axis 1 of a
@@ -30,7 +30,7 @@ cdef struct Dimensions:
     npy_intp* strides                          # of the inputs, in bytes: strides[dimension * inputs + input]
 
 # One run of a kernel, as its loops and its workers see it.
-cdef struct Layout:
+cdef struct ReductionWalk:
     Context* context               # of the call
     # What is computed:
     BlockTables* blocks               # the producer; without steps the value is an input
@@ -91,67 +91,67 @@ cdef npy_intp reach(Cell** operands, int inputs, int axis) noexcept nogil:
     return total
 
 
-cdef int sorted_axes(Layout* layout, Cell** operands, int rank, int* axes) noexcept nogil:
+cdef int sorted_axes(ReductionWalk* walk, Cell** operands, int rank, int* axes) noexcept nogil:
     """Write the axes longer than 1 to ``axes``, the one with the smallest reach first; return their number.
 
     Insertion, from the last axis on: of axes with the same reach the last one is first, as in C order.
     """
-    cdef int inputs = layout.blocks.inputs
-    cdef int axis, place, count = 0
+    cdef int inputs = walk.blocks.inputs
+    cdef int axis, position, count = 0
     cdef npy_intp own
     for axis in range(rank - 1, -1, -1):
         if common_length(operands, inputs, axis) == 1:
             continue
         own = reach(operands, inputs, axis)
-        place = count
-        while place > 0 and reach(operands, inputs, axes[place - 1]) > own:
-            axes[place] = axes[place - 1]
-            place -= 1
-        axes[place] = axis
+        position = count
+        while position > 0 and reach(operands, inputs, axes[position - 1]) > own:
+            axes[position] = axes[position - 1]
+            position -= 1
+        axes[position] = axis
         count += 1
     return count
 
 
-cdef inline int layout_numbers(int rank, int inputs) noexcept nogil:
+cdef inline int walk_numbers(int rank, int inputs) noexcept nogil:
     """How many numbers ``set_arrays`` divides."""
     return (rank + 1) * (2 * inputs + 5) + inputs
 
 
-cdef void set_arrays(Layout* layout, npy_intp* memory, int rank) noexcept nogil:
-    """Divide memory for the strides and lengths of a layout."""
-    cdef int inputs = layout.blocks.inputs, most = rank + 1
-    layout.rank = rank
-    layout.inner_strides = memory
-    layout.kept.strides = memory + inputs
-    layout.reduced.strides = layout.kept.strides + most * inputs
-    layout.kept.lengths = layout.reduced.strides + most * inputs
-    layout.reduced.lengths = layout.kept.lengths + most
-    layout.kept.result_strides = layout.reduced.lengths + most
-    layout.reduced.result_strides = layout.kept.result_strides + most
-    layout.result_strides = layout.reduced.result_strides + most
+cdef void set_arrays(ReductionWalk* walk, npy_intp* memory, int rank) noexcept nogil:
+    """Divide memory for the strides and lengths of a walk."""
+    cdef int inputs = walk.blocks.inputs, most = rank + 1
+    walk.rank = rank
+    walk.inner_strides = memory
+    walk.kept.strides = memory + inputs
+    walk.reduced.strides = walk.kept.strides + most * inputs
+    walk.kept.lengths = walk.reduced.strides + most * inputs
+    walk.reduced.lengths = walk.kept.lengths + most
+    walk.kept.result_strides = walk.reduced.lengths + most
+    walk.reduced.result_strides = walk.kept.result_strides + most
+    walk.result_strides = walk.reduced.result_strides + most
 
 
 # ---- dimensions of the walk ------------------------------------------------------------------------------------------
-cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long mask) noexcept nogil:
+cdef void plan_walk(ReductionWalk* walk, Cell** operands, int rank, unsigned long long mask) noexcept nogil:
     """Sort and join the dimensions, and choose the innermost.
 
     An axis joins the dimension before it if both are reduced or both kept, and if each input's stride is the length of
     that dimension: then the two are walked as one. A fold that reads an input as it is takes many lines in one call,
     short ones too, so the dimension whose elements are closest is the innermost.
     """
-    cdef int inputs = layout.blocks.inputs
+    cdef int inputs = walk.blocks.inputs
     cdef int axes[MAX_RANK]
     cdef int dimension_of[MAX_RANK]
     cdef npy_intp before[MAX_RANK]              # by axis: elements of the axes that its dimension has before it
     cdef npy_intp lengths[MAX_RANK]
     cdef bint reduced[MAX_RANK]
     cdef npy_intp* strides = <npy_intp*>alloca((rank + 1) * inputs * sizeof(npy_intp))
-    cdef int axis, place, index, dimension = -1, inner = 0
-    cdef int count = sorted_axes(layout, operands, rank, axes)
+    cdef int axis, position, index, dimension = -1, inner = 0
+    cdef int count = sorted_axes(walk, operands, rank, axes)
     cdef npy_intp length
     cdef bint joins
-    for place in range(count):
-        axis = axes[place]
+    for position in range(count):
+        axis = axes[position]
         length = common_length(operands, inputs, axis)
         joins = dimension >= 0 and reduced[dimension] == <bint>(mask >> axis & 1)
         if joins:
@@ -169,10 +169,10 @@ cdef void lay_out(Layout* layout, Cell** operands, int rank, unsigned long long 
         reduced[dimension] = mask >> axis & 1
         for index in range(inputs):
             strides[dimension * inputs + index] = stride_along(operands[index], axis)
-    if layout.fold == NULL or layout.blocks.call_count:
+    if walk.fold == NULL or walk.blocks.call_count:
         inner = innermost(dimension + 1, lengths, reduced)
-    split(layout, dimension + 1, inner, lengths, reduced, strides)
-    order_results(layout, operands, mask, count, inner, axes, dimension_of, before)
+    split(walk, dimension + 1, inner, lengths, reduced, strides)
+    order_results(walk, operands, mask, count, inner, axes, dimension_of, before)
 
 
 cdef int innermost(int count, const npy_intp* lengths, const bint* reduced) noexcept nogil:
@@ -192,58 +192,67 @@ cdef int innermost(int count, const npy_intp* lengths, const bint* reduced) noex
     return inner
 
 
-cdef void order_results(Layout* layout, Cell** operands, unsigned long long mask, int count, int inner, const int* axes,
-                        const int* dimension_of, const npy_intp* before) noexcept nogil:
-    """The strides of the accumulators along each axis, and whether they are those of C order."""
+cdef void order_results(ReductionWalk* walk, Cell** operands, unsigned long long mask, int count, int inner,
+                        const int* axes, const int* dimension_of, const npy_intp* before) noexcept nogil:
+    """The strides of the accumulators along each axis, and whether they are those of C order.
+
+    `split` has given each joined dimension a stride; here its axes get theirs. ``axes`` names them innermost first, so
+    an axis whose elements ``before`` are 1 is the first of its dimension, and dimensions come in the order in which
+    `split` met them: that is why the next stride of ``walk.kept`` is the right one. For a dimension of axes of lengths
+    4 (inner) and 6 with stride s, the strides of its axes are s and 4 s.
+
+    The results are in C order if, from the last kept axis to the first, each stride is what C order expects. Axes of
+    length 1 have no stride, and do not count.
+    """
     cdef npy_intp strides[MAX_RANK]             # by joined dimension
-    cdef npy_intp expected = layout.itemsize
-    cdef int axis, place, dimension
+    cdef npy_intp expected = walk.itemsize
+    cdef int axis, position, dimension
     cdef int kept = 0
-    for axis in range(layout.rank):
-        layout.result_strides[axis] = 0
-    for place in range(count):
-        axis, dimension = axes[place], dimension_of[axes[place]]
+    for axis in range(walk.rank):
+        walk.result_strides[axis] = 0
+    for position in range(count):
+        axis, dimension = axes[position], dimension_of[axes[position]]
         if mask >> axis & 1:
             continue
         if before[axis] == 1 and dimension != inner:
-            strides[dimension] = layout.kept.result_strides[kept]
+            strides[dimension] = walk.kept.result_strides[kept]
             kept += 1
         elif dimension == inner:
-            strides[dimension] = layout.inner_result_stride
-        layout.result_strides[axis] = strides[dimension] * before[axis]
-    layout.in_order = True
-    for axis in range(layout.rank - 1, -1, -1):
-        if mask >> axis & 1 or layout.result_strides[axis] == 0:
+            strides[dimension] = walk.inner_result_stride
+        walk.result_strides[axis] = strides[dimension] * before[axis]
+    walk.in_order = True
+    for axis in range(walk.rank - 1, -1, -1):
+        if mask >> axis & 1 or walk.result_strides[axis] == 0:
             continue
-        layout.in_order = layout.in_order and layout.result_strides[axis] == expected
-        expected *= common_length(operands, layout.blocks.inputs, axis)
+        walk.in_order = walk.in_order and walk.result_strides[axis] == expected
+        expected *= common_length(operands, walk.blocks.inputs, axis)
 
 
-cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, const bint* reduced,
+cdef void split(ReductionWalk* walk, int count, int inner, const npy_intp* lengths, const bint* reduced,
                 const npy_intp* strides) noexcept nogil:
     """Distribute the joined dimensions to the innermost one, the kept and the reduced.
 
     The accumulators are in the same order without gaps: the innermost dimension first, if it is kept.
     """
-    cdef int inputs = layout.blocks.inputs
+    cdef int inputs = walk.blocks.inputs
     cdef int dimension, index
-    cdef npy_intp result_stride = layout.itemsize
+    cdef npy_intp result_stride = walk.itemsize
     cdef Dimensions* kind
-    layout.kept.count = layout.reduced.count = 0
-    layout.kept.size = layout.reduced.size = 1
-    layout.inner, layout.inner_result_stride, layout.inner_reduced = 1, 0, True
+    walk.kept.count = walk.reduced.count = 0
+    walk.kept.size = walk.reduced.size = 1
+    walk.inner, walk.inner_result_stride, walk.inner_reduced = 1, 0, True
     for index in range(inputs):
-        layout.inner_strides[index] = 0
+        walk.inner_strides[index] = 0
     if count:
-        layout.inner, layout.inner_reduced = lengths[inner], reduced[inner]
-        memcpy(layout.inner_strides, strides + inner * inputs, inputs * sizeof(npy_intp))
+        walk.inner, walk.inner_reduced = lengths[inner], reduced[inner]
+        memcpy(walk.inner_strides, strides + inner * inputs, inputs * sizeof(npy_intp))
         if not reduced[inner]:
-            layout.inner_result_stride = result_stride
+            walk.inner_result_stride = result_stride
             result_stride *= lengths[inner]
     for dimension in range(count):
         if dimension == inner:
             continue
-        kind = &layout.reduced if reduced[dimension] else &layout.kept
+        kind = &walk.reduced if reduced[dimension] else &walk.kept
         kind.lengths[kind.count] = lengths[dimension]
         kind.result_strides[kind.count] = 0 if reduced[dimension] else result_stride
         if not reduced[dimension]:
@@ -253,13 +262,13 @@ cdef void split(Layout* layout, int count, int inner, const npy_intp* lengths, c
         kind.count += 1
 
 
-cdef npy_intp block_length(Layout* layout) noexcept nogil:
+cdef npy_intp block_length(ReductionWalk* walk) noexcept nogil:
     """Elements that the producer computes at a time: what fits in the L1 cache, in whole vectors of 16 elements."""
-    cdef BlockTables* blocks = layout.blocks
+    cdef BlockTables* blocks = walk.blocks
     cdef npy_intp length
     if blocks.call_count == 0:
-        return layout.inner
-    length = BLOCK_BYTES // (blocks.operand_size + layout.value_size)
+        return walk.inner
+    length = BLOCK_BYTES // (blocks.operand_size + walk.value_size)
     if length > LONGEST_BLOCK:
         length = LONGEST_BLOCK
     length &= ~<npy_intp>15
