@@ -1,4 +1,5 @@
-/* Reads the interpreter's stack: the fields of a frame that `call_stack.pyx` needs. */
+/* Reads the interpreter's stack: the fields of a frame that `call_stack.pyx` needs. What differs between versions of
+ * Python is here; all of it needs the GIL, and `phintys_file_of` returns a borrowed reference. */
 #ifndef PHINTYS_CALL_STACK_H
 #define PHINTYS_CALL_STACK_H
 

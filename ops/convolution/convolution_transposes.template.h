@@ -1,4 +1,6 @@
-/* Transposes for one type T; see convolution_transposes.h. */
+/* Transposes for one type T; see convolution_transposes.h. Convolutions call one of them where images or results are
+ * side by side in vectors. Squares of SQUARE x SQUARE elements go through registers; rows and columns beyond the last
+ * square are copied one by one, and nothing beside the matrix is read or written. */
 static void TYPED(plain_transpose)(const T* from, npy_intp from_row, npy_intp rows, npy_intp first, npy_intp columns,
                                    T* to, npy_intp to_row) {
     for (npy_intp c = first; c < columns; c++)

@@ -1,4 +1,8 @@
-"""The sum over an axis along which a value was repeated, if it was: ``(x, length, out)``."""
+"""The sum over an axis along which a value was repeated, if it was: ``(x, length, out)``.
+
+Gradients use it where only the call knows whether a dimension of length 1 was stretched. What happens follows from
+layouts and from ``length``, so a kernel is bound to a view or to the sum, and a view costs nothing.
+"""
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 from numpy cimport npy_intp

@@ -1,4 +1,8 @@
-"""The convolution of two vectors: ``(a, v, out)``, all of one dtype; ``out[k]`` is the sum of ``a[i] v[k - i]``."""
+"""The convolution of two vectors: ``(a, v, out)``, all of one dtype; ``out[k]`` is the sum of ``a[i] v[k - i]``.
+
+``numpy.convolve`` and products of polynomials use it. The inner loop runs along the longer vector, so each element of
+the shorter one is a factor that stays in a register; sums are in the order of the shorter one, whatever the lengths.
+"""
 cimport numpy as cnp
 import numpy
 from libc.string cimport memset

@@ -1,4 +1,8 @@
-"""The parts of complex numbers as a view with one dimension more: ``(x, out)``."""
+"""The parts of complex numbers as a view with one dimension more: ``(x, out)``.
+
+Ops of ``ops/fourier`` use it around functions that take real arrays. Nothing is computed: the view has the memory of x,
+and its strides may be any but the last one.
+"""
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share

@@ -1,4 +1,6 @@
-/* The loops of polynomial_loops.h for the type T. */
+/* The loops of polynomial_loops.h for the type T; polynomial_kernel.pyx calls them for pieces without gaps. A block of
+ * points is computed side by side, as the steps of one point wait for each other; each point has the same operations
+ * in a block and beyond the last one. */
 
 /* out[i] = p[0] x[i]^(terms - 1) + ... + p[terms - 1]; `out` may be `x`. */
 PHINTYS_CLONES

@@ -1,4 +1,8 @@
-"""The kernels of FirstRows and EnoughRows, a view of rows, if there are enough of them; and of StepCount."""
+"""The kernels of FirstRows and EnoughRows, a view of rows, if there are enough of them; and of StepCount.
+
+The inputs of a loop pass through these. They raise what the loop would raise later, before anything is computed for
+it, and copy nothing: the view has the memory of x.
+"""
 from numpy cimport npy_intp
 
 from phintys.graph.loop_errors import negative_steps

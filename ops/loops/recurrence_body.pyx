@@ -1,4 +1,8 @@
-"""The body ``term + factor * before`` of a loop: loops in C that do many steps in one call."""
+"""The body ``term + factor * before`` of a loop: loops in C that do many steps in one call.
+
+The kernel of loops calls it instead of its program (``vm/loops/scalar_runs.pxi``); it has what registers have not:
+complex dtypes, and rows of many columns. A step has the roundings of the two operations that it replaces.
+"""
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context, Kernel

@@ -1,4 +1,5 @@
-/* The loops of block_sparse_loops.h for one type T. Strides are in bytes; `out` has no gaps. */
+/* The loops of block_sparse_loops.h for one type T. Strides are in bytes; `out` has no gaps, and overlaps nothing that
+ * is read. A block is read along its memory, whichever of its dimensions that is. */
 
 /* out[n] += sum of x[k] * block[k, n]. */
 PHINTYS_AVX2_CLONES static void TYPED(add_block_product)(T* restrict out, const char* x, npy_intp x_stride,

@@ -1,4 +1,6 @@
-/* The loops of hinge_loops.h for one type T; rows and maxima are those of softmax_loops.template.h. */
+/* The loops of hinge_loops.h for one type T; rows and maxima are those of softmax_loops.template.h, which is included
+ * before. hinge_kernel.pyx calls the functions for rows. The forward pass and the gradient choose the same best wrong
+ * column, the first one of equals. */
 
 /* How far the best wrong prediction is above the right one less delta; -infinity where there is none. Its column is
  * written to `place`, unless that is NULL. */

@@ -1,4 +1,8 @@
-"""The kernel that prepends a constant column to a matrix."""
+"""The kernel that prepends a constant column to a matrix.
+
+``prepend.py`` makes it, for one constant or for a number that is an operand. Rows may have gaps and any order; the
+result has none. It is not computed in place, as every element moves.
+"""
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 

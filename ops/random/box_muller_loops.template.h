@@ -1,4 +1,6 @@
-/* The method of Box and Muller for numbers of type T; see box_muller_loops.h. */
+/* The method of Box and Muller for numbers of type T; see box_muller_loops.h. Logarithm, sine and cosine are written as
+ * polynomials here, of which the compiler makes vectors: a number has the same bits on every processor and at every
+ * position. */
 
 static inline T NAME(phintys_of_bits)(BITS bits) {
     T number;

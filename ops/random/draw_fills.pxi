@@ -1,4 +1,8 @@
-"""Long draws with the same parameters for all elements, a block at a time: a part of ``draw_kernel.pyx``."""
+"""Long draws with the same parameters for all elements, a block at a time: a part of ``draw_kernel.pyx``.
+
+`DrawKernel` calls these where a loop over elements is not needed. Workers draw pieces of one stream, whose states or
+words are made before: the numbers and the state afterwards do not depend on how many workers there are.
+"""
 
 cdef struct Uniform:
     const uint64_t* state

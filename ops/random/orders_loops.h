@@ -1,4 +1,6 @@
-/* Permutations, choices and multinomial counts as NumPy draws them from bits: by RandomState and by Generator. */
+/* Permutations, choices and multinomial counts as NumPy draws them from bits: by RandomState and by Generator. The
+ * kernels of orders and of multinomial draws call these. The bits that each function takes, and their order, are part
+ * of what it promises: the state after it must be NumPy's. */
 #ifndef PHINTYS_ORDERS_LOOPS_H
 #define PHINTYS_ORDERS_LOOPS_H
 

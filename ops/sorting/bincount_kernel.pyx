@@ -1,4 +1,8 @@
-"""The number of counters for a vector of integers: ``(vector, least length, out)``; ``run`` reads the vector once."""
+"""The number of counters for a vector of integers: ``(vector, least length, out)``; ``run`` reads the vector once.
+
+``bincount`` (``bincount.py``) allocates so many counters and then adds to them. The smallest element is found in the
+same pass, because a negative one is an error; so the kernel may fail.
+"""
 cimport numpy as cnp
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from numpy cimport npy_intp

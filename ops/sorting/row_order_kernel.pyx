@@ -1,4 +1,8 @@
-"""The order that sorts the rows of a matrix: ``(matrix, out)``, by ``row_order_loops.h``."""
+"""The order that sorts the rows of a matrix: ``(matrix, out)``, by ``row_order_loops.h``.
+
+``unique`` of rows uses it (``row_order.py``). The order is stable: equal rows stay in their order. The matrix may have
+any strides, and is not copied.
+"""
 from libc.math cimport log2
 from libc.stdint cimport int64_t
 from numpy cimport npy_intp

@@ -1,4 +1,8 @@
-"""Whether the positions of a sparse matrix make a matrix: one pass over them, without the GIL if they are many."""
+"""Whether the positions of a sparse matrix make a matrix: one pass over them, without the GIL if they are many.
+
+Ops that hand a user's arrays to SciPy's routines ask this first: these write beside their arrays if an index is out of
+bounds. A wrong answer may only be no.
+"""
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from numpy cimport npy_intp

@@ -1,4 +1,6 @@
-/* The functions of one signature: NAME, TYPE, PARAMETERS and PASSED (the names of the parameters). */
+/* The functions of one signature: NAME, TYPE, PARAMETERS and PASSED (the names of the parameters). A C function has no
+ * closure, so there is one for each entry of the table: number i passes `phintys_entries[i]` on. Included by
+ * c_entries.h once for each signature; the four names are undefined at the end. */
 static TYPE (*PHINTYS_NAMED(phintys_on_, NAME, ))(void* entry, PARAMETERS);
 
 #define PHINTYS_FUNCTION(i) \

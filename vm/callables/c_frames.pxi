@@ -1,4 +1,9 @@
-"""C functions: snapshots of shared variables, and the frames of an entry."""
+"""C functions: snapshots of shared variables, and the frames of an entry; part of ``c_function.pyx``.
+
+A snapshot is immutable and counts its readers: a call works with the one that was present when it began, and renews it
+first if a shared variable has another value. The lock is held for a few instructions only, never while memory is freed
+or Python runs. Each thread that calls takes a runner, with a frame, which it alone uses until it puts it back.
+"""
 
 # ---- snapshots of shared variables -----------------------------------------------------------------------------------
 cdef void release_snapshot(Entry* entry, Snapshot* snapshot) noexcept nogil:

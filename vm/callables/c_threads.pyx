@@ -1,4 +1,8 @@
-"""Threads that Python does not know, which call a C function: for tests and measurements."""
+"""Threads that Python does not know, which call a C function: for tests and measurements.
+
+Nothing else calls this. The threads are started and joined without the GIL and have no thread state, as those of a
+sampler written in another language.
+"""
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free

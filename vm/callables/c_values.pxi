@@ -1,4 +1,8 @@
-"""C functions: arguments in the memory of the caller, and results that are copied there."""
+"""C functions: arguments in the memory of the caller, and results that are copied there; part of ``c_function.pyx``.
+
+The functions for an entry's signature call these around the program, without the GIL. Arguments are checked before the
+first instruction, and cells refer to the caller's memory only until the call ends.
+"""
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 cdef inline long long show_flat(Entry* entry, Runner* runner, Call* call) noexcept nogil:

@@ -1,4 +1,8 @@
-"""PlainArguments: whether a call's arguments are arrays of the types that are wanted, so none must be converted."""
+"""PlainArguments: whether a call's arguments are arrays of the types that are wanted, so none must be converted.
+
+Functions that do more than the VM with their arguments (such as those of PyTensor's graphs) ask this first. Yes means
+that the VM would take each argument as it is; no may also be said of arguments that are good.
+"""
 import numpy
 
 cimport numpy as cnp

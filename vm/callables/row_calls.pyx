@@ -1,4 +1,8 @@
-"""Calls of a C function for one row of its arguments after the other, without Python between them."""
+"""Calls of a C function for one row of its arguments after the other, without Python between them.
+
+The loops over PyMC's draws (``api/interop``) call this. Addresses move on only after a row has succeeded, so a caller
+can go on with the row that failed, by other means.
+"""
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free

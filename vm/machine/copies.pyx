@@ -1,4 +1,8 @@
-"""Copies of cells, and cells that refer to the memory of others: COPY, OWN, ALIAS and MOVE."""
+"""Copies of cells, and cells that refer to the memory of others: COPY, OWN, ALIAS and MOVE.
+
+The interpreter calls these, and what replays its instructions. A copy is in C order, whatever the order of its source.
+ALIAS and MOVE tell whether the target's layout has changed: then their caller begins the next epoch.
+"""
 from libc.string cimport memcmp, memcpy
 from numpy cimport npy_intp
 

@@ -1,4 +1,8 @@
-"""What a failed call raises: the error, the instruction that it belongs to, and what this one reads."""
+"""What a failed call raises: the error, the instruction that it belongs to, and what this one reads.
+
+Functions and loops call this before they empty the frame: ``machine.at`` is still the instruction that failed, and its
+operands still have their values. Small values are copied, so an error keeps no memory of the frame.
+"""
 from phintys.vm.abi cimport CELL_DEVICE, CELL_OBJECT, Cell, cell_size, cell_to_array
 from phintys.vm.machine.frame cimport Machine
 

@@ -1,4 +1,9 @@
-"""CALL: ops that have only ``perform``; and values that Python code has replaced inside a call."""
+"""CALL: ops that have only ``perform``; and values that Python code has replaced inside a call.
+
+The interpreter calls ``call_perform``, with the GIL. ``perform`` may keep or change whatever it is given, and store
+anything: so values of cells are given as arrays that are safe to keep, and what it stores is checked, and copied where
+another value might use its memory.
+"""
 cimport numpy as cnp
 
 from phintys.vm.abi cimport (

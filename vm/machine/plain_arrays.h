@@ -1,4 +1,5 @@
-/* What is asked about arrays of earlier calls before they are given out again. Needs the GIL. */
+/* What is asked about arrays of earlier calls before they are given out again; `results.pyx` asks. Needs the
+ * GIL. An array counts as untouched only if nothing that a user can do to it can be seen in the next call. */
 #ifndef PHINTYS_PLAIN_ARRAYS_H
 #define PHINTYS_PLAIN_ARRAYS_H
 #include <Python.h>

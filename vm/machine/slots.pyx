@@ -1,4 +1,9 @@
-"""The slots of a plan: in mode "plan", the places of temporaries in one arena, chosen by the shapes of a call."""
+"""The slots of a plan: in mode "plan", where temporaries are in one arena, chosen by the shapes of a call.
+
+The interpreter calls ``is_planned`` and ``choose_plan`` at PLAN, before any temporary has memory. A slot is only an
+offer: ``take_slot`` of ``vm/abi.pyx`` takes it if the value fits and the slot is free, so a plan for other shapes costs
+memory, and never makes a value wrong.
+"""
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
