@@ -1,12 +1,13 @@
 """Moves factors into a sum where they cancel divisions: ``(x / y + z) * y -> x + z * y``.
 
 This saves operations, and a NaN where y is 0. As in Theano, a multiplication counts 1 and a division 1.5, and a factor
-moves if that reduces the total. Factors are never moved out of sums, so this terminates.
+moves if that reduces the total. Factors are never moved out of sums, so this terminates. Of exponentials of multiples
+of one value, one is a power of the other: ``(exp(2 * x) + z) * exp(-2 * x) -> 1 + z * exp(-2 * x)``.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import Product, product_in
+from phintys.optimizer.rewrites.factors import NEARBY, Product, product_in, product_of
 from phintys.optimizer.rewrites.logistic import LARGEST_SUM, signed_products
 from phintys.optimizer.rewrites.sums import sum_of
 
@@ -39,6 +40,9 @@ def _move_into(factor, product, out, readers):
     if total.constant:
         terms.append(Product())
         terms[-1].coefficient = total.constant
+    for exponential in [other for other in product.powers if key(other) == "exp"]:
+        for term in terms:
+            _write_as_powers(term, exponential)
     opposite = dict.fromkeys([other for term in terms for other, power in term.powers.items()
                               if power * product.powers.get(other, 0) < 0])
     moving = {other: product.powers[other] for other in opposite if _saving(terms, other, product.powers[other]) > 0}
@@ -60,6 +64,23 @@ def _move_into(factor, product, out, readers):
         product.multiply(other, -exponent)
     product.multiply(whole, 1)
     return True
+
+
+def _write_as_powers(term, exponential):
+    """Replace exponentials by negative powers of another one, if they are such."""
+    inside = None
+    for other, power in list(term.powers.items()):
+        if key(other) != "exp" or other is exponential or power < 0 or other.type.dtype != exponential.type.dtype:
+            continue
+        inside = inside or _exponent(exponential)
+        argument = _exponent(other)
+        if argument.signature() == inside.signature() and argument.coefficient == -inside.coefficient:
+            del term.powers[other]
+            term.multiply(exponential, -power)
+
+
+def _exponent(exponential):
+    return product_of(exponential.owner.inputs[0], lambda variable: 1, NEARBY)
 
 
 def _saving(terms, factor, exponent):

@@ -37,6 +37,26 @@ def divide_by_power_of_two(fgraph, node):
     return apply_op("mul", node.inputs[0], constant_like(1.0 / value, out))
 
 
+def quotient_of_quotient(fgraph, node):
+    """``x / s / t -> x / (s * t)`` where s and t have fewer elements than the result: one division for each of them."""
+    (inner, second), out, is_alone = node.inputs, node.outputs[0], len(fgraph.clients[node.inputs[0]]) == 1
+    negated = key(inner) == "neg"
+    if negated:
+        inner = inner.owner.inputs[0]
+        is_alone = is_alone and len(fgraph.clients[inner]) == 1
+    if key(inner) != "true_div" or not is_alone:
+        return None
+    x, first = inner.owner.inputs
+    if constant_value(first) is not None or constant_value(second) is not None:    # the product may be out of range
+        return None
+    divisor = apply_op("mul", first, second)
+    if {first.type.dtype, second.type.dtype} != {"float64"} or x.type != out.type \
+            or divisor.type.broadcastable == out.type.broadcastable:
+        return None
+    quotient = apply_op("true_div", x, divisor)
+    return apply_op("neg", quotient) if negated else quotient
+
+
 def fill_to_alloc(fgraph, node):
     """``fill(f(x), y) -> alloc(y, *shape)`` where f(x) would be computed for its shape only."""
     model, value = node.inputs
@@ -73,6 +93,7 @@ REWRITES = [
     rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
+    Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg")),
     Rewrite("local_mul_condition", ("mul",), product_with_condition, beside=TO_INTEGERS),
     Rewrite("local_fill_to_alloc", ("second",), fill_to_alloc, (FAST_RUN,)),
 ]

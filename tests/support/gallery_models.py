@@ -672,3 +672,102 @@ def sparse_effects():
 def wishart_by_bartlett():
     precision = pm.WishartBartlett("precision", S=np.eye(3) + 0.3, nu=5)
     pm.MvNormal("y", np.zeros(3), tau=precision, observed=draw().normal(size=(6, 3)))
+
+
+@gallery
+def annotators():
+    """Annotators whose labels are wrong at rates of their own; the true labels are summed out."""
+    labels = np.where(draw().uniform(size=(12, 4)) < 0.7, np.arange(12)[:, None] % 3, draw().integers(0, 3, (12, 4)))
+    confusion = pm.Dirichlet("confusion", np.eye(3) * 3 + 1, shape=(4, 3, 3))
+    each = pt.log(confusion)[np.arange(4), :, labels].sum(1) + pt.log(pm.Dirichlet("shares", np.ones(3)))
+    pm.Potential("labels", pt.logsumexp(each, axis=1).sum())
+
+
+@gallery
+def media_mix():
+    """Sales that follow advertisements of the weeks before, which saturate, and the season."""
+    spent, weeks = draw().gamma(2, 1, size=(40, 3)), np.arange(40) / 12
+    weights = pm.Beta("kept", 3, 3, shape=3) ** np.arange(8)[:, None]
+    lagged = pt.stack([pt.concatenate([pt.zeros((lag, 3)), pt.as_tensor(spent)[:40 - lag]]) for lag in range(8)])
+    reached = pm.Gamma("steepness", 3, 1, shape=3) * (lagged * (weights / weights.sum(0))[:, None, :]).sum(0)
+    sales = (pm.HalfNormal("effects", 2, shape=3) * (1 - pt.exp(-reached)) / (1 + pt.exp(-reached))).sum(1)
+    waves = np.stack([wave(2 * np.pi * k * weeks) for k in (1, 2) for wave in (np.sin, np.cos)], 1)
+    pm.Normal("y", sales + pt.dot(waves, pm.Laplace("season", 0, 1, shape=4)), 1, observed=draw().normal(3, 1, 40))
+
+
+@gallery
+def states_in_continuous_time():
+    rates = pm.Gamma("rates", 2, 2, shape=(3, 3)) * (1 - np.eye(3))
+    chances = pt.linalg.expm(0.5 * (rates - pt.diag(rates.sum(axis=1))))
+    seen = np.array([0, 1, 1, 2, 0, 2, 1, 0, 0, 1])
+    pm.Potential("seen", pt.log(chances[seen[:-1], seen[1:]]).sum())
+
+
+@gallery
+def effects_with_sum_zero():
+    first, second = draw().integers(0, 4, 30), draw().integers(0, 3, 30)
+    main = pm.ZeroSumNormal("main", sigma=pm.HalfNormal("s"), shape=4)
+    both = pm.ZeroSumNormal("both", sigma=pm.HalfNormal("t"), shape=(4, 3), n_zerosum_axes=2)
+    pm.NegativeBinomial("y", mu=pt.exp(1 + main[first] + both[first, second]), alpha=pm.Gamma("a", 2, 0.1),
+                        observed=draw().poisson(3, 30))
+
+
+@gallery
+def ratings_of_films():
+    seen, ratings = draw().uniform(size=(8, 6)) < 0.6, draw().normal(size=(8, 6))
+    films = pm.MvNormal("films", mu=np.zeros(2), tau=np.eye(2) * 2, shape=(6, 2))
+    pm.Normal("y", (pm.Normal("users", shape=(8, 2)) @ films.T)[seen], pm.HalfNormal("s"), observed=ratings[seen])
+
+
+@gallery
+def extreme_values():
+    center, scale = pm.Normal("center", 3, 1), pm.HalfNormal("scale")
+    shape = pm.TruncatedNormal("shape", 0, 0.2, lower=-0.4, upper=0.4)
+    deviation = (3 + draw().gumbel(size=20) - center) / scale
+    inside = pt.maximum(1 + shape * deviation, 1e-12)
+    density = pt.switch(pt.abs(shape) < 1e-8, -pt.exp(-deviation) - deviation,
+                        -(1 + 1 / shape) * pt.log(inside) - inside ** (-1 / shape)) - pt.log(scale)
+    pm.Potential("y", pt.switch(1 + shape * deviation > 0, density, -1e3).sum())
+
+
+@gallery
+def mixture_of_correlated_vectors():
+    parts = [pm.MvNormal.dist(pm.Normal(f"center {k}", 3 * k, 1, shape=2), chol=pm.LKJCholeskyCov(
+        f"factor {k}", n=2, eta=2, sd_dist=pm.Exponential.dist(1.0))[0]) for k in range(2)]
+    pm.Mixture("y", pm.Dirichlet("w", np.ones(2)), parts, observed=draw().normal(1, 2, size=(12, 2)))
+
+
+@gallery
+def growth_curves_of_groups():
+    group, time = np.repeat(np.arange(5), 6), np.tile(np.arange(6.0), 5)
+    growth = pt.exp(-pm.HalfNormal("speed", shape=5)[group] * (time - pm.Normal("delay", 3, 1)))
+    pm.StudentT("y", nu=pm.Gamma("nu", 2, 0.1), mu=pm.LogNormal("size", 1, 0.3, shape=5)[group] * pt.exp(-growth),
+                sigma=pm.HalfCauchy("s", 1), observed=draw().normal(2, 0.1, size=30))
+
+
+@gallery
+def covariance_with_penalty():
+    scales = pt.diag(pm.HalfNormal("scales", shape=3))
+    covariance = scales @ pt.as_tensor(np.eye(3) + 0.3) @ scales
+    effects = pm.MvNormal("effects", np.zeros(3), cov=covariance)
+    pm.Potential("penalty", pt.linalg.slogdet(covariance)[1] - (pt.log(pt.linalg.eigh(covariance)[0]) ** 2).sum()
+                 - pt.linalg.norm(pt.linalg.solve(covariance, effects)))
+
+
+@gallery
+def regimes_by_forward_sums():
+    seen = draw().normal(size=25) + 2 * (np.arange(25) > 12)
+    chances, centers = pm.Dirichlet("chances", np.full((2, 2), 2.0)), pm.Normal("centers", [0, 2], 1, shape=2)
+    each = pm.logp(pm.Normal.dist(centers, pm.HalfNormal("s", shape=2)), seen[:, None])
+    sums = loop(lambda now, before, chances: now + pt.logsumexp(before[:, None] + pt.log(chances), axis=0),
+                sequences=[each[1:]], outputs_info=[each[0] - np.log(2)], non_sequences=[chances])
+    pm.Potential("y", pt.logsumexp(sums[-1]))
+
+
+@gallery
+def sums_of_waves():
+    height, phase = pm.HalfNormal("height", shape=5), pm.VonMises("phase", 0, 1, shape=5)
+    angles = 2 * np.pi * np.arange(1, 6)[:, None] * np.linspace(0, 1, 32)
+    wave = (height[:, None] * pt.cos(angles + phase[:, None])).sum(0)
+    pm.Potential("roughness", -0.5 * (pt.diff(wave, n=2) ** 2).sum())
+    pm.Normal("y", pt.cumsum(wave) / 10, pm.HalfNormal("s"), observed=draw().normal(size=32))

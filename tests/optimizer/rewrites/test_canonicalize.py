@@ -65,6 +65,12 @@ CASES = {
     "x ** 3": ([x], x ** 3, ["pow"]),
     "1 / x": ([x], 1 / x, ["inv"]),
     "x / 4 is exact": ([x], x / 4, ["mul"]),
+    "a row of quotients": ([m, row], -(m / row) / row, ["sqr", "true_div", "neg"]),
+    "a row of quotients by two rows": ([m, row], m / exp(row) / row, ["exp", "mul", "true_div"]),
+    "quotients that others read": (
+        [m, row], (m / row) / row + exp(m / row), ["true_div", "exp", "true_div", "add"]),
+    "exponentials that cancel in a sum": ([x, y], (exp(2 * x) + y) * exp(-2 * x), ["mul", "exp", "mul", "add"]),
+    "exponentials that do not": ([x, y], (exp(2 * x) + y) * exp(-x), ["neg", "exp", "mul", "exp", "add", "mul"]),
     "x / 3": ([x], x / 3, ["true_div"]),
     "-(-x)": ([x], -(-x), []),
     "1 / (1 / x)": ([x], inv(inv(x)), []),
