@@ -135,11 +135,19 @@ def test_the_tests_of_elementwise_ops_find_a_row(with_row):
                       "test_gradient_keeps_float32"}
 
 
-def test_an_op_with_a_kernel(package, sources):
+@pytest.fixture(scope="module")
+def with_kernel(package, sources, tmp_path_factory):
+    """A copy with one more op that has a kernel."""
+    copy = tmp_path_factory.mktemp("kernel") / "copy"
+    shutil.copytree(package, copy)
     blocks = recipe("An op with a kernel")
-    carry_out(blocks, package / "phintys", sources)
-    build(sources, [sources / file for file, _, _ in blocks if file.endswith(".pyx")], package)
-    assert run(package, """
+    carry_out(blocks, copy / "phintys", sources)
+    build(sources, [sources / file for file, _, _ in blocks if file.endswith(".pyx")], copy)
+    return copy
+
+
+def test_an_op_with_a_kernel(with_kernel):
+    assert run(with_kernel, """
 import numpy, pickle, phintys, phintys.tensor as T
 from phintys.ops.cumulative.neighbours import neighbour_differences
 x = T.dvector("x")
@@ -157,6 +165,30 @@ try:
 except ValueError as error:
     print(str(error).splitlines()[0])
 """) == "True False\nthe neighbours of no elements have no differences\n"
+
+
+# A plugin for pytest that puts a changed file in the place of the table of cases.
+OTHER_CASES = """
+import importlib.util, sys
+def pytest_configure():
+    found = importlib.util.spec_from_file_location("cases", {path!r})
+    module = sys.modules["cases"] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+"""
+
+
+def test_a_twin(with_kernel):
+    """Of the kernel of the recipe before, on the stand-in for a GPU, or on a GPU."""
+    copy = with_kernel
+    (copy / "tests" / "gpu").mkdir(parents=True)
+    cases = shutil.copy2(ROOT / "tests" / "gpu" / "cases.py", copy / "tests" / "gpu")
+    carry_out(recipe("A GPU twin"), copy, copy / "phintys")
+    (copy / "other_cases.py").write_text(OTHER_CASES.format(path=str(cases)))
+    found = run_python(copy, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "other_cases", "-n", "0", "-rAs",
+                              "-k", "test_case and neighbours", "tests/gpu/test_cases.py"], folder=ROOT)
+    if "SKIPPED" in found:
+        pytest.skip("there is neither a GPU nor the stand-in for one")
+    assert "PASSED tests/gpu/test_cases.py::test_case[neighbours]" in found
 
 
 def test_an_opcode(package, sources, tmp_path):
