@@ -19,14 +19,13 @@ from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from phintys.io import SymbolicInput, SymbolicOutput
     from phintys.making.compiled_function import Function
     from phintys.modes import Mode
     from phintys.reports.profile_stats import ProfileStats
-
-    Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]
+    from phintys.updates import Pairs
 __all__ = ["convert_function_input", "function", "function_dump"]
 
 

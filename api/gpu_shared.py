@@ -4,6 +4,10 @@
 ``target`` names a device. ``get_value`` copies to the host and returns a NumPy array, unless the caller requests the
 internal type, a ``pycuda.gpuarray.GPUArray``. A variable that was made from a GPUArray always returns GPUArrays.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType, as_host_array
@@ -23,7 +27,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
     def _as_TensorVariable(self):
         return GpuArrayType.to_host(self)
 
-    def get_value(self, borrow=False, return_internal_type=False):
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """The value, as a NumPy array unless the variable was made from an array on the device.
 
         Parameters
@@ -37,7 +41,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
             return self.container.get(borrow=borrow)
         return as_host_array(self.container.get(borrow=True))
 
-    def set_value(self, new_value, borrow=False):
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the value: by an array of the host, which is copied to the device (to the memory of the old value, if
         the shape is the same and nothing else refers to it), or by an array on the device."""
         if is_at_device(new_value):
@@ -45,7 +49,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
         else:
             super().set_value(new_value)
 
-    def zero(self, borrow=False):
+    def zero(self, borrow: bool = False) -> None:
         """Set all elements to zero."""
         shape = self.container.get(borrow=True).shape
         self.container.set(numpy.zeros(shape, self.type.dtype))
@@ -57,7 +61,7 @@ class GpuArraySharedVariable(TensorOperators, SharedVariable):
 
 
 @at_home
-def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
+def unpickled(name: str, dtype: str, broadcastable: Any, value: Any, strict: bool, allow_downcast: Any) -> Any:
     """A shared variable on the device from its pickle; without a device, one of the host, and a warning."""
     if not opened_for(f"the shared variable {name or value.dtype}"):
         return tensor_constructor(value, name=name, strict=bool(strict), allow_downcast=allow_downcast,
@@ -65,11 +69,11 @@ def unpickled(name, dtype, broadcastable, value, strict, allow_downcast):
     return GpuArraySharedVariable(name, GpuArrayType(dtype, broadcastable), value, bool(strict), allow_downcast)
 
 
-def is_at_device(value):
+def is_at_device(value: Any) -> Any:
     return is_foreign(value) or (hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray))
 
 
-def reason_against(value, target):
+def reason_against(value: Any, target: Any) -> Any:
     """Why a target cannot have a value, or None."""
     if number_of(target) is None:
         return f"{target!r} names no place: expected 'cpu', 'cuda', or 'cuda0', 'cuda1', ..."
@@ -80,13 +84,13 @@ def reason_against(value, target):
     return None if dtype.name in DTYPES else f"a GPU has no arrays of dtype {dtype}"
 
 
-def interface_of(value):
+def interface_of(value: Any) -> Any:
     return (imported(value) if is_foreign(value) else value).__cuda_array_interface__
 
 
 @shared_constructor
-def gpuarray_shared_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
-                                target=None):
+def gpuarray_shared_constructor(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
+                                borrow: bool = False, broadcastable: Any = None, target: Any = None) -> Any:
     """A shared variable on the device, if the value is there, ``target`` names it, or ``config.device`` does and the
     value is an array of float32."""
     there = is_at_device(value)

@@ -1,8 +1,10 @@
 """The folder where Cython finds the declarations of phintys, for ops with a kernel outside the package."""
+from __future__ import annotations
+
 from pathlib import Path
 
 
-def get_include():
+def get_include() -> str:
     """Return the folder to pass as ``include_path`` to ``cythonize``, so that ``cimport phintys.vm.abi`` resolves.
 
     Returns

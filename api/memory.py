@@ -3,6 +3,8 @@
 Freed memory goes to a pool, whose size ``config.pool_limit`` limits; functions keep memory in their frames as
 ``allow_gc`` says. ``trim`` returns all this memory to the system.
 """
+from __future__ import annotations
+
 import gc
 
 from phintys.vm.callables.callable import free_all
@@ -12,7 +14,7 @@ from phintys.vm.pool import set_pool_limit as set_limit
 __all__ = ["reset_peak", "set_limit", "statistics", "stats", "trim"]
 
 
-def stats():
+def stats() -> dict[str, int]:
     """Return how much memory is kept and how much is in use.
 
     Returns
@@ -30,7 +32,7 @@ def stats():
     return pool_statistics()
 
 
-def trim():
+def trim() -> None:
     """Return all memory that idle functions and the pool keep to the system. The next calls allocate it again.
 
     Arrays and functions that only reference cycles keep alive are collected first; free memory in the heap of the C

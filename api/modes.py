@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import copy
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
@@ -19,6 +19,10 @@ from phintys.optimizer.engine.registered import as_rewrite
 from phintys.optimizer.pipeline import optimize
 from phintys.theano_finder import lookup as _lookup
 from phintys.vm.linking.linker import link
+
+if TYPE_CHECKING:
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.vm.program import Program
 
 __all__ = ["FAST_COMPILE", "FAST_RUN", "LATER_MODES", "LINKERS", "Mode", "OPTIMIZERS", "OPT_FAST_COMPILE",
            "OPT_FAST_RUN", "OPT_FAST_RUN_STABLE", "OPT_MERGE", "OPT_NONE", "OPT_O2", "OPT_O3", "OPT_STABILIZE",
@@ -93,17 +97,17 @@ class QueriedOptimizer:
 
     name = "OptDB"
 
-    def __init__(self, query):
+    def __init__(self, query: Query) -> None:
         self.chosen = query
 
-    def optimize(self, fgraph):
+    def optimize(self, fgraph: FunctionGraph) -> dict[str, int]:
         """Rewrite a FunctionGraph in place; return how many replacements each stage made."""
         with change_flags(compute_test_value="off"):
             return optimize(fgraph, self.chosen)
 
     apply = __call__ = optimize
 
-    def add_requirements(self, fgraph):
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the features that the rewrites need: none."""
 
     def __repr__(self):
@@ -157,7 +161,7 @@ class Mode:
         self._allow_gc = _checked_allow_gc(allow_gc)
 
     @property
-    def linker(self):
+    def linker(self) -> Any:
         """The linker, of Theano's class for its name; all classes link in the same way."""
         if hasattr(self.provided_linker, "link"):
             return self.provided_linker
@@ -167,7 +171,7 @@ class Mode:
         return self._linker
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> QueriedOptimizer:
         """The rewrites, as an optimizer: ``mode.optimizer.optimize(fgraph)``."""
         return QueriedOptimizer(self.query)
 
@@ -183,7 +187,7 @@ class Mode:
         self.provided_optimizer, self.query = optimizer, _query(optimizer)
 
     @property
-    def allow_gc(self):
+    def allow_gc(self) -> bool:
         """What functions do with the memory of intermediate results."""
         linker = self.provided_linker
         for choice in (self._allow_gc, linker.allow_gc if hasattr(linker, "link") else LINKERS[linker]):
@@ -192,7 +196,7 @@ class Mode:
         return config.allow_gc
 
     @property
-    def runs_graph(self):
+    def runs_graph(self) -> bool:
         """Whether a program consists of the instructions of its graph's nodes, so that it can become a part of other
         programs.
 
@@ -206,11 +210,11 @@ class Mode:
             optimizer = self.provided_optimizer
         return type(self)(linker=self.provided_linker, optimizer=optimizer, allow_gc=allow_gc)
 
-    def observed(self, fgraph):
+    def observed(self, fgraph: FunctionGraph) -> Any:
         """Return a context manager in which ``fgraph`` is optimised; its value is passed to ``link``."""
         return nullcontext()
 
-    def link(self, fgraph, history, **arguments):
+    def link(self, fgraph: FunctionGraph, history: Any, **arguments: Any) -> Program:
         """Return a program for the optimised graph.
 
         Parameters

@@ -3,7 +3,10 @@
 ``numpy.cumsum(x)`` of an int8 variable is int64 as in NumPy, ``phintys.tensor.cumsum(x)`` is int8 as in Theano. The
 functions here are called by NumPy's protocol only (``numpy_protocol.py``).
 """
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -11,11 +14,14 @@ from phintys.ops.products.products import kron_of_any_ranks
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, reduced_dtype
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # NumPy's function → (function, NumPy's names of its arguments); see ``numpy_names.FUNCTIONS``.
 NAMESAKES = {}
 
 
-def own(name, arguments):
+def own(name: str, arguments: str) -> Callable[..., Any]:
     """Decorate a function for a row of ``NAMESAKES``."""
     def enter(function):
         NAMESAKES[name] = function, arguments
@@ -23,18 +29,18 @@ def own(name, arguments):
     return enter
 
 
-def tensor():
+def tensor() -> Any:
     """Return the tensor namespace."""
     return import_module("phintys.tensor")
 
 
 # ---- numbers among the arguments -------------------------------------------------------------------------------------
-def as_array(value):
+def as_array(value: Any) -> Any:
     """A Python number as an array, in the dtype that NumPy gives it: int64, float64, ..."""
     return numpy.asarray(value) if isinstance(value, (bool, int, float, complex)) else value
 
 
-def like(value, dtype):
+def like(value: Any, dtype: str) -> Any:
     """A Python number as NumPy takes it beside an array of ``dtype``: in that dtype if its kind is not higher."""
     if isinstance(value, (bool, int, float)) and (
             dtype in continuous_dtypes or (dtype != "bool" and not isinstance(value, float))):
@@ -49,43 +55,43 @@ def _in_dtype(a, dtype):
 
 
 @own("sum", "a | axis dtype keepdims")
-def sum(a, axis=None, dtype=None, keepdims=False):
+def sum(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bool = False) -> Any:
     return tensor().sum(_in_dtype(a, dtype), axis, dtype=dtype, keepdims=keepdims)
 
 
 @own("prod", "a | axis dtype keepdims")
-def prod(a, axis=None, dtype=None, keepdims=False):
+def prod(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bool = False) -> Any:
     return tensor().prod(_in_dtype(a, dtype), axis, dtype=dtype, keepdims=keepdims)
 
 
 @own("var", "a | axis dtype ddof keepdims")
-def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def var(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
     return tensor().var(_in_dtype(a, dtype), axis, ddof, keepdims)
 
 
 @own("std", "a | axis dtype ddof keepdims")
-def std(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def std(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
     return tensor().std(_in_dtype(a, dtype), axis, ddof, keepdims)
 
 
 @own("cumsum", "a | axis dtype")
-def cumsum(a, axis=None, dtype=None):
+def cumsum(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
     return tensor().cumsum(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
 
 
 @own("cumprod", "a | axis dtype")
-def cumprod(a, axis=None, dtype=None):
+def cumprod(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
     return tensor().cumprod(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
 
 
 @own("trace", "a | offset axis1 axis2 dtype")
-def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: str | None = None) -> Any:
     return tensor().trace(_in_dtype(a, dtype), offset, axis1, axis2)
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------------
 @own("where", "condition | x y")
-def where(condition, x=None, y=None):
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return tensor().nonzero(condition)
     if x is None or y is None:
@@ -97,7 +103,7 @@ def where(condition, x=None, y=None):
 
 
 @own("clip", "a | a_min a_max min max")
-def clip(a, a_min=None, a_max=None, min=None, max=None):
+def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     low, high = _either("min", a_min, min), _either("max", a_max, max)
     a = tensor().as_tensor_variable(as_array(a))
     limits = [_limit(limit, a.type.dtype) for limit in (low, high)]
@@ -125,7 +131,7 @@ def _limit(limit, dtype):
 
 
 @own("round", "a | decimals")
-def round(a, decimals=0):
+def round(a: Any, decimals: int = 0) -> Any:
     dtype = a.type.dtype
     if dtype in complex_dtypes:
         return tensor().complex(round(a.real, decimals), round(a.imag, decimals))
@@ -152,7 +158,7 @@ NAMESAKES["around"] = NAMESAKES["round"]
 
 
 @own("angle", "z | deg")
-def angle(z, deg=False):
+def angle(z: Any, deg: bool = False) -> Any:
     dtype = z.type.dtype
     found = tensor().angle(z)
     found = tensor().rad2deg(found) if deg else found
@@ -164,12 +170,12 @@ def _in_float64(x):
 
 
 @own("sinc", "x")
-def sinc(x):
+def sinc(x: Any) -> Any:
     return tensor().sinc(_in_float64(x))
 
 
 @own("i0", "x")
-def i0(x):
+def i0(x: Any) -> Any:
     return tensor().i0(_in_float64(x))
 
 
@@ -182,12 +188,12 @@ def _in_c_order(name, order):
 
 
 @own("ravel", "a | order")
-def ravel(a, order="C"):
+def ravel(a: Any, order: str = "C") -> Any:
     return tensor().flatten(a if _in_c_order("ravel", order) else a.T)
 
 
 @own("reshape", "a | shape order newshape")
-def reshape(a, shape=None, order="C", newshape=None):
+def reshape(a: Any, shape: Any = None, order: str = "C", newshape: Any = None) -> Any:
     shape = newshape if shape is None else shape
     if shape is None:
         raise TypeError("numpy.reshape of a symbolic variable: missing shape")
@@ -198,25 +204,25 @@ def reshape(a, shape=None, order="C", newshape=None):
 
 
 @own("copy", "a | order")
-def copy(a, order="K"):
+def copy(a: Any, order: str = "K") -> Any:
     _in_c_order("copy", order)
     return tensor().tensor_copy(a)
 
 
 @own("concatenate", "arrays | axis dtype")
-def concatenate(arrays, axis=0, dtype=None):
+def concatenate(arrays: Any, axis: int | None = 0, dtype: str | None = None) -> Any:
     if axis is None:
         arrays, axis = [tensor().flatten(tensor().as_tensor_variable(part)) for part in arrays], 0
     return _in_dtype(tensor().concatenate(arrays, axis=axis), dtype)
 
 
 @own("append", "arr values | axis")
-def append(arr, values, axis=None):
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return tensor().append(as_array(arr), as_array(values), axis)
 
 
 @own("split", "ary indices_or_sections | axis")
-def split(ary, indices_or_sections, axis=0):
+def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
     if isinstance(indices_or_sections, int):
         length = ary.shape[axis] // indices_or_sections
         return tensor().split(ary, [length] * indices_or_sections, indices_or_sections, axis=axis)
@@ -227,12 +233,12 @@ def split(ary, indices_or_sections, axis=0):
 
 # ---- sorting ---------------------------------------------------------------------------------------------------------
 @own("sort", "a | axis kind order stable")
-def sort(a, axis=-1, kind=None, order=None, stable=None):
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
     return tensor().sort(a, axis, _kind(kind, stable), order)
 
 
 @own("argsort", "a | axis kind order stable")
-def argsort(a, axis=-1, kind=None, order=None, stable=None):
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
     return tensor().argsort(a, axis, _kind(kind, stable), order)
 
 
@@ -244,40 +250,40 @@ def _kind(kind, stable):
 
 # ---- products and numerical mathematics ------------------------------------------------------------------------------
 @own("dot", "a b")
-def dot(a, b):
+def dot(a: Any, b: Any) -> Any:
     return tensor().dot(as_array(a), as_array(b))
 
 
 @own("outer", "a b")
-def outer(a, b):
+def outer(a: Any, b: Any) -> Any:
     return tensor().outer(as_array(a), as_array(b))
 
 
 @own("inner", "a b")
-def inner(a, b):
+def inner(a: Any, b: Any) -> Any:
     return tensor().inner(as_array(a), as_array(b))
 
 
 @own("vdot", "a b")
-def vdot(a, b):
+def vdot(a: Any, b: Any) -> Any:
     return tensor().vdot(as_array(a), as_array(b))
 
 
 @own("kron", "a b")
-def kron(a, b):
+def kron(a: Any, b: Any) -> Any:
     return kron_of_any_ranks(as_array(a), as_array(b))
 
 
 @own("gradient", "*f | axis edge_order")
-def gradient(f, *varargs, **options):
+def gradient(f: Any, *varargs: Any, **options: Any) -> Any:
     return tensor().gradient(f, *varargs, **options)
 
 
 @own("fft.rfft", "a | n axis norm")
-def rfft(a, n=None, axis=-1, norm=None):
+def rfft(a: Any, n: Any = None, axis: int | None = -1, norm: Any = None) -> Any:
     return tensor().fft.complex_rfft(a, n, axis, norm)
 
 
 @own("fft.irfft", "a | n axis norm")
-def irfft(a, n=None, axis=-1, norm=None):
+def irfft(a: Any, n: Any = None, axis: int | None = -1, norm: Any = None) -> Any:
     return tensor().fft.complex_irfft(a, n, axis, norm)

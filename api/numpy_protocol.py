@@ -8,7 +8,10 @@ Common ufuncs are handled in ``ops/operators.py`` instead.
 With ``config.theano_rules``, variables are also elements of arrays of objects, as they are to NumPy in Theano's
 programs: ``numpy.prod([rows, 2])``, ``numpy.atleast_1d(x)[0] is x``.
 """
+from __future__ import annotations
+
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -17,6 +20,9 @@ from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.numpy_names import UFUNCS
 from phintys.numpy_namesakes import NAMESAKES, tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
 
@@ -27,7 +33,7 @@ FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
 OF_OBJECTS = frozenset("atleast_1d atleast_2d atleast_3d stack hstack vstack append tile broadcast_to ravel".split())
 
 
-def as_objects(things):
+def as_objects(things: Any) -> Any:
     """Return arguments of a NumPy function with arrays of rank 0, which contain variables, in place of variables."""
     if isinstance(things, Variable):
         holder = numpy.empty((), dtype=object)
@@ -36,12 +42,12 @@ def as_objects(things):
     return type(things)(map(as_objects, things)) if type(things) in (list, tuple) else things
 
 
-def has_objects(things):
+def has_objects(things: Any) -> Any:
     return any(isinstance(thing, numpy.ndarray) and thing.dtype == object for thing in things)
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
-def call_function(function, arguments, options):
+def call_function(function: Callable[..., Any], arguments: Any, options: Any) -> Any:
     """Apply a NumPy function to arguments, some of which are symbolic; see ``__array_function__``.
 
     Raises
@@ -96,7 +102,7 @@ REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "mi
               "logical_or": "any"}
 
 
-def call_ufunc(ufunc, method, inputs, options, known):
+def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any, known: Any) -> Any:
     """Apply a ufunc to arguments, some of which are symbolic; see ``__array_ufunc__``.
 
     ``known`` has the ufuncs that are in the table of scalar ops. ``NotImplemented`` makes NumPy raise the ``TypeError``

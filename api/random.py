@@ -5,7 +5,10 @@ default update. The first variable of ``default_rng(seed)`` draws the same numbe
 ``numpy.random.default_rng(seed)``, bit by bit. The others draw the numbers of its children,
 ``numpy.random.default_rng(seed).spawn(n)``, one child for each variable.
 """
+from __future__ import annotations
+
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -26,6 +29,9 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable
 from phintys.theano_finder import lookup as _lookup
 
+if TYPE_CHECKING:
+    from phintys.ops.operators import TensorVariable, _TensorLike
+
 __all__ = ["Generator", "GeneratorState", "default_rng"]
 
 
@@ -40,11 +46,11 @@ class GeneratorState(TensorSharedVariable):
     """
 
     @property
-    def kind(self):
+    def kind(self) -> Any:
         """The name of the class of the bit generator in ``numpy.random``."""
         return KINDS[int(self.container.get(borrow=True)[0])]
 
-    def set_value(self, new_value, borrow=False):
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the state.
 
         Parameters
@@ -69,7 +75,7 @@ class GeneratorState(TensorSharedVariable):
                              f"{old[0]}: this is the state of another generator, {new_value}")
         super().set_value(new_value, borrow=borrow)
 
-    def get_generator(self):
+    def get_generator(self) -> Any:
         """A ``numpy.random.Generator`` that will draw the same numbers."""
         return numpy.random.Generator(bit_generator_of(self.get_value(borrow=True)))
 
@@ -104,7 +110,7 @@ class Generator:
     True
     """
 
-    def __init__(self, seed=None):
+    def __init__(self, seed: int | None = None) -> None:
         self.state_updates = []
         self._start(seed)
 
@@ -126,7 +132,7 @@ class Generator:
         child, = self._seed_sequence.spawn(1)
         return words_of(type(self._source.bit_generator)(child))
 
-    def seed(self, seed=None):
+    def seed(self, seed: Any = None) -> None:
         """Start all random variables anew, as ``default_rng(seed)`` would in the order in which they were made.
 
         Raises
@@ -142,7 +148,7 @@ class Generator:
         for (state, _), words in zip(self.state_updates, states):
             state.set_value(words, borrow=True)
 
-    def updates(self):
+    def updates(self) -> Any:
         """A copy of ``state_updates``: updates for a function."""
         return list(self.state_updates)
 
@@ -185,61 +191,72 @@ class Generator:
         return self._finished(self._draw(name, parameters, size, ndim, dtype))
 
     # ---- of a location and a scale, with gradients by them ----
-    def random(self, size=None, dtype=None, ndim=None):
+    def random(self, size: Any = None, dtype: str | None = None, ndim: int | None = None) -> TensorVariable:
         """Uniform samples from 0 (included) to 1 (not included)."""
         return self._plain("random", (), size, ndim, _real(dtype))
 
-    def uniform(self, low=0.0, high=1.0, size=None, dtype=None, ndim=None):
+    def uniform(self, low: _TensorLike = 0.0, high: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+                ndim: int | None = None) -> TensorVariable:
         """Uniform samples from ``low`` to ``high``; they have gradients by both."""
         dtype = _real(dtype)
         low, width = as_tensor_variable(low), as_tensor_variable(high) - low
         sample = self._draw("random", [width], (low + width).shape if size is None else size, ndim, dtype)
         return self._finished(cast(low, dtype) + cast(width, dtype) * sample)
 
-    def normal(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+    def normal(self, loc: _TensorLike = 0.0, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+               ndim: int | None = None) -> TensorVariable:
         """Normal samples with mean ``loc`` and standard deviation ``scale``; they have gradients by both."""
         return self._located("normal", loc, scale, size, ndim, dtype)
 
-    def standard_normal(self, size=None, dtype=None, ndim=None):
+    def standard_normal(self, size: Any = None, dtype: str | None = None, ndim: int | None = None) -> TensorVariable:
         """Normal samples with mean 0 and standard deviation 1."""
         return self._plain("normal", (), size, ndim, _real(dtype))
 
-    def exponential(self, scale=1.0, size=None, dtype=None, ndim=None):
+    def exponential(self, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+                    ndim: int | None = None) -> TensorVariable:
         """Exponential samples with mean ``scale``; they have a gradient by it."""
         return self._located("exponential", None, scale, size, ndim, dtype)
 
-    def standard_exponential(self, size=None, dtype=None, ndim=None):
+    def standard_exponential(self, size: Any = None, dtype: str | None = None,
+                             ndim: int | None = None) -> TensorVariable:
         """Exponential samples with mean 1."""
         return self._plain("exponential", (), size, ndim, _real(dtype))
 
-    def laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+    def laplace(self, loc: _TensorLike = 0.0, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+                ndim: int | None = None) -> TensorVariable:
         """Samples of the Laplace distribution; they have gradients by ``loc`` and ``scale``."""
         return self._located("laplace", loc, scale, size, ndim, dtype)
 
-    def gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+    def gumbel(self, loc: _TensorLike = 0.0, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+               ndim: int | None = None) -> TensorVariable:
         """Samples of the Gumbel distribution; they have gradients by ``loc`` and ``scale``."""
         return self._located("gumbel", loc, scale, size, ndim, dtype)
 
-    def logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, ndim=None):
+    def logistic(self, loc: _TensorLike = 0.0, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+                 ndim: int | None = None) -> TensorVariable:
         """Samples of the logistic distribution; they have gradients by ``loc`` and ``scale``."""
         return self._located("logistic", loc, scale, size, ndim, dtype)
 
-    def rayleigh(self, scale=1.0, size=None, dtype=None, ndim=None):
+    def rayleigh(self, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+                 ndim: int | None = None) -> TensorVariable:
         """Samples of the Rayleigh distribution; they have a gradient by ``scale``."""
         return self._located("rayleigh", None, scale, size, ndim, dtype)
 
-    def gamma(self, shape, scale=1.0, size=None, dtype=None, ndim=None):
+    def gamma(self, shape: _TensorLike, scale: _TensorLike = 1.0, size: Any = None, dtype: str | None = None,
+              ndim: int | None = None) -> TensorVariable:
         """Samples of the gamma distribution; they have a gradient by ``scale``, and none by ``shape``."""
         dtype = _real(dtype)
         sample = self._draw("gamma", [shape, scale], size, ndim, dtype)
         return self._finished(sample if isinstance(scale, float) and scale == 1.0 else cast(scale, dtype) * sample)
 
-    def standard_gamma(self, shape, size=None, dtype=None, ndim=None):
+    def standard_gamma(self, shape: _TensorLike, size: Any = None, dtype: str | None = None,
+                       ndim: int | None = None) -> TensorVariable:
         """Samples of the gamma distribution with scale 1."""
         return self.gamma(shape, 1.0, size, dtype, ndim)
 
     # ---- integers ----
-    def integers(self, low, high=None, size=None, dtype="int64", endpoint=False, ndim=None):
+    def integers(self, low: _TensorLike, high: _TensorLike | None = None, size: Any = None, dtype: str = "int64",
+                 endpoint: bool = False, ndim: int | None = None) -> TensorVariable:
         """Integers from ``low`` to ``high``, which is included if ``endpoint``; from 0 to ``low`` without ``high``.
 
         The numbers are those that NumPy draws for int64, whatever ``dtype`` is.
@@ -255,7 +272,8 @@ class Generator:
         """A sample of a new state, with a size of ``ndim`` dimensions."""
         return self._from_next_state(GeneratorOrder(name, self._kind, ndim, **options), size, parameters)
 
-    def multinomial(self, n, pvals, size=None, ndim=None):
+    def multinomial(self, n: _TensorLike, pvals: _TensorLike, size: Any = None,
+                    ndim: int | None = None) -> TensorVariable:
         """How often each outcome occurs in ``n`` trials with the probabilities ``pvals``, along the last dimension.
 
         Probabilities that do not sum to 1 are an error; NumPy adds the missing part to the last one.
@@ -269,7 +287,8 @@ class Generator:
         ndim = rank_of(size, known) if ndim is None else ndim
         return self._finished(self._order("multinomial", size, ndim, [n, pvals]))
 
-    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, ndim=None):
+    def choice(self, a: _TensorLike, size: Any = None, replace: bool = True, p: _TensorLike | None = None,
+               axis: int = 0, shuffle: bool = True, ndim: int | None = None) -> TensorVariable:
         """Elements of ``a`` along an axis, or of ``range(a)`` for a number, with probabilities ``p`` if given."""
         a = as_tensor_variable(a)
         size, known = size_vector(() if size is None else size)
@@ -279,13 +298,13 @@ class Generator:
         chosen = self._order("choice", size, ndim, [count, int(bool(replace)), p], shuffled=shuffle, given=p.type.dtype)
         return self._finished(a.take(chosen, axis=axis) if a.type.ndim else chosen)
 
-    def permutation(self, x, axis=0):
+    def permutation(self, x: _TensorLike, axis: int = 0) -> TensorVariable:
         """``x`` with its slices along an axis in another order, or ``range(x)`` for a number."""
         x = as_tensor_variable(x)
         order = self._order("permutation", (), 0, [x.shape[axis] if x.type.ndim else x])
         return self._finished(x.take(order, axis=axis) if x.type.ndim else order)
 
-    def shuffle(self, x, axis=0):
+    def shuffle(self, x: _TensorLike, axis: int = 0) -> TensorVariable:
         """``x`` with its slices along an axis in another order; NumPy's ``shuffle`` works in place, this one returns a
         new tensor."""
         x = as_tensor_variable(x)
@@ -298,7 +317,7 @@ class Generator:
         order = concatenate([self._order("permutation", (), 0, [moved]), arange(moved, count)])
         return self._finished(x.take(order, axis=axis))
 
-    def permuted(self, x, axis=None):
+    def permuted(self, x: _TensorLike, axis: int | None = None) -> TensorVariable:
         """``x`` with the elements of each line along an axis permuted independently; without an axis, all elements
         together."""
         x = as_tensor_variable(x)
@@ -310,19 +329,21 @@ class Generator:
         return self._finished(moveaxis(permute_row_elements(lines, orders), -1, axis))
 
     # ---- of parameters with conditions between them ----
-    def hypergeometric(self, ngood, nbad, nsample, size=None, ndim=None):
+    def hypergeometric(self, ngood: _TensorLike, nbad: _TensorLike, nsample: _TensorLike, size: Any = None,
+                       ndim: int | None = None) -> TensorVariable:
         """How many of ``nsample`` items that are drawn without replacement are good."""
         ngood, nbad, nsample = map(as_tensor_variable, (ngood, nbad, nsample))
         return self._plain("hypergeometric", (ngood, nbad, nsample, le(nsample, ngood + nbad)), size, ndim, "int64")
 
-    def triangular(self, left, mode, right, size=None, dtype=None, ndim=None):
+    def triangular(self, left: _TensorLike, mode: _TensorLike, right: _TensorLike, size: Any = None,
+                   dtype: str | None = None, ndim: int | None = None) -> TensorVariable:
         """Samples from ``left`` to ``right`` whose density is a triangle with its peak at ``mode``; they have no
         gradient."""
         left, mode, right = map(as_tensor_variable, (left, mode, right))
         conditions = le(left, mode), le(mode, right), lt(left, right)
         return self._plain("triangular", (left, mode, right, *conditions), size, ndim, _real(dtype))
 
-    def dirichlet(self, alpha, size=None, ndim=None):
+    def dirichlet(self, alpha: _TensorLike, size: Any = None, ndim: int | None = None) -> TensorVariable:
         """Samples of the Dirichlet distribution, vectors along the last dimension; they have no gradient."""
         alpha = as_tensor_variable(alpha)
         if alpha.type.ndim != 1:
@@ -344,11 +365,13 @@ class Generator:
         op = GeneratorCall(name, self._kind, TensorType(method.dtype, (False,) * (ndim + method.added)), options)
         return self._finished(self._from_next_state(op, size, parameters))
 
-    def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", ndim=None):
+    def multivariate_hypergeometric(self, colors: _TensorLike, nsample: _TensorLike, size: Any = None,
+                                    method: str = "marginals", ndim: int | None = None) -> TensorVariable:
         """How many of each colour there are in ``nsample`` items that are drawn without replacement."""
         return self._called("multivariate_hypergeometric", [colors, nsample], size, ndim, (("method", method),))
 
-    def multivariate_normal(self, mean, cov, size=None, method="svd", ndim=None):
+    def multivariate_normal(self, mean: _TensorLike, cov: _TensorLike, size: Any = None, method: str = "svd",
+                            ndim: int | None = None) -> TensorVariable:
         """Normal vectors along the last dimension, with a covariance matrix; they have no gradient."""
         return self._called("multivariate_normal", [mean, cov], size, ndim, (("method", method),))
 
@@ -384,7 +407,7 @@ def _real(dtype):
     return config.floatX if dtype is None or dtype == "floatX" else numpy.dtype(dtype).name
 
 
-def default_rng(seed=None):
+def default_rng(seed: int | None = None) -> Generator:
     """Make a `Generator`; see there for ``seed``.
 
     Returns

@@ -207,11 +207,11 @@ class SharedVariable(Variable):
                 "NumPy array before calling phintys.shared(), as in phintys.shared(numpy.array(value))?")
 
     @property
-    def value(self):
+    def value(self) -> Any:
         raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
 
     @value.setter
-    def value(self, new_value):
+    def value(self, new_value: Any) -> Any:
         raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
 
 
@@ -269,7 +269,7 @@ class RandomStateSharedVariable(SharedVariable):
 class RandomVectorSharedVariable(RandomStateSharedVariable):
     """A shared ``numpy.random.RandomState``, stored as a vector from which kernels draw."""
 
-    def get_value(self, borrow=False, return_internal_type=False):
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """A ``numpy.random.RandomState`` that will draw the same numbers; it is a copy.
 
         Parameters
@@ -282,11 +282,11 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
         words = super().get_value(borrow=borrow or not return_internal_type)
         return words if return_internal_type else random_state_of(words)
 
-    def get_test_value(self):
+    def get_test_value(self) -> Any:
         """The vector of uint64, from which the ops draw."""
         return self.get_value(borrow=True, return_internal_type=True)
 
-    def set_value(self, new_value, borrow=False):
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the state.
 
         Parameters
@@ -355,7 +355,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
            **kwargs: Any) -> SharedVariable: ...
 
 
-def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
+def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
+           **kwargs: Any) -> SharedVariable:
     """Make a shared variable with a copy of ``value``.
 
     Parameters
@@ -430,7 +431,8 @@ def _is_masked(value):
 
 
 @shared_constructor
-def generic_constructor(value, name=None, strict=False, allow_downcast=None):
+def generic_constructor(value: str | Sequence[int], name: str | None = None, strict: bool = False,
+                        allow_downcast: Any = None) -> SharedVariable:
     """Store any Python object by reference.
 
     Examples
@@ -447,8 +449,9 @@ def _refuse_target(target):
 
 
 @shared_constructor
-def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, broadcastable=None,
-                       target="cpu"):
+def tensor_constructor(value: str | Sequence[int] | numpy.ndarray, name: str | None = None, strict: bool = False,
+                       allow_downcast: Any = None, borrow: bool = False, broadcastable: Sequence[bool] | None = None,
+                       target: str = "cpu") -> TensorSharedVariable:
     """Store an array. Without ``broadcastable`` no axis is broadcastable, since the shape may change with the value.
 
     Examples
@@ -466,7 +469,8 @@ def tensor_constructor(value, name=None, strict=False, allow_downcast=None, borr
 
 
 @shared_constructor
-def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, target="cpu"):
+def scalar_constructor(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
+                       borrow: bool = False, target: str = "cpu") -> ScalarSharedVariable:
     """Store a Python or NumPy number as a 0-d array. ``borrow`` has no effect: there is no memory to borrow.
 
     Examples
@@ -482,7 +486,8 @@ def scalar_constructor(value, name=None, strict=False, allow_downcast=None, borr
 
 
 @shared_constructor
-def randomstate_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False):
+def randomstate_constructor(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
+                            borrow: bool = False) -> RandomStateSharedVariable:
     """Store a copy of a ``numpy.random.RandomState``, or with ``borrow`` the object itself.
 
     Examples

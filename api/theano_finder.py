@@ -7,15 +7,21 @@ of objects that are defined elsewhere are rows of a table, ``theano/theano_modul
 
 The finder is the last of ``sys.meta_path``: Python asks it only if there is no file with the name of the module.
 """
+from __future__ import annotations
+
 import os
 import sys
 import warnings
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.debug_values import level_of_user
 from phintys.graph.public_names import HOMES, adopt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 ROOT = "phintys."
 FOLDER = os.path.join(os.path.dirname(__file__), "theano")
@@ -24,7 +30,7 @@ FOLDER = os.path.join(os.path.dirname(__file__), "theano")
 class LastFinder:
     """Finds and loads modules."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
         """Return the specification of a file in the folder or of a row of the table; None if there is neither."""
         if not fullname.startswith(ROOT):
             return None
@@ -36,7 +42,7 @@ class LastFinder:
         # what to use instead.
         return ModuleSpec(fullname, self, is_package=True) if row_of(fullname) is not None else None
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> Any:
         """Return the module that a row names, or None: a new one is made."""
         row = row_of(spec.name)
         if not isinstance(row, str):
@@ -45,7 +51,7 @@ class LastFinder:
         spec.loader_state = module.__spec__
         return module
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         """Give a new module its names; a module with a second name keeps its own specification."""
         own = module.__spec__.loader_state
         if own is not None:
@@ -54,13 +60,13 @@ class LastFinder:
             fill(module)
 
 
-def row_of(fullname):
+def row_of(fullname: str) -> str | dict[str, str] | None:
     """Return the row of a module; None if there is none."""
     from phintys.theano_modules import MODULES
     return MODULES.get(fullname.removeprefix(ROOT))
 
 
-def names_of(fullname):
+def names_of(fullname: str) -> dict[str, tuple[Any, ...]]:
     """Return, for each name of a module in the table, the module that defines it and its name there."""
     found = {}
     for inner, names in [*HOMES.get(fullname, {}).items(), *row_of(fullname).items()]:
@@ -71,7 +77,7 @@ def names_of(fullname):
     return found
 
 
-def fill(module):
+def fill(module: Any) -> None:
     """Give a new module its names."""
     from phintys.theano_modules import MODULES, WARNINGS
     fullname = module.__name__
@@ -88,7 +94,7 @@ def fill(module):
         warnings.warn(text, category, stacklevel=level_of_user())
 
 
-def lookup(module):
+def lookup(module: str) -> Callable[..., Any]:
     """Return the ``__getattr__`` for a module that loads no other names on demand.
 
     It finds what Theano's module has under a name that phintys has elsewhere; otherwise its error says what to use.
@@ -101,7 +107,7 @@ def lookup(module):
     return find
 
 
-def install():
+def install() -> None:
     """Let ``import`` find the modules."""
     finder = LastFinder()
     sys.meta_path.append(finder)

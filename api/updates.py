@@ -1,11 +1,21 @@
 """``OrderedUpdates``: a dictionary from shared variables to their new values, with ``+`` as union."""
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import made_at, shown
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.ops.indexing.inc_subtensor import set_nested, whole_of
 from phintys.shared import SharedVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from phintys.ops.operators import TensorVariable
+
+    Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any] | list[Any]]           # of variables
 
 __all__ = ["OrderedUpdates"]
 
@@ -30,7 +40,7 @@ class OrderedUpdates(OrderedDict):
     (array(0), array(1))
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for key in self:
             self._check_key(key)
@@ -44,7 +54,7 @@ class OrderedUpdates(OrderedDict):
         self._check_key(key)
         super().__setitem__(key, value)
 
-    def update(self, other=None):
+    def update(self, other: Any = None) -> None:
         """Add the pairs of ``other``; a key that exists already must have the same value."""
         for key, value in OrderedDict(other or ()).items():
             if key in self and self[key] is not value:
@@ -64,7 +74,7 @@ class OrderedUpdates(OrderedDict):
         return union
 
 
-def with_whole_targets(updates):
+def with_whole_targets(updates: Sequence[Sequence[Variable]]) -> list[tuple[TensorVariable, ...]]:
     """Updates of parts, ``(s[1], value)``, as updates of the shared variables that they are parts of.
 
     Parameters
@@ -97,7 +107,7 @@ def with_whole_targets(updates):
     return list(found.items())
 
 
-def shared_of(target):
+def shared_of(target: Variable) -> SharedVariable | None:
     """The shared variable that a variable is, or is a part of by indexing; None if there is none."""
     whole = target
     while isinstance(whole, Variable) and not isinstance(whole, SharedVariable):
@@ -114,6 +124,6 @@ def _checked_shared_of(target):
     return shared
 
 
-def placed(value):
+def placed(value: Variable) -> str:
     """Describe a value, or a variable and where it was made, for a message."""
     return f"{shown(value)}{made_at(value)}" if isinstance(value, Variable) else repr(value)

@@ -95,12 +95,12 @@ class Apply(GraphNode):
     nout = property(lambda self: len(self.outputs), doc="The number of outputs.")
 
     @property
-    def default_index(self):
+    def default_index(self) -> int | str | None:
         """The position of the default output, or None."""
         index = self.op.default_output
         return 0 if index is None and len(self.outputs) == 1 else index
 
-    def default_output(self):
+    def default_output(self) -> Variable:
         """Return the output that represents the node: the one in ``op.default_output``, or the only one.
 
         Raises

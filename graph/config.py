@@ -9,12 +9,18 @@ AttributeError.
 whether the thread has a separate value. Options that running programs follow (``on_change``) have one value for the
 whole process.
 """
+from __future__ import annotations
+
 import os
 import re
 import threading
 from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.public_names import at_home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
 
@@ -22,7 +28,7 @@ TRUE_WORDS, FALSE_WORDS = ("True", "true", "1"), ("False", "false", "0")
 LARGEST = 2 ** 31 - 1           # the C code stores numbers of threads, nodes, mebibytes, ... as int
 
 
-def boolean(value):
+def boolean(value: int | str) -> bool:
     """Convert to True or False; Theano's words for them are accepted."""
     if isinstance(value, str):
         if value in TRUE_WORDS or value in FALSE_WORDS:
@@ -32,7 +38,7 @@ def boolean(value):
     raise ValueError("expected True or False")
 
 
-def integer(value):
+def integer(value: float | str) -> int:
     """A whole number."""
     try:
         if int(value) == float(value):
@@ -42,40 +48,40 @@ def integer(value):
     raise ValueError("expected a whole number, in digits")
 
 
-def count(value, least=0):
+def count(value: float | str, least: int = 0) -> int:
     """A whole number that is not negative."""
     if not least <= integer(value) <= LARGEST:
         raise ValueError(f"expected a whole number, at least {least} and at most {LARGEST}")
     return integer(value)
 
 
-def ratio(value):
+def ratio(value: float | str) -> float:
     """A number above 0."""
     if not float(value) > 0:
         raise ValueError("expected a number above 0")
     return float(value)
 
 
-def share(value):
+def share(value: float | str) -> float:
     """A number that is not negative."""
     if not float(value) >= 0:
         raise ValueError("expected a number, at least 0")
     return float(value)
 
 
-def positive(value):
+def positive(value: int | str) -> int:
     """A whole number above 0."""
     return count(value, 1)
 
 
-def text(value):
+def text(value: int | str) -> str:
     """Any text."""
     if not isinstance(value, str):
         raise ValueError("expected a string")
     return value
 
 
-def boolean_or_plan(value):
+def boolean_or_plan(value: int | str) -> bool | str:
     """True, False or ``plan``."""
     try:
         return value if isinstance(value, str) and value == "plan" else boolean(value)
@@ -83,7 +89,7 @@ def boolean_or_plan(value):
         raise ValueError("expected True, False or 'plan'") from None
 
 
-def boolean_or_auto(value):
+def boolean_or_auto(value: str) -> str:
     """True, False or ``auto``."""
     try:
         return value if isinstance(value, str) and value == "auto" else boolean(value)
@@ -91,19 +97,19 @@ def boolean_or_auto(value):
         raise ValueError("expected True, False or 'auto'") from None
 
 
-def object_or_name(value):
+def object_or_name(value: str | None) -> str:
     """A name, or an object that the user made (a Mode, a linker, an optimizer)."""
     if value is None or isinstance(value, (bool, int, float, list)):
         raise ValueError("expected a name or a Mode")
     return value
 
 
-def seed(value):
+def seed(value: int | str) -> int | str:
     """A whole number, or ``random``."""
     return value if value == "random" else integer(value)
 
 
-def one_of(*allowed):
+def one_of(*allowed: Any) -> Callable[..., Any]:
     """Return a kind that accepts only these words."""
     def choice(value):
         if value not in allowed:
@@ -113,12 +119,12 @@ def one_of(*allowed):
     return choice
 
 
-def floating_dtype(value):
+def floating_dtype(value: str) -> str:
     """``float64``, ``float32`` or ``float16``; the number of bits alone is accepted, too."""
     return FLOATS({"64": "float64", "32": "float32", "16": "float16"}.get(value, value))
 
 
-def device_name(value):
+def device_name(value: str) -> str:
     """``cpu``, ``cuda``, or ``cuda`` with the number of a device."""
     name = "cuda" if value == "gpu" else value
     if name != "cpu" and not (isinstance(name, str) and re.fullmatch(r"cuda\d*", name)):
@@ -126,7 +132,7 @@ def device_name(value):
     return name
 
 
-def flag_or_none(value):
+def flag_or_none(value: str | None) -> Any:
     """True, False or None."""
     return None if value in (None, "None") else boolean(value)
 
@@ -312,7 +318,7 @@ OPTIONS = [
     "sum_div_dimshuffle_bug", "sum_sum_bug", "vm_gc_bug")]
 
 
-def split_flags(text):
+def split_flags(text: str) -> Iterator[Any]:
     """Return pairs (name, value) of ``"name=value,name=value"``; a name alone has None."""
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, value = part.partition("=")
@@ -322,7 +328,7 @@ def split_flags(text):
 class Section:
     """Options that share the first part of their dotted names."""
 
-    def __init__(self, prefix, root=None):
+    def __init__(self, prefix: str, root: Config | None = None) -> None:
         self.__dict__.update(_prefix=prefix, _root=self if root is None else root)
 
     def __setattr__(self, name, value):
@@ -347,7 +353,7 @@ class Section:
 
 
 @at_home
-def options_of_process(prefix):
+def options_of_process(prefix: str) -> Section:
     """Return ``config``, or the section of the options whose names begin with ``prefix``; for pickles and copies."""
     section = config
     for part in prefix.split(".")[:-1]:
@@ -357,7 +363,7 @@ def options_of_process(prefix):
     return section
 
 
-def no_option(name, hint=""):
+def no_option(name: str, hint: str = "") -> Any:
     """The error for an option that does not exist."""
     return AttributeError(f"config has no option {name!r}{hint}")
 
@@ -370,7 +376,7 @@ NOT_CHANGED = object()
 class Config(Section):
     """All options. Use the one instance, ``config``."""
 
-    def __init__(self, options):
+    def __init__(self, options: Sequence[Sequence[Any]]) -> None:
         Section.__init__(self, "")
         self.__dict__.update(_options={name: (default, kind, doc) for name, default, kind, doc in options},
                              _reactions={}, _of_process=set(), _hidden={})
@@ -393,7 +399,7 @@ class Config(Section):
             raise no_option(name, f"; did you mean {alike!r}?" if alike else "")
         return self._options[name]
 
-    def alike(self, name):
+    def alike(self, name: str) -> str | None:
         """Return the option whose name, or its last part, is nearest to a text; None if none is near."""
         from difflib import get_close_matches  # the import takes a millisecond
 
@@ -408,7 +414,7 @@ class Config(Section):
     def __contains__(self, name):
         return name in self._options
 
-    def get(self, name):
+    def get(self, name: str) -> float | str | None:
         """Return the value of an option by its full name."""
         self._row(name)
         values = getattr(_own, "values", ())
@@ -425,7 +431,7 @@ class Config(Section):
             if hidden is not None:
                 return hidden[0]
 
-    def set(self, name, value):
+    def set(self, name: str, value: float | str | None) -> None:
         """Set an option by its full name; inside ``change_flags`` of the same option, for this thread.
 
         Raises
@@ -506,7 +512,7 @@ class Config(Section):
         if last:
             self._tell(name, hidden[0])
 
-    def add(self, name, default, kind, doc):
+    def add(self, name: str, default: int, kind: Callable[..., Any], doc: str) -> None:
         """Declare an option.
 
         Parameters
@@ -535,7 +541,7 @@ class Config(Section):
         self._options[name] = default, kind, doc
         section.__dict__[attribute] = default
 
-    def on_change(self, name, function, of_process=True):
+    def on_change(self, name: str, function: Callable[..., Any], of_process: bool = True) -> None:
         """Call ``function(value)`` now, and whenever the option is set.
 
         Parameters
@@ -552,11 +558,11 @@ class Config(Section):
         self._reactions.setdefault(name, []).append(function)
         function(self.get(name))
 
-    def change_flags(self, *arguments, **values):
+    def change_flags(self, *arguments: Any, **values: Any) -> change_flags:
         """Do the same as the function ``change_flags``."""
         return change_flags(*arguments, **values)
 
-    def read_flags(self, flags):
+    def read_flags(self, flags: str) -> None:
         """Set options from ``"name=value,name=value"``, as in ``PHINTYS_FLAGS``; a name alone switches an option on.
 
         Raises
@@ -611,7 +617,7 @@ class change_flags:
     'float32'
     """
 
-    def __init__(self, changes=(), **values):
+    def __init__(self, changes: Sequence[Any] | Mapping[Any, Any] = (), **values: Any) -> None:
         self._new = dict(changes, **values)
         self._old = {}                              # thread → a stack: it may be entered again inside its block
         for name in self._new:
@@ -635,7 +641,7 @@ class change_flags:
         for name, before in reversed(stack.pop().items()):
             config._leave(name, before)
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def with_flags(*arguments, **keywords):
             with change_flags(self._new):
@@ -643,7 +649,7 @@ class change_flags:
         return with_flags
 
 
-def config_doc():
+def config_doc() -> str:
     """Describe all options, one per line: name, value, default if it differs, description.
 
     Returns

@@ -3,8 +3,11 @@
 An op that is called runs on the test values of its inputs and stores those of its outputs in their tags, so that an
 error appears at the line that made the node. ``get_debug_values`` returns them to checks in code that builds graphs.
 """
+from __future__ import annotations
+
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -14,8 +17,11 @@ from phintys.graph.read_only import inputs_for
 from phintys.graph.thunks import compute
 from phintys.graph.variable import Variable
 
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
 
-def get_test_value(variable):
+
+def get_test_value(variable: Variable) -> numpy.ndarray:
     """Return the test value of a variable: a constant's data, a shared variable's value, else ``tag.test_value``.
 
     Parameters
@@ -37,7 +43,7 @@ def get_test_value(variable):
     return variable.get_test_value() if isinstance(variable, Variable) else numpy.asarray(variable)
 
 
-def compute_test_values(node):
+def compute_test_values(node: Apply) -> None:
     """Run a new node on the test values of its inputs.
 
     Raises
@@ -86,7 +92,7 @@ def _react_to_missing(node, position, variable):
             Pdb().set_trace(sys._getframe(level - 1))
 
 
-def level_of_user():
+def level_of_user() -> int:
     """Return the position of the first line outside this package and ``importlib``, as a ``stacklevel`` for the caller.
 
     ``warnings.warn`` does not count the frames of ``importlib._bootstrap``.
@@ -102,7 +108,7 @@ def _name(frame):
     return frame.f_globals.get("__name__", "")
 
 
-def get_debug_values(*variables):
+def get_debug_values(*variables: Any) -> list[numpy.ndarray | tuple[numpy.ndarray, ...]]:
     """Return the test values of several variables, for checks while a graph is built.
 
     Returns
@@ -131,7 +137,7 @@ def get_debug_values(*variables):
     return [values[0] if len(values) == 1 else tuple(values)]
 
 
-def missing_test_message(message):
+def missing_test_message(message: str) -> None:
     """Report a missing test value: raise ``AttributeError``, warn or do nothing, as the option says.
 
     Examples
@@ -145,7 +151,7 @@ def missing_test_message(message):
         warnings.warn(message, stacklevel=3)
 
 
-def debug_error_message(message):
+def debug_error_message(message: str) -> None:
     """Report wrong test values: warn if the option is ``warn``, else raise ``ValueError``.
 
     Examples
@@ -160,7 +166,7 @@ def debug_error_message(message):
     _complain(ValueError(message))
 
 
-def debug_assert(condition, message="debug_assert failed"):
+def debug_assert(condition: bool, message: str = "debug_assert failed") -> None:
     """Assert a condition on test values; it only warns if the option is ``warn``.
 
     Examples

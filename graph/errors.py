@@ -3,8 +3,17 @@
 An exception is defined here if more than one floor raises or catches it. Messages name the object, the value, what was
 expected, and where the user made it; ``made_at`` writes that last part.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph import hooks
 from phintys.graph.public_names import at_home
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 
 @at_home
@@ -61,7 +70,8 @@ class NullTypeGradError(TypeError):
 class GradientError(Exception):
     """A symbolic gradient differs from finite differences by more than the tolerances; ``verify_grad.E_grad``."""
 
-    def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
+    def __init__(self, arg: int, err_pos: int, shape: Sequence[int], val1: Any, val2: Any, abs_err: Any, rel_err: Any,
+                 abs_tol: float, rel_tol: float) -> None:
         Exception.__init__(self)                    # args are left to the caller, who adds details
         self.arg, self.err_pos, self.shape = arg, err_pos, shape
         self.val1, self.val2 = val1, val2
@@ -86,7 +96,7 @@ class EmptyConstantError(NotScalarConstantError):
     """A constant has no elements, so it holds no number."""
 
 
-def made_at(thing):
+def made_at(thing: Any) -> str:
     """Describe where the user made a variable or node, for the end of a message.
 
     Returns
@@ -98,7 +108,7 @@ def made_at(thing):
     return f" (made at {where[0]}:{where[1]})" if where else ""
 
 
-def shown(variable):
+def shown(variable: Variable) -> Any:
     """Return the text for a variable in a message: its name, or the formula that computes it; other objects as text.
 
     Returns
@@ -113,7 +123,7 @@ def shown(variable):
         return str(variable)
 
 
-def with_details(error, details):
+def with_details(error: Any, details: str) -> Any:
     """A copy of the error whose message ends with ``details``; the error itself when its type takes no message."""
     try:
         described = type(error)(f"{error}\n{details}")

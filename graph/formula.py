@@ -3,7 +3,16 @@
 It is for error messages and comparisons of small graphs; ``debugprint`` is for reading. The traversal is iterative, but
 the text of a deep graph is nested as deeply as the graph.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.variable import Variable
 
 
 def _leaf(variable):
@@ -16,7 +25,8 @@ def _call(node, arguments):
     return f"{node.op}({', '.join(arguments)})"
 
 
-def as_string(inputs, outputs, leaf_formatter=_leaf, node_formatter=_call):
+def as_string(inputs: Sequence[Variable], outputs: Sequence[Variable], leaf_formatter: Callable[..., Any] = _leaf,
+              node_formatter: Callable[..., Any] = _call) -> list[str]:
     """Format how each of ``outputs`` is computed from ``inputs``.
 
     Parameters

@@ -23,9 +23,10 @@ from phintys.graph.valueless_types import NullType
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
 
@@ -51,7 +52,7 @@ class Clients(dict):
 class ClientsOf(dict):
     """Variable → Clients. It can also be called with a variable, as in Theano."""
 
-    def __call__(self, variable):
+    def __call__(self, variable: Variable) -> Clients:
         return self[variable]
 
 
@@ -129,7 +130,7 @@ class FunctionGraph:
             self.clients[variable]["output", position] = None
 
     @property
-    def variables(self):
+    def variables(self) -> Any:
         """All variables of the graph: inputs, variables that are read, outputs of its nodes; a set-like view."""
         return self.clients.keys()
 
@@ -264,7 +265,7 @@ class FunctionGraph:
         self._remove_client(old, (node, position), reason)
         self._tell("on_change_input", node, position, old, new, reason)
 
-    def change_op(self, node, op):
+    def change_op(self, node: Apply, op: Op) -> None:
         """Let a node compute the same values by another op, for instance one that overwrites an input."""
         if type(op) is not type(node.op):               # with the same class, lazy inputs stay the same
             self.derived = {}
@@ -376,7 +377,7 @@ class FunctionGraph:
             method(self, *arguments)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
-    def orderings(self):
+    def orderings(self) -> dict[Any, Any]:
         """Map nodes to the nodes that must come before them, according to the features."""
         merged = {}
         for feature in self.features:
@@ -397,7 +398,7 @@ class FunctionGraph:
         orderings = self.orderings()
         return io_toposort(self.inputs, self.outputs, orderings) if orderings else self.data_order()
 
-    def data_order(self):
+    def data_order(self) -> list[Apply]:
         """Return the nodes, each after all nodes whose outputs it reads; the orderings of features are ignored.
 
         Raises
@@ -409,7 +410,7 @@ class FunctionGraph:
             self._order = io_toposort(self.inputs, self.outputs)
         return list(self._order)
 
-    def keep_order(self, order):
+    def keep_order(self, order: Sequence[Apply]) -> None:
         """Store the order in which the nodes will run, until the graph changes.
 
         Parameters
@@ -420,7 +421,7 @@ class FunctionGraph:
         self._kept_order = list(order)
 
     @property
-    def kept_order(self):
+    def kept_order(self) -> list[Apply] | None:
         """The order given to ``keep_order``, or None if there is none or the graph has changed since."""
         return self._kept_order
 

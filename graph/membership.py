@@ -4,19 +4,27 @@ Nodes and variables do not store their graph: this would take memory in each of 
 date. These attributes search the living graphs, starting with the one that was made or found last. So a rewrite that
 asks every node for its graph finds it at the first try. Constants may be in several graphs; the first one found counts.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 from weakref import ref
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.function_graph import FunctionGraph
 
 _graphs = {}                    # id of a living graph → weak reference to it, in the order in which they were made
 _found = [lambda: None]         # weak reference to the graph found last
 
 
-def enrol(fgraph):
+def enrol(fgraph: FunctionGraph) -> None:
     """Register a graph, so that its nodes and variables can find it as long as it lives."""
     key = id(fgraph)
     _graphs[key] = ref(fgraph, lambda reference: _graphs.pop(key, None) if _graphs.get(key) is reference else None)
 
 
-def graph_of(thing, held_by):
+def graph_of(thing: Any, held_by: Callable[..., Any]) -> FunctionGraph | None:
     """Return the graph that contains an object.
 
     Parameters
@@ -52,7 +60,7 @@ class InGraph:
     doc : str
     """
 
-    def __init__(self, held_by, value, doc):
+    def __init__(self, held_by: Callable[..., Any], value: Callable[..., Any], doc: str) -> None:
         self.held_by, self.value, self.__doc__ = held_by, value, doc
 
     def __set_name__(self, owner, name):

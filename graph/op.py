@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Result = TypeVar("Result")
+    from collections.abc import Iterator, Mapping
+
+    import numpy
+
+    from phintys.graph.variable import Variable
 
 
 def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
@@ -184,7 +189,7 @@ class PureOp(Properties):
         return get_test_value(variable)
 
     @staticmethod
-    def add_tag_trace(thing, user_line=None):
+    def add_tag_trace(thing: Variable, user_line: Any = None) -> Variable:
         """Record where a variable or node was made, if that is not known yet, and return it.
 
         Examples
@@ -198,11 +203,11 @@ class PureOp(Properties):
         return thing
 
     # ---- computing ---------------------------------------------------------------------------------------------------
-    def make_kernel(self, node):
+    def make_kernel(self, node: Apply) -> Any:
         """Return the native kernel that computes a node, or None if the op has only ``perform``."""
         return None
 
-    def lower(self, emitter, node):
+    def lower(self, emitter: Any, node: Apply) -> None:
         """Emit the instructions that compute a node."""
         kernel = self.make_kernel(node)
         if kernel is None:
@@ -214,7 +219,7 @@ class PureOp(Properties):
     def _prepare(self, node):
         """Get ready to compute a node by ``perform``."""
 
-    def lazy_branches(self, node):
+    def lazy_branches(self, node: Apply) -> Any:
         """Return which inputs a node needs only if its condition says so.
 
         Returns
@@ -225,14 +230,14 @@ class PureOp(Properties):
         """
         return None
 
-    def has_lazy_gradient(self, node):
+    def has_lazy_gradient(self, node: Apply) -> Any:
         """Return whether a lazy node's op has ``lazy_L_op``, ``chosen_gradient`` and ``any_taken``, and for it.
 
         Then its gradient is as lazy as its values: see ``graph/gradients/gradient_arms.py``.
         """
         return False
 
-    def lower_branch(self, emitter, node, branch):
+    def lower_branch(self, emitter: Any, node: Apply, branch: Any) -> Any:
         """Emit the end of a branch of a lazy node, 0 or 1: it computes the outputs from the branch's inputs."""
         raise MethodNotDefined("lower_branch", type(self), type(self).__name__)
 
@@ -259,7 +264,7 @@ class PureOp(Properties):
         for storage, result in zip(output_storage, results):
             storage[0] = result
 
-    def missing_method(self):
+    def missing_method(self) -> tuple[Any, ...] | None:
         """Return what an op without a kernel lacks to compute nodes.
 
         Returns
@@ -270,7 +275,7 @@ class PureOp(Properties):
         performs = getattr(self.perform, "__func__", self.perform) is not PureOp.perform or self.computes_by_thunk
         return None if performs else (self, "perform(self, node, inputs, output_storage)")
 
-    def get_params(self, node):
+    def get_params(self, node: Apply) -> Any:
         """Return the last argument of ``perform``, for ops with a ``params_type``."""
         raise MethodNotDefined("get_params", type(self), type(self).__name__)
 
@@ -289,12 +294,12 @@ class PureOp(Properties):
         return True
 
     @property
-    def as_merged(self):
+    def as_merged(self) -> PureOp:
         """The op by which merging compares nodes; also that of the merged node, unless no node is known by another."""
         return self
 
     # ---- overwriting -------------------------------------------------------------------------------------------------
-    def inplace_candidates(self, node):
+    def inplace_candidates(self, node: Apply) -> Iterator[Any]:
         """Yield which inputs the outputs of a node could overwrite, as far as the op is concerned.
 
         Returns
@@ -307,7 +312,7 @@ class PureOp(Properties):
                 if node.inputs[position].type == node.outputs[output].type:
                     yield output, position
 
-    def overwriting(self, pairs):
+    def overwriting(self, pairs: Mapping[int, int]) -> PureOp | None:
         """Return the variant of this op that overwrites inputs.
 
         Parameters
@@ -322,7 +327,8 @@ class PureOp(Properties):
         """
         if not self.can_overwrite:
             return None
-        return type(self)(**{**self._props_dict(), self.inplace_property: bool(pairs)})
+        properties: Any = self._props_dict()                        # type: ignore[attr-defined]  # Op has them
+        return type(self)(**dict(properties, **{self.inplace_property: bool(pairs)}))
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -337,7 +343,8 @@ class PureOp(Properties):
         """Return gradients as ``grad`` does; the outputs are available, too."""
         return self.grad(inputs, output_grads)
 
-    def masked_L_op(self, inputs, outputs, output_grads, masks):
+    def masked_L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable],
+                    masks: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
         """Return gradients as ``L_op`` does, and their masks, given those of the outputs' gradients.
 
         A mask says where a gradient is zero because a branch was not chosen (``ops/elementwise/masks.py``), None that
@@ -379,7 +386,7 @@ class PureOp(Properties):
         return self(*arguments, return_list=True)
 
     # ---- errors ------------------------------------------------------------------------------------------------------
-    def part_at_fault(self, node, shapes):
+    def part_at_fault(self, node: Apply, shapes: Any) -> Any:
         """Return which part of a node that replaced several nodes of the user fails on operands of the given shapes.
 
         Parameters
@@ -420,7 +427,7 @@ class Op(PureOp):
     array([2., 5.])
     """
 
-    def prepare_node(self, node, storage_map, compute_map, impl):
+    def prepare_node(self, node: Apply, storage_map: Any, compute_map: Any, impl: Any) -> None:
         """Called once for each node that a function computes by ``perform``, before it does; and by `make_thunk`."""
 
     def _prepare(self, node):
@@ -428,7 +435,9 @@ class Op(PureOp):
             storage, computed = storage_for(node)
             self.prepare_node(node, storage, computed, "py")
 
-    def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
+    def make_thunk(self, node: Apply, storage_map: Mapping[Variable, Sequence[Any]],
+                   compute_map: Mapping[Variable, Sequence[bool]], no_recycling: Sequence[Any],
+                   impl: str | None = None) -> Callable[..., Any]:
         """Return a function without arguments that computes a node by ``perform``, in the storage of its variables.
 
         A class may override it, instead of ``perform`` or beside it; see ``graph/thunks.py``.
@@ -438,7 +447,9 @@ class Op(PureOp):
 
     make_thunk.calls_perform = True             # type: ignore[attr-defined]
 
-    def make_py_thunk(self, node, storage_map, compute_map, no_recycling, debug=False):
+    def make_py_thunk(self, node: Apply, storage_map: Mapping[Variable, Sequence[Any]],
+                      compute_map: Mapping[Variable, Sequence[bool]], no_recycling: Sequence[Any],
+                      debug: bool = False) -> Any:
         """Return the function that `make_thunk` returns."""
         inputs = [storage_map[variable] for variable in node.inputs]
         outputs = [storage_map[variable] for variable in node.outputs]
@@ -448,15 +459,16 @@ class Op(PureOp):
             for variable in node.outputs:
                 compute_map[variable][0] = True
 
-        thunk.inputs, thunk.outputs, thunk.lazy = inputs, outputs, False
+        thunk.inputs, thunk.outputs, thunk.lazy = inputs, outputs, False    # type: ignore[attr-defined]
         return thunk
 
-    def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
+    def make_c_thunk(self, node: Apply, storage_map: Mapping[Variable, Sequence[numpy.ndarray]],
+                     compute_map: Mapping[Variable, Sequence[bool]], no_recycling: Sequence[Any]) -> Any:
         """Refuse: Theano's programs call `make_py_thunk` then."""
         raise NotImplementedError(f"{self} has no C thunk: phintys generates no C code")
 
 
-def check_computable(node):
+def check_computable(node: Apply) -> None:
     """Raise MethodNotDefined for a node that Python is to compute, but whose op has no method for it."""
     missing = node.op.missing_method()
     if missing is not None and node.op.make_kernel(node) is None:
@@ -467,7 +479,7 @@ def check_computable(node):
                                f"without a C compiler. The node is {node}{made_at(node)}.")
 
 
-def lower_node(emitter, node):
+def lower_node(emitter: Any, node: Apply) -> None:
     """Emit the instructions that compute a node. Theano's ops on triangles have data in an attribute ``lower``, which
     hides their method of this name."""
     lower = node.op.lower

@@ -5,17 +5,23 @@ A bar appears when ``PATIENCE`` seconds have passed, so short work shows none. I
 standard error otherwise. A loop inside another shows its bar below that of the other, or its part of the same line,
 while it runs.
 """
+from __future__ import annotations
+
 import sys
 from contextlib import contextmanager
 from threading import local
 from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PATIENCE = 0.5                  # seconds before there is a bar
 LONG_PATIENCE = 2.0             # the same, where no option asks for a bar
 INTERVAL = 0.1                  # seconds between two changes of it
 
 
-def is_on_terminal():
+def is_on_terminal() -> bool:
     """Return whether a bar would be drawn on a terminal."""
     try:
         return bool(sys.stderr is not None and sys.stderr.isatty())
@@ -23,12 +29,12 @@ def is_on_terminal():
         return False
 
 
-def patience_when_not_asked():
+def patience_when_not_asked() -> float:
     """Return ``LONG_PATIENCE``."""
     return LONG_PATIENCE
 
 
-def patience_of(wanted):
+def patience_of(wanted: str) -> Any:
     """Return after how many seconds there is a bar, for a value of an option; None: there is none.
 
     Parameters
@@ -52,17 +58,17 @@ class Line:
         That of the loop in which this one is.
     """
 
-    def __init__(self, name, total, outer):
+    def __init__(self, name: str, total: Any, outer: Any) -> None:
         self.name, self.total, self.outer, self.text = name, total, outer, ""
 
-    def show(self, done):
+    def show(self, done: Any) -> None:
         """Say how many steps are done."""
         share = f" of {self.total} steps, {100 * done // self.total}%" if self.total else " steps"
         before = "" if self.outer is None else f"{self.outer.text}; "
         longest, self.text = len(self.text), f"{before}{self.name}: {done}{share}"
         print("\r" + self.text.ljust(longest), end="", file=sys.stderr, flush=True)
 
-    def close(self):
+    def close(self) -> None:
         """End the line, or take the part of an inner loop off it."""
         if self.outer is None:
             print(file=sys.stderr)
@@ -73,7 +79,7 @@ class Line:
 class RichBar:
     """The same by rich."""
 
-    def __init__(self, name, total, outer):
+    def __init__(self, name: str, total: Any, outer: Any) -> None:
         self.outer = outer
         self.progress = self._display() if outer is None else outer.progress
         self.task = self.progress.add_task(name, total=total)
@@ -87,11 +93,11 @@ class RichBar:
         progress.start()
         return progress
 
-    def show(self, done):
+    def show(self, done: Any) -> None:
         """Say how many steps are done."""
         self.progress.update(self.task, completed=done, refresh=True)
 
-    def close(self):
+    def close(self) -> None:
         """Leave the bar on the terminal, or remove the bar of an inner loop."""
         if self.outer is None:
             self.progress.stop()
@@ -123,20 +129,20 @@ class Progress:
         Seconds before there is a bar; default: ``PATIENCE``.
     """
 
-    def __init__(self, name, total, patience=None):
+    def __init__(self, name: str, total: Any, patience: Any = None) -> None:
         self.name, self.total, self.done = name, total, 0
         self.bar, self.due = None, monotonic() + (PATIENCE if patience is None else patience)
         self.outer = getattr(_running, "innermost", None)
         _running.innermost = self
 
-    def tell(self, done):
+    def tell(self, done: Any) -> None:
         """Note how many steps are done; show it if the bar is due."""
         self.done = done
         if monotonic() >= self.due:
             self.show()
             self.due = monotonic() + INTERVAL
 
-    def show(self):
+    def show(self) -> None:
         """Show how many steps are done, of the loops around this one first if they have no bar yet."""
         if self.bar is None:
             if self.outer is not None and self.outer.bar is None:
@@ -144,7 +150,7 @@ class Progress:
             self.bar = _bar(self.name, self.total, None if self.outer is None else self.outer.bar)
         self.bar.show(self.done)
 
-    def close(self, done):
+    def close(self, done: Any) -> None:
         """End the bar, if there is one, with the number of steps that were done."""
         _running.innermost = self.outer
         if self.bar is not None:
@@ -152,7 +158,7 @@ class Progress:
             self.bar.close()
 
 
-def tick():
+def tick() -> None:
     """Show the innermost bar of this thread, if there is one and it is due: for work inside a step."""
     progress = getattr(_running, "innermost", None)
     if progress is not None:
@@ -160,7 +166,7 @@ def tick():
 
 
 @contextmanager
-def bar_for(name, total, wanted):
+def bar_for(name: str, total: int, wanted: str) -> Iterator[Any]:
     """A context with a bar, or without one.
 
     Parameters
@@ -186,7 +192,7 @@ def bar_for(name, total, wanted):
         progress.close(progress.done)
 
 
-def with_progress(steps, name, total, patience=None):
+def with_progress(steps: Any, name: str, total: Any, patience: Any = None) -> Iterator[Any]:
     """Yield the steps one by one, while a bar shows how far they are.
 
     Parameters

@@ -1,8 +1,11 @@
 """The lengths of a loop's stacked rows if the loop does no step, for the kernel of loops and for loops that run in
 Python; ``ops/loops/row_lengths.py`` finds out what they depend on."""
+from __future__ import annotations
+
+from typing import Any
 
 
-def lengths_of_rows(entries, shapes, compute):
+def lengths_of_rows(entries: Any, shapes: Any, compute: Any) -> Any:
     """The lengths of the rows of each stacked output.
 
     Parameters

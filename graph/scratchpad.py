@@ -3,11 +3,17 @@
 It is made at the first access, because most nodes of a large graph never need one. Its attribute ``trace`` says where
 the user made the variable or node, as in Theano; it is computed when it is read, unless it was set.
 """
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from phintys.graph.public_names import at_home
 from phintys.graph.trace import given_traces, theano_traces
+
+if TYPE_CHECKING:
+    from phintys.graph.trace import GradientTrace
 
 
 class Trace:
@@ -36,10 +42,10 @@ class Scratchpad:
     __slots__ = ("__dict__", "__weakref__", "_thing")
     trace = Trace()
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._thing = _nothing
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove all attributes."""
         self.__dict__.clear()
 
@@ -72,13 +78,13 @@ class LazyTag:
         instance.__dict__["tag"] = pad
 
 
-def made(thing):
+def made(thing: Any) -> Any:
     """Return the object that stores where a variable or node was made: a computed variable's owner, else itself."""
     owner = getattr(thing, "owner", None)
     return thing if owner is None else owner
 
 
-def position_of(thing):
+def position_of(thing: Any) -> GradientTrace | tuple[Any, ...] | None:
     """Return where a variable or node was made, for `trace.traces_of`: a ``tag.trace`` that was set, or the record."""
     for candidate in (thing, made(thing)):
         given = getattr(candidate.__dict__.get("tag"), "__dict__", {}).get("trace")
@@ -92,7 +98,7 @@ def _nothing():
     """The reference of a scratchpad without an owner."""
 
 
-def copy_tag(source, target):
+def copy_tag(source: Any, target: Any) -> None:
     """Give ``target`` a copy of the tag of ``source``, if there is one."""
     tag = source.__dict__.get("tag")
     if tag is not None:

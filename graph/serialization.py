@@ -15,13 +15,21 @@ bundle itself, so nothing depends on which pickler comes first, or on the remain
 occurs twice is one object afterwards, also if it is computed: ``pickle.loads(pickle.dumps((x, y)))`` keeps ``x`` inside
 ``y``.
 """
+from __future__ import annotations
+
 import copy
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from phintys.graph.public_names import at_home
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Constant, Variable
 
 PLACE = frozenset(["op", "inputs", "outputs", "owner", "index"])
 
@@ -104,7 +112,7 @@ class GraphVariable:
 class Bundle:
     """Nodes in topological order and leaves, to be written together."""
 
-    def __init__(self, nodes, leaves):
+    def __init__(self, nodes: Sequence[Apply], leaves: Sequence[Constant | Variable]) -> None:
         self.nodes, self.leaves = nodes, leaves
 
     def __reduce__(self):

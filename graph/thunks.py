@@ -5,12 +5,24 @@ computes a node calls it also if the op has ``perform``, which its ``make_thunk`
 compute it at the same time; the thunk is kept with its storage and called for every computation. All inputs are
 computed before it runs: a thunk that is ``lazy`` may check ``compute_map``, and finds everything computed.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op, PureOp
+    from phintys.graph.variable import Variable
 
 _idle = WeakKeyDictionary()             # node → [(thunk, storage_map)] not in use
 
 
-def compute(op, node, inputs, output_storage):
+def compute(op: Op, node: Apply, inputs: Sequence[numpy.ndarray], output_storage: Sequence[Sequence[Any]]) -> None:
     """Compute a node on values as programs do that have no kernel for it: by its thunk if the op makes one, else by
     ``perform``."""
     if op.computes_by_thunk:
@@ -19,7 +31,8 @@ def compute(op, node, inputs, output_storage):
         op.perform(node, inputs, output_storage)
 
 
-def perform_by_thunk(op, node, inputs, output_storage):
+def perform_by_thunk(op: PureOp, node: Apply, inputs: Sequence[str | numpy.ndarray],
+                     output_storage: Sequence[Sequence[Any]]) -> None:
     """Compute a node on values by the thunk that its op makes.
 
     Raises
@@ -43,7 +56,7 @@ def perform_by_thunk(op, node, inputs, output_storage):
     idle.append((thunk, storage_map))
 
 
-def storage_for(node):
+def storage_for(node: Apply) -> tuple[dict[Variable, Any], ...]:
     """Return storage for the variables of a node, and whether each is computed: that of constants has their data."""
     variables = [*node.inputs, *node.outputs]
     return ({variable: [getattr(variable, "data", None)] for variable in variables},

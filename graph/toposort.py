@@ -2,10 +2,22 @@
 
 ``general_toposort`` orders any objects by a function that returns their dependencies. All orders are those of Theano.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.errors import InconsistencyError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
-def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
+    from phintys.graph.apply import Apply
+    from phintys.graph.gradients.gradient_paths import StableNode
+    from phintys.graph.variable import Variable
+
+
+def io_toposort(inputs: Any, outputs: Iterable[Variable], orderings: Any = None, known: Any = (),
+                instead: Mapping[Apply, StableNode] | None = None) -> list[Apply]:
     """Return the Apply nodes between ``inputs`` and ``outputs``, each after all nodes that compute its inputs.
 
     Parameters
@@ -62,7 +74,8 @@ def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
     return order
 
 
-def general_toposort(outputs, deps, debug_print=False, compute_deps_cache=None, deps_cache=None, clients=None):
+def general_toposort(outputs: Iterable[Any], deps: Any, debug_print: bool = False, compute_deps_cache: Any = None,
+                     deps_cache: Any = None, clients: Any = None) -> Any:
     """Return everything that ``outputs`` depend on, including these, each object after its dependencies.
 
     Parameters

@@ -8,12 +8,20 @@ The ``_position`` of a variable or node is one of the following; `traces_of` rea
 * a ``GradientTrace``: one of these two, and the node of whose gradient this node is a part; * `Traces`: several of
   these, for a node that replaced several nodes.
 """
+from __future__ import annotations
+
 import linecache
 from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.vm.call_stack import is_library, set_gradient_trace, set_limit, user_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 MOST_TRACES = 16                # traces of one node that are reported
 MOST_KNOWN = 1000               # code objects whose line tables are kept
@@ -39,7 +47,7 @@ class Traces:
 
     __slots__ = ("parts", "in_parts", "stays")
 
-    def __init__(self, parts, in_parts=False, stays=False):
+    def __init__(self, parts: Sequence[Any], in_parts: bool = False, stays: bool = False) -> None:
         self.parts = tuple(parts)
         self.in_parts = in_parts
         self.stays = in_parts or stays
@@ -75,22 +83,22 @@ class GradientTrace(tuple):
 set_gradient_trace(GradientTrace)
 
 
-def is_in_parts(position):
+def is_in_parts(position: Any) -> bool:
     """Return whether a position says where each part of a fused node was made."""
     return type(position) is Traces and position.in_parts
 
 
-def stays(position):
+def stays(position: Traces | Sequence[Sequence[int | str]] | None) -> bool:
     """Return whether a node keeps its position when it replaces others in a graph."""
     return type(position) is Traces and position.stays
 
 
-def staying(position):
+def staying(position: Any) -> Traces:
     """Return a position that stays; None: none is known."""
     return None if position is None else Traces(_flat(position), stays=True)
 
 
-def noted(position, note):
+def noted(position: GradientTrace | Sequence[Any] | None, note: str) -> Traces | None:
     """Return a position that stays, with a note after the function of each user's line; None: none is known."""
     parts = [_with_note(trace, note) for trace in traces_of(position)]
     return Traces(parts, stays=True) if parts else None
@@ -102,7 +110,7 @@ def _with_note(trace, note):
     return (*trace[:at], (file, line, f"{function}, {note}"), *trace[at + 1:])
 
 
-def joined(positions):
+def joined(positions: Sequence[Any]) -> Any:
     """Return the position of a replacement for several objects; the first one's comes first. None: none is known."""
     parts = []
     for position in positions:
@@ -123,7 +131,7 @@ def _flat(position):
     return [trace for part in parts for trace in (part.parts if type(part) is Traces else (part,))]
 
 
-def resolve(position):
+def resolve(position: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
     """Return a position in a form that can be pickled, without code objects."""
     if type(position) is GradientTrace:
         return GradientTrace(_resolved_frames(position), resolve(position.source))
@@ -138,7 +146,7 @@ def _resolved_frames(trace):
     return tuple([_frame(trace[at], trace[at + 1]) for at in range(0, len(trace), 2)])
 
 
-def traces_of(position):
+def traces_of(position: GradientTrace | Sequence[Any] | None) -> list[tuple[Any, ...]]:
     """Return the different resolved traces that a position holds, at most ``MOST_TRACES``.
 
     Returns
@@ -153,7 +161,7 @@ def traces_of(position):
     return list(found)
 
 
-def lines_of(position):
+def lines_of(position: Any) -> list[tuple[Any, ...]]:
     """Return the user's lines that a position comes from.
 
     Returns
@@ -171,7 +179,7 @@ def lines_of(position):
     return list(found)
 
 
-def gradient_sources(position):
+def gradient_sources(position: Any) -> list[tuple[Any, ...]]:
     """Return the resolved traces of the nodes whose gradients a node with this position is a part of.
 
     Returns
@@ -183,25 +191,25 @@ def gradient_sources(position):
     return list(dict.fromkeys([made for source in sources for made in traces_of(source)]))
 
 
-def where_of(position):
+def where_of(position: GradientTrace | Sequence[Any] | None) -> tuple[str, int] | None:
     """Return (file, line) of the user's line, or None: the innermost frame outside libraries, if there is one."""
     trace = next(iter(traces_of(position)), None)
     return None if trace is None else trace[users_frame(trace)][:2]
 
 
-def users_frame(trace):
+def users_frame(trace: Sequence[Sequence[int | str]]) -> int:
     """Return the index of the frame of a resolved trace that runs the user's line."""
     return next((number for number, frame in enumerate(trace) if not is_library(frame[0])), 0)
 
 
-def described_frame(trace):
+def described_frame(trace: Sequence[Sequence[int | str]]) -> str:
     """Describe the user's line of a resolved trace: file, line, function, and the source text if it can be read."""
     file, line, function = trace[users_frame(trace)]
     text = linecache.getline(file, line).strip()
     return f'File "{file}", line {line}, in {function}' + (f": {text}" if text else "")
 
 
-def backtrace(trace):
+def backtrace(trace: Sequence[Sequence[int | str]]) -> list[str]:
     """Return the frames of a resolved trace as lines, as Python prints them, from the outermost to the innermost.
 
     The user's line is marked. The list is empty if there is no other frame than that line.
@@ -220,13 +228,13 @@ def backtrace(trace):
     return lines
 
 
-def theano_traces(position):
+def theano_traces(position: Sequence[Sequence[int | str]] | None) -> list[list[Any]]:
     """Return ``tag.trace`` as in Theano: a list of traces, lists of (file, line, function, text), innermost last."""
     return [[(file, line, function, linecache.getline(file, line).strip() or None)
              for file, line, function in reversed(trace)] for trace in traces_of(position)]
 
 
-def given_traces(traces):
+def given_traces(traces: Sequence[str | Sequence[Any]]) -> Traces | None:
     """Return the position for traces in Theano's format; None for anything else."""
     try:
         return Traces([tuple([(str(frame[0]), int(frame[1]), str(frame[2])) for frame in reversed(trace)])
@@ -260,7 +268,7 @@ class _Lines:
         return self.frames[max(bisect_right(self.starts, offset) - 1, 0)]
 
 
-def add_tag_trace(thing, user_line=None):
+def add_tag_trace(thing: Variable, user_line: Any = None) -> Variable:
     """Record on a variable or node that the user makes it now; return it. ``user_line`` is ignored, for Theano."""
     thing._position = user_trace()
     return thing

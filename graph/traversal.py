@@ -4,14 +4,22 @@ Every traversal is iterative and linear in the number of edges. Orders depend on
 are those of Theano: the last of several start points comes first, and the first of a node's inputs. ``blockers`` are
 variables at which a traversal stops: the nodes that compute them are ignored.
 """
+from __future__ import annotations
+
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant, Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+
 
 # ---- what a graph holds ----------------------------------------------------------------------------------------------
-def stack_search(start, expand, mode="bfs", build_inv=False):
+def stack_search(start: Any, expand: Callable[..., Any], mode: str = "bfs", build_inv: bool = False) -> list[Variable]:
     """Find everything that can be reached from ``start``, each object once.
 
     Parameters
@@ -59,7 +67,7 @@ def stack_search(start, expand, mode="bfs", build_inv=False):
     return (list(found), inverse) if build_inv else list(found)
 
 
-def ancestors(variables, blockers=()):
+def ancestors(variables: Sequence[Variable], blockers: Sequence[Variable] | set[Variable] = ()) -> list[Variable]:
     """Return the variables that contribute to ``variables``, including these, depth first.
 
     Parameters
@@ -89,7 +97,7 @@ def _walk(variables, blocked, neighbours):
     return stack_search(deque(variables), expand, "dfs")
 
 
-def graph_inputs(variables, blockers=()):
+def graph_inputs(variables: Sequence[Variable], blockers: Sequence[Variable] = ()) -> list[Variable]:
     """Return the leaves (including constants) that ``variables`` depend on, in the order of ``ancestors``.
 
     Examples
@@ -101,7 +109,7 @@ def graph_inputs(variables, blockers=()):
     return [variable for variable in ancestors(variables, blockers) if variable.owner is None]
 
 
-def variables_and_orphans(inputs, outputs):
+def variables_and_orphans(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[list[Variable], ...]:
     """Return all variables between ``inputs`` and ``outputs``, including both, and the leaves that are not inputs.
 
     Unused outputs of needed nodes are included.
@@ -118,7 +126,7 @@ def variables_and_orphans(inputs, outputs):
     return found, [variable for variable in found if variable.owner is None and variable not in blocked]
 
 
-def variables(inputs, outputs):
+def variables(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[Variable]:
     """Return all variables between ``inputs`` and ``outputs``; see ``variables_and_orphans``.
 
     Examples
@@ -130,7 +138,7 @@ def variables(inputs, outputs):
     return variables_and_orphans(inputs, outputs)[0]
 
 
-def orphans(inputs, outputs):
+def orphans(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[Variable]:
     """Return the leaves below ``outputs`` that are not ``inputs``; see ``variables_and_orphans``.
 
     Examples
@@ -142,7 +150,7 @@ def orphans(inputs, outputs):
     return variables_and_orphans(inputs, outputs)[1]
 
 
-def ops(inputs, outputs):
+def ops(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> set[Apply]:
     """Return the set of Apply nodes between ``inputs`` and ``outputs``.
 
     Examples
@@ -154,7 +162,7 @@ def ops(inputs, outputs):
     return set(io_toposort(inputs, outputs))
 
 
-def list_of_nodes(inputs, outputs):
+def list_of_nodes(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[Apply]:
     """Return the Apply nodes between ``inputs`` and ``outputs``, breadth first, starting at the first output.
 
     Examples
@@ -168,7 +176,7 @@ def list_of_nodes(inputs, outputs):
         variable.owner for variable in node.inputs if variable.owner is not None and variable.owner not in ends])
 
 
-def is_in_ancestors(node, sought):
+def is_in_ancestors(node: Apply, sought: Apply) -> bool:
     """Return whether the node ``sought`` is ``node`` or contributes to it.
 
     Examples
@@ -190,7 +198,8 @@ def is_in_ancestors(node, sought):
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
-def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
+def clone(inputs: Sequence[Variable], outputs: Sequence[Variable], copy_inputs: bool = True,
+          copy_orphans: bool | None = None) -> tuple[list[Variable], ...]:
     """Copy the graph between ``inputs`` and ``outputs``.
 
     Parameters
@@ -217,7 +226,9 @@ def clone(inputs, outputs, copy_inputs=True, copy_orphans=None):
     return [equiv[variable] for variable in inputs], [equiv[variable] for variable in outputs]
 
 
-def clone_get_equiv(inputs, outputs, copy_inputs=True, copy_orphans=True, memo=None):
+def clone_get_equiv(inputs: Sequence[Variable], outputs: Sequence[Variable], copy_inputs: bool = True,
+                    copy_orphans: bool = True,
+                    memo: Mapping[Variable, Variable] | None = None) -> dict[Variable, Variable]:
     """Copy the graph between ``inputs`` and ``outputs``, and return a map to the copies.
 
     Parameters
@@ -267,7 +278,9 @@ def _copy_node(node, equiv, copy_orphans, strict=True):
         equiv.setdefault(old, new)
 
 
-def clone_replace(output, replace=None, strict=True, share_inputs=True):
+def clone_replace(output: Variable | Mapping[str, Variable] | Sequence[Variable],
+                  replace: int | Sequence[Any] | Mapping[Any, Any] | None = None, strict: bool = True,
+                  share_inputs: bool = True) -> Variable | dict[str, Variable] | list[Variable]:
     """Copy a graph with some of its variables replaced, as Theano's ``clone``.
 
     Parameters
@@ -329,7 +342,8 @@ def _with_own_leaves(replaced):
 
 
 # ---- comparison ------------------------------------------------------------------------------------------------------
-def equal_computations(xs, ys, in_xs=None, in_ys=None):
+def equal_computations(xs: Sequence[Variable], ys: Sequence[Variable], in_xs: Sequence[Variable] | None = None,
+                       in_ys: Sequence[Variable] | None = None) -> bool:
     """Return whether two lists of variables are computed by the same graph.
 
     Parameters
@@ -384,7 +398,8 @@ def _equal_here(x, y):
             and len(x.owner.inputs) == len(y.owner.inputs))
 
 
-def is_same_graph(first, second, givens=None, debug=False):
+def is_same_graph(first: Variable, second: Variable, givens: Mapping[Variable, Variable] | None = None,
+                  debug: bool = False) -> bool:
     """Return whether two variables are computed in the same way from the same inputs.
 
     Parameters
@@ -421,7 +436,7 @@ def is_same_graph(first, second, givens=None, debug=False):
 
 
 # ---- connections and views -------------------------------------------------------------------------------------------
-def io_connection_pattern(inputs, outputs):
+def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:
     """Return for each input a list that says for each output whether it depends on the input's elements.
 
     Parameters
@@ -448,7 +463,7 @@ def io_connection_pattern(inputs, outputs):
     return [[position in sources.get(output, ()) for output in outputs] for position in range(len(inputs))]
 
 
-def view_roots(variable):
+def view_roots(variable: Variable) -> list[Variable]:
     """Return the variables whose memory ``variable`` shares through views; itself if it is not a view.
 
     Examples
@@ -469,7 +484,8 @@ def view_roots(variable):
     return roots
 
 
-def view_roots_of(nodes, follow_choices):
+def view_roots_of(nodes: Sequence[Apply],
+                  follow_choices: bool) -> tuple[dict[Any, Any] | dict[Variable, Variable], ...]:
     """Find the variables that views refer to, for nodes in the order in which they run.
 
     Parameters

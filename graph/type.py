@@ -13,6 +13,8 @@ from phintys.graph.variable import Constant, Variable
 from phintys.vm.call_stack import user_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.graph.variable import Constant as AnyConstant  # in the class, the plain names are its attributes
     from phintys.graph.variable import Variable as AnyVariable
 
@@ -62,7 +64,7 @@ class Type(Properties):
         """
         raise MethodNotDefined("filter", type(self), type(self).__name__)
 
-    def lossless_types(self):
+    def lossless_types(self) -> Any:
         """Return which conversions `filter` makes without loss, so that arguments of calls can be converted without
         calling it.
 
@@ -82,19 +84,19 @@ class Type(Properties):
             return False
         return True
 
-    def value_validity_msg(self, value):
+    def value_validity_msg(self, value: Any) -> Any:
         """Return why ``value`` is not a value of this type."""
         return "none"
 
-    def unread_value(self):
+    def unread_value(self) -> Any:
         """Return a value of this type for places where none is read; None: there is none that is easily made."""
         return None
 
-    def values_eq(self, a, b):
+    def values_eq(self, a: Any, b: Any) -> Any:
         """Return whether two values are equal."""
         return a == b
 
-    def values_eq_approx(self, a, b):
+    def values_eq_approx(self, a: Any, b: Any) -> Any:
         """Return whether two values are equal up to rounding; by default, whether they are equal."""
         return self.values_eq(a, b)
 
@@ -131,7 +133,7 @@ class Type(Properties):
                             f"You can try to manually convert {other} into a {self}.")
         return converted
 
-    def convert_variable(self, variable):
+    def convert_variable(self, variable: Variable) -> Any:
         """Return ``variable`` converted to this type if all its values are values of this type, else None."""
         return None
 
@@ -175,10 +177,10 @@ class Generic(SingletonType):
     {'any': 'object'}
     """
 
-    def filter(self, value, strict=False, allow_downcast=None):
+    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
         return value
 
-    def is_valid_value(self, value):
+    def is_valid_value(self, value: Sequence[int] | None) -> bool:
         return True
 
 

@@ -3,8 +3,16 @@
 ``gradient.py`` uses variables of these types instead of gradients; they say why there is no gradient. They never reach
 a function: they have no values, and a FunctionGraph refuses them.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.errors import made_at
 from phintys.graph.type import SingletonType, Type
+
+if TYPE_CHECKING:
+    from phintys.graph.op import PureOp
+    from phintys.graph.variable import Variable
 
 
 class NullType(Type):
@@ -21,16 +29,16 @@ class NullType(Type):
     NullType
     """
 
-    def __init__(self, why_null="(no explanation given)"):
+    def __init__(self, why_null: str = "(no explanation given)") -> None:
         self.why_null = why_null
 
-    def filter(self, value, strict=False, allow_downcast=None):
+    def filter(self, value: int, strict: bool = False, allow_downcast: Any = None) -> Any:
         raise ValueError("No values may be assigned to a NullType: " + self.why_null)
 
-    def filter_variable(self, other, allow_convert=True):
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Any:
         raise ValueError("No values may be assigned to a NullType: " + self.why_null)
 
-    def values_eq(self, a, b):
+    def values_eq(self, a: Any, b: Any) -> Any:
         raise ValueError("NullType has no values to compare")
 
     def __eq__(self, other):
@@ -57,13 +65,13 @@ class DisconnectedType(SingletonType):
 
     _refusal = "DisconnectedType is a symbolic placeholder; nothing can be assigned to it or compared with it."
 
-    def filter(self, value, strict=False, allow_downcast=None):
+    def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:
         raise AssertionError(self._refusal)
 
-    def filter_variable(self, other, allow_convert=True):
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Any:
         raise AssertionError(self._refusal)
 
-    def values_eq(self, a, b):
+    def values_eq(self, a: Any, b: Any) -> Any:
         raise AssertionError(self._refusal)
 
 
@@ -71,7 +79,7 @@ null_type = NullType()
 disconnected_type = DisconnectedType()
 
 
-def grad_undefined(op, x_pos, x, comment=""):
+def grad_undefined(op: PureOp, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """Return the gradient of an op with respect to an input for which it is mathematically undefined.
 
     Parameters
@@ -98,7 +106,7 @@ def grad_undefined(op, x_pos, x, comment=""):
                     f"is mathematically undefined{made_at(x)}. {comment}")()
 
 
-def grad_not_implemented(op, x_pos, x, comment=""):
+def grad_not_implemented(op: PureOp, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """Return the gradient of an op with respect to an input for which it is not implemented; see ``grad_undefined``.
 
     Examples

@@ -223,7 +223,7 @@ class Constant(Variable):
         value."""
         return self.type, self.data
 
-    def merge_signature(self):
+    def merge_signature(self) -> Any:
         """Return the signature by which the optimizer finds equal constants."""
         return self.signature()
 

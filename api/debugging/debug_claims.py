@@ -7,20 +7,30 @@ read, but a process survives such a read only by a signal handler that leaves th
 holds. So this is not done in a user's process; the tests of phintys do it in a separate process
 (``tests/vm/test_examined.py``).
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.debugging.debug_layouts import laid_out
 from phintys.vm.abi import prepare_kernel
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def hidden_inputs(kernel, inputs):
+    from phintys.vm.abi import Kernel
+
+
+def hidden_inputs(kernel: Kernel, inputs: Sequence[numpy.ndarray]) -> list[int]:
     """Return the numbers of the inputs whose values ``prepare`` must not read, without inputs that have no elements."""
     if kernel.examined is None:
         return []
     return [position for position, value in enumerate(inputs) if position not in kernel.examined and value.size]
 
 
-def read_by_prepare(kernel, inputs, layouts):
+def read_by_prepare(kernel: Any, inputs: Sequence[numpy.ndarray],
+                    layouts: Sequence[Sequence[int]]) -> tuple[str, ...] | None:
     """Return what ``prepare`` derives from the inputs and from other values, where that differs; else None.
 
     Parameters
@@ -64,7 +74,7 @@ def _derived(kernel, inputs, layouts):
     return f"{worth}; shapes and strides {found}"
 
 
-def bound_by(kernel, name, inputs):
+def bound_by(kernel: Any, name: str, inputs: Sequence[numpy.ndarray]) -> tuple[list[numpy.ndarray], ...]:
     """Return inputs in the layout ``name``, and arrays to bind the kernel by: others where it examines no values."""
     hidden = hidden_inputs(kernel, inputs)
     return ([laid_out(name, value) for value in inputs],

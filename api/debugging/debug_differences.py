@@ -3,14 +3,22 @@
 Identical means the same bytes, so that NaN equals NaN and no tolerance hides a difference. The variable's tag or type
 decides what is equal up to rounding. Objects that define no equality can be neither; they are accepted.
 """
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING
 
 import numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 SHOWN = 5                      # indices that a message lists
 
 
-def at_host(value):
+def at_host(value: numpy.ndarray) -> numpy.ndarray:
     """Return a value on a device as a NumPy array, and other values unchanged."""
     if not hasattr(value, "__cuda_array_interface__"):
         return value
@@ -18,7 +26,7 @@ def at_host(value):
     return as_host_array(value)
 
 
-def copied(value):
+def copied(value: numpy.ndarray) -> numpy.ndarray:
     """Return a value that shares no memory with ``value``; a value that cannot be copied is returned as it is."""
     if isinstance(value, numpy.ndarray):
         return value.copy(order="K")
@@ -31,7 +39,7 @@ def copied(value):
         return value
 
 
-def identical(a, b):
+def identical(a: numpy.ndarray, b: numpy.ndarray) -> bool:
     """Return whether two values are the same to the last bit."""
     a, b = at_host(a), at_host(b)
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray) and a.dtype != object:
@@ -39,7 +47,7 @@ def identical(a, b):
     return _equal_objects(a, b, lambda: a == b)
 
 
-def agree(variable, a, b, may_improve=False):
+def agree(variable: Variable, a: numpy.ndarray, b: numpy.ndarray, may_improve: bool = False) -> bool:
     """Return whether two values of a variable are equal up to rounding.
 
     Parameters
@@ -73,12 +81,12 @@ def _equal_objects(a, b, compare):
         return True
 
 
-def is_finite(value):
+def is_finite(value: numpy.ndarray) -> bool:
     """Return whether a value holds neither NaN nor infinity, or is not an array of floats."""
     return not isinstance(value, numpy.ndarray) or value.dtype.kind not in "fc" or bool(numpy.isfinite(value).all())
 
 
-def difference(a, b):
+def difference(a: numpy.ndarray, b: numpy.ndarray) -> str:
     """Describe where and by how much two values differ."""
     if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
         return f"{_shortened(a)} ({type(a).__name__}) and {_shortened(b)} ({type(b).__name__})"
@@ -104,7 +112,7 @@ def _largest(gaps):
     return numpy.nan if numpy.isnan(gaps).all() else float(numpy.nanmax(gaps))
 
 
-def described(value):
+def described(value: Sequence[float] | numpy.ndarray | None) -> str:
     """Describe the kind, shape, strides and first elements of a value."""
     if isinstance(value, numpy.ndarray):
         return f"array of {value.dtype}, shape {value.shape}, strides {value.strides}: {_shortened(value)}"

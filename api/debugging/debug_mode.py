@@ -15,7 +15,10 @@ order of ``debug_turns`` and with the comparisons that ``debug_paths`` allows; `
 layouts of ``debug_layouts``, and ``debug_claims`` and ``debug_shapes`` check what its op declares;
 ``debug_differences`` compares values, ``debug_errors`` has the exceptions. All is linear in nodes and rewrites.
 """
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.debug_errors import (
     BadDestroyMap,
@@ -40,6 +43,12 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.public_names import at_home
 from phintys.modes import Mode, register_mode
 from phintys.optimizer.pipeline import optimize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from phintys.optimizer.engine.database import Query
+    from phintys.vm.program import Program
 
 __all__ = ["BadDestroyMap", "BadExamined", "BadOptimization", "BadProgram", "BadShape", "BadThunkOutput", "BadViewMap",
            "DebugMode", "DebugModeError", "InvalidValueError", "NondeterministicOp", "StochasticOrder",
@@ -92,8 +101,10 @@ class DebugMode(Mode):
 
     linker_class = "StepwiseLinker"
 
-    def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None, check_py_code=None,
-                 check_isfinite=None, check_preallocated_output=None, require_matching_strides=None, linker=None):
+    def __init__(self, optimizer: Query | str | None = "fast_run", stability_patience: int | None = None,
+                 check_c_code: bool | None = None, check_py_code: bool | None = None,
+                 check_isfinite: bool | None = None, check_preallocated_output: Sequence[str] | None = None,
+                 require_matching_strides: int | None = None, linker: str | None = None) -> None:
         if linker is not None:
             raise ValueError(f"DebugMode can only use its own linker, got linker={linker!r}")
         super().__init__("vm", optimizer)
@@ -112,7 +123,7 @@ class DebugMode(Mode):
             raise ValueError(f"check_preallocated_output={unknown}: expected names among {sorted(PREALLOCATED)}")
 
     @property
-    def preallocated_layouts(self):
+    def preallocated_layouts(self) -> list[str]:
         """The layouts that ``check_preallocated_output`` names."""
         return list(dict.fromkeys([layout for name in self.check_preallocated_output
                                    for layout in PREALLOCATED[name]]))
@@ -120,7 +131,7 @@ class DebugMode(Mode):
     def _options(self):
         return {name: getattr(self, name) for name in OPTIONS}
 
-    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+    def clone(self, link_kwargs: Any = None, optimizer: Query = "", **kwargs: Any) -> DebugMode:
         """Return a copy with another optimizer or other options."""
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer
@@ -133,7 +144,7 @@ class DebugMode(Mode):
         return f"{type(self).__name__}(optimizer = {self.provided_optimizer})"
 
     @contextmanager
-    def observed(self, fgraph):
+    def observed(self, fgraph: FunctionGraph) -> Iterator[Any]:
         """Record what the rewrites do to ``fgraph`` inside the block; the value is passed to ``link``."""
         history = _History(_copy(fgraph), ReplacementRecord())
         copies = [_copy(fgraph) for _ in range(self.stability_patience - 1)]
@@ -157,7 +168,7 @@ class DebugMode(Mode):
                                   f"number {position} was {_event(record.events[position])} the first time, and "
                                   f"{_event(other.events[position])} the second time")
 
-    def link(self, fgraph, history, **arguments):
+    def link(self, fgraph: FunctionGraph, history: Any, **arguments: Any) -> Program:
         """Return a program that checks itself."""
         run = DebugRun(fgraph, history.record, history.pristine, self, arguments)
         return link_stepwise(fgraph, run, arguments)

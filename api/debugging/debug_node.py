@@ -5,6 +5,10 @@ The kernel's first run gives the value that all other results are compared with.
 filled with NaN or the largest number, before the second run with another value, so that unwritten elements are
 detected.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from phintys.debugging.debug_claims import bound_by, read_by_prepare
@@ -26,6 +30,14 @@ from phintys.graph.op import Op, check_computable
 from phintys.graph.thunks import compute
 from phintys.vm.abi import run_kernel
 from phintys.vm.places import HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import ClientsOf
+    from phintys.graph.variable import Variable
+    from phintys.modes import Mode
 
 POISONS = 0xFF, 0x7F           # NaN, -1 and 255; a huge number: no sum, product or maximum of both is equal
 KERNEL, PERFORM = "the kernel", "perform"
@@ -52,7 +64,7 @@ class CheckedNode:
         If the op has neither a kernel nor a ``perform``.
     """
 
-    def __init__(self, node, mode, around=(), readers=None):
+    def __init__(self, node: Apply, mode: Mode, around: set[Apply] = (), readers: ClientsOf | None = None) -> None:
         op = node.op
         self.node, self.mode, self.readers = node, mode, readers or {}
         self.kernel = op.make_kernel(node)
@@ -69,7 +81,8 @@ class CheckedNode:
         self.destroyed = {position for positions in op.destroy_map.values() for position in positions}
         self.shapes = ShapeRule(node, around)
 
-    def run(self, inputs, known, finite=True):
+    def run(self, inputs: Sequence[numpy.ndarray], known: Mapping[Variable, numpy.ndarray],
+            finite: bool = True) -> list[numpy.ndarray]:
         """Check the node on values.
 
         Parameters

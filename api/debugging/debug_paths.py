@@ -5,8 +5,22 @@ Inside a branch, a node that tests the branch's condition again is replaced by t
 not use them. DebugMode may nevertheless compute them in these other calls, because it also evaluates earlier forms of
 the graph, which may need them. Such a value *strays*, and is not compared.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.debugging.stepwise import value_of
 from phintys.ops.graphs.ifelse import IfElse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy
+
+    from phintys.debugging.debug_record import ReplacementRecord
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable
 
 
 class Paths:
@@ -21,11 +35,11 @@ class Paths:
         New variable → pairs (rewrite, old variable).
     """
 
-    def __init__(self, record, order, makers):
+    def __init__(self, record: ReplacementRecord, order: Sequence[Apply], makers: Mapping[Any, Any]) -> None:
         self.order, self.makers = order, makers
         self.uncertain = uncertain_variables(record, order)
 
-    def strayed(self, ran, values):
+    def strayed(self, ran: set[Apply], values: Mapping[Variable, numpy.ndarray]) -> set[TensorVariable]:
         """Return the variables that stray in a call.
 
         Parameters
@@ -56,7 +70,7 @@ class Paths:
         return found
 
 
-def uncertain_variables(record, order):
+def uncertain_variables(record: ReplacementRecord, order: Sequence[Apply]) -> set[TensorVariable]:
     """Return the variables that depend on a replacement valid on one path, or that replaced a variable that does."""
     nodes, found, before = set(record.on_one_path), set(), -1
     while len(found) != before:
@@ -68,7 +82,7 @@ def uncertain_variables(record, order):
     return found
 
 
-def inputs_of_output(node, index, values):
+def inputs_of_output(node: Apply, index: int, values: Mapping[Variable, numpy.ndarray]) -> list[TensorVariable]:
     """Return the inputs that an output depends on; of an `IfElse`, one value of the branch that was chosen."""
     if not isinstance(node.op, IfElse):
         return node.inputs

@@ -4,7 +4,18 @@ This is a feature of the FunctionGraph; it changes nothing. A replaced node keep
 graph, so each variable that was ever in the graph can still be computed from the graph's inputs, and the old variable
 of each rewrite can be compared with the new one.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.optimizer.passes.lazy_branches import ON_ONE_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 class ReplacementRecord:
@@ -24,25 +35,26 @@ class ReplacementRecord:
         Each import, replacement and removal, described without anything that differs between copies of a graph.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.nodes, self.reasons, self.events = {}, {}, []
         self.original, self.on_one_path = set(), set()
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         """Record the nodes that are there."""
         self.nodes.update(dict.fromkeys(fgraph.data_order()))
         self.original.update(self.nodes)
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
         """Record a new node."""
         self.nodes[node] = None
         self.events.append(("import", reason, node.op, None))
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
         """Record that a node is removed."""
         self.events.append(("prune", reason, node.op, None))
 
-    def on_change_input(self, fgraph, node, position, old, new, reason):
+    def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: int, old: Variable, new: Variable,
+                        reason: str) -> None:
         """Record a replacement; if it is undone, its record is removed."""
         if isinstance(reason, tuple) and reason[0] == "revert":
             self.reasons.pop((new, old), None)
@@ -52,7 +64,7 @@ class ReplacementRecord:
             self.reasons.setdefault((old, new), str(reason))
         self.events.append(("change", reason, node if isinstance(node, str) else node.op, position))
 
-    def makers(self):
+    def makers(self) -> dict[Any, Any]:
         """Map each new variable to a list of (name of the rewrite, variable that it replaced)."""
         found = {}
         for (old, new), reason in self.reasons.items():
@@ -60,7 +72,7 @@ class ReplacementRecord:
         return found
 
 
-def first_difference(events, others):
+def first_difference(events: Sequence[Sequence[Any]], others: Sequence[Sequence[Any]]) -> int | None:
     """Return the position of the first event in which two histories differ, or None; one may be longer."""
     for position, (event, other) in enumerate(zip(events, others)):
         if event[0] != other[0] or event[3] != other[3] or str(event[1]) != str(other[1]) or event[2] != other[2]:

@@ -5,7 +5,10 @@ and another removed are only computed. Each old variable is compared with its re
 a copy of the graph that was never optimised. Finally the program that any other mode would run is run on copies of all
 values and compared with the nodes.
 """
+from __future__ import annotations
+
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -22,6 +25,13 @@ from phintys.vm.callables.callable import Callable
 from phintys.vm.containers.container import Container
 from phintys.vm.explaining.runtime_error import with_details
 from phintys.vm.linking.linker import link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.debugging.debug_record import ReplacementRecord
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.modes import Mode
 
 WHOLE = "(all rewrites together)"
 
@@ -41,7 +51,8 @@ class DebugRun:
         The keyword arguments of ``linker.link``.
     """
 
-    def __init__(self, fgraph, record, pristine, mode, arguments):
+    def __init__(self, fgraph: FunctionGraph, record: ReplacementRecord, pristine: FunctionGraph, mode: Mode,
+                 arguments: Mapping[str, int | Sequence[Container]]) -> None:
         self.fgraph, self.mode = fgraph, mode
         self.makers = record.makers()
         active = fgraph.apply_nodes
@@ -57,7 +68,7 @@ class DebugRun:
         self.pristine_regions = lazy_regions(pristine, self.pristine_order)
         self.program = ProgramBeside(fgraph, arguments)
 
-    def __call__(self, inputs):
+    def __call__(self, inputs: Sequence[Sequence[int] | numpy.ndarray]) -> list[list[int] | numpy.ndarray]:
         """Return the values of the outputs if no check fails.
 
         Raises
@@ -194,7 +205,7 @@ class ProgramBeside:
         The keyword arguments of ``linker.link``.
     """
 
-    def __init__(self, fgraph, arguments):
+    def __init__(self, fgraph: FunctionGraph, arguments: Mapping[str, int | Sequence[Container]]) -> None:
         self.fgraph = fgraph
         self.count = arguments["n_arguments"]
         twins = {id(container): Container(container.type, container.get(), container.name)
@@ -207,7 +218,8 @@ class ProgramBeside:
         self.run = Callable(program, types, [None] * self.count, [False] * self.count, [None] * self.count)
         self.lock = Lock()
 
-    def compare(self, inputs, outputs):
+    def compare(self, inputs: Sequence[Sequence[int] | numpy.ndarray],
+                outputs: Sequence[Sequence[int] | numpy.ndarray]) -> None:
         """Run the program, unless it is running already, in this thread or another; raise `BadProgram` if it differs.
 
         Parameters

@@ -3,6 +3,10 @@
 ``infer_shape`` is called once, with symbols for the unknown lengths of inputs; the small graphs that it returns are
 evaluated node by node at every check, so nothing is compiled.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.debugging.debug_errors import BadShape
 from phintys.debugging.stepwise import compute
 from phintys.graph.config import change_flags
@@ -11,6 +15,13 @@ from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy
+
+    from phintys.graph.apply import Apply
 
 LENGTH = TensorType("int64", ())
 
@@ -25,7 +36,7 @@ class ShapeRule:
         The nodes of the graph that the node belongs to; ``infer_shape`` may use their outputs.
     """
 
-    def __init__(self, node, around=()):
+    def __init__(self, node: Apply, around: set[Apply] = ()) -> None:
         self.node, self.around = node, around
         self.symbols = [self._symbols(variable.type) for variable in node.inputs]
         self.order = None                           # the nodes that compute the lengths, in order
@@ -35,7 +46,8 @@ class ShapeRule:
             return None
         return tuple([LENGTH() if length is None else constant(length, dtype="int64") for length in type_.shape])
 
-    def check(self, inputs, outputs, known):
+    def check(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray],
+              known: Mapping[Variable, numpy.ndarray]) -> None:
         """Raise `BadShape` unless the outputs have the declared shapes.
 
         Parameters

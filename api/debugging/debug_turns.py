@@ -3,8 +3,18 @@
 First come the nodes of the optimised graph that a call runs. Then come, for each computed value, the nodes that it
 replaced. These are not in the graph any more, so the values of their conditions decide which branches are computed.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.debugging.stepwise import nodes_in_turn, value_of
 from phintys.graph.lazy_regions import lazy_regions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
 
 
 class Turns:
@@ -19,13 +29,13 @@ class Turns:
         New variable → pairs (rewrite, old variable).
     """
 
-    def __init__(self, fgraph, order, makers):
+    def __init__(self, fgraph: FunctionGraph, order: Sequence[Apply], makers: Mapping[Any, Any]) -> None:
         self.order, self.makers = order, makers
         self.active = fgraph.toposort()
         self.regions = lazy_regions(fgraph, self.active)
         self.is_lazy = any([node.op.lazy_branches(node) is not None for node in order])
 
-    def nodes(self, values):
+    def nodes(self, values: Mapping[Any, Any]) -> Iterator[Any]:
         """Yield the nodes to be computed, one by one.
 
         Parameters

@@ -3,6 +3,10 @@
 A finding raises an ``AssertionError`` that names the node and where the user made it, or does what
 ``config.NanGuardMode.action`` says. Variables with ``tag.nan_guard_mode_check = False`` are not checked.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.debugging.monitor_mode import WatchingMode
@@ -11,22 +15,28 @@ from phintys.graph.errors import made_at
 from phintys.graph.public_names import at_home
 from phintys.printing import debugprint
 
+if TYPE_CHECKING:
+    from phintys.debugging.watching import Thunk
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+    from phintys.optimizer.engine.database import Query
+
 BIG = 1e10
 DEPTH = 6                      # levels of a graph that a message prints
 
 
-def contains_nan(arr, node=None, var=None):
+def contains_nan(arr: slice | numpy.ndarray | None, node: Apply | None = None, var: Variable | None = None) -> bool:
     """Return whether an array of floats holds NaN. ``node`` and ``var`` are accepted for compatibility with Theano."""
     return _is_inexact(arr) and bool(numpy.isnan(arr).any())
 
 
-def contains_inf(arr, node=None, var=None):
+def contains_inf(arr: slice | numpy.ndarray, node: Apply | None = None, var: Variable | None = None) -> bool:
     """Return whether an array of floats holds an infinity. ``node`` and ``var`` are accepted for compatibility with
     Theano."""
     return _is_inexact(arr) and bool(numpy.isinf(arr).any())
 
 
-def contains_big(arr):
+def contains_big(arr: slice | numpy.ndarray) -> bool:
     """Return whether the magnitude of a number in a value is larger than 1e10."""
     if not isinstance(arr, numpy.ndarray) or arr.dtype.kind not in "iufc" or not arr.size:
         return False
@@ -64,7 +74,9 @@ class NanGuardMode(WatchingMode):
     array(0.)
     """
 
-    def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):
+    def __init__(self, nan_is_error: bool | None = None, inf_is_error: bool | None = None,
+                 big_is_error: bool | None = None, optimizer: Query | str | None = "default",
+                 linker: Any = None) -> None:
         super().__init__("vm", optimizer)
         flags = config.NanGuardMode
         self.nan_is_error = flags.nan_is_error if nan_is_error is None else nan_is_error
@@ -74,10 +86,10 @@ class NanGuardMode(WatchingMode):
             raise AssertionError("NanGuardMode has nothing to check: nan_is_error, inf_is_error and big_is_error "
                                  "are all false")
 
-    def look_at_input(self, variable, value):
+    def look_at_input(self, variable: Variable, value: slice | numpy.ndarray) -> None:
         self._look_at(variable, value, "an input of the graph")
 
-    def run_node(self, position, thunk):
+    def run_node(self, position: int, thunk: Thunk) -> None:
         thunk()
         for variable, cell in zip(thunk.node.outputs, thunk.outputs):
             self._look_at(variable, cell[0], f"output {variable.index} of a node")
@@ -92,7 +104,7 @@ class NanGuardMode(WatchingMode):
             graph = debugprint(variable, depth=DEPTH, file="str")
             _react("\n".join([*found, f"NanGuardMode found an error in {where}: {variable}{made_at(variable)}", graph]))
 
-    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+    def clone(self, link_kwargs: Any = None, optimizer: Query = "", **kwargs: Any) -> NanGuardMode:
         """Return a copy with another optimizer."""
         if isinstance(optimizer, str) and not optimizer:
             optimizer = self.provided_optimizer

@@ -1,12 +1,18 @@
 """Checks whether the nodes of an optimised graph still know where the user made the nodes that they replace."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from phintys.graph.op import PureOp
+
+if TYPE_CHECKING:
+    from phintys.making.compiled_function import Function
 
 NOT_FOUND = "Provided op instances/classes are not in the graph or the graph is empty"
 
 
-def check_stack_trace(f_or_fgraph, ops_to_check="last", bug_print="raise"):
+def check_stack_trace(f_or_fgraph: Function, ops_to_check: str = "last", bug_print: str = "raise") -> bool:
     """Return whether errors in certain nodes could say where the user made them.
 
     Parameters

@@ -4,7 +4,10 @@ The linked program of such a function is one CALL of the op `Stepwise`, whose ``
 shared variables, updates, results and errors are therefore handled as usual, and a run that raises changes nothing.
 The op is made during linking and appears in no graph of the user.
 """
+from __future__ import annotations
+
 from copy import deepcopy
+from typing import TYPE_CHECKING, Any
 
 from phintys.debugging.failed_node import at_length
 from phintys.graph import thunks
@@ -16,6 +19,17 @@ from phintys.graph.read_only import inputs_for
 from phintys.graph.variable import Constant
 from phintys.vm.explaining.runtime_error import SHOWN_SIZE, advice, describe_node, with_details
 from phintys.vm.linking.linker import link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy
+
+    from phintys.debugging.debug_run import DebugRun
+    from phintys.graph.lazy_regions import LazyRegions
+    from phintys.graph.variable import Variable
+    from phintys.vm.containers.container import Container
+    from phintys.vm.program import Program
 
 # The remaining arguments of `link`: the op overwrites nothing and returns no views.
 NEEDED = ("n_arguments", "containers", "updates", "n_outputs", "allow_gc", "name")
@@ -34,15 +48,15 @@ class Stepwise(Op):
 
     explains_errors = True
 
-    def __init__(self, fgraph, run):
+    def __init__(self, fgraph: FunctionGraph, run: DebugRun | Callable[..., Any]) -> None:
         self.fgraph = fgraph
         self.run = run
 
-    def make_node(self, *inputs):
+    def make_node(self, *inputs: Any) -> Apply:
         return Apply(self, list(inputs), [variable.type.make_variable(variable.name)
                                           for variable in self.fgraph.outputs])
 
-    def perform(self, node, inputs, output_storage, params=None):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]], params: Any = None) -> None:
         for storage, value in zip(output_storage, self.run(inputs)):
             storage[0] = value
 
@@ -50,7 +64,8 @@ class Stepwise(Op):
         return f"Stepwise{{{len(self.fgraph.apply_nodes)} nodes}}"
 
 
-def link_stepwise(fgraph, run, arguments):
+def link_stepwise(fgraph: FunctionGraph, run: DebugRun | Callable[..., Any],
+                  arguments: Mapping[str, int | Sequence[Container]]) -> Program:
     """Return a program that computes the outputs of ``fgraph`` by ``run``.
 
     Parameters
@@ -70,12 +85,12 @@ def link_stepwise(fgraph, run, arguments):
     return link(FunctionGraph(inputs, outputs, clone=False), **{name: arguments[name] for name in NEEDED})
 
 
-def value_of(variable, values):
+def value_of(variable: Variable, values: Mapping[Variable, numpy.ndarray]) -> numpy.ndarray:
     """Return the value of a variable that was computed, given, or is constant; None if a branch was not taken."""
     return variable.data if isinstance(variable, Constant) else values.get(variable)
 
 
-def nodes_in_turn(order, regions, values):
+def nodes_in_turn(order: Sequence[Apply], regions: LazyRegions | None, values: Mapping[Any, Any]) -> Any:
     """Yield the nodes that a call runs; before the next is requested, the values of the last must be added.
 
     Parameters
@@ -92,7 +107,7 @@ def nodes_in_turn(order, regions, values):
     return in_turn(order, regions, lambda node: bool(value_of(node.inputs[regions.conditions[node]], values)))
 
 
-def compute(node, values, spared=False):
+def compute(node: Apply, values: Mapping[Variable, numpy.ndarray], spared: bool = False) -> None:
     """Compute a node on values in Python, and add its outputs to them.
 
     With ``spared``, the node gets copies of the values that it would overwrite.
@@ -106,7 +121,7 @@ def compute(node, values, spared=False):
         values[variable] = cell[0]
 
 
-def explained(error, node, position, inputs):
+def explained(error: Any, node: Apply, position: int, inputs: Sequence[numpy.ndarray]) -> Any:
     """Return the error with the failed node, the shapes of its inputs and where the user made it.
 
     Parameters

@@ -3,6 +3,10 @@
 A `Thunk` is one node with storage for its operands. `link_watching` makes a program whose nodes are run by a function
 of the user or of a mode, in the order in which any program would run them.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.debugging.debug_differences import copied
@@ -10,6 +14,14 @@ from phintys.debugging.stepwise import explained, link_stepwise, nodes_in_turn, 
 from phintys.graph.lazy_regions import lazy_regions
 from phintys.graph.read_only import inputs_for
 from phintys.graph.thunks import compute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.vm.containers.container import Container
+    from phintys.vm.program import Program
 
 
 class Thunk:
@@ -21,18 +33,20 @@ class Thunk:
         For each operand a list whose only element is its value; None before it is computed.
     """
 
-    def __init__(self, node, inputs):
+    def __init__(self, node: Apply, inputs: Sequence[numpy.ndarray]) -> None:
         self.node = node
         self.inputs = [[value] for value in inputs]
         self.outputs = [[None] for _ in node.outputs]
 
-    def __call__(self):
+    def __call__(self) -> None:
         with numpy.errstate(all="ignore"):
             op = self.node.op
             compute(op, self.node, inputs_for(op, [cell[0] for cell in self.inputs]), self.outputs)
 
 
-def link_watching(fgraph, run_node, arguments, look_at_input=None, programs=1):
+def link_watching(fgraph: FunctionGraph, run_node: Callable[..., Any],
+                  arguments: Mapping[str, int | Sequence[Container]], look_at_input: Callable[..., Any] | None = None,
+                  programs: int = 1) -> Program:
     """Return a program that runs node by node.
 
     Parameters

@@ -1,10 +1,18 @@
 """phintys as a back end of other libraries. Each module needs the library after which it is named, and must be imported
 explicitly."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.interop.log_density import LogDensity
 
 __all__ = ["logp"]
 
 
-def logp(model=None, jacobian=True, fixed=()):
+def logp(model: Any = None, jacobian: bool = True, fixed: Sequence[Any] = ()) -> LogDensity:
     """Return the log-density of a PyMC model and its gradient, for samplers and optimizers of your own.
 
     Parameters

@@ -7,12 +7,15 @@ arrays are replaced by their digests, attributes and sets are sorted, and the pl
 
 The values of shared variables and defaults count, because results depend on them. The name and the profile do not.
 """
+from __future__ import annotations
+
 import hashlib
 import io
 import pickle
 from importlib import import_module
 from operator import itemgetter
 from types import FunctionType
+from typing import Any
 
 import numpy
 
@@ -26,7 +29,7 @@ NOTES = frozenset(["_position", "trace", "test_value"])
 IMMUTABLE = (str, bytes, tuple, Type, numpy.dtype)
 
 
-def token_of(recipe, trust_input):
+def token_of(recipe: Any, trust_input: Any) -> Any:
     """Return the token of the function that a recipe makes.
 
     Parameters
@@ -50,7 +53,7 @@ def token_of(recipe, trust_input):
     return "phintys function", content
 
 
-def digest_of(thing):
+def digest_of(thing: Any) -> Any:
     """Return a digest of what is pickled of an object."""
     stream = io.BytesIO()
     CanonicalPickler(stream).dump(thing)
@@ -60,15 +63,15 @@ def digest_of(thing):
 class CanonicalPickler(pickle._Pickler):
     """A pickler whose output does not depend on which equal immutable objects are one object. It is never loaded."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: Any) -> None:
         super().__init__(stream, protocol=5)
 
-    def memoize(self, thing):
+    def memoize(self, thing: Any) -> None:
         """Remember mutable objects only."""
         if not isinstance(thing, IMMUTABLE):
             super().memoize(thing)
 
-    def persistent_id(self, thing):
+    def persistent_id(self, thing: Any) -> Any:
         """Return a description of arrays, sets, and of code that a name does not identify; None for other objects."""
         if isinstance(thing, numpy.ndarray) and not thing.dtype.hasobject:
             return "array", thing.dtype.str, thing.shape, hashlib.sha256(numpy.ascontiguousarray(thing)).hexdigest()
@@ -80,7 +83,7 @@ class CanonicalPickler(pickle._Pickler):
             return "code", normalize_token(thing)
         return None
 
-    def reducer_override(self, thing):
+    def reducer_override(self, thing: Any) -> Any:
         """Reduce dictionaries, most of which are attributes, in the order of their keys and without notes."""
         if type(thing) is Scratchpad:
             return Scratchpad, (), dict(contents(vars(thing)))
@@ -89,13 +92,13 @@ class CanonicalPickler(pickle._Pickler):
         return NotImplemented
 
 
-def contents(attributes):
+def contents(attributes: Any) -> Any:
     """Return the pairs of a dictionary that matter, in order; tags appear when somebody looks at them."""
     return sorted([(name, value) for name, value in attributes.items() if name not in NOTES
                    and not (type(value) is Scratchpad and not contents(vars(value)))], key=itemgetter(0))
 
 
-def is_found_by_name(thing):
+def is_found_by_name(thing: Any) -> Any:
     """Return whether the module and name of a class or function will mean the same in another process."""
     if thing.__module__ in (None, "__main__"):
         return False

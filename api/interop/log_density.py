@@ -4,7 +4,10 @@ PyMC writes the graph, with its checks of parameters made minus infinity; it is 
 call for many vectors runs one program: the graph on all rows at once where all its ops can be, else a loop inside the
 virtual machine (``phintys.ops.loops.row_map``).
 """
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from pymc.model.core import Model, ValueGradFunction, modelcontext
@@ -16,6 +19,11 @@ from phintys.graph.variable import Variable
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.ops.loops.row_map import map_rows
 from phintys.ops.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.interop.pytensor.quick_function import QuickFunction
 
 MODE = "PHINTYS"
 
@@ -58,7 +66,7 @@ class LogDensity:
     {'spread': array(1.)}
     """
 
-    def __init__(self, model, jacobian, fixed):
+    def __init__(self, model: Any, jacobian: bool, fixed: Mapping[Any, Any]) -> None:
         self.model, self.fixed = model, dict(fixed)
         self._point = _with_fixed(model, self.fixed)
         self._free = [value for value in model.value_vars if value.name not in self.fixed]
@@ -83,7 +91,7 @@ class LogDensity:
         self._value_and_gradient = RowFunction(found._pytensor_function)
         self._value = RowFunction(found._pytensor_function, [0])
 
-    def __call__(self, point):
+    def __call__(self, point: numpy.ndarray) -> tuple[Any, ...]:
         """Return the log-density and its gradient.
 
         Parameters
@@ -101,15 +109,15 @@ class LogDensity:
         value, gradient = self._value_and_gradient(self.ravel(point))
         return value, self.unravel(gradient) if isinstance(point, dict) else gradient
 
-    def value(self, point):
+    def value(self, point: Any) -> Any:
         """Return the log-density without its gradient, which takes less time; the argument is that of a call."""
         return self._value(self.ravel(point))[0]
 
-    def gradient(self, point):
+    def gradient(self, point: Any) -> Any:
         """Return the gradient; the argument is that of a call."""
         return self(point)[1]
 
-    def ravel(self, point):
+    def ravel(self, point: Mapping[str, numpy.ndarray] | numpy.ndarray) -> numpy.ndarray:
         """Return the vector, or matrix, of a dictionary of coordinates; what is one already, checked and converted.
 
         Raises
@@ -142,7 +150,7 @@ class LogDensity:
                              f"more dimension, the first, but got {found}")
         return numpy.concatenate([value.reshape(*lead, -1) for value in values], axis=-1)
 
-    def unravel(self, vector):
+    def unravel(self, vector: Any) -> Any:
         """Return the dictionary of coordinates of a vector, or of a matrix whose rows are points.
 
         The values are views.
@@ -151,7 +159,7 @@ class LogDensity:
         return {name: vector[..., part].reshape((*vector.shape[:-1], *self.shapes[name]))
                 for name, part in self._parts.items()}
 
-    def constrain(self, point, deterministics=False):
+    def constrain(self, point: Any, deterministics: bool = False) -> Any:
         """Return the values of the model's variables at a point, each in its own bounds.
 
         Parameters
@@ -172,7 +180,7 @@ class LogDensity:
         values = dict(zip(names, self._constrained(self.ravel(point))))
         return {name: numpy.asarray(values[name]) for name in kept}
 
-    def unconstrain(self, values):
+    def unconstrain(self, values: Any) -> Any:
         """Return the vector of coordinates at which the model's variables have these values.
 
         Parameters
@@ -246,7 +254,7 @@ class RowFunction:
         Which outputs are wanted; all by default.
     """
 
-    def __init__(self, function, places=None):
+    def __init__(self, function: QuickFunction, places: Sequence[int] | None = None) -> None:
         fgraph = function.maker.fgraph
         count = sum(container.required for container in function.input_storage)
         self._inputs, self._others = fgraph.inputs[:count], fgraph.inputs[count:]
@@ -257,7 +265,7 @@ class RowFunction:
         if places is None:
             self._one = function.vm.jit_fn
 
-    def __call__(self, *points):
+    def __call__(self, *points: Any) -> list[numpy.generic | numpy.ndarray]:
         values = [storage[0] for storage in self._storage]
         if isinstance(points[0], Variable):
             others = [phintys.shared(value, name=other.name) for value, other in zip(values, self._others)]
@@ -314,7 +322,7 @@ def _with_fixed(model, fixed):
     return point
 
 
-def log_density(model=None, jacobian=True, fixed=()):
+def log_density(model: Any = None, jacobian: bool = True, fixed: Sequence[Any] = ()) -> LogDensity:
     """What ``phintys.interop.logp`` does."""
     model = modelcontext(model)
     if not isinstance(model, Model):

@@ -9,6 +9,8 @@ The model that it returns is nutpie's own, ``CompiledPyMCModel``, with other fun
 log-density, its gradient and the variables to store, and phintys compiles them. All that concerns names, shapes, dims,
 coordinates, starts, adaptation, storage and progress is nutpie's code.
 """
+from __future__ import annotations
+
 import dataclasses
 import warnings
 from functools import wraps
@@ -44,7 +46,7 @@ TESTED = (0, 16)                        # minor version of nutpie, whose classes
 NO_USER_DATA = SimpleNamespace(ctypes=SimpleNamespace(data=0))      # the functions know where their data are
 
 
-def check_version(text):
+def check_version(text: str) -> None:
     """Refuse a nutpie older than the one tested, and warn of a newer one."""
     found = version_of(text)
     tested = text_of(TESTED)
@@ -59,8 +61,10 @@ def check_version(text):
 check_version(nutpie.__version__)
 
 
-def compile_pymc_model(model, *, initial_points=None, jitter_rvs=None, default_initialization_strategy="support_point",
-                       var_names=None, freeze_model=None, backend="phintys", gradient_backend="pytensor"):
+def compile_pymc_model(model: Any, *, initial_points: Any = None, jitter_rvs: Any = None,
+                       default_initialization_strategy: str = "support_point", var_names: Any = None,
+                       freeze_model: Any = None, backend: str = "phintys",
+                       gradient_backend: str = "pytensor") -> PhintysModel:
     """Compile a PyMC model for ``nutpie.sample``; the arguments are those of ``nutpie.compile_pymc_model``.
 
     Parameters
@@ -214,7 +218,7 @@ class PhintysModel(nutpie_models.CompiledPyMCModel):
     shared: dict = dataclasses.field(kw_only=True)              # key of `shared_data` → the functions' shared variable
     calls: Any = dataclasses.field(kw_only=True, default=None)  # what the sampler calls in one run
 
-    def with_data(self, **updates):
+    def with_data(self, **updates: Any) -> Any:
         """The model with other values of its data.
 
         Parameters
@@ -292,7 +296,7 @@ class PhintysModel(nutpie_models.CompiledPyMCModel):
                 warnings.warn(f"the value of {source.name} was changed after the model was compiled, which has no "
                               f"effect on it: use compiled.with_data({source.name}=...)", stacklevel=4)
 
-    def describe_start(self):
+    def describe_start(self) -> Any:
         """What is wrong with a point to start from, for nutpie's error; empty if nothing is."""
         value, slope = self.logp_func(self.initial_point_func(0))
         names = numpy.asarray(self.coords[nutpie_models._UNCONSTRAINED_PARAMETER])

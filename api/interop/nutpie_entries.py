@@ -4,7 +4,10 @@ nutpie knows an address and a pointer of each, and only the number that a call r
 says that the point has no density, which nutpie takes for a divergence; a negative one ends the run. nutpie loses what
 went wrong, so it is kept here, for the thread that waits for the samples.
 """
+from __future__ import annotations
+
 import ctypes
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.ctypeslib import as_array
@@ -14,6 +17,13 @@ from phintys.interop.pytensor.types import STATE_TYPE
 from phintys.ops.random.generator_objects import state_of
 from phintys.vm.callables.c_signatures import SIGNATURES
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.interop.nutpie import PhintysModel
+    from phintys.making.compiled_function import Function
+    from phintys.vm.callables.c_function import CFunction
+
 LOGP, EXPAND = [SIGNATURES[name].ctypes_type() for name in ("log_density", "expand")]
 GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY, FAILED = 0, 1, 3, 4, -1     # nutpie's numbers
 
@@ -21,7 +31,7 @@ GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY, FAILED = 0, 1, 3, 4, -1     # nutpie
 NUMERICAL = (ArithmeticError, AssertionError, numpy.linalg.LinAlgError, ParameterValueError)
 
 
-def in_c(function, signature):
+def in_c(function: Function, signature: str) -> CFunction:
     """A C function that needs no GIL; or the exception that says why there is none, with the op and its line."""
     if len(function.argument_types) > 1:
         return NotImplementedError("Stored variables draw random numbers, for which each draw makes generators")
@@ -44,7 +54,7 @@ class Calls:
         Of the random generators.
     """
 
-    def __init__(self, density, expansion, seed):
+    def __init__(self, density: Function, expansion: Function, seed: int) -> None:
         self.logp, self.expand = in_c(density, "log_density"), in_c(expansion, "expand")
         self.reasons = [each for each in (self.logp, self.expand) if isinstance(each, NotImplementedError)]
         if self.logp in self.reasons:
@@ -53,13 +63,13 @@ class Calls:
             self.expand = PythonExpansion(expansion, seed)
 
     @property
-    def failure(self):
+    def failure(self) -> Any:
         """What ended the run: an exception, or None."""
         return next((each.error for each in (self.logp, self.expand) if each.error is not None
                      and not is_numerical(each.error)), None)
 
 
-def is_numerical(error):
+def is_numerical(error: Any) -> Any:
     return isinstance(error, NUMERICAL) or getattr(error, "is_recoverable", False)
 
 
@@ -73,7 +83,7 @@ class PythonDensity:
         What has failed.
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.error = function, None
         self.callback = LOGP(self._call)                    # refers to this object, as it must
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
@@ -98,7 +108,7 @@ class PythonExpansion:
     same whatever thread asks for them, and in whatever order.
     """
 
-    def __init__(self, function, seed):
+    def __init__(self, function: Callable[..., Any], seed: Any) -> None:
         self.function, self.seed, self.error = function, seed, None
         self.generators = len(function.argument_types) - 1
         self.callback = EXPAND(self._call)
@@ -112,7 +122,7 @@ class PythonExpansion:
             return FAILED
         return GOOD
 
-    def at(self, point):
+    def at(self, point: Any) -> Any:
         """The results for a point."""
         return self.function(point, *self._generators_at(point))
 
@@ -134,13 +144,13 @@ class Sampler:
         The running model.
     """
 
-    def __init__(self, sampler, model):
+    def __init__(self, sampler: Any, model: PhintysModel) -> None:
         self._sampler, self._model = sampler, model
 
     def __getattr__(self, name):
         return getattr(self._sampler, name)
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: Any = None) -> None:
         """Wait for the end of the run, at most so many seconds."""
         try:
             self._checked(self._sampler.wait, timeout)
@@ -151,11 +161,11 @@ class Sampler:
                                    "default_initialization_strategy") from error
             raise
 
-    def take_results(self):
+    def take_results(self) -> Any:
         """What was drawn."""
         return self._checked(self._sampler.take_results)
 
-    def abort(self):
+    def abort(self) -> None:
         """End the run; what has failed in it is raised where its results are taken."""
         try:
             self._sampler.abort()

@@ -3,7 +3,10 @@
 JAX learns the flow, which calls the log-density at its starts. nutpie gives it one only if the model is of its backend
 JAX: by Numba such a run ends in a ``TypeError``. Here JAX calls the function of phintys.
 """
+from __future__ import annotations
+
 from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy
@@ -12,10 +15,13 @@ from nutpie import transform_adapter
 from phintys.interop.nutpie_entries import is_numerical
 from phintys.interop.swaps import Swaps, marked
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 DOUBLE = numpy.dtype("float64")
 
 
-def density_of(function):
+def density_of(function: Callable[..., Any]) -> Any:
     """The log-density as nutpie's flows call it, ``point -> (value,)``, with its gradient for JAX.
 
     Parameters
@@ -48,7 +54,7 @@ def density_of(function):
 
 
 @marked
-def taking_density(make_transform_adapter):
+def taking_density(make_transform_adapter: Any) -> Any:
     """nutpie's maker of what learns a flow, with one more option: the log-density."""
     @wraps(make_transform_adapter)
     def make(*, density=None, **options):

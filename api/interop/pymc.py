@@ -7,12 +7,15 @@ model keeps functions by the mode that was asked for, so that those of the defau
 and what draws starts is compiled in the mode FAST_COMPILE. ``SAMPLING``, ``COMPILING`` and ``STARTS`` list what is
 exchanged for each of them.
 """
+from __future__ import annotations
+
 import inspect
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 import pymc
 import pytensor
@@ -27,6 +30,9 @@ from phintys.interop.pytensor import PhintysLinker
 from phintys.interop.starts import STARTS
 from phintys.interop.swaps import Swaps, marked
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 __all__ = ["install", "installed", "sample", "uninstall"]
 
 MODE = "PHINTYS"
@@ -36,7 +42,7 @@ OLDEST_NUTPIE = "0.16.10"               # which is the oldest one for PyMC 6, to
 _here = ContextVar("phintys", default=False)            # whether a call of `sample` is running
 
 
-def has_nutpie():
+def has_nutpie() -> bool:
     """Whether there is a nutpie that phintys works with; it is not imported, which takes Numba, too."""
     try:
         return check_nutpie() is None
@@ -44,7 +50,7 @@ def has_nutpie():
         return False
 
 
-def check_nutpie():
+def check_nutpie() -> None:
     """Raise an ImportError if nutpie is not installed, or too old."""
     try:
         found = version("nutpie")
@@ -68,13 +74,13 @@ def _numbers(text):
 
 
 # ---- what is exchanged while phintys is in use -------------------------------------------------------------------
-def known_linkers(linker):
+def known_linkers(linker: type) -> Any:
     """The linkers in whose modes PyMC 6 lets nutpie sample, with that of phintys."""
     return linker | PhintysLinker if has_nutpie() else linker
 
 
 @marked
-def external_sampler(sample_external):
+def external_sampler(sample_external: Callable[..., Any]) -> Callable[..., Any]:
     """PyMC's call of another sampler: it tells nutpie to compile by phintys if that is the mode."""
     @wraps(sample_external)
     def sample_by(*arguments, **options):
@@ -91,7 +97,7 @@ def external_sampler(sample_external):
 
 
 @marked
-def compiler_of_nutpie(compile_pymc_model):
+def compiler_of_nutpie(compile_pymc_model: Callable[..., Any]) -> Callable[..., Any]:
     """``nutpie.compile_pymc_model`` with one more backend."""
     @wraps(compile_pymc_model)
     def compile_model(model, *arguments, backend="numba", **options):
@@ -101,13 +107,13 @@ def compiler_of_nutpie(compile_pymc_model):
     return compile_model
 
 
-def default_mode():
+def default_mode() -> Any:
     """The mode of what has no other: inside ``sample`` that of phintys."""
     return MODE if _here.get() else pytensor.config.mode
 
 
 @marked
-def mode_here(mode_of):
+def mode_here(mode_of: Callable[..., Any]) -> Callable[..., Any]:
     """The function by which PyMC finds the mode of all that it compiles: ``sample`` has a default mode of its own."""
     @wraps(mode_of)
     def found(mode=None):
@@ -116,7 +122,7 @@ def mode_here(mode_of):
 
 
 @marked
-def in_default_mode(method):
+def in_default_mode(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of a frozen model that keeps functions: they are kept by the mode that is used, not by None."""
     @wraps(method)
     def with_mode(self, *arguments, mode=None, **options):
@@ -125,7 +131,7 @@ def in_default_mode(method):
 
 
 @marked
-def target_language(language_of):
+def target_language(language_of: Any) -> Any:
     """PyTensor 2.38's rewrites for C ask for the language of the default mode, and know no other linkers."""
     @wraps(language_of)
     def known_language(mode=None):
@@ -156,7 +162,7 @@ def _nutpie_swaps():
 _installed = []                         # what each call of ``install`` found
 
 
-def install():
+def install() -> None:
     """Let PyMC use phintys until ``uninstall`` is called.
 
     One line at the top of a program is enough: everything of PyMC, and of what is built with it, that does not ask for
@@ -177,7 +183,7 @@ def install():
     _installed.append([swaps.begin() for swaps in ALL])
 
 
-def uninstall():
+def uninstall() -> None:
     """Undo the last ``install``.
 
     Raises
@@ -201,7 +207,7 @@ def uninstall():
 
 
 @contextmanager
-def installed():
+def installed() -> Iterator[None]:
     """A block in which PyMC uses phintys without further changes.
 
     ``pm.sample``, ``compile_logp``, ``sample_prior_predictive``, ``sample_posterior_predictive``, ``find_MAP``,
@@ -229,7 +235,7 @@ def installed():
         yield
 
 
-def sample(*arguments, **options):
+def sample(*arguments: Any, **options: Any) -> Any:
     """Draw samples from the posterior by phintys: ``pymc.sample`` in the mode PHINTYS.
 
     nutpie samples if it is installed, all variables are continuous, and no argument is given that only PyMC's samplers
@@ -281,7 +287,7 @@ def sample(*arguments, **options):
 
 
 @contextmanager
-def default_here():
+def default_here() -> Iterator[None]:
     """A block in which PyMC takes the mode of phintys for the default one; other threads are not affected."""
     token = _here.set(True)
     try:

@@ -4,11 +4,14 @@ PyMC calls a compiled function once for each draw, and copies what it returns. `
 are made of, so that each takes one step: its function is ``StackedCalls``, which gets the points of the whole posterior
 and returns the results of all calls. All else, what is drawn and in which order included, is PyMC's own code.
 """
+from __future__ import annotations
+
 import inspect
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pymc
@@ -18,6 +21,9 @@ from pymc.sampling import forward
 
 from phintys.interop.pytensor.stacked_calls import StackedCalls
 from phintys.interop.swaps import Swaps, marked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _current = ContextVar("what the loop over draws of this call of PyMC is", default=None)
 
@@ -37,7 +43,7 @@ class Loop:
         Name → all values of a variable that draws are made for.
     """
 
-    def __init__(self, count, maker):
+    def __init__(self, count: int, maker: Any) -> None:
         self.count, self.maker, self.report, self.point = count, maker, lambda rows: None, {}
 
 
@@ -68,7 +74,7 @@ def _arguments(function, arguments, options):
 
 # ---- the functions that users call ---------------------------------------------------------------------------------
 @marked
-def one_draw(draw):
+def one_draw(draw: Callable[..., Any]) -> Callable[..., Any]:
     """``pymc.draw`` with a loop of one step."""
     @wraps(draw)
     def draw_by(*arguments, **options):
@@ -81,7 +87,7 @@ def one_draw(draw):
 
 
 @marked
-def one_prior(sample_prior_predictive):
+def one_prior(sample_prior_predictive: Callable[..., Any]) -> Callable[..., Any]:
     """``pymc.sample_prior_predictive`` with a loop of one step."""
     @wraps(sample_prior_predictive)
     def sample_by(*arguments, **options):
@@ -98,7 +104,7 @@ def one_prior(sample_prior_predictive):
 
 
 @marked
-def one_predictive(sample_posterior_predictive):
+def one_predictive(sample_posterior_predictive: Callable[..., Any]) -> Callable[..., Any]:
     """``pymc.sample_posterior_predictive`` with a loop of one step, if the posterior is a Dataset or has one."""
     @wraps(sample_posterior_predictive)
     def sample_by(*arguments, **options):
@@ -108,7 +114,7 @@ def one_predictive(sample_posterior_predictive):
 
 
 @marked
-def one_application(apply_function_over_dataset):
+def one_application(apply_function_over_dataset: Callable[..., Any]) -> Callable[..., Any]:
     """What computes log-likelihoods, log-priors and deterministic variables, with a loop of one step."""
     @wraps(apply_function_over_dataset)
     def apply_by(fn, dataset, **options):
@@ -128,10 +134,10 @@ class WholePoint:
     loop : Loop
     """
 
-    def __init__(self, function, loop):
+    def __init__(self, function: Callable[..., Any], loop: Any) -> None:
         self.f, self.loop = function, loop
 
-    def __call__(self, point):
+    def __call__(self, point: Any) -> Any:
         if self.loop.count is None:
             return self.f(**point)
         return StackedCalls(self.f, self.loop.count, lambda rows: self.loop.report(rows))(**point)
@@ -143,7 +149,7 @@ def _is_many(draws):
 
 # ---- what their loops are made of ----------------------------------------------------------------------------------
 @marked
-def stacked_compile(compile_function):
+def stacked_compile(compile_function: Callable[..., Any]) -> Callable[..., Any]:
     """What compiles the function of ``pymc.draw``."""
     @wraps(compile_function)
     def compile_by(*arguments, **options):
@@ -153,7 +159,7 @@ def stacked_compile(compile_function):
 
 
 @marked
-def stacked_sampler(compile_forward_sampling_function):
+def stacked_sampler(compile_forward_sampling_function: Callable[..., Any]) -> Callable[..., Any]:
     """What compiles the function of predictive sampling."""
     @wraps(compile_forward_sampling_function)
     def compile_by(*arguments, **options):
@@ -172,11 +178,11 @@ class Sampler:
     loop : Loop
     """
 
-    def __init__(self, function, loop):
+    def __init__(self, function: Callable[..., Any], loop: Any) -> None:
         self.maker, self.loop = function.maker, loop
         self.calls = StackedCalls(function, loop.count, lambda rows: loop.report(rows))
 
-    def __call__(self, **given):
+    def __call__(self, **given: Any) -> Any:
         try:
             return self.calls(**given)
         except KeyboardInterrupt:               # PyMC goes on with the draws that there are
@@ -186,7 +192,7 @@ class Sampler:
 
 
 @marked
-def whole_points(dataset_to_point_list):
+def whole_points(dataset_to_point_list: Callable[..., Any]) -> Callable[..., Any]:
     """What turns a posterior into a list of points: one point, with the draws of each variable stacked."""
     @wraps(dataset_to_point_list)
     def points_of(dataset, sample_dims):
@@ -203,7 +209,7 @@ def whole_points(dataset_to_point_list):
 
 
 @marked
-def whole_trace(trace):
+def whole_trace(trace: type) -> Callable[..., Any]:
     """What PyMC keeps draws in: as they are, if all draws come at once."""
     @wraps(trace)
     def kept(samples):
@@ -220,15 +226,15 @@ class Kept:
     point : dict
     """
 
-    def __init__(self, point):
+    def __init__(self, point: Any) -> None:
         self.point, self.trace_dict = point, {}
 
-    def insert(self, name, values, index):
+    def insert(self, name: str, values: Any, index: int) -> None:
         self.trace_dict[name] = values.copy() if values is self.point.get(name) else values
 
 
 @marked
-def whole_progress(create_simple_progress):
+def whole_progress(create_simple_progress: Callable[..., Any] | type) -> Callable[..., Any]:
     """What shows the progress: of the draws, not of the steps of the loop."""
     @wraps(create_simple_progress)
     def shown(*arguments, **options):
@@ -246,7 +252,7 @@ class Progress:
     loop : Loop
     """
 
-    def __init__(self, progress, loop):
+    def __init__(self, progress: Any, loop: Any) -> None:
         self.progress, self.loop = progress, loop
 
     def __enter__(self):
@@ -256,15 +262,15 @@ class Progress:
     def __exit__(self, *error):
         return self.progress.__exit__(*error)
 
-    def add_task(self, description, **options):
+    def add_task(self, description: Any, **options: Any) -> Any:
         task = self.progress.add_task(description, **{**options, "total": self.loop.count})
         self.loop.report = lambda rows: self.progress.advance(task, rows)
         return task
 
-    def advance(self, task):
+    def advance(self, task: Any) -> None:
         pass
 
-    def update(self, task, refresh, completed):
+    def update(self, task: Any, refresh: Any, completed: Any) -> None:
         self.progress.update(task, refresh=refresh, completed=self.loop.count)
 
 

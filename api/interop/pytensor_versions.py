@@ -2,9 +2,15 @@
 
 The classes of ops are in the table of ``phintys.interop.pytensor.op_table``.
 """
+from __future__ import annotations
+
 import re
 import warnings
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 OLDEST, NEWEST = (2, 38), (3, 3)                        # both are tested, and those between
 
@@ -22,7 +28,7 @@ HOMES = {
 CLASS_ARGUMENT = {(2, 38): "function_builder", (3, 0): "function_class"}        # FunctionMaker's, for the class to make
 
 
-def imported(name):
+def imported(name: str) -> Callable[..., Any] | type:
     """PyTensor's object of this name, from the module that has it in the version installed."""
     for module in HOMES[name]:
         try:
@@ -33,13 +39,13 @@ def imported(name):
                       f"{', '.join([f'pytensor.{module}' for module in HOMES[name]])}, where other versions have it")
 
 
-def of_version(choices):
+def of_version(choices: Mapping[Any, Any]) -> str | tuple[str, ...]:
     """The choice for the version installed: of the newest version that is not newer than it."""
     found = version_of(import_module("pytensor").__version__)
     return choices[max([version for version in choices if version <= found])]
 
 
-def check_versions():
+def check_versions() -> None:
     """Say clearly if PyTensor is missing or of another version.
 
     Raises
@@ -63,10 +69,10 @@ def check_versions():
                       stacklevel=3)
 
 
-def version_of(text):
+def version_of(text: str) -> tuple[int, ...]:
     """``"2.38.3"`` → ``(2, 38)``."""
     return tuple(int(part) for part in re.findall(r"\d+", text)[:2])
 
 
-def text_of(version):
+def text_of(version: Sequence[int]) -> str:
     return ".".join(map(str, version))

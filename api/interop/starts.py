@@ -1,5 +1,8 @@
 """What PyMC and nutpie compile in PyTensor's mode FAST_COMPILE to call it once or for each chain, without C."""
+from __future__ import annotations
+
 from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from pymc import initial_point
 from pytensor.compile.mode import FAST_COMPILE, Mode
@@ -7,6 +10,9 @@ from pytensor.link.basic import PerformLinker
 from pytensor.link.vm import VMLinker
 
 from phintys.interop.swaps import Swaps, marked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class PythonLinker(PerformLinker):
@@ -16,7 +22,7 @@ class PythonLinker(PerformLinker):
     setuptools, which takes longer than a small model. Ops that choose what to compute are left to it.
     """
 
-    def make_all(self, *arguments, **options):
+    def make_all(self, *arguments: Any, **options: Any) -> tuple[Callable[..., Any] | list[Callable[..., Any]], ...]:
         made = super().make_all(*arguments, **options)
         if any(thunk.lazy for thunk in made[3]):
             linker = VMLinker(allow_gc=self.allow_gc, use_cloop=False, c_thunks=False)
@@ -28,7 +34,7 @@ IN_PYTHON = Mode(PythonLinker(), FAST_COMPILE.provided_optimizer)
 
 
 @marked
-def compiler_of_starts(compile_function):
+def compiler_of_starts(compile_function: Callable[..., Any]) -> Callable[..., Any]:
     """PyMC's compiling of what draws starts, which is in the mode FAST_COMPILE. Generators take their seeds in the
     order in which that mode's rewrites leave them, so these are kept."""
     @wraps(compile_function)

@@ -1,6 +1,12 @@
 """Attributes of another library that have other values for some time."""
+from __future__ import annotations
+
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Swaps:
@@ -16,11 +22,11 @@ class Swaps:
         object does not have is left out.
     """
 
-    def __init__(self, attributes):
+    def __init__(self, attributes: Sequence[Sequence[Any]]) -> None:
         self.attributes = [each for each in attributes if hasattr(each[0], each[1])]
         self.users, self.lock = [], Lock()
 
-    def begin(self):
+    def begin(self) -> list[Any]:
         """Exchange the attributes, and return what ``end`` needs."""
         with self.lock:
             user = [getattr(owner, name) for owner, name, _ in self.attributes]
@@ -29,7 +35,7 @@ class Swaps:
                 setattr(owner, name, replaced(value))
         return user
 
-    def end(self, user):
+    def end(self, user: Sequence[Any]) -> None:
         """Put back what this user found, unless another one needs the new values."""
         with self.lock:
             place = next(place for place, each in enumerate(self.users) if each is user)
@@ -41,7 +47,7 @@ class Swaps:
                 setattr(owner, name, value)
 
     @contextmanager
-    def used(self):
+    def used(self) -> Iterator[None]:
         user = self.begin()
         try:
             yield
@@ -49,7 +55,7 @@ class Swaps:
             self.end(user)
 
 
-def marked(replacement):
+def marked(replacement: Callable[..., Any]) -> Callable[..., Any]:
     """A function from an old value to the new one, which leaves a value as it is that is a new one already."""
     def replaced(old):
         if getattr(old, "by_phintys", False):

@@ -4,9 +4,12 @@
 functions that are already compiled. Importing phintys does not import threadpoolctl: a finder waits until a program
 imports it, and is then removed. A limit is stored in C, with the workers; ``config.workers`` does not change.
 """
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
+from typing import Any
 
 NAME = "threadpoolctl"
 
@@ -43,7 +46,7 @@ class _RegisteringLoader:
         register(module, self.finder.version)
 
 
-def register(module, version):
+def register(module: Any, version: str) -> None:
     """Register the threads with ``module``, which is threadpoolctl. Before version 3.2 its set of libraries is
     fixed."""
     if hasattr(module, "register"):
@@ -76,7 +79,7 @@ def _threads():
     return import_module("phintys.vm.worker_count").usable_workers()
 
 
-def register_soon(version):
+def register_soon(version: str) -> None:
     """Register the threads now if threadpoolctl is imported, otherwise as soon as it is."""
     if NAME in sys.modules:
         register(sys.modules[NAME], version)

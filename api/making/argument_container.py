@@ -6,13 +6,22 @@ machine, because arguments belong to their callers. Its value is moved to a `Con
 reads it is made (``In(y, value=f.container[x])``). Invariant: a default has passed ``Type.filter``, and no other
 reference to its memory exists.
 """
+from __future__ import annotations
+
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy
 
 from phintys.graph.public_names import at_home
 from phintys.vm.containers.container import Container
 from phintys.vm.explaining.runtime_error import filtered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.io import In
+    from phintys.making.compiled_function import Function
 
 
 @at_home
@@ -46,7 +55,7 @@ class ArgumentContainer:
 
     readonly = implicit = False
 
-    def __init__(self, spec, value):
+    def __init__(self, spec: In, value: float | Sequence[float] | None) -> None:
         self.type = spec.variable.type
         self.name = spec.name
         self.strict = bool(spec.strict)
@@ -69,12 +78,12 @@ class ArgumentContainer:
         return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
 
     @property
-    def value(self):
+    def value(self) -> numpy.ndarray | None:
         """The value that the next call uses."""
         return self.storage[0]
 
     @value.setter
-    def value(self, value):
+    def value(self, value: float) -> None:
         self.storage[0] = filtered(self.type, value, self.strict, self.allow_downcast,
                                    lambda: f"the argument {self.name or self.type}")
         function = None if self._function is None else self._function()
@@ -83,22 +92,22 @@ class ArgumentContainer:
 
     data = value
 
-    def taken(self):
+    def taken(self) -> numpy.ndarray:
         """Return the value for a call that gives none: a copy if the function may overwrite it."""
         value = self.storage[0]
         return value.copy() if self.overwritten and isinstance(value, numpy.ndarray) else value
 
-    def restore(self):
+    def restore(self) -> None:
         """Restore the declared default."""
         self.storage[0] = self.default
 
-    def belong_to(self, function):
+    def belong_to(self, function: Function) -> None:
         """Register the function, which is told when the value is set."""
         self._function = weakref.ref(function)
         if self.storage[0] is not self.default:     # a copy, made after the default was set
             function.default_was_set(self)
 
-    def twin(self):
+    def twin(self) -> ArgumentContainer:
         """Return a separate container with the same default and value."""
         twin = object.__new__(ArgumentContainer)
         twin.__dict__.update(self.__dict__)
@@ -106,7 +115,7 @@ class ArgumentContainer:
         twin.storage[0] = self.value
         return twin
 
-    def stored(self):
+    def stored(self) -> Container:
         """Return the `Container` that holds the value from now on, so that another function can read it.
 
         Raises

@@ -4,9 +4,15 @@
 They are computed when they are read, from the inputs and outputs that the user declared. The class has another
 docstring and signature, so both are descriptors.
 """
+from __future__ import annotations
+
 from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
 
 from phintys.making.argument_container import ArgumentContainer
+
+if TYPE_CHECKING:
+    from phintys.making.compiled_function import Function
 
 
 class SignatureOfInstance:
@@ -21,14 +27,14 @@ class SignatureOfInstance:
 class DocstringOfInstance:
     """The attribute ``__doc__``: the text of the class, or that of a function."""
 
-    def __init__(self, text):
+    def __init__(self, text: str | None) -> None:
         self.text = text
 
     def __get__(self, function, owner=None):
         return self.text if function is None else docstring_of(function)
 
 
-def signature_of(function):
+def signature_of(function: Function) -> Any:
     """Return how a function is called.
 
     Inputs without a name, with the name of another input, or with a name that is not a Python identifier can be passed
@@ -73,7 +79,7 @@ class _Shown:
         return self.text
 
 
-def docstring_of(function):
+def docstring_of(function: Function) -> str:
     """Return a text about a function: its arguments, results and updates.
 
     Parameters

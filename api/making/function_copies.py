@@ -5,7 +5,10 @@ copying use it unchanged, so that functions which share a container, or hold the
 afterwards; ``copy`` changes it first. Shared variables are in the graph and need no storage here. Copies are compiled
 from the user's graph, because the result of the rewrites depends on the updates.
 """
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
@@ -14,6 +17,12 @@ from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.making.compiled_function import Function
+    from phintys.reports.profile_stats import ProfileStats
 
 
 class Recipe:
@@ -27,24 +36,24 @@ class Recipe:
         Container of each declared input.
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         self.function = function
         self.arguments = dict(function.maker.given_arguments())
         self.input_storage = function.input_storage[:len(self.arguments["inputs"])]
 
-    def without_sharing(self):
+    def without_sharing(self) -> Recipe:
         """Give this recipe separate storage, except for what the user shared between functions."""
         self.input_storage = [_own(spec, container)
                               for spec, container in zip(self.arguments["inputs"], self.input_storage)]
         return self
 
-    def returning_lists(self):
+    def returning_lists(self) -> Recipe:
         """Make the recipe's function return its results as a list, as all copies do in Theano."""
         self.arguments["outputs"] = self.function.maker.outputs
         self.arguments["output_keys"] = None
         return self
 
-    def swap(self, swap):
+    def swap(self, swap: Mapping[Any, Any]) -> None:
         """Replace shared variables by others."""
         used = self.function.finder
         for old, new in swap.items():
@@ -63,7 +72,7 @@ class Recipe:
                                   | {old: new for old, new in swap.items() if old not in earlier})
         self.arguments["updates"] = [(swap.get(target, target), value) for target, value in self.arguments["updates"]]
 
-    def delete_updates(self):
+    def delete_updates(self) -> None:
         """Remove all updates, so that a call changes nothing."""
         self.arguments["updates"] = []
         for position, spec in enumerate(self.arguments["inputs"]):
@@ -80,7 +89,7 @@ class Recipe:
                 plain.value = self.input_storage[position].value
             self.input_storage[position] = None
 
-    def make(self, name, profile):
+    def make(self, name: str | None, profile: ProfileStats | str | bool | None) -> Function:
         """The function."""
         maker = type(self.function.maker)(**self.arguments | {"name": name, "profile": profile})
         copied = maker.create(self.input_storage)
@@ -98,7 +107,8 @@ def _own(spec, container):
 
 
 @at_home
-def remake(maker_class, arguments, input_storage, attributes):
+def remake(maker_class: type, arguments: Mapping[Any, Any], input_storage: Sequence[ArgumentContainer | Container],
+           attributes: Mapping[str, bool]) -> Function | None:
     """Unpickle a function by compiling it again. None if ``config.unpickle_function`` is off."""
     if not config.unpickle_function:
         return None

@@ -3,9 +3,18 @@
 Nothing is compiled. ``phintys.function(**pickle.load(file))`` makes the function from the file. Tags that only record
 where things come from are left out of the file.
 """
+from __future__ import annotations
+
 import pickle
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.scratchpad import Scratchpad
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.graph.variable import Variable
+    from phintys.shared import SharedVariable
 
 LEFT_OUT = ("trace", "test_value")
 
@@ -21,20 +30,23 @@ class StripPickler(pickle.Pickler):
         Omitted in addition to ``trace`` and ``test_value``.
     """
 
-    def __init__(self, file, protocol=0, extra_tag_to_remove=None):
+    def __init__(self, file: Any, protocol: int = 0, extra_tag_to_remove: Sequence[str] | None = None) -> None:
         super().__init__(file, protocol)
         self.tag_to_remove = [*LEFT_OUT, *(extra_tag_to_remove or ())]
 
-    def reducer_override(self, thing):
+    def reducer_override(self, thing: Any) -> Any:
         """Reduce scratchpads without the omitted attributes; everything else is pickled as usual."""
         if type(thing) is not Scratchpad:
             return NotImplemented
         return Scratchpad, (), {name: value for name, value in vars(thing).items() if name not in self.tag_to_remove}
 
 
-def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
-                  accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None, profile=None,
-                  on_unused_input=None, extra_tag_to_remove=None):
+def function_dump(filename: int | str, inputs: Sequence[Variable],
+                  outputs: Variable | Sequence[Variable] | None = None, mode: str | None = None,
+                  updates: Mapping[SharedVariable, Variable] | None = None, givens: Any = None,
+                  no_default_updates: bool = False, accept_inplace: bool = False, name: str | None = None,
+                  rebuild_strict: bool = True, allow_input_downcast: Any = None, profile: Any = None,
+                  on_unused_input: Any = None, extra_tag_to_remove: Sequence[str] | None = None) -> None:
     """Write the arguments of ``function`` to a file.
 
     Parameters

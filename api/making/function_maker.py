@@ -4,8 +4,11 @@ The maker's graph has the arguments of the call first, then the states and share
 containers; its outputs are the results, then the new values of states and shared variables. Values belong to the
 functions: ``create`` gives each function separate storage, except for what the user shares between functions.
 """
+from __future__ import annotations
+
 import warnings
 from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -26,6 +29,13 @@ from phintys.ops.creation.optional_argument import argument_types
 from phintys.optimizer.pipeline import optimize
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.modes import Mode
+    from phintys.reports.profile_stats import ProfileStats
+    from phintys.updates import Pairs
 
 
 @at_home
@@ -79,9 +89,12 @@ class FunctionMaker:
     [array([2., 4.])]
     """
 
-    def __init__(self, inputs, outputs=None, mode=None, accept_inplace=False, function_builder=Function, profile=None,
-                 on_unused_input=None, output_keys=None, name=None, updates=None, givens=None, rebuild_strict=True,
-                 no_default_updates=False, swap=None):
+    def __init__(self, inputs: Sequence[Any], outputs: Any = None, mode: Mode | str | None = None,
+                 accept_inplace: bool = False, function_builder: type = Function,
+                 profile: ProfileStats | str | bool | None = None, on_unused_input: str | None = None,
+                 output_keys: Any = None, name: str | None = None, updates: Pairs | None = None,
+                 givens: Pairs | None = None, rebuild_strict: bool = True,
+                 no_default_updates: bool | list[Variable] = False, swap: Any = None) -> None:
         self.mode = get_mode(mode)
         self.profile = _profile_for(profile, name)
         self.name = name
@@ -243,7 +256,7 @@ class FunctionMaker:
                                 "input. Use the op that does not, or pass accept_inplace=True.")
 
     # ---- results -----------------------------------------------------------------------------------------------------
-    def create(self, input_storage=None, trustme=False, storage_map=None):
+    def create(self, input_storage: Any = None, trustme: bool = False, storage_map: Any = None) -> Function:
         """Link the graph and make a function.
 
         Parameters
@@ -297,7 +310,7 @@ class FunctionMaker:
             targets.add(container)
 
     @property
-    def fgraph(self):
+    def fgraph(self) -> FunctionGraph:
         """The optimised graph, with a DeepCopyOp where a result is copied so that it shares no memory."""
         if self._shown is None:
             lent = {position for position, spec in enumerate(self.outputs) if spec.borrow}
@@ -313,7 +326,7 @@ class FunctionMaker:
     required = property(lambda self: [spec.required for spec in self.inputs])
     refeed = property(lambda self: [not spec.required and not spec.is_state for spec in self.inputs])
 
-    def given_arguments(self):
+    def given_arguments(self) -> dict[Any, Any]:
         """Return the keyword arguments that make this maker again."""
         outputs = None if self.return_none else self.outputs[0] if self.unpack_single else self.outputs
         return {"inputs": self._given, "outputs": outputs, "mode": self.mode, "accept_inplace": self.accept_inplace,
@@ -350,7 +363,7 @@ def _about_expression(variable):
             "are computed from this expression would need it. Inputs are usually made by T.vector() and its like.\n")
 
 
-def wrap_in(spec):
+def wrap_in(spec: Any) -> In:
     """Return an input as `In`; a specification is returned unchanged."""
     variable = spec.variable if isinstance(spec, SymbolicInput) else spec
     if isinstance(variable, Constant):
@@ -362,7 +375,7 @@ def wrap_in(spec):
     return In(**vars(spec)) if isinstance(spec, SymbolicInput) else In(spec)
 
 
-def wrap_out(output):
+def wrap_out(output: Any) -> SymbolicOutput:
     """Return an output as `Out`."""
     if isinstance(output, SymbolicOutput):
         return output

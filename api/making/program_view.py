@@ -5,15 +5,22 @@ the values of intermediate results, which are stored in frames. A call of it run
 ``input_storage`` and stores the results in ``output_storage``; users of Theano time graphs in this way, without the
 conversion of arguments.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.variable import Constant
 from phintys.making.argument_container import ArgumentContainer
+
+if TYPE_CHECKING:
+    from phintys.making.compiled_function import Function
 
 
 class ResultStorage(list):
     """A list of one element, the value of an output; Theano's programs read it as ``value``, too."""
 
     @property
-    def value(self):
+    def value(self) -> Any:
         """The element."""
         return self[0]
 
@@ -35,7 +42,7 @@ class ProgramView:
     allow_gc : bool or "plan"
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         fgraph = function.maker.fgraph
         self._function = function
         self.allow_gc = function.program.allow_gc
@@ -47,7 +54,7 @@ class ProgramView:
         self.updated_vars = {fgraph.inputs[number]: fgraph.outputs[position]
                              for position, number in function.maker.update_positions}
 
-    def __call__(self, n_calls=1, output_subset=None):
+    def __call__(self, n_calls: int = 1, output_subset: Any = None) -> None:
         function = self._function
         arguments = tuple([container.storage[0] for container in self.input_storage
                            if isinstance(container, ArgumentContainer)])

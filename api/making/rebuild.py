@@ -4,12 +4,20 @@
 applies ``givens``, finds the shared variables that are read, and follows their default updates, which may add more of
 both. The copies of the inputs cut the graph: the nodes that compute an input are not copied.
 """
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import made_at
 from phintys.graph.variable import Constant, Variable
 from phintys.shared import SharedVariable, shared
 from phintys.updates import placed, with_whole_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.updates import Pairs
 
 # inputs, outputs: copies, in the given order. new_values: shared variable → its new value in the user's graph, with
 # default updates. updates: the same with copies of the new values. shared: shared variable, read or updated → its
@@ -17,7 +25,7 @@ from phintys.updates import placed, with_whole_targets
 Rebuilt = namedtuple("Rebuilt", "inputs outputs new_values updates shared")
 
 
-def pairs(mapping):
+def pairs(mapping: Pairs | None) -> list[tuple[Any, Any]]:
     """Return the pairs of a dictionary, or of an iterable of pairs.
 
     Examples
@@ -77,7 +85,10 @@ class _Copier:
         return self.shared[variable]
 
 
-def rebuild(outputs, inputs=(), replace=None, updates=None, rebuild_strict=True, no_default_updates=False, swap=None):
+def rebuild(outputs: Any, inputs: Sequence[Any] = (),
+            replace: Pairs | None = None,
+            updates: Pairs | None = None, rebuild_strict: bool = True,
+            no_default_updates: bool | list[Variable] = False, swap: Mapping[Any, Any] | None = None) -> Any:
     """Copy a graph.
 
     Parameters

@@ -5,6 +5,8 @@ other references to its memory. Theano's graphs have such nodes, so a ``DeepCopy
 value of an argument, of a shared variable without an update, of a constant or of another output. Nodes and variables
 are those of the compiled graph; only the variables in ``outputs`` may be new.
 """
+from __future__ import annotations
+
 from collections import Counter
 
 from phintys.graph.function_graph import FunctionGraph
@@ -13,7 +15,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.identity.deep_copy import deep_copy_op
 
 
-def shown_graph(fgraph, lent, borrowed, updated):
+def shown_graph(fgraph: FunctionGraph, lent: set[int], borrowed: set[int], updated: set[int]) -> FunctionGraph:
     """Return ``fgraph``, or a graph of the same nodes with a DeepCopyOp after each output that is copied.
 
     Parameters

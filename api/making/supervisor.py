@@ -3,8 +3,18 @@
 Theano's name and protocol, for programs that build their own graphs. ``function`` does not need it: the rewrites decide
 what its graphs may overwrite, and the verifier of the virtual machine checks it.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.public_names import at_home
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
 
 
 @at_home
@@ -22,10 +32,10 @@ class Supervisor:
     >>> graph.attach_feature(phintys.compile.Supervisor([x]))
     """
 
-    def __init__(self, protected):
+    def __init__(self, protected: Sequence[Variable]) -> None:
         self.protected = list(protected)
 
-    def validate(self, fgraph):
+    def validate(self, fgraph: FunctionGraph) -> None:
         """Raise if a node overwrites the memory of a protected variable, directly or through a view.
 
         Raises

@@ -3,9 +3,15 @@
 Data are embedded as JSON, and the script writes them as text only, so nothing in a program or its source is ever read
 as HTML or as code. Nothing is loaded from anywhere.
 """
+from __future__ import annotations
+
 import html
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 HERE = Path(__file__).parent
 FRAME_HEIGHT = 640
@@ -41,7 +47,7 @@ class Page(str):
     True
     """
 
-    def save(self, path):
+    def save(self, path: Any) -> Any:
         """Write the document to a file.
 
         Parameters
@@ -61,7 +67,7 @@ class Page(str):
                 f'border: 1px solid #8888" sandbox="allow-scripts"></iframe>')
 
 
-def page(title, data):
+def page(title: str, data: Mapping[str, str | Sequence[Any] | None]) -> Page:
     """Return a page.
 
     Parameters

@@ -4,6 +4,10 @@ A box is a node or a leaf. Boxes are in layers: each box is below all boxes that
 sorted by the mean place of their neighbours, first downwards, then upwards, a few times; so few arrows cross. Linear in
 the size of the graph, but for the sorting.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.scratchpad import position_of
 from phintys.graph.toposort import io_toposort
 from phintys.graph.trace import lines_of
@@ -11,11 +15,17 @@ from phintys.graph.variable import Constant
 from phintys.ops.formulas import one_line
 from phintys.vm.texts import is_number, number_text, shortened
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.graph.variable import Variable
+
 SWEEPS = 6
 LONGEST_LABEL = 44
 
 
-def picture_of(inputs, outputs, names=None):
+def picture_of(inputs: Sequence[Variable], outputs: Sequence[Variable],
+               names: Mapping[int, str] | None = None) -> dict[str, list[Any]]:
     """Return a graph as boxes and arrows.
 
     Parameters

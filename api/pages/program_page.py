@@ -1,6 +1,9 @@
 """``f.explain(html=True)``: a page with a program beside its source, its memory, its graph, and all rewrites
 applied."""
+from __future__ import annotations
+
 import linecache
+from typing import TYPE_CHECKING, Any
 
 from phintys.pages.document import page
 from phintys.pages.rewrite_story import story_of
@@ -9,12 +12,18 @@ from phintys.vm.callables.explanation import rows_of
 from phintys.vm.explaining.program_text import main_file_of, size_text, summary_of, time_text
 from phintys.vm.explaining.rows import line_texts
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.making.compiled_function import Function
+    from phintys.pages.document import Page
+
 MOST_LINES = 2000               # of a source file; of a longer one only what is near the lines that are used
 MARGIN = 30                     # lines around those
 MOST_PIECES = 2000              # of memory that are drawn, the largest
 
 
-def program_page(function, reasons_of):
+def program_page(function: Function, reasons_of: Callable[..., Any]) -> Page:
     """Return the page of a function.
 
     Parameters

@@ -3,10 +3,18 @@
 Functions do not record this. Instead the function's graph is made and optimized once more, with the same mode, while a
 feature of the graph records the changes; the optimizer makes the same decisions again.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import lines_of
 from phintys.ops.formulas import written
 from phintys.pages.graph_picture import picture_of
+
+if TYPE_CHECKING:
+    from phintys.making.compiled_function import Function
+    from phintys.pages.rewrite_story import RecordingMaker
 
 MOST_EXAMPLES = 4               # of a rewrite that is applied several times in a row
 
@@ -38,7 +46,7 @@ class Story:
         return picture_of(graph.inputs, graph.outputs, names)
 
 
-def story_of(function):
+def story_of(function: Function) -> RecordingMaker:
     """Return how a function's graph was rewritten.
 
     Parameters

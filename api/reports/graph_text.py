@@ -4,14 +4,25 @@ A variable that was printed before is shown only by its label. Nothing is recurs
 line states its depth instead of being indented further, so that the size of the text is linear in the size of the
 graph.
 """
+from __future__ import annotations
+
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from phintys.ops.loops.loop import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy
+
+    from phintys.graph.variable import Variable
+    from phintys.shared import SharedVariable
 
 INDENT_LIMIT = 100
 
 
-def letters(number):
+def letters(number: int) -> str:
     """Convert a number to letters, in base 26: 0 → A, 25 → Z, 26 → BA."""
     text = chr(ord("A") + number % 26)
     while number >= 26:
@@ -31,8 +42,9 @@ LABELS = {
 class GraphPrinter:
     """Prints variables to one file; remembers the labels that it gave and the nodes that it printed."""
 
-    def __init__(self, file, ids="CHAR", done=None, print_type=False, stop_on_name=False, print_destroy_map=False,
-                 print_view_map=False, print_clients=False):
+    def __init__(self, file: Any, ids: str = "CHAR", done: Mapping[Variable, str] | None = None,
+                 print_type: bool = False, stop_on_name: bool = False, print_destroy_map: bool = False,
+                 print_view_map: bool = False, print_clients: bool = False) -> None:
         if ids not in LABELS:
             raise ValueError(f"ids must be one of {list(LABELS)}, got {ids!r}")
         self.file = file
@@ -47,13 +59,14 @@ class GraphPrinter:
         self.loops = []                             # printed nodes whose bodies are to be printed
         self.outside = {}                           # input of a body → what it is outside
 
-    def label(self, thing):
+    def label(self, thing: Any) -> str:
         if thing not in self.labels:            # "output" uses up a number, too, as in Theano
             self.labels[thing] = thing if thing == "output" else self.label_of(len(self.labels), thing)
         return self.labels[thing]
 
-    def print_variable(self, variable, depth, order=MappingProxyType({}), clients=MappingProxyType({}), storage=None,
-                       prefix=""):
+    def print_variable(self, variable: Variable, depth: int, order: Any = MappingProxyType({}),
+                       clients: Any = MappingProxyType({}),
+                       storage: Mapping[SharedVariable, numpy.ndarray] | None = None, prefix: str = "") -> None:
         """Print ``variable`` and what it is computed from, ``depth`` levels deep (negative: all)."""
         waiting = [(variable, prefix, prefix, 1)]   # variable, its own indent, that of its inputs, level
         while waiting:
@@ -75,7 +88,7 @@ class GraphPrinter:
             if not printed and not (self.stop_on_name and variable.name is not None):
                 waiting.extend(reversed(self._inputs(node, inner, level)))
 
-    def print_bodies(self, depth):
+    def print_bodies(self, depth: int) -> None:
         """Print the bodies of the loops that were printed, and of the loops in these."""
         if self.loops:
             print("\nInner graphs of the scan ops:", file=self.file)

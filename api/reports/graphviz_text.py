@@ -4,6 +4,8 @@ Ellipses are nodes, boxes are variables: green inputs, cyan shared variables, bl
 reads. Other variables are arrows with their type, unless they have a name or ``compact`` is off. The arrow to a node
 that overwrites its input is red; the arrow to a node that returns a view of it is blue.
 """
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from logging import getLogger
 
@@ -51,7 +53,7 @@ class Style:
     var_with_name_simple: bool = False
 
 
-def dot_text(graph, style):
+def dot_text(graph: DrawnGraph, style: Style) -> str:
     """Return a graph in graphviz's language.
 
     Parameters

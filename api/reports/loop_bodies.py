@@ -4,13 +4,20 @@ A body is a separate program. The shapes of its arguments follow from those of t
 sequence and state, and values that are passed as a whole. The lengths of values in a body may depend on other values;
 if these are a sequence of lengths, the largest one is used.
 """
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys.reports.predicted_shapes import Prediction
 from phintys.vm.linking.plan import sizes_of
 from phintys.vm.loops.blocks import length_of_blocks
 from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.opcodes import OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.vm.program import Program
 
 
 class LoopBody(NamedTuple):
@@ -39,7 +46,8 @@ class LoopBody(NamedTuple):
     ahead: Any = None
 
 
-def bodies_of(program, shapes, prediction=None):
+def bodies_of(program: Program, shapes: Sequence[Sequence[int] | None],
+              prediction: Prediction | None = None) -> list[LoopBody]:
     """Return the loops of a program whose operands have known shapes.
 
     Parameters

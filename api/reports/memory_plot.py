@@ -1,4 +1,12 @@
 """``memory_report().plot()``: draws pieces of memory as rectangles over the program, and the bytes alive as steps."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.reports.memory_report import MemoryReport
 
 COLOURS = {"temporary": "tab:blue", "result": "tab:orange", "update": "tab:green", "other": "tab:gray",
            "loop": "tab:purple"}
@@ -8,7 +16,7 @@ LETTER = 0.0085                 # the width of a letter, of that of the picture
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes"))
 
 
-def plotted(report, target=None):
+def plotted(report: MemoryReport, target: Any = None) -> Any:
     """Draw a report; see ``MemoryReport.plot``.
 
     Parameters
@@ -70,7 +78,7 @@ def _fitting(title, lines, share):
     return ""
 
 
-def placed(pieces):
+def placed(pieces: Sequence[Sequence[int] | Sequence[Any]]) -> list[int]:
     """Return places in which pieces of memory that are in use at the same time do not overlap.
 
     Parameters

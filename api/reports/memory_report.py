@@ -6,9 +6,12 @@ shared values that are only read, constants, numbers that are stored in cells, a
 memory of kernels is listed separately. Nothing is run. The body of a loop has a separate report; its peak is added
 while the loop runs.
 """
+from __future__ import annotations
+
 from bisect import bisect_left, insort
 from collections import namedtuple
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from phintys.reports.loop_bodies import bodies_of
 from phintys.reports.predicted_shapes import Prediction
@@ -19,6 +22,11 @@ from phintys.vm.explaining.rows import line_texts
 from phintys.vm.linking.lifetimes import Lifetimes
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.making.compiled_function import Function
 
 # Memory that one or several values use in turn. first, last: instructions; cells: of the values; use: "temporary", or
 # why the memory is not shared: "result", "update", "other", "loop". The latter is the memory that the steps of a
@@ -34,7 +42,7 @@ LISTED = 20                     # pieces in the table
 LONGEST = 40                    # letters of the names of a piece in the table
 
 
-def report_of(function, shapes=None):
+def report_of(function: Function, shapes: Sequence[Any] | Mapping[Any, Any] | None = None) -> MemoryReport:
     """Return the report for given shapes of arguments, or for those of the last call; see ``Function.memory_report``.
 
     Returns
@@ -120,7 +128,8 @@ class MemoryReport:
         The bytes that the function keeps at this moment, with the rounding of the pool.
     """
 
-    def __init__(self, function, shapes, prediction=None):
+    def __init__(self, function: Any, shapes: Sequence[Sequence[int] | None],
+                 prediction: Prediction | None = None) -> None:
         program, measured = function.program, prediction is None
         self.name, self.measured, self.kept_now = program.name, measured, function.kept_bytes()
         self._program, self.allow_gc = program, program.allow_gc
@@ -168,7 +177,7 @@ class MemoryReport:
     def _length(self):
         return len(self._program.instructions())
 
-    def alive(self):
+    def alive(self) -> list[int]:
         """Return the bytes alive at each instruction.
 
         Returns
@@ -225,17 +234,17 @@ class MemoryReport:
                 writers.setdefault(cell, number)
         return writers
 
-    def title(self, piece):
+    def title(self, piece: Any) -> str:
         """Return the names of the values in a piece of memory."""
         return f"steps of instruction {piece.first}" if piece.use == "loop" else self._names.of(piece.cells)
 
-    def lines(self, piece):
+    def lines(self, piece: Any) -> str:
         """Return in a few words the lines of the user that compute the values in a piece of memory."""
         texts, writers = self._program.instruction_texts(), self._writers
         numbers = [piece.first] if piece.use == "loop" else [writers[cell] for cell in piece.cells if cell in writers]
         return line_texts([line for number in numbers for line in texts[number].lines], self._main_file)
 
-    def plot(self, target=None):
+    def plot(self, target: Any = None) -> Any:
         """Draw each piece of memory as a rectangle, and the bytes alive as steps, with matplotlib.
 
         The width of a rectangle is the time in which its memory is in use, in instructions, and its height the size.
@@ -298,7 +307,7 @@ def _alive(pieces, length):
     return alive
 
 
-def kept_by_frame(pieces):
+def kept_by_frame(pieces: Sequence[Any]) -> Any:
     """Return the figures of a frame that keeps dropped memory, once calls repeat.
 
     Parameters

@@ -3,6 +3,10 @@
 Each op's ``infer_shape`` says how lengths follow from lengths; the resulting small graphs of integers are evaluated
 node by node. A length that depends on the values of an argument is known if the value is given instead of the shape.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from phintys.graph.thunks import compute
@@ -12,6 +16,14 @@ from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.passes.shapes import ShapeFeature
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.texts import cells_of_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable
+    from phintys.vm.program import Program
 
 
 class Prediction:
@@ -30,7 +42,7 @@ class Prediction:
         given.
     """
 
-    def __init__(self, program, given):
+    def __init__(self, program: Program, given: Sequence[numpy.ndarray | Sequence[int]]) -> None:
         self._known = known = _Known()
         for layout, leaf in zip(program.cells, given):
             known.add_leaf(layout.variable, leaf)
@@ -41,7 +53,7 @@ class Prediction:
             variable = self._variable_of.get(cell)
             self.shapes.append(None if layout.typenum < 0 or variable is None else known.shape(variable, feature))
 
-    def lengths(self, cell):
+    def lengths(self, cell: int) -> numpy.generic | numpy.ndarray | None:
         """Return the value of a cell that may be a length, or a vector of lengths; None if it is not known."""
         variable = self._variable_of.get(cell)
         if variable is None or getattr(variable.type, "dtype", None) not in integer_dtypes or variable.type.ndim > 1:
@@ -49,7 +61,8 @@ class Prediction:
         return self._known.value(variable)
 
 
-def shapes_in_graph(fgraph, given):
+def shapes_in_graph(fgraph: FunctionGraph,
+                    given: Mapping[Variable, Sequence[int]]) -> dict[TensorVariable, tuple[int, ...]]:
     """Return the shape of each variable of a graph.
 
     Parameters

@@ -6,7 +6,10 @@ by the op, then by the op's classes, then by conditions, and joins the pieces wi
 ``LENGTH_LIMIT`` characters the text ends in ``...``. Printers in Theano's style, with ``process(variable, state)``,
 also work; they may recurse.
 """
+from __future__ import annotations
+
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
@@ -17,6 +20,12 @@ from phintys.ops.products.dot import Dot
 from phintys.ops.reduction.careduce import CAReduce
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import Join, MakeVector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.op import Op
+    from phintys.ops.operators import TensorVariable
 
 LENGTH_LIMIT = 10_000_000
 
@@ -32,7 +41,7 @@ class LeafPrinter:
     ['\\\\alpha']
     """
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[str]:
         if isinstance(variable, Constant) and variable.name is None and getattr(variable.type, "ndim", 0) \
                 and variable.data.size == 1:
             return [f"TensorConstant{{{variable.data.reshape(())}}}"]        # as Theano: before broadcasting
@@ -49,7 +58,7 @@ class DefaultPrinter:
     ['Elemwise{exp,no_inplace}', '(', x, ')']
     """
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         node = variable.owner
         if node is None:
             return leaf_printer.pieces(variable)
@@ -66,10 +75,10 @@ class FunctionPrinter:
     ['my_exp', '(', x, ')']
     """
 
-    def __init__(self, *names):
+    def __init__(self, *names: Any) -> None:
         self.names = names
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         return _call(self.names[variable.index], variable.owner.inputs)
 
 
@@ -85,14 +94,14 @@ class OperatorPrinter:
     ['(', x, ' <+> ', x, ')']
     """
 
-    def __init__(self, operator, precedence, assoc="left"):
+    def __init__(self, operator: str, precedence: int, assoc: str = "left") -> None:
         if assoc not in ("left", "right", "either"):
             raise ValueError(f"assoc must be 'left', 'right' or 'either', got {assoc!r}")
         self.operator = operator
         self.precedence = precedence
         self.assoc = assoc
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         inputs = variable.owner.inputs
         if len(inputs) == 1:
             return ["(", self.operator, inputs[0], ")"]
@@ -109,10 +118,10 @@ class PatternPrinter:
     ['|', x, '|']
     """
 
-    def __init__(self, *patterns):
+    def __init__(self, *patterns: Any) -> None:
         self.patterns = [pattern if isinstance(pattern, str) else pattern[0] for pattern in patterns]
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         pieces = []
         for position, text in enumerate(self.patterns[variable.index].split("%(")):
             number, closed, rest = text.partition(")s")
@@ -133,7 +142,7 @@ class IgnorePrinter:
     [x]
     """
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable]:
         return [variable.owner.inputs[0]]
 
 
@@ -143,7 +152,7 @@ class ElementwisePrinter:
     As in Theano, comparisons are names, too: ``gt(a, b)``.
     """
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         op = variable.owner.op
         scalar_op = op if isinstance(op, ScalarOp) else op.scalar_op
         if scalar_op.name in SPECIAL:
@@ -158,7 +167,7 @@ class ElementwisePrinter:
 class DimShufflePrinter:
     """Omits new leading dimensions; prints a reversal of all dimensions as ``.T``."""
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         op, value = variable.owner.op, variable.owner.inputs[0]
         order = list(op.new_order)
         while order and order[0] == "x":
@@ -174,7 +183,7 @@ class DimShufflePrinter:
 class ReductionPrinter:
     """Prints ``sum(x)`` or ``sum(x, axis=(0,))``."""
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         op = variable.owner.op
         axes = "" if op.axis is None else f", axis={op.axis}"
         return [type(op).__name__.lower(), "(", variable.owner.inputs[0], axes, ")"]
@@ -183,14 +192,14 @@ class ReductionPrinter:
 class VectorPrinter:
     """Prints ``[a, b]``."""
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> Any:
         return ["[", *_joined(variable.owner.inputs, ", "), "]"]
 
 
 class SubtensorPrinter:
     """Prints ``x[Constant{1}:n, Constant{0}]``, as Theano does."""
 
-    def pieces(self, variable):
+    def pieces(self, variable: Variable) -> list[TensorVariable | str]:
         x, *integers = variable.owner.inputs
         pieces = [x, "["]
         for entry in filled(variable.owner.op.idx_list, integers):
@@ -255,25 +264,25 @@ class PPrinter:
     'exp((TensorConstant{2} * x))'
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.printers = []
         self.printers_dict = {}
 
-    def assign(self, condition, printer):
+    def assign(self, condition: Op | Callable[..., Any] | type, printer: Any) -> None:
         """Use ``printer`` for an op, a class of ops, or the nodes for which ``condition(state, r)`` is true."""
         if isinstance(condition, type) or not callable(condition) or hasattr(condition, "make_node"):
             self.printers_dict[condition] = printer
         else:
             self.printers.insert(0, (condition, printer))
 
-    def clone(self):
+    def clone(self) -> PPrinter:
         """Return a printer with the same assignments, which can be changed independently."""
         twin = copy(self)
         twin.printers = list(self.printers)
         twin.printers_dict = dict(self.printers_dict)
         return twin
 
-    def clone_assign(self, condition, printer):
+    def clone_assign(self, condition: Any, printer: Any) -> Any:
         """Return a clone with one more assignment."""
         twin = self.clone()
         twin.assign(condition, printer)
@@ -296,7 +305,7 @@ class PPrinter:
                 return printer
         return default_printer
 
-    def process(self, variable, state=None):
+    def process(self, variable: Variable, state: Any = None) -> str:
         """Return the formula of ``variable`` as text."""
         state = state if isinstance(state, _State) else _State(self)
         texts, length = [], 0
@@ -313,7 +322,7 @@ class PPrinter:
                 break
         return "".join(texts)
 
-    def __call__(self, variable, state=None):
+    def __call__(self, variable: Variable, state: Any = None) -> str:
         """Return a variable as a formula, printed by the printers assigned to its ops."""
         return self.process(variable, state)
 

@@ -61,7 +61,7 @@ class MeasuredFunction:
         For each instruction.
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         program = function.program
         self.profile = function.measurements()
         self.names = [instruction.name for instruction in program.symbolic()]
@@ -73,11 +73,11 @@ class MeasuredFunction:
         raise TypeError("a ProfileStats that measures functions cannot be pickled: print its summary, or store the "
                         "figures that you need")
 
-    def by_instruction(self):
+    def by_instruction(self) -> list[tuple[Any, ...]]:
         """Return (name, node, calls, seconds, bytes) of each instruction."""
         return [(name, node, *record) for name, node, record in zip(self.names, self.nodes, self.profile.records())]
 
-    def at_device(self):
+    def at_device(self) -> dict[Any, Any]:
         """Return node → seconds that a device worked on it."""
         found: dict[Apply, float] = {}
         for node, seconds in zip(self.nodes, self.profile.seconds_at_device()):
@@ -100,7 +100,7 @@ class NodeRecord:
         Of its first instruction in the program.
     """
 
-    def __init__(self, position):
+    def __init__(self, position: int) -> None:
         self.calls, self.seconds, self.bytes, self.native, self.position = 0, 0.0, 0.0, True, position
 
 

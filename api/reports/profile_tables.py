@@ -1,10 +1,16 @@
 """The tables that ``ProfileStats`` prints, in the same form as Theano's."""
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import described_frame, traces_of
 from phintys.ops.loops.loop import Scan
+
+if TYPE_CHECKING:
+    from phintys.reports.profile_stats import ProfileStats
 
 # A row. kind: "C ", "Py" or both; count: the number of nodes, or the position of a single one; details: lines;
 # at_device: seconds that a GPU worked.
@@ -14,7 +20,7 @@ SLOWEST = 5                     # stages of the rewrites in a summary
 LINES = 3                       # the user's lines that made a node; a fused one has many
 
 
-def print_function(stats, file):
+def print_function(stats: ProfileStats, file: Any) -> None:
     """How long calls took, and how much of that was spent where."""
     calls, whole, machine = stats.fct_callcount, stats.fct_call_time, stats.vm_call_time
     kernels = sum(stats.apply_time.values())
@@ -34,7 +40,7 @@ def print_function(stats, file):
                 print(f"    {count} instructions {name}: {seconds:e}s", file=file)
 
 
-def print_compilation(stats, file):
+def print_compilation(stats: ProfileStats, file: Any) -> None:
     """How long compiling took, and its slowest stages."""
     print(f"  Total compile time: {stats.compile_time:e}s", file=file)
     print(f"    Number of Apply nodes: {stats.nb_nodes}", file=file)
@@ -50,7 +56,7 @@ def _slowest(stats):
     return sorted(stats.optimizer_profile.items(), key=lambda item: -item[1][0])
 
 
-def print_stages(stats, file):
+def print_stages(stats: ProfileStats, file: Any) -> None:
     """All stages of the rewrites."""
     print("Optimizer Profile", file=file)
     print("-----------------", file=file)
@@ -59,13 +65,13 @@ def print_stages(stats, file):
     print(file=file)
 
 
-def print_globals(seconds, file):
+def print_globals(seconds: float, file: Any) -> None:
     """The times of the whole program."""
     print(f"Time since the profiler was loaded {seconds:.3f}s", file=file)
     print(file=file)
 
 
-def print_classes(stats, file, most):
+def print_classes(stats: ProfileStats, file: Any, most: int) -> None:
     """A row for each class of ops."""
     calls, nodes, kinds, sizes = stats.class_callcount(), stats.class_nodes(), stats.class_impl(), stats.class_bytes()
     rows = [Row(f"{cls.__module__}.{cls.__qualname__}", seconds, calls[cls], sizes[cls], kinds[cls], nodes[cls], ())
@@ -73,7 +79,7 @@ def print_classes(stats, file, most):
     _print_table("Class", "Classes", "<#apply>", rows, most, stats.line_width, file)
 
 
-def print_ops(stats, file, most):
+def print_ops(stats: ProfileStats, file: Any, most: int) -> None:
     """A row for each op."""
     calls, nodes, kinds, sizes = stats.op_callcount(), stats.op_nodes(), stats.op_impl(), stats.op_bytes()
     rows = [Row(str(op), seconds, calls[op], sizes[op], kinds[op], nodes[op], ())
@@ -81,7 +87,7 @@ def print_ops(stats, file, most):
     _print_table("Op", "Ops", "<#apply>", rows, most, stats.line_width, file)
 
 
-def print_nodes(stats, file, most):
+def print_nodes(stats: ProfileStats, file: Any, most: int) -> None:
     """A row for each node, with the user's lines."""
     shapes, at_device = stats.variable_shape, stats.apply_device_time
     rows = [Row(str(node), record.seconds, record.calls, record.bytes, "C " if record.native else "Py",
@@ -132,7 +138,7 @@ def _print_table(title, plural, counted, rows, most, width, file):
     print(file=file)
 
 
-def print_loops(stats, file):
+def print_loops(stats: ProfileStats, file: Any) -> None:
     """A row for each loop: how much of its time its steps take, if they are measured."""
     loops = {node: seconds for node, seconds in stats.apply_time.items() if type(node.op) is Scan}
     if not loops or stats.is_inside:
@@ -155,7 +161,7 @@ def print_loops(stats, file):
             inside.summary(file)
 
 
-def print_memory(stats, file):
+def print_memory(stats: ProfileStats, file: Any) -> None:
     """The memory report of each function, and its largest values."""
     from phintys.reports.memory_report import report_of
 

@@ -22,7 +22,7 @@ __all__ = ["ScanProfileStats"]
 class MeasuredLoop(MeasuredFunction):
     """The records of the kernel of a loop: those of its body's program."""
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: LoopKernel) -> None:
         self.kernel, self.profile = kernel, kernel.measurements()
         self.names = [instruction.name for instruction in kernel.program.symbolic()]
         self.nodes = [None] * len(self.names) if kernel.program.nodes is None else kernel.program.nodes

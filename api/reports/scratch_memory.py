@@ -3,6 +3,10 @@
 Nothing is run. Values that a kernel examines must be constants, or lengths that follow from shapes; for other kernels
 the size is not known.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from phintys.reports.predicted_shapes import Prediction
@@ -12,8 +16,14 @@ from phintys.vm.opcodes import OPCODES
 from phintys.vm.program import DTYPES
 from phintys.vm.worker_count import usable_workers
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def scratch_bytes(program, shapes, prediction=None):
+    from phintys.vm.program import Program
+
+
+def scratch_bytes(program: Program, shapes: Sequence[Sequence[int] | None],
+                  prediction: Prediction | None = None) -> dict[int, int]:
     """Return how much scratch memory the kernels of a program need.
 
     Parameters

@@ -1,11 +1,20 @@
 """Calls the function that describes a step; errors about its arguments or results name its line."""
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import with_details
 from phintys.scan_module.body_results import separated
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def called(fn, rows, states, others):
+    from phintys.graph.variable import Variable
+
+
+def called(fn: Any, rows: Sequence[Variable], states: Sequence[Variable],
+           others: Sequence[Variable]) -> tuple[Any, ...]:
     """The outputs, updates and condition of a step.
 
     Parameters
@@ -25,7 +34,7 @@ def called(fn, rows, states, others):
     return result_of(fn, [*rows, *states, *others])
 
 
-def result_of(fn, arguments):
+def result_of(fn: Any, arguments: Sequence[Variable]) -> tuple[Any, ...]:
     """What a function that can be called with these arguments returns, as `called` returns it."""
     returned = fn(*arguments)
     try:
@@ -34,7 +43,7 @@ def result_of(fn, arguments):
         raise with_details(error, f"Returned by {described(fn)}.") from None
 
 
-def described(fn):
+def described(fn: Callable[..., Any]) -> Any:
     """A function by its name and line."""
     code = getattr(inspect.unwrap(fn), "__code__", None)
     name = getattr(fn, "__name__", type(fn).__name__)

@@ -3,10 +3,19 @@
 Outputs are a variable or a list of variables, updates a dictionary or a list of pairs, the condition is wrapped in
 ``until``. Each of them may be missing. Outputs and updates may come in either order; the condition comes last.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.updates import shared_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.shared import SharedVariable
 
 
 @at_home
@@ -27,7 +36,7 @@ class until:
     array([ 2.,  4.,  8., 16., 32.])
     """
 
-    def __init__(self, condition):
+    def __init__(self, condition: Variable) -> None:
         self.condition = as_tensor_variable(condition)
         if self.condition.type.ndim != 0:
             raise ValueError(f"the condition of a loop must be a scalar, got one with {self.condition.type.ndim} "
@@ -58,7 +67,7 @@ def _is_condition(element):
 KINDS = (("outputs", _is_outputs), ("updates", _is_updates), ("condition", _is_condition))
 
 
-def separated(returned):
+def separated(returned: Variable | Mapping[SharedVariable, Variable] | Sequence[Any]) -> tuple[Any, ...]:
     """The outputs, updates and condition that a body returned.
 
     Parameters

@@ -3,10 +3,12 @@
 A user gives variables, arrays, dictionaries, or lists of them. Here they become ``Sequence`` and ``Output``, with the
 inner variables that represent a row in the body. Errors in them are found here.
 """
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -21,11 +23,14 @@ from phintys.ops.shape.shape import shape_padleft, unbroadcast
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 
+if TYPE_CHECKING:
+    from phintys.ops.operators import TensorVariable
+
 _logger = logging.getLogger("phintys.scan_module.scan")
 OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions; the latter is what compilers find out
 
 
-def integer(value, rule):
+def integer(value: int, rule: str) -> int:
     """A Python integer; other values, also floats like 1.0, raise a TypeError that states the rule."""
     try:
         return index(value)
@@ -37,7 +42,7 @@ def _taps(given, default):
     return default if given is None else [integer(tap, "taps are integers") for tap in as_list(given)]
 
 
-def as_list(value):
+def as_list(value: Variable | Sequence[Variable | None] | None) -> list[Any]:
     """None as an empty list, a single object as a list of one."""
     if value is None:
         return []
@@ -83,7 +88,7 @@ class Output:
 
 
 # ---- sequences ---------------------------------------------------------------------------------------------------
-def read_sequences(sequences, go_backwards):
+def read_sequences(sequences: Variable | Sequence[Variable] | None, go_backwards: bool) -> list[Sequence]:
     """The sequences of a loop.
 
     Parameters
@@ -98,7 +103,7 @@ def read_sequences(sequences, go_backwards):
     return [_read_sequence(given, go_backwards) for given in as_list(sequences)]
 
 
-def read_input(given):
+def read_input(given: Variable) -> tuple[Any, ...]:
     """The tensor of a sequence, and its taps as the user gave them; None if there are none."""
     taps, tensor = None, given
     if isinstance(given, dict):
@@ -147,7 +152,7 @@ def _inner_variable(value, name):
 
 
 # ---- outputs -----------------------------------------------------------------------------------------------------
-def read_outputs(outputs_info):
+def read_outputs(outputs_info: Variable | Sequence[Variable | None] | None) -> list[Output]:
     """The outputs of a loop that ``outputs_info`` describes.
 
     Parameters
@@ -216,7 +221,7 @@ def _several_taps(given, taps):
 
 
 # ---- steps -------------------------------------------------------------------------------------------------------
-def read_steps(n_steps):
+def read_steps(n_steps: Variable | int | None) -> TensorVariable | None:
     """The number of steps that the user gave.
 
     Returns
@@ -242,13 +247,13 @@ def read_steps(n_steps):
     return cast_op("int64")(steps) if steps.type.dtype != "int64" else steps
 
 
-def is_no_number(value):
+def is_no_number(value: Variable | float) -> bool:
     """Whether a value is known to be NaN or infinite."""
     known = known_number(value)
     return isinstance(known, (float, numpy.floating)) and not numpy.isfinite(known)
 
 
-def known_number(value):
+def known_number(value: Variable | float) -> numpy.generic | numpy.ndarray | None:
     """The number that a value is known to be before running, or None."""
     try:
         return get_scalar_constant_value(value) if isinstance(value, Variable) else numpy.asarray(value)[()]

@@ -1,12 +1,23 @@
 """``map_variables``: replaces the variables of a graph by a function, also inside loops and ops from graphs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, graph_inputs
 from phintys.graph.variable import Constant
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.loops.loop import Scan
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
-def map_variables(replacer, graphs, additional_inputs=()):
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable
+
+
+def map_variables(replacer: Callable[..., Any], graphs: Sequence[Variable],
+                  additional_inputs: Sequence[Any] = ()) -> list[TensorVariable]:
     """Copies of graphs in which variables are replaced.
 
     Parameters

@@ -32,7 +32,7 @@ from phintys.shared import SharedVariable
 from phintys.updates import OrderedUpdates, with_whole_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from phintys.modes import Mode
 
@@ -125,8 +125,11 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
                      return_updates)
 
 
-def made_loop(fn, sequences, outputs_info, non_sequences, n_steps, options, go_backwards=False, name=None,
-              return_list=False, return_updates=True):
+def made_loop(fn: Any, sequences: Variable | Sequence[Variable] | None,
+              outputs_info: Variable | Sequence[Variable | None] | None,
+              non_sequences: Variable | Sequence[Variable] | None, n_steps: Variable | int | None,
+              options: LoopOptions, go_backwards: bool = False, name: str | None = None, return_list: bool = False,
+              return_updates: bool = True) -> tuple[Any, ...]:
     """What ``scan`` returns, with the options of a loop as one value."""
     scanned, outputs = read_sequences(sequences, go_backwards), read_outputs(outputs_info)
     others = [value if isinstance(value, Variable) else as_tensor_variable(value) for value in as_list(non_sequences)]
@@ -218,7 +221,7 @@ def _presented(results, return_list):
 
 
 # ---- outputs -------------------------------------------------------------------------------------------------------
-def check_count(fn, found, count):
+def check_count(fn: Any, found: Sequence[Variable], count: int) -> None:
     """Refuse another number of outputs than ``outputs_info`` describes."""
     if len(found) != count:
         raise ValueError("Please provide None as outputs_info for any output that does not feed back into scan (i.e. "

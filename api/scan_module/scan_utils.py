@@ -1,5 +1,8 @@
 """Theano's ``scan_utils``: functions for programs that look into graphs and loops."""
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -18,11 +21,17 @@ from phintys.scan_module.body_results import separated, until
 from phintys.scan_module.loop_arguments import is_no_number
 from phintys.scan_module.map_variables import map_variables
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.ops.operators import TensorVariable
+    from phintys.shared import SharedVariable
+
 __all__ = ["clone", "equal_computations", "expand_empty", "forced_replace", "get_updates_and_outputs",
            "isNaN_or_Inf_or_None", "map_variables", "reconstruct_graph", "safe_new", "traverse", "until"]
 
 
-def safe_new(x, tag="", dtype=None):
+def safe_new(x: Variable, tag: str = "", dtype: str | None = None) -> TensorVariable:
     """A new variable of the type of ``x``.
 
     Parameters
@@ -59,7 +68,7 @@ def safe_new(x, tag="", dtype=None):
     return copied
 
 
-def get_updates_and_outputs(ls):
+def get_updates_and_outputs(ls: Sequence[Variable | Mapping[SharedVariable, Variable]]) -> tuple[Any, ...]:
     """The result of a loop's function, as (condition, list of outputs, dictionary of updates).
 
     Raises
@@ -78,7 +87,7 @@ def get_updates_and_outputs(ls):
     return condition, outputs, OrderedDict(updates)
 
 
-def isNaN_or_Inf_or_None(x):
+def isNaN_or_Inf_or_None(x: float | None) -> bool:
     """Whether a value gives no number of steps: it is None, NaN, infinite or text.
 
     Examples
@@ -92,7 +101,7 @@ def isNaN_or_Inf_or_None(x):
     return is_no_number(x) if isinstance(x, (Variable, float, int, numpy.number)) else False
 
 
-def expand_empty(tensor_var, size):
+def expand_empty(tensor_var: Constant, size: int) -> TensorVariable:
     """A tensor with ``size`` more rows at its end, whose values are not set.
 
     Parameters
@@ -116,7 +125,7 @@ def expand_empty(tensor_var, size):
     return set_subtensor(room[:lengths[0]], tensor_var)
 
 
-def forced_replace(out, x, y):
+def forced_replace(out: Variable, x: Variable, y: Variable) -> TensorVariable | None:
     """``out`` with ``x``, and all variables that are computed in the same way as ``x``, replaced by ``y``.
 
     Parameters
@@ -140,7 +149,8 @@ def forced_replace(out, x, y):
     return clone(out, dict.fromkeys([*same, x], y), strict=False)
 
 
-def reconstruct_graph(inputs, outputs, tag=None):
+def reconstruct_graph(inputs: Sequence[Variable], outputs: Sequence[Variable],
+                      tag: Any = None) -> tuple[list[TensorVariable], ...]:
     """A copy of a graph with new inputs.
 
     Returns
@@ -161,7 +171,8 @@ def reconstruct_graph(inputs, outputs, tag=None):
     return fresh, clone(list(outputs), replace)
 
 
-def traverse(out, x, x_copy, d, visited=None):
+def traverse(out: Variable, x: Variable, x_copy: Variable, d: Mapping[Any, Any],
+             visited: Any = None) -> dict[TensorVariable, TensorVariable]:
     """Add to ``d`` the pair of ``x`` and its copy if ``out`` depends on ``x``.
 
     Returns

@@ -1,7 +1,14 @@
 """Variables and types of sparse matrices by short names: ``csr_matrix``, ``csc_fmatrix``, ..., and sets of dtypes."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.config import config as _config
 from phintys.ops.sparse import variables as _variables  # noqa: F401, which gives SparseType its variables
 from phintys.ops.sparse.sparse_type import SparseType
+
+if TYPE_CHECKING:
+    from phintys.ops.sparse.variables import SparseVariable
 
 __all__ = ["all_dtypes", "bsr_dmatrix", "bsr_fmatrix", "bsr_matrix", "complex_dtypes", "continuous_dtypes",
            "csc_dmatrix", "csc_fmatrix", "csc_matrix", "csr_dmatrix", "csr_fmatrix", "csr_matrix", "discrete_dtypes",
@@ -21,7 +28,7 @@ integer_dtypes = discrete_dtypes = int_dtypes + uint_dtypes
 continuous_dtypes = complex_dtypes + float_dtypes
 
 
-def matrix(format, name=None, dtype=None):
+def matrix(format: str, name: str | None = None, dtype: str | None = None) -> SparseVariable:
     """A variable of sparse matrices.
 
     Parameters
@@ -40,7 +47,7 @@ def matrix(format, name=None, dtype=None):
     return SparseType(format, dtype or _config.floatX)(name)
 
 
-def csc_matrix(name=None, dtype=None):
+def csc_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
     """A variable of sparse matrices in CSC format; the dtype is by default ``config.floatX``.
 
     Examples
@@ -51,7 +58,7 @@ def csc_matrix(name=None, dtype=None):
     return matrix("csc", name, dtype)
 
 
-def csr_matrix(name=None, dtype=None):
+def csr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
     """A variable of sparse matrices in CSR format; the dtype is by default ``config.floatX``.
 
     Examples
@@ -62,7 +69,7 @@ def csr_matrix(name=None, dtype=None):
     return matrix("csr", name, dtype)
 
 
-def bsr_matrix(name=None, dtype=None):
+def bsr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVariable:
     """A variable of sparse matrices in BSR format, which only products know; the dtype is by default ``config.floatX``.
 
     Examples

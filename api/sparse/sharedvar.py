@@ -3,6 +3,10 @@
 ``phintys.shared`` makes them from SciPy's matrices once ``phintys.sparse`` has been imported, as in Theano; before
 that, it stores such a matrix like any other object.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import scipy.sparse as _scipy_sparse
 
 from phintys.ops.sparse.sparse_type import SparseType
@@ -29,7 +33,8 @@ class SparseTensorSharedVariable(SparseOperators, SharedVariable):
 
 
 @shared_constructor
-def sparse_constructor(value, name=None, strict=False, allow_downcast=None, borrow=False, format=None):
+def sparse_constructor(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
+                       borrow: bool = False, format: str | None = None) -> SparseTensorSharedVariable:
     """A shared variable with a copy of a sparse matrix.
 
     Parameters

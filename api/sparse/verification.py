@@ -1,4 +1,8 @@
 """Derivatives of functions of sparse matrices, compared with differences: `verify_grad_sparse`."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import scipy.sparse as _scipy_sparse
 
 from phintys.gradient import verify_grad as _verify_grad
@@ -6,6 +10,11 @@ from phintys.ops.sparse.compressed import CSM as _CSM
 from phintys.ops.sparse.conversion import DenseFromSparse as _DenseFromSparse
 from phintys.ops.sparse.conversion import SparseFromDense as _SparseFromDense
 from phintys.ops.sparse.sparse_op import is_sparse as _is_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.op import Op
 
 __all__ = ["verify_grad_sparse"]
 
@@ -19,7 +28,7 @@ def _dense_and_back(value, structured):
     return value.toarray(), _SparseFromDense(value.format)
 
 
-def verify_grad_sparse(op, pt, structured=False, **options):
+def verify_grad_sparse(op: Op, pt: Sequence[Any], structured: bool = False, **options: Any) -> Any:
     """Compare the gradient of a function of sparse and dense matrices with differences.
 
     Parameters

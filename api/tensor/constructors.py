@@ -4,8 +4,18 @@
 and ``dmatrices(2)`` make several. All names are combinations of two small tables: ranks and letters. Plurals exist
 without a letter and for f, d, i, l.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.config import config
 from phintys.ops.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.type import Type
+    from phintys.ops.operators import TensorVariable
 
 # Name of a rank → (broadcastable, plural)
 RANKS = {
@@ -24,7 +34,8 @@ LETTERS_WITH_PLURAL = "fdil"
 FAMILIES = {"int": "bwil", "float": "fd", "complex": "cz"}
 
 
-def tensor(dtype=None, broadcastable=None, name=None, **kwargs):
+def tensor(dtype: str | None = None, broadcastable: Sequence[bool] | None = None, name: str | None = None,
+           **kwargs: Any) -> TensorVariable:
     """Make a variable of type ``TensorType(dtype, broadcastable)``.
 
     Parameters
@@ -57,7 +68,7 @@ def _constructor(rank, broadcastable):
     return construct
 
 
-def plural_of(plural, construct, namespace="T"):
+def plural_of(plural: str, construct: Type | Callable[..., Any], namespace: str = "T") -> Callable[..., Any]:
     """Return a function that makes several variables by ``construct(name)``; ``namespace`` is for its docstring."""
     def several(*names):
         if len(names) == 1 and isinstance(names[0], int):

@@ -5,6 +5,8 @@ it has Theano's version; each submodule is the module of phintys, under two name
 package. So if ``from theano.module import name`` does not find a name, Python calls the finder, whose error says what
 to use instead.
 """
+from __future__ import annotations
+
 import os
 import runpy
 import sys
@@ -13,10 +15,14 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import phintys
 from phintys.missing_names import reason_for
 from phintys.theano_flags import read_theano_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["install_as_theano"]
 
@@ -56,16 +62,16 @@ MADE = {"theano": Theano, "theano.version": Version}
 class TheanoFinder(MetaPathFinder, Loader):
     """Finds and loads ``theano`` and its submodules."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
         """Return the specification of Theano's modules; None for others, which other finders look for."""
         return ModuleSpec(fullname, self, is_package=True) if fullname.partition(".")[0] == "theano" else None
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> Any:
         """Make the module that is loaded, for the few that are not modules of phintys."""
         kind = MADE.get(spec.name)
         return None if kind is None else kind(spec.name)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         """Replace the empty module by the module of phintys, and register all modules that were imported with it."""
         name = module.__name__
         if name in MADE:
@@ -80,14 +86,14 @@ class TheanoFinder(MetaPathFinder, Loader):
 class MissingTheanoNames(MetaPathFinder):
     """The last finder: no other has found the module, so that advice for a name never hides a module of this name."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    def find_spec(self, fullname: Any, path: str | None = None, target: Any = None) -> None:
         """Raise the error of `raise_if_missing` for names of phintys."""
         root, _, rest = fullname.partition(".")
         if root == "phintys":
             raise_if_missing(*rest.rpartition(".")[::2])
 
 
-def raise_if_missing(module, name):
+def raise_if_missing(module: Any, name: str) -> None:
     """Raise an error for a name that only Theano's module has, if the tables know what to use instead.
 
     ``from theano.sandbox import cuda`` comes here: as the module has no such attribute, Python tries to import
@@ -98,7 +104,7 @@ def raise_if_missing(module, name):
         raise ModuleNotFoundError(f"cannot import {'.'.join(filter(None, ['theano', module, name]))!r}{reason}")
 
 
-def ours(name):
+def ours(name: str) -> Any:
     """Return the module of phintys for one of Theano's.
 
     Raises
@@ -115,7 +121,7 @@ def ours(name):
         raise ModuleNotFoundError(f"No module named {name!r}: phintys has no such module", name=name) from None
 
 
-def add_imported_modules():
+def add_imported_modules() -> None:
     """Give Theano's names to all modules of phintys that are imported.
 
     Otherwise the import system would import them by their new names, and set each as an attribute of its package, where
@@ -129,7 +135,7 @@ def add_imported_modules():
                 vars(module).setdefault("__path__", [])
 
 
-def install_as_theano():
+def install_as_theano() -> Any:
     """Make ``import theano``, and imports of its submodules, find phintys in this process.
 
     Options in ``THEANO_FLAGS`` and ``.theanorc`` are read, too.
@@ -167,7 +173,7 @@ def install_as_theano():
     return import_module("theano")
 
 
-def main(arguments):
+def main(arguments: Any) -> None:
     """Run a program, or a module after ``-m``, in which ``theano`` is phintys."""
     if not arguments or arguments == ["-m"]:
         raise SystemExit(USAGE)

@@ -1,10 +1,12 @@
 """Widths of integers on this machine, under Theano's names. The options themselves are in ``config``."""
+from __future__ import annotations
+
 import struct
 
 __all__ = ["local_bitwidth", "python_int_bitwidth"]
 
 
-def local_bitwidth():
+def local_bitwidth() -> int:
     """The width of an address, in bits.
 
     Examples
@@ -15,7 +17,7 @@ def local_bitwidth():
     return 8 * struct.calcsize("P")
 
 
-def python_int_bitwidth():
+def python_int_bitwidth() -> int:
     """The width in bits of the C type ``long``.
 
     Examples

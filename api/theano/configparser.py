@@ -2,7 +2,16 @@
 
 The options of phintys are a table in ``phintys.graph.config``. Options added here are set and read in the same way.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.config import boolean, change_flags, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.config import Config
 
 __all__ = ["AddConfigVar", "BoolParam", "ConfigParam", "EnumStr", "FloatParam", "IntParam", "StrParam", "TypedParam",
            "change_flags", "config"]
@@ -26,15 +35,16 @@ class ConfigParam:
     'fast'
     """
 
-    def __init__(self, default, filter=None, allow_override=True):
+    def __init__(self, default: float | str, filter: Callable[..., Any] | None = None,
+                 allow_override: bool = True) -> None:
         self.default, self.filter, self.allow_override = default, filter, allow_override
 
-    def first_value(self):
+    def first_value(self) -> int:
         """Return the default, converted."""
         default = self.default() if callable(self.default) else self.default
         return default if self.filter is None else self.filter(default)
 
-    def converted(self, value):
+    def converted(self, value: Any) -> Any:
         """Return the value that is set, converted."""
         if not self.allow_override:
             raise ValueError("this option cannot be changed")
@@ -64,7 +74,7 @@ class EnumStr(ConfigParam):
     'fast'
     """
 
-    def __init__(self, default, *options, convert=None, allow_override=True):
+    def __init__(self, default: str, *options: Any, convert: Any = None, allow_override: bool = True) -> None:
         self.all = (default, *options)
         strange = [word for word in self.all if not isinstance(word, str)]
         if strange:
@@ -97,7 +107,8 @@ class TypedParam(ConfigParam):
     '3'
     """
 
-    def __init__(self, default, mytype, is_valid=None, allow_override=True):
+    def __init__(self, default: float | str, mytype: Callable[..., Any] | type, is_valid: Any = None,
+                 allow_override: bool = True) -> None:
         self.mytype, self.is_valid = mytype, is_valid
         super().__init__(default, self._typed, allow_override)
 
@@ -108,7 +119,7 @@ class TypedParam(ConfigParam):
         return value
 
 
-def StrParam(default, is_valid=None, allow_override=True):
+def StrParam(default: str, is_valid: Any = None, allow_override: bool = True) -> Any:
     """A `TypedParam` for text.
 
     Examples
@@ -119,7 +130,7 @@ def StrParam(default, is_valid=None, allow_override=True):
     return TypedParam(default, str, is_valid, allow_override)
 
 
-def IntParam(default, is_valid=None, allow_override=True):
+def IntParam(default: int, is_valid: Any = None, allow_override: bool = True) -> Any:
     """A `TypedParam` for whole numbers.
 
     Examples
@@ -130,7 +141,7 @@ def IntParam(default, is_valid=None, allow_override=True):
     return TypedParam(default, int, is_valid, allow_override)
 
 
-def FloatParam(default, is_valid=None, allow_override=True):
+def FloatParam(default: float, is_valid: Any = None, allow_override: bool = True) -> Any:
     """A `TypedParam` for numbers.
 
     Examples
@@ -141,7 +152,7 @@ def FloatParam(default, is_valid=None, allow_override=True):
     return TypedParam(default, float, is_valid, allow_override)
 
 
-def BoolParam(default, is_valid=None, allow_override=True):
+def BoolParam(default: bool, is_valid: Any = None, allow_override: bool = True) -> Any:
     """A `TypedParam` for True and False, also as words.
 
     Examples
@@ -152,7 +163,7 @@ def BoolParam(default, is_valid=None, allow_override=True):
     return TypedParam(default, boolean, is_valid, allow_override)
 
 
-def AddConfigVar(name, doc, configparam, root=config, in_c_key=True):
+def AddConfigVar(name: str, doc: str, configparam: Any, root: Config = config, in_c_key: bool = True) -> None:
     """Add an option to ``config``.
 
     Parameters

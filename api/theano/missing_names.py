@@ -5,14 +5,17 @@ The tables are in `theano_names`.
 
 Modules ask for it in their ``__getattr__``, which `theano_finder.lookup` makes.
 """
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from phintys.theano_names import advice, found_elsewhere
 
 
-def unknown(module, name):
+def unknown(module: str, name: str) -> Any:
     """Return the error for a name that a module does not have.
 
     Parameters
@@ -28,13 +31,13 @@ def unknown(module, name):
                           obj=sys.modules.get(module))          # from which Python suggests the nearest name
 
 
-def reason_for(module, name):
+def reason_for(module: str, name: str) -> str:
     """Return the end of the message of such an error: what to use instead, or nothing."""
     reason = advice(module, name)
     return "" if reason is None else f": {reason}"
 
 
-def found(module, name):
+def found(module: str, name: str) -> Any:
     """Return what Theano's module has under a name: what is elsewhere here, or a submodule that is not imported yet.
 
     Otherwise raise the error of `unknown`.
@@ -48,7 +51,7 @@ def found(module, name):
     raise unknown(module, name)
 
 
-def has_module(package, name):
+def has_module(package: str, name: str) -> bool:
     """Return whether a module can be imported from a package."""
     try:
         return find_spec(f"{package}.{name}") is not None

@@ -1,6 +1,15 @@
 """``Raise``: an op that raises an exception when its result is needed."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 __all__ = ["Raise"]
 
@@ -23,16 +32,16 @@ class Raise(Op):
 
     __props__ = ("msg", "exc")
 
-    def __init__(self, msg="", exc=NotImplementedError):
+    def __init__(self, msg: str = "", exc: type = NotImplementedError) -> None:
         self.msg, self.exc = msg, exc
 
-    def make_node(self, x):
+    def make_node(self, x: Variable) -> Apply:
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         raise self.exc(self.msg)
 
-    def do_constant_folding(self, node):
+    def do_constant_folding(self, node: Apply) -> bool:
         return False
 
     def __str__(self):

@@ -4,9 +4,16 @@
 compilation whose mode includes one of the tags; ``optdb["specialize"].register(name, local_optimizer, *tags)`` adds a
 rewrite.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.modes import QueriedOptimizer
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import Query
+
+if TYPE_CHECKING:
+    from phintys.gof.local_optimizers import FromFunctionLocalOptimizer
 
 
 def _check_name(name):
@@ -17,10 +24,11 @@ def _check_name(name):
 class RegisteredFamily:
     """A family of rewrites that users may add to."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def register(self, name, local_opt, *tags, use_db_name_as_tag=True, **options):
+    def register(self, name: str, local_opt: FromFunctionLocalOptimizer, *tags: Any, use_db_name_as_tag: bool = True,
+                 **options: Any) -> None:
         """Add a local optimizer to the family.
 
         Parameters
@@ -50,7 +58,7 @@ class RegisteredFamily:
 class RewriteDatabase:
     """The available rewrites, by their tags."""
 
-    def register(self, name, obj, position, *tags):
+    def register(self, name: str, obj: Any, position: int, *tags: Any) -> None:
         """Add a hand-written optimizer, or a database of optimizers, to the pipeline.
 
         Parameters
@@ -96,7 +104,7 @@ class RewriteDatabase:
             raise KeyError(f"Nothing registered for {name!r}; families are {', '.join(registered.FAMILIES)}")
         return RegisteredFamily(name)
 
-    def query(self, *tags):
+    def query(self, *tags: Any) -> Any:
         """Return an optimizer.
 
         Parameters

@@ -4,11 +4,17 @@ They are read only when phintys is installed as Theano (`phintys.as_theano`). ``
 both. A program that sets the variable, but is not run as a program of Theano, is told so when it makes its first
 function, because it may call ``install_as_theano`` after it has imported phintys.
 """
+from __future__ import annotations
+
 import os
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config, split_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 # Options whose values name what only Theano had: another value is ignored with a warning, as Theano did without a GPU.
 OPTIONAL_VALUES = ("device",)
@@ -16,7 +22,7 @@ OPTIONAL_VALUES = ("device",)
 _unread = True                  # nobody has asked for the options, and the user has not been told
 
 
-def warn_if_unread():
+def warn_if_unread() -> None:
     """Warn, once in a process, that ``THEANO_FLAGS`` is set, if it was not read."""
     global _unread
     if _unread:
@@ -26,7 +32,7 @@ def warn_if_unread():
                       "phintys.install_as_theano() first, which reads them.", stacklevel=4)
 
 
-def read_theano_options(environment=os.environ, given=()):
+def read_theano_options(environment: Any = os.environ, given: Sequence[Sequence[str]] = ()) -> None:
     """Set the options that Theano would read, first those of the files, then those of the variable.
 
     Parameters
@@ -57,14 +63,14 @@ def read_theano_options(environment=os.environ, given=()):
         warnings.warn(f"phintys ignores these options of Theano: {', '.join(dict.fromkeys(ignored))}", stacklevel=3)
 
 
-def described(name, value):
+def described(name: str, value: Any) -> Any:
     """Return an ignored option as the user wrote it; if it is unknown, with the option whose name is nearest."""
     text = name if value is None else f"{name}={value}"
     alike = None if name in config else config.alike(name)
     return text if alike is None else f"{text} (did you mean {alike}?)"
 
 
-def is_set(name, value, source):
+def is_set(name: str, value: str, source: str) -> bool:
     """Set an option; return whether phintys knows it. A name alone is ignored, as by Theano."""
     if value is None or name not in config:
         return False
@@ -77,14 +83,14 @@ def is_set(name, value, source):
     return True
 
 
-def files(environment):
+def files(environment: Any) -> list[Any]:
     """Return the files of options that exist; later ones win."""
     paths = environment.get("THEANORC")
     paths = paths.split(os.pathsep) if paths else [os.path.join("~", ".theanorc")]
     return [path for path in (Path(path).expanduser() for path in paths) if path.is_file()]
 
 
-def file_options(path):
+def file_options(path: str) -> Iterator[Any]:
     """Return pairs (name, value) of a file; options outside the section ``global`` have the section's name in front."""
     from configparser import ConfigParser, Error  # which most programs do not need
 

@@ -7,6 +7,10 @@ A row says, for each module of phintys, the names that it defines, separated by 
 called ``old`` there, ``*`` means all public names. What `graph.public_names.HOMES` says of the module belongs to it as
 well, and is not repeated here. A row that is only the name of a module is another name of that module.
 """
+from __future__ import annotations
+
+from typing import Any
+
 imported_scipy = True           # modules of Theano say whether SciPy was found
 
 MODULES = {
@@ -221,7 +225,7 @@ WARNINGS = {
 }
 
 
-def write_stubs(package, homes):
+def write_stubs(package: Any, homes: Any) -> None:
     """Write what type checkers need to know of the modules in the table, which no file tells them.
 
     A build does, for an installed package.

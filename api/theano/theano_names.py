@@ -5,7 +5,13 @@ module imported from another one, or that nothing in phintys needs, and says whe
 make no sense here, such as C code; the error says what to use. `tests/api/test_theano_names.py` compares both with a
 list of Theano's names.
 """
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Names that many of Theano's modules import.
 COMMON = {
@@ -154,13 +160,13 @@ _OF_THE_PAPER = {name: place for place, names in OF_THE_PAPER.items() for name i
 _COMMON = {name: place for place, names in COMMON.items() for name in names.split()}
 
 
-def place_of(module, name):
+def place_of(module: str, name: str) -> str | None:
     """Return the name of the module that has a name which Theano's module has; None if there is none."""
     found = _ELSEWHERE.get((module, name))
     return found or (_COMMON.get(name) if module in ELSEWHERE else None)
 
 
-def found_elsewhere(module, name):
+def found_elsewhere(module: str, name: str) -> Callable[..., Any]:
     """Return what Theano's module has under a name; raise KeyError if it is nowhere."""
     place = place_of(module, name)
     if place is None:
@@ -168,7 +174,7 @@ def found_elsewhere(module, name):
     return getattr(import_module(place), name)
 
 
-def advice(module, name):
+def advice(module: str, name: str) -> Any:
     """Return what to use instead of a name, or None."""
     found = _INSTEAD.get((module, name))
     if found is None and module in ("phintys", "phintys.tensor"):

@@ -62,8 +62,9 @@ def grad(cost: Variable | None, wrt: Sequence[Variable], consider_constant: Iter
          return_disconnected: str = "zero", null_gradients: Literal["raise", "return"] = "raise") -> list[Variable]: ...
 
 
-def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True, known_grads=None,
-         return_disconnected="zero", null_gradients="raise"):
+def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: Reaction = "raise",
+         add_names: bool = True, known_grads: Mapping[Any, Any] | None = None, return_disconnected: str = "zero",
+         null_gradients: Literal["raise", "return"] = "raise") -> Any:
     """Return gradients of a cost with respect to variables.
 
     Parameters
@@ -221,7 +222,7 @@ def _presented(variable, gradient, react, return_disconnected, null_gradients):
     return gradient
 
 
-def format_as(use_list, use_tuple, outputs):
+def format_as(use_list: bool, use_tuple: bool, outputs: int | Sequence[Any]) -> Any:
     """Return a list of results as a list, a tuple, or, if neither is requested, its only element.
 
     Examples
@@ -405,7 +406,7 @@ def _sum(terms):
     return terms[0]
 
 
-def float_zeros_like(variable):
+def float_zeros_like(variable: Any) -> Any:
     """Return zeros in the shape of a variable, of its dtype if that is a float, else of floatX."""
     zeros = variable.zeros_like()
     return zeros if dtype_of(zeros) in CONTINUOUS_DTYPES else zeros.astype(config.floatX)

@@ -14,6 +14,15 @@ between those of both arms, leads out of the arm.
 If gradients of several arms meet, and of no node that always runs, what comes before them runs if one of these arms is
 taken. So they meet in an arm of its own, whose condition says that.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
 
 
 class Arm:
@@ -34,15 +43,16 @@ class Arm:
 
     __slots__ = ("around", "op", "condition", "branch", "is_union", "depth")
 
-    def __init__(self, around=None, op=None, condition=None, branch=0, is_union=False):
+    def __init__(self, around: Any = None, op: Op | None = None, condition: Any = None, branch: int = 0,
+                 is_union: bool = False) -> None:
         self.around, self.op, self.condition, self.branch, self.is_union = around, op, condition, branch, is_union
         self.depth = 0 if around is None else around.depth + 1
 
-    def sibling(self):
+    def sibling(self) -> Any:
         """What the other branch of the same node is known by."""
         return self.around, self.condition, 1 - self.branch
 
-    def choice(self, variable, here, there=None):
+    def choice(self, variable: Variable, here: Any, there: Any = None) -> Any:
         """The gradient by a variable outside of the arm, of which ``here`` counts in the arm and ``there`` in its
         sibling; None: zeros."""
         first, second = (there, here) if self.branch else (here, there)
@@ -62,19 +72,19 @@ class Arms:
     everywhere : Arm
     """
 
-    def __init__(self, add):
+    def __init__(self, add: Callable[..., Any]) -> None:
         self.everywhere = Arm()
         self._add = add
         self._known = {}
 
-    def branch(self, around, op, condition, branch):
+    def branch(self, around: Any, op: Op, condition: Any, branch: Any) -> Any:
         """One branch of a lazy node, whose gradient counts in ``around``."""
         key = around, condition, branch
         if key not in self._known:
             self._known[key] = Arm(around, op, condition, branch)
         return self._known[key]
 
-    def meeting(self, arms):
+    def meeting(self, arms: Any) -> Any:
         """The innermost arm in which gradients of some arms count together."""
         arms = list(dict.fromkeys(arms))
         if len(arms) > 1:
@@ -103,7 +113,7 @@ class Arms:
                 waiting.append(arm.around)
         return [arm for arm in arms if not any([outer in arms for outer in _around(arm)])]
 
-    def joined(self, variable, terms, outside):
+    def joined(self, variable: Variable, terms: Any, outside: Any) -> Any:
         """The sum of terms of the gradient by a variable, which count in several arms.
 
         Parameters

@@ -3,10 +3,20 @@
 The connection pattern of an op says which of its outputs depend on the elements of which of its inputs; no gradient
 passes where there is no connection.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph import hooks
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
 
 
 class StableNode:
@@ -14,11 +24,11 @@ class StableNode:
 
     op = ViewOp()
 
-    def __init__(self, node, variable):
+    def __init__(self, node: Apply, variable: Variable) -> None:
         self.inputs, self.outputs, self._position = [variable], node.outputs, node._position
 
 
-def stable_toposort(inputs, outputs, stop):
+def stable_toposort(inputs: Sequence[Any], outputs: Sequence[Any], stop: set[Any]) -> list[Apply]:
     """Return the nodes between ``inputs`` and ``outputs`` as `io_toposort` does, but with a `StableNode` for each node
     whose value has a form with more stable derivatives, and with the nodes of these forms.
 
@@ -47,7 +57,7 @@ class Paths:
         Node → its connection pattern, for nodes where not everything is connected.
     """
 
-    def __init__(self, outputs, wanted, blockers):
+    def __init__(self, outputs: Sequence[Variable], wanted: Sequence[Variable], blockers: set[Variable]) -> None:
         order = stable_toposort((), outputs, {*outputs, *wanted, *blockers})
         self.patterns = {node: pattern for node in order if (pattern := connection_pattern(node)) is not None}
         depending = self._depending_on(wanted, order)
@@ -86,7 +96,7 @@ class Paths:
                 if any([row[index] and connected for index, connected in enumerate(outputs_connected)])]
 
 
-def connection_pattern(node):
+def connection_pattern(node: Apply) -> list[list[bool]] | None:
     """Return the op's connection pattern, checked, or None if every output depends on every input."""
     op = node.op
     if type(op).connection_pattern is Op.connection_pattern:

@@ -3,7 +3,10 @@
 ``gradient.py`` has the rules for gradients. This file calls the op by these rules (only if a gradient with a value
 reaches it, and with gradients of its outputs' dtypes) and checks that the op's results obey them.
 """
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -13,21 +16,27 @@ from phintys.graph.errors import made_at
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, null_type
 from phintys.graph.variable import Constant, Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.apply import Apply
+
 FLOAT_DTYPES = frozenset(["float16", "float32", "float64"])
 CONTINUOUS_DTYPES = FLOAT_DTYPES | {"complex64", "complex128"}
 
 
-def dtype_of(variable):
+def dtype_of(variable: Variable) -> str | None:
     """Return the dtype of a variable whose values have one, else None."""
     return getattr(variable.type, "dtype", None)
 
 
-def is_valueless(variable):
+def is_valueless(variable: Variable) -> bool:
     """Return whether a gradient is undefined or disconnected."""
     return isinstance(variable.type, (NullType, DisconnectedType))
 
 
-def terms_of(node, output_gradients, pattern, L_op):
+def terms_of(node: Apply, output_gradients: Sequence[Constant | Variable], pattern: Sequence[Sequence[bool]] | None,
+             L_op: Callable[..., Any]) -> list[Constant | Variable]:
     """Return the terms of a node in the gradients of its inputs, as a list of variables; ``L_op`` is the method that
     the op has for them."""
     flow = _Flow(node, output_gradients, pattern)
@@ -139,7 +148,7 @@ def _check_term(node, position, term, flow):
     warnings.warn(message + " You may want to implement a connection_pattern method for it.", stacklevel=2)
 
 
-def check_rank(term, variable, node):
+def check_rank(term: Variable, variable: Variable, node: Apply) -> None:
     """Check that a gradient has the rank of its variable."""
     wanted, given = getattr(variable.type, "ndim", None), getattr(term.type, "ndim", None)
     if wanted != given and wanted is not None:

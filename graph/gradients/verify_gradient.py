@@ -3,10 +3,17 @@
 ``numeric_grad`` needs only NumPy. ``verify_grad`` compiles functions, which this floor cannot do. So the top floor
 makes it with ``make_verify_grad``, to which it passes ``function``.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.graph.errors import GradientError
 from phintys.graph.gradients.gradient import grad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 # Relative and absolute tolerance, by the least precise dtype among the inputs.
 TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
@@ -41,7 +48,8 @@ class numeric_grad:
     # A large step has a bias where f is not linear, a small one loses digits in f(x + eps) - f(x).
     type_eps = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
 
-    def __init__(self, f, pt, eps=None, out_type=None):
+    def __init__(self, f: Callable[..., Any], pt: Sequence[numpy.ndarray] | numpy.ndarray, eps: Any = None,
+                 out_type: Any = None) -> None:
         single = not isinstance(pt, (list, tuple))
         points = [numpy.array(point) for point in ([pt] if single else pt)]
         dtypes = [str(point.dtype) for point in points]
@@ -67,14 +75,14 @@ class numeric_grad:
         return [flat[end - size:end].reshape(point.shape) for end, size, point in zip(ends, sizes, points)]
 
     @staticmethod
-    def abs_rel_err(a, b):
+    def abs_rel_err(a: Any, b: Any) -> tuple[numpy.ndarray, ...]:
         """Return absolute error ``|a - b|`` and relative error ``|a - b| / max(|a| + |b|, 1e-8)``, elementwise."""
         absolute = abs(a - b)
         # An array of float64, because 1e-8 as a float16 is 0.
         relative = absolute / numpy.maximum(abs(a) + abs(b), numpy.array([1e-8]))
         return numpy.asarray(absolute), numpy.asarray(relative).reshape(numpy.shape(absolute))
 
-    def abs_rel_errors(self, g_pt):
+    def abs_rel_errors(self, g_pt: Sequence[numpy.ndarray]) -> list[tuple[numpy.ndarray, ...]]:
         """Return the errors of a list of gradients, as pairs.
 
         Raises
@@ -89,7 +97,7 @@ class numeric_grad:
                 raise ValueError(f"argument element {position} has wrong shape {(given.shape, own.shape)}")
         return [self.abs_rel_err(given, own) for given, own in zip(g_pt, self.gf)]
 
-    def max_err(self, g_pt, abs_tol, rel_tol):
+    def max_err(self, g_pt: Sequence[numpy.ndarray], abs_tol: float, rel_tol: float) -> tuple[Any, ...]:
         """Find the largest violation of the tolerances.
 
         Returns
@@ -115,7 +123,7 @@ class numeric_grad:
         return max(worst, key=lambda entry: entry[0])[1:] if worst else (0, 0, 0.0, 0.0)
 
 
-def make_verify_grad(function, tensor_type):
+def make_verify_grad(function: Callable[..., Any], tensor_type: type) -> Callable[..., Any]:
     """Make the function ``verify_grad``.
 
     Parameters

@@ -3,11 +3,19 @@
 ``ViewOp`` is the identity; its subclasses stop, clip or scale the gradients that pass through them. Their outputs are
 views of their inputs. The optimizer removes them after gradients have been taken.
 """
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 
 class ViewOp(Op):
@@ -23,19 +31,19 @@ class ViewOp(Op):
     __props__ = ()
     view_map = {0: [0]}
 
-    def make_node(self, x):
+    def make_node(self, x: Variable) -> Apply:
         return Apply(self, [x], [x.type.make_variable()])
 
-    def perform(self, node, inputs, output_storage, params=None):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]], params: Any = None) -> None:
         output_storage[0][0] = inputs[0]
 
-    def infer_shape(self, node, input_shapes):
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
         return input_shapes
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return list(output_grads)
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
         return list(eval_points)
 
 
@@ -51,10 +59,10 @@ class ZeroGrad(ViewOp):
 
     __props__ = ()
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return [gradient.zeros_like() for gradient in output_grads]
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
         return [None if point is None else point.zeros_like() for point in eval_points]
 
 
@@ -83,13 +91,13 @@ class DisconnectedGrad(ViewOp):
 
     __props__ = ()
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return [disconnected_type() for _ in output_grads]
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
         return [None]
 
-    def connection_pattern(self, node):
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[False]]
 
 
@@ -105,10 +113,10 @@ class UndefinedGrad(ViewOp):
 
     __props__ = ()
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return [grad_undefined(self, position, variable) for position, variable in enumerate(inputs)]
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
         return [None if point is None else grad_undefined(self, position, inputs[position])
                 for position, point in enumerate(eval_points)]
 
@@ -125,14 +133,14 @@ class GradClip(ViewOp):
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
 
-    def __init__(self, clip_lower_bound, clip_upper_bound):
+    def __init__(self, clip_lower_bound: float, clip_upper_bound: float) -> None:
         if not clip_upper_bound >= clip_lower_bound:
             raise ValueError(f"grad_clip: the upper bound {clip_upper_bound} is below the lower bound "
                              f"{clip_lower_bound}")
         self.clip_lower_bound = clip_lower_bound
         self.clip_upper_bound = clip_upper_bound
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return [gradient.clip(self.clip_lower_bound, self.clip_upper_bound) for gradient in output_grads]
 
 
@@ -148,10 +156,10 @@ class GradScale(ViewOp):
 
     __props__ = None
 
-    def __init__(self, multiplier):
+    def __init__(self, multiplier: float) -> None:
         self.multiplier = multiplier
 
-    def grad(self, inputs, output_grads):
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
         return [self.multiplier * gradient for gradient in output_grads]
 
 
@@ -161,7 +169,7 @@ disconnected_grad_ = DisconnectedGrad()
 undefined_grad_ = UndefinedGrad()
 
 
-def zero_grad(x):
+def zero_grad(x: Variable) -> Variable:
     """Return ``x``; the gradient that passes back through it is zero.
 
     Parameters
@@ -182,7 +190,7 @@ def zero_grad(x):
     return zero_grad_(x)
 
 
-def consider_constant(x):
+def consider_constant(x: Variable) -> Variable:
     """The old name of ``zero_grad``.
 
     Examples
@@ -195,7 +203,7 @@ def consider_constant(x):
     return consider_constant_(x)
 
 
-def disconnected_grad(x):
+def disconnected_grad(x: Variable) -> Variable:
     """Return ``x``; no gradient passes back through it, and the cost counts as independent of it.
 
     Parameters
@@ -216,7 +224,7 @@ def disconnected_grad(x):
     return disconnected_grad_(x)
 
 
-def undefined_grad(x):
+def undefined_grad(x: Variable) -> Variable:
     """Return ``x``; taking a gradient through it is an error.
 
     Parameters
@@ -238,7 +246,7 @@ def undefined_grad(x):
     return undefined_grad_(x)
 
 
-def grad_clip(x, lower_bound, upper_bound):
+def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
     """Return ``x``; a gradient that passes back through it is clipped elementwise.
 
     Parameters
@@ -260,7 +268,7 @@ def grad_clip(x, lower_bound, upper_bound):
     return GradClip(lower_bound, upper_bound)(x)
 
 
-def grad_scale(x, multiplier):
+def grad_scale(x: Variable, multiplier: float) -> Variable:
     """Return ``x``; a gradient that passes back through it is multiplied by ``multiplier``.
 
     Parameters

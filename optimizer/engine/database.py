@@ -8,9 +8,15 @@ need no special cases.
 
 This file does not depend on graphs and runs nothing.
 """
+from __future__ import annotations
+
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.public_names import at_home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 FAST_RUN, FAST_COMPILE = "fast_run", "fast_compile"
 CONSTANT, REPEATED = "a constant", "the same input twice"       # beside keys, what a rewrite may be ``of``
@@ -38,7 +44,9 @@ class Rewrite:
 
     __slots__ = ("name", "keys", "apply", "tags", "beside", "of")
 
-    def __init__(self, name, keys, apply, tags=(FAST_RUN,), beside=(), of=()):
+    def __init__(self, name: str, keys: Mapping[str, float] | Sequence[str], apply: Callable[..., Any],
+                 tags: Sequence[str] = (FAST_RUN,), beside: frozenset[Any] | Sequence[Any] | Mapping[Any, Any] = (),
+                 of: frozenset[str] | Sequence[str] | Mapping[Any, Any] = ()) -> None:
         self.name = name
         self.keys = frozenset(keys)
         self.apply = apply
@@ -53,12 +61,12 @@ class Rewrite:
 class Family:
     """A table of rewrites that run together, and the tags that all of them have."""
 
-    def __init__(self, name, rewrites, tags=()):
+    def __init__(self, name: str, rewrites: Sequence[Rewrite], tags: Sequence[str] = ()) -> None:
         self.name = name
         self.tags = frozenset(tags) | {name}
         self.rewrites = list(rewrites)
 
-    def chosen(self, query):
+    def chosen(self, query: Query) -> list[Rewrite]:
         """Return the rewrites that ``query`` selects, in table order."""
         return [rewrite for rewrite in self.rewrites if query.wants(rewrite.tags | self.tags)]
 
@@ -86,8 +94,9 @@ class Query:
 
     subquery, position_cutoff = {}, float("inf")            # of pickles that were made without them
 
-    def __init__(self, include=(), require=(), exclude=(), subquery=None, position_cutoff=float("inf"),
-                 extra_optimizations=()):
+    def __init__(self, include: Sequence[str] = (), require: Sequence[str] = (), exclude: Sequence[str] = (),
+                 subquery: Mapping[Any, Any] | None = None, position_cutoff: float = float("inf"),
+                 extra_optimizations: Sequence[Any] = ()) -> None:
         self.include = frozenset(include or ())
         self.require = frozenset(require or ())
         self.exclude = frozenset(exclude or ())
@@ -96,7 +105,7 @@ class Query:
         self.extra = tuple(extra_optimizations or ())
 
     @property
-    def extra_optimizations(self):
+    def extra_optimizations(self) -> Any:
         """The optimizers to be applied as well, with their positions."""
         return list(self.extra)
 
@@ -108,23 +117,23 @@ class Query:
         vars(query).update(changed)
         return query
 
-    def wants(self, tags):
+    def wants(self, tags: frozenset[str] | Sequence[str]) -> bool:
         """Return whether something with these tags is selected."""
         return not self.include.isdisjoint(tags) and self.require.issubset(tags) and self.exclude.isdisjoint(tags)
 
-    def including(self, *tags):
+    def including(self, *tags: Any) -> Query:
         """Return a query that also includes ``tags``."""
         return self._with(include=self.include.union(tags))
 
-    def excluding(self, *tags):
+    def excluding(self, *tags: Any) -> Query:
         """Return a query that excludes ``tags``."""
         return self._with(exclude=self.exclude.union(tags))
 
-    def requiring(self, *tags):
+    def requiring(self, *tags: Any) -> Query:
         """Return a query that selects only what has all of ``tags``."""
         return self._with(require=self.require.union(tags))
 
-    def register(self, *rewrites):
+    def register(self, *rewrites: Any) -> Query:
         """Return a query that also runs these rewrites."""
         return self._with(extra=self.extra + rewrites)
 

@@ -10,7 +10,10 @@ runs, also of other drivers, try the same rewrites only on nodes near which the 
 a rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is
 reported with the rewrite's name.
 """
+from __future__ import annotations
+
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.progress import tick
@@ -20,6 +23,13 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import CONSTANT, REPEATED
 from phintys.optimizer.engine.values import as_type, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.optimizer.engine.database import Rewrite
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
@@ -32,7 +42,7 @@ class EndlessRewriting(RuntimeError):
 class Driver:
     """A set of rewrites, indexed by node key. It stores nothing about a run, so one driver serves all compilations."""
 
-    def __init__(self, rewrites):
+    def __init__(self, rewrites: Sequence[Rewrite]) -> None:
         self.rewrites = tuple(rewrites)
         self.keys = frozenset().union(*[rewrite.keys for rewrite in rewrites])
         self.beside = frozenset().union(*[rewrite.beside for rewrite in rewrites])
@@ -40,7 +50,7 @@ class Driver:
         self._index = {}               # (another driver or None, key or None) -> rewrites
         self.chosen = {}               # (what a `Run` knows of a node and of its graph) -> rewrites, for all runs
 
-    def rewrites_for(self, key, other=None):
+    def rewrites_for(self, key: str | type, other: Driver | None = None) -> tuple[Rewrite, ...]:
         """The rewrites for nodes of this key, in order, without those that another driver has."""
         entry = other, key if key in self.keys else None        # None: those for all nodes
         if entry not in self._index:
@@ -49,14 +59,14 @@ class Driver:
                                         and (not rewrite.keys or key in rewrite.keys)])
         return self._index[entry]
 
-    def run(self, fgraph):
+    def run(self, fgraph: FunctionGraph) -> Run:
         """Rewrite ``fgraph`` in place; return the finished `Run` with its counts."""
         run = Run(self, fgraph)
         run.finish()
         return run
 
 
-def report(error, rewrite, node):
+def report(error: Any, rewrite: Rewrite, node: Apply) -> Any:
     """Raise, warn or ignore a rewrite that failed, as ``config.on_opt_error`` says."""
     how = config.on_opt_error
     if how == "ignore":
@@ -86,7 +96,7 @@ def _standing_for(old, node, new):
 class Run:
     """One run of a driver over one graph: the worklist, and the callbacks by which the graph reports changes."""
 
-    def __init__(self, driver, fgraph):
+    def __init__(self, driver: Driver, fgraph: FunctionGraph) -> None:
         self.driver = driver
         self.fgraph = fgraph
         self.steps = 0                 # how many times a node was tried with the rewrites for its key
@@ -101,7 +111,7 @@ class Run:
         self.rewrites = {}             # (key, what settled it or None, what its inputs are) -> the rewrites to try now
         self.moved = set()             # nodes that were not settled when their turn came
 
-    def finish(self):
+    def finish(self) -> None:
         """Work until the worklist is empty."""
         fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
         self._enrol(fgraph.toposort())
@@ -238,11 +248,11 @@ class Run:
         self.queue.extendleft(reversed(fresh))
         pending.update(fresh)
 
-    def on_import(self, fgraph, node, reason):
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
         """Record that a node was added."""
         self.imported.append(node)
         self._enrol([node])
 
-    def on_prune(self, fgraph, node, reason):
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
         """Record that a node was removed."""
         self.pruned.append(node)

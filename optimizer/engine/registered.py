@@ -5,9 +5,19 @@ Positions are numbers that programs for Theano use: canonicalize is at 1, stabil
 and always before values are overwritten. It has tags, and queries select it like any rewrite. After a registration all
 drivers are built again.
 """
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.optimizer.engine.database import Query
 
 FAMILIES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 
@@ -30,7 +40,7 @@ class WholeRewrite:
 
     __slots__ = ("name", "position", "tags", "apply")
 
-    def __init__(self, name, position, tags, apply):
+    def __init__(self, name: str, position: int, tags: Any, apply: Any) -> None:
         self.name, self.position, self.apply = name, position, apply
         self.tags = frozenset(tags) | {name}
 
@@ -40,14 +50,14 @@ whole = []                                              # in the order of their 
 version = 0                                             # it changes with each registration
 
 
-def register_rewrite(family, rewrite):
+def register_rewrite(family: str, rewrite: Rewrite) -> None:
     """Add a row to a family."""
     global version
     rewrites[family].append(rewrite)
     version += 1
 
 
-def register_whole(entry):
+def register_whole(entry: Any) -> None:
     """Add a stage to the pipeline."""
     global version
     whole.append(entry)
@@ -55,19 +65,19 @@ def register_whole(entry):
     version += 1
 
 
-def names():
+def names() -> set[str]:
     """Return the names of all registered rewrites."""
     return {entry.name for entries in (whole, *rewrites.values()) for entry in entries}
 
 
-def chosen(query):
+def chosen(query: Query) -> list[Any]:
     """Return the whole rewrites that a query selects, by position, including pairs that are given with the query."""
     given = [WholeRewrite(str(one), position, (), lambda fgraph, query, one=one: one(fgraph))
              for one, position in [entry for entry in query.extra if isinstance(entry, tuple)]]
     return sorted([*[entry for entry in whole if query.wants(entry.tags)], *given], key=lambda entry: entry.position)
 
 
-def is_tracked(local_opt, node):
+def is_tracked(local_opt: Any, node: Apply) -> bool:
     """Return whether a local optimizer wants to see a node."""
     tracks = local_opt.tracks()
     if tracks is None:
@@ -77,7 +87,7 @@ def is_tracked(local_opt, node):
 
 
 @contextmanager
-def inside(fgraph, node):
+def inside(fgraph: FunctionGraph | None, node: Apply) -> Iterator[None]:
     """While the block runs, ``node.fgraph`` is the graph."""
     if fgraph is None or "fgraph" in node.__dict__:
         yield
@@ -89,7 +99,7 @@ def inside(fgraph, node):
         del node.fgraph
 
 
-def as_rewrite(local_opt, name=None, tags=(FAST_RUN,)):
+def as_rewrite(local_opt: Any, name: str | None = None, tags: Sequence[str] = (FAST_RUN,)) -> Rewrite:
     """Return a row for the tables, which tries a hand-written local optimizer.
 
     Parameters

@@ -2,6 +2,10 @@
 
 They examine a bounded neighbourhood of a variable and change no graph.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.graph.variable import Constant
@@ -13,6 +17,15 @@ from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dt
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.database import CONSTANT
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.op import Op
+    from phintys.graph.type import Type
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorConstant, TensorVariable
+
 WIDEST = 16                    # inputs of one n-ary add or mul: two such nodes fit in a fused kernel (30 operands)
 LARGEST_EXPONENT = 2 ** 10     # of a factor of a product: float16 holds all integers up to 2**11, others more
 FILLED = frozenset(["DimShuffle", "Alloc", "second"])      # what may have a number for all elements
@@ -22,7 +35,7 @@ _types = {}                    # (dtype, ndim) -> the type of constants that bro
 _names = {}                    # class of a built-in op -> its name
 
 
-def key_of(op):
+def key_of(op: Op) -> str | type:
     """Return the key by which rewrites are indexed: the scalar op's name for elementwise ops, else the class's name.
 
     The key of a user's op is its class, so that it is never confused with a built-in op of the same name. The same
@@ -48,7 +61,7 @@ def _key_of_class(kind):
     return _names.setdefault(kind, kind.rewrite_name or kind.__name__)
 
 
-def key(variable):
+def key(variable: Variable) -> str | None:
     """Return the key of the node that computes ``variable``, or None."""
     node = variable.owner
     if node is None:
@@ -57,17 +70,17 @@ def key(variable):
     return op.rewrite_key if type(op) is Elemwise and op.rewrite_key else key_of(op)
 
 
-def is_inexact(variable):
+def is_inexact(variable: Variable) -> bool:
     """Return whether the dtype is floating point or complex."""
     return variable.type.dtype in continuous_dtypes
 
 
-def is_unsigned(variable):
+def is_unsigned(variable: Variable) -> bool:
     """Return whether negation leaves the range of the dtype (also for bool)."""
     return variable.type.dtype in uint_dtypes or variable.type.dtype == "bool"
 
 
-def keeps_value(negation, dtype):
+def keeps_value(negation: Variable, dtype: str) -> bool:
     """Return whether a ``neg`` may be undone inside an expression of ``dtype``.
 
     Integers wrap around when they are negated (-128 of int8 stays -128); this cancels only in their own dtype.
@@ -76,7 +89,7 @@ def keeps_value(negation, dtype):
     return own in continuous_dtypes or own == dtype and not is_unsigned(negation)
 
 
-def constant_value(variable):
+def constant_value(variable: Variable) -> float | None:
     """Return the one number that all elements of ``variable`` have, as a Python number, or None if it is not known.
 
     This looks through dimshuffles and fills of constants.
@@ -98,7 +111,7 @@ def constant_value(variable):
     return None
 
 
-def constant(value, dtype, ndim):
+def constant(value: float, dtype: str, ndim: int) -> TensorConstant:
     """Make a constant of ``ndim`` dimensions of length 1."""
     kind = _types.get((dtype, ndim))
     if kind is None:
@@ -108,13 +121,13 @@ def constant(value, dtype, ndim):
     return kind.make_constant(numpy.full((1,) * ndim, value, dtype))
 
 
-def readers_in(fgraph):
+def readers_in(fgraph: FunctionGraph) -> Callable[..., Any]:
     """Return a function from variables to the number of their readers; variables not in the graph yet will have one."""
     clients = fgraph.clients
     return lambda variable: len(clients[variable]) if variable in clients else 1
 
 
-def only_reader(fgraph, variable):
+def only_reader(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
     """Return the first output of the only node that reads ``variable``, else None."""
     readers = fgraph.clients[variable]
     if len(readers) != 1:
@@ -123,7 +136,7 @@ def only_reader(fgraph, variable):
     return None if reader == "output" else reader.outputs[0]
 
 
-def is_inside(fgraph, variable, keys):
+def is_inside(fgraph: FunctionGraph, variable: Variable, keys: frozenset[str] | Sequence[str]) -> bool:
     """Return whether ``variable`` is an inner node of a larger tree; the rewrite of its root then includes it."""
     reader = only_reader(fgraph, variable)
     if reader is None or key(reader) not in keys or reader.type.dtype != variable.type.dtype:
@@ -131,7 +144,7 @@ def is_inside(fgraph, variable, keys):
     return key(reader) != "pow" or variable is reader.owner.inputs[0] and whole_power(reader) is not None
 
 
-def whole_power(variable):
+def whole_power(variable: Variable) -> int | None:
     """Return the exponent n of ``pow(x, n)`` if that counts as n factors, else None."""
     power = constant_value(variable.owner.inputs[1])
     if type(power) not in (int, float) or not 1 <= abs(power) <= LARGEST_EXPONENT or power != int(power):
@@ -139,17 +152,17 @@ def whole_power(variable):
     return int(power)
 
 
-def constant_like(value, like):
+def constant_like(value: float, like: Variable) -> TensorConstant:
     """Make a constant with the dtype and rank of ``like`` that broadcasts against it."""
     return constant(value, like.type.dtype, like.type.ndim)
 
 
-def apply_op(name, *inputs):
+def apply_op(name: str, *inputs: Any) -> TensorVariable:
     """Apply the elementwise op called ``name``, and return the new variable."""
     return SCALAR_OPS[name].elementwise(*inputs)
 
 
-def apply_wide(name, inputs, dtype):
+def apply_wide(name: str, inputs: Sequence[Variable], dtype: str) -> TensorVariable:
     """Apply an associative elementwise op to any number of inputs, in nodes of at most `WIDEST` inputs, left to right.
 
     All nodes compute in ``dtype``, which is wide enough for every input, even if the constant that made the result so
@@ -163,7 +176,7 @@ def apply_wide(name, inputs, dtype):
     return result
 
 
-def as_type(variable, wanted, leaves):
+def as_type(variable: Variable, wanted: Type, leaves: Sequence[Constant | Variable]) -> TensorVariable:
     """Return ``variable`` with the dtype and broadcastable pattern of the type ``wanted``, or None if not possible.
 
     Parameters
@@ -182,7 +195,7 @@ def as_type(variable, wanted, leaves):
     return spread_over(variable, wanted.broadcastable, leaves)
 
 
-def spread_over(variable, broadcastable, leaves):
+def spread_over(variable: Variable, broadcastable: Sequence[bool], leaves: Sequence[Variable]) -> TensorVariable:
     """Return ``variable`` filled over as many ``leaves`` as are needed to get the pattern, or None."""
     for leaf in leaves:
         mine = variable.type.broadcastable

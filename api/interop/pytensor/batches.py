@@ -1,6 +1,9 @@
 """An op applied to each item of a batch: the leading dimensions of its inputs, which broadcast."""
+from __future__ import annotations
+
 from functools import reduce
 from operator import mul
+from typing import TYPE_CHECKING, Any
 
 from phintys import tensor as T
 from phintys.graph.variable import Constant
@@ -9,8 +12,15 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.loops.building import Body, make_loop
 from phintys.ops.shape.shape import Rebroadcast
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def spread(inputs, core_ranks):
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+
+
+def spread(inputs: Sequence[Variable], core_ranks: Any) -> Any:
     """The inputs with the leading dimensions of all of them: those of length 1 are repeated, as views.
 
     Parameters
@@ -28,7 +38,7 @@ def spread(inputs, core_ranks):
             for each, lead in zip(inputs, leads)]
 
 
-def batched(op, node, inputs, core_ranks):
+def batched(op: Op, node: Apply, inputs: Sequence[Variable], core_ranks: Any) -> Any:
     """The outputs of Blockwise: a loop over the items, without Python where the op has a row.
 
     Inputs that are the same for all items are read by each item. If all inputs are, one item is computed and repeated.

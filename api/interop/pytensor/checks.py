@@ -1,7 +1,16 @@
 """``Check``: a value, or an exception of PyTensor's if a condition is false."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 
 class Check(Op):
@@ -17,23 +26,23 @@ class Check(Op):
     __props__ = ("exception", "message")
     view_map = {0: [0]}
 
-    def __init__(self, exception, message):
+    def __init__(self, exception: Any, message: str) -> None:
         self.exception, self.message = exception, message
 
-    def make_node(self, value, *conditions):
+    def make_node(self, value: Any, *conditions: Any) -> Apply:
         return Apply(self, [value, *conditions], [value.type()])
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         value, *conditions = inputs
         if not all(condition.all() for condition in conditions):
             raise self.exception(self.message)
         output_storage[0][0] = value
 
-    def infer_shape(self, node, shapes):
+    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
         return [shapes[0]]
 
-    def connection_pattern(self, node):
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], *[[False] for _ in node.inputs[1:]]]
 
-    def grad(self, inputs, output_gradients):
+    def grad(self, inputs: Sequence[Variable], output_gradients: Any) -> list[Variable]:
         return [output_gradients[0], *[disconnected_type() for _ in inputs[1:]]]

@@ -1,5 +1,8 @@
 """Elementwise ops and reductions: PyTensor's scalar op → the function of phintys for tensors."""
+from __future__ import annotations
+
 from functools import reduce
+from typing import Any
 
 import numpy
 from pytensor.scalar.basic import ScalarInnerGraphOp
@@ -70,7 +73,7 @@ def _ndtri_exp(op, node, y):
     return ndtri_exp(y)
 
 
-def ndtri_exp(y):
+def ndtri_exp(y: Any) -> Any:
     """``ndtri(exp(y))``: by logarithms where ``exp(y)`` loses digits or is 0."""
     start = -T.sqrt(T.maximum(-2 * y - T.log(T.maximum(-4 * numpy.pi * y, 1.0)), 1.0))
     x = start

@@ -1,5 +1,8 @@
 """Ops without a row: PyTensor's own ``perform``, as an op of phintys that is called from Python."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from pytensor.graph.op import _NoPythonOp
@@ -12,6 +15,11 @@ from phintys.graph.op import Op
 from phintys.graph.type import generic
 from phintys.interop.pytensor.types import is_dense, translated_type
 from phintys.ops.random.generator_objects import generator_of, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 _named = set()
 
@@ -30,7 +38,7 @@ class Performed(Op):
         A node of it, for the types, and for ``perform``.
     """
 
-    def __init__(self, op, node):
+    def __init__(self, op: Op, node: Apply) -> None:
         self.op, self.node = op, node
         if hasattr(op, "prepare_node"):
             op.prepare_node(node, None, None, "py")
@@ -48,7 +56,7 @@ class Performed(Op):
     def __str__(self):
         return f"PyTensor's {self.op}"
 
-    def make_node(self, *inputs):
+    def make_node(self, *inputs: Any) -> Apply:
         kinds = list(map(translated_type, self.output_types))
         if any(isinstance(kind, RandomType) and given.type == generic
                for kind, given in zip(self.input_types, inputs)):
@@ -56,7 +64,7 @@ class Performed(Op):
                 kinds[place] = generic
         return Apply(self, list(inputs), [kind() for kind in kinds])
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         values = [_argument(kind, value) for kind, value in zip(self.input_types, inputs)]
         storage = [[None] for _ in output_storage]
         self.op.perform(self.node, values, storage)
@@ -67,7 +75,7 @@ class Performed(Op):
             is_array = isinstance(kind, ScalarType) or is_dense(kind)
             cell[0] = numpy.asarray(value, dtype=kind.dtype) if is_array else value
 
-    def do_constant_folding(self, node):
+    def do_constant_folding(self, node: Apply) -> bool:
         """What PyTensor's op says of its own node; no random numbers are drawn beforehand."""
         return not isinstance(self.op, RNGConsumerOp) and self.op.do_constant_folding(None, self.node)
 
@@ -79,7 +87,7 @@ def _argument(kind, value):
     return generator_of(value) if isinstance(kind, RandomType) and isinstance(value, numpy.ndarray) else value
 
 
-def performed(op, node, inputs):
+def performed(op: Op, node: Apply, inputs: Sequence[Variable]) -> Any:
     """The outputs of a node, computed by PyTensor's op.
 
     The op is named once, by a warning, unless it draws random numbers.
@@ -100,7 +108,7 @@ def performed(op, node, inputs):
     return Performed(not_in_place(op), node)(*inputs, return_list=True)
 
 
-def not_in_place(op):
+def not_in_place(op: Op) -> Any:
     """An equal op that does not overwrite its inputs."""
     if getattr(op, "inplace", False) and "inplace" in (getattr(op, "__props__", None) or ()):
         return type(op)(**{**op._props_dict(), "inplace": False})

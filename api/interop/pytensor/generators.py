@@ -3,7 +3,10 @@
 A generator whose numbers are all drawn by ops with a row is a vector of uint64 in the program. The others stay objects,
 because Python code may do more with one than to draw, such as ``spawn``. So do all if a value does not draw from PCG64.
 """
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor.random.op import RandomVariable
@@ -13,8 +16,14 @@ from phintys.graph.type import generic
 from phintys.interop.pytensor.random_rows import is_native
 from phintys.ops.random.generator_objects import ProgramWithGenerators
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def with_generators(fgraph, make_program):
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+
+def with_generators(fgraph: FunctionGraph, make_program: Callable[..., Any]) -> Any:
     """The function of a graph, which takes and returns random generators.
 
     Parameters
@@ -42,7 +51,7 @@ def with_generators(fgraph, make_program):
                                  lambda *args: for_objects()(*args))
 
 
-def source_of(variable):
+def source_of(variable: Variable) -> Any:
     """The variable whose generator draws the numbers before a state; or an output of an op that mixes generators."""
     while variable.owner is not None:
         node = variable.owner

@@ -3,15 +3,25 @@
 PyTensor's types know the lengths of most values of a model. phintys' constant folding would find the same integers
 later, but too late for rows that need numbers, such as the row of an op on each item of a batch.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.read_only import inputs_for
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
 from phintys.optimizer.passes.constant_folding import copied, too_large
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable
+
 LARGEST = 1 << 12              # elements
 
 
-def with_known_value(found, inputs):
+def with_known_value(found: Variable, inputs: Sequence[Variable | Constant]) -> TensorVariable:
     """A constant for a translation whose inputs are all integer constants; otherwise the translation itself.
 
     Parameters

@@ -1,4 +1,8 @@
 """PyTensor's linker and mode: a function graph of PyTensor as one function of phintys."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from pytensor.compile.mode import Mode, predefined_linkers, predefined_modes, register_linker, register_mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.link.basic import Container, JITLinker
@@ -20,6 +24,11 @@ from phintys.interop.pytensor.generators import with_generators
 from phintys.interop.pytensor.quick_function import let_modes_choose
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.modes import get_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.function_graph import FunctionGraph
 
 # The rewrites that PyTensor applies first: they remove dummy ops. ``canonicalize_db`` includes rewrites that modes
 # include by name, such as PyMC's for checks of parameters. phintys does all other rewriting.
@@ -46,7 +55,8 @@ class PhintysLinker(JITLinker):
     required_rewrites = REWRITES
     incompatible_rewrites = ("cxx_only", "BlasOpt", "inplace", "fusion", "scan_save_mem_prealloc")
 
-    def fgraph_convert(self, fgraph, order=None, input_storage=None, output_storage=None, storage_map=None, **options):
+    def fgraph_convert(self, fgraph: FunctionGraph, order: Any = None, input_storage: Any = None,
+                       output_storage: list[list[Any]] | None = None, storage_map: Any = None, **options: Any) -> Any:
         """The function of phintys that computes the outputs of a graph from its inputs."""
         return with_generators(fgraph, lambda known: self._program(fgraph, known))
 
@@ -60,13 +70,15 @@ class PhintysLinker(JITLinker):
         function.repeat_calls()
         return function
 
-    def create_thunk_inputs(self, storage_map):
+    def create_thunk_inputs(self, storage_map: Any) -> Any:
         return [storage_map[variable] for variable in self.fgraph.inputs]
 
-    def jit_compile(self, function):
+    def jit_compile(self, function: Callable[..., Any]) -> Any:
         return function
 
-    def make_all(self, input_storage=None, output_storage=None, storage_map=None):
+    def make_all(self, input_storage: Sequence[Sequence[Any]] | None = None,
+                 output_storage: list[list[Any]] | None = None,
+                 storage_map: Any = None) -> tuple[Callable[..., Any] | list[Callable[..., Any]], ...]:
         fgraph = self.fgraph
         order = self.schedule(fgraph)
         input_storage, output_storage, storage_map = map_storage(fgraph, order, input_storage, output_storage,
@@ -104,7 +116,7 @@ def _thunk(function, input_storage, output_storage):
     return thunk
 
 
-def register():
+def register() -> None:
     """Make the linker ``"phintys"`` and the mode ``"PHINTYS"`` known to PyTensor; importing this package does it.
 
     Examples

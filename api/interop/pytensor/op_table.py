@@ -4,11 +4,16 @@ An op is looked up by the names of its class and module, so a class that a versi
 says how many inputs and which properties (PyTensor's ``__props__``) the class may have. An op of another form, as a
 newer version may have, gets no row: PyTensor's own code runs it.
 """
+from __future__ import annotations
+
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys.interop.pytensor_versions import version_of
+
+if TYPE_CHECKING:
+    from phintys.graph.op import Op
 
 COMPUTING = {"perform", "impl"}                          # methods of PyTensor's classes
 
@@ -361,7 +366,7 @@ class Form(NamedTuple):
     first: tuple = (0,)             # versions of PyTensor that have it
     last: tuple = (float("inf"),)
 
-    def fits(self, kind, count):
+    def fits(self, kind: type, count: int) -> bool:
         """Whether a class has these properties, and an op of it may have so many inputs."""
         return (self.fewest <= count <= self.most
                 and set(getattr(kind, "__props__", None) or ()) == set(self.properties))
@@ -374,7 +379,7 @@ class Line(NamedTuple):
     forms: tuple
 
     @property
-    def area(self):
+    def area(self) -> Any:
         """The rows that it belongs to."""
         return self.name.partition(".")[0]
 
@@ -407,7 +412,7 @@ LINES = _read(TABLE)
 
 
 @cache
-def line_of(op_class):
+def line_of(op_class: type) -> tuple[Any, ...]:
     """The class, or the nearest that it is derived from, that has a line, and the line; (None, None) if none has.
 
     A class that computes by code of its own is no such class as the ones that it is derived from.
@@ -421,7 +426,7 @@ def line_of(op_class):
     return None, None
 
 
-def name_of(op):
+def name_of(op: Op) -> str:
     """The name of the op's line, or None."""
     line = line_of(type(op))[1]
     return None if line is None else line.name

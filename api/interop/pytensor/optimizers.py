@@ -3,7 +3,10 @@
 A solution is an implicit function of the other arguments: of those that make the equations, or the gradient of the
 objective, zero. Its derivatives are those of the implicit function theorem, and need no step of the method.
 """
+from __future__ import annotations
+
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -16,6 +19,11 @@ from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.interop.pytensor.root_loops import root_by_loop
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.op_from_graph import OpFromGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 
 class _Remembered:
@@ -75,19 +83,20 @@ class Optimizer(InnerGraphOp):
 
     is_minimum = False
 
-    def __init__(self, inputs, outputs, method, options, bounds=()):
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable], method: Any, options: Any,
+                 bounds: Any = ()) -> None:
         super().__init__(inputs, outputs, f"{type(self).__name__}{{{method}}}")
         self.method, self.options, self.bounds = method, dict(options), tuple(bounds)
 
-    def make_node(self, *inputs):
+    def make_node(self, *inputs: Any) -> Apply:
         kinds = [variable.type for variable in self.local_inputs]
         inputs = [kind.filter_variable(given) for kind, given in zip(kinds, inputs)] + list(inputs[len(kinds):])
         return Apply(self, inputs, [kinds[0](), T.scalar(dtype="bool")])
 
-    def infer_shape(self, node, input_shapes):
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
         return [input_shapes[0], ()]
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         count = len(self.local_inputs)
         start, *arguments = inputs[:count]
         bounds = {name: tuple(value) for name, value in zip(self.bounds, inputs[count:])}
@@ -96,25 +105,25 @@ class Optimizer(InnerGraphOp):
         output_storage[0][0] = numpy.asarray(point).reshape(start.shape).astype(start.dtype)
         output_storage[1][0] = numpy.asarray(bool(converged))
 
-    def solved(self, values, start, options):
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
         """The solution, and whether the method has converged."""
         raise NotImplementedError
 
-    def solution(self, *inputs):
+    def solution(self, *inputs: Any) -> Any:
         """The outputs for these inputs: of a node, or of a loop in its place."""
         return self(*inputs, return_list=True)
 
     # ---- derivatives -----------------------------------------------------------------------------------------
-    def condition(self):
+    def condition(self) -> Any:
         """What is zero at the solution, as a variable of the inner graph."""
         value = self.local_outputs[0]
         return grad(value, self.local_inputs[0]) if self.is_minimum else value
 
-    def connection_pattern(self, node):
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         rows = io_connection_pattern(self.local_inputs, [self.condition()])
         return [*[[row[0], False] for row in rows], *[[False, False] for _ in self.bounds]]
 
-    def L_op(self, inputs, outputs, output_gradients):
+    def L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Any) -> list[Variable]:
         by_solution = output_gradients[0]
         unknown, *arguments = self.local_inputs
         nothing = [disconnected_type() for _ in inputs]
@@ -133,7 +142,7 @@ class Optimizer(InnerGraphOp):
         return [by_start, *[clone_replace(each, places) if hasattr(each.type, "dtype") else each for each in found],
                 *nothing[len(self.local_inputs):]]
 
-    def R_op(self, inputs, eval_points):
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
         if all([point is None for point in eval_points[1:]]):
             return [None if eval_points[0] is None else float_zeros_like(inputs[0]), None]
         unknown, *arguments = self.local_inputs
@@ -170,7 +179,7 @@ class Minimum(Optimizer):
 
     is_minimum = True
 
-    def solved(self, values, start, options):
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import minimize
 
         derivatives = {}
@@ -189,7 +198,7 @@ class ScalarMinimum(Optimizer):
 
     is_minimum = True
 
-    def solved(self, values, start, options):
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import minimize_scalar
 
         found = minimize_scalar(partial(values.number, 0), **options)
@@ -199,7 +208,7 @@ class ScalarMinimum(Optimizer):
 class Root(Optimizer):
     """``scipy.optimize.root``; the outputs of the inner graph are the equations, and perhaps their Jacobian."""
 
-    def solved(self, values, start, options):
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root
 
         jacobian = partial(values.matrix, 1) if len(self.local_outputs) > 1 else None
@@ -210,7 +219,7 @@ class Root(Optimizer):
 class ScalarRoot(Optimizer):
     """``scipy.optimize.root_scalar``; the outputs are the equation, and perhaps its first and second derivatives."""
 
-    def solution(self, *inputs):
+    def solution(self, *inputs: Any) -> Any:
         """By a loop, if there is one for the method and the options, and all are numbers of float64."""
         kinds = {variable.type.dtype for variable in [self.local_inputs[0], *self.local_outputs]}
         if kinds != {"float64"}:
@@ -234,7 +243,7 @@ class ScalarRoot(Optimizer):
         """The R-operator as an override returns it."""
         return [disconnected_type() if each is None else each for each in self.R_op(inputs, eval_points)]
 
-    def solved(self, values, start, options):
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root_scalar
 
         names = ("fprime", "fprime2")[:len(self.local_outputs) - 1]

@@ -4,18 +4,26 @@ PyMC's modes include a rewrite that makes a check an impossible value (-inf), or
 applies them slowly: each replacement visits the whole graph. If a mode has no other rewrite for the ops of a graph,
 none of PyTensor's is run, and the checks have the rows of this file.
 """
+from __future__ import annotations
+
 import sys
 from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, SequentialGraphRewriter
 
 from phintys import tensor as T
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.function_graph import FunctionGraph
+
 OF_INNER_GRAPHS = ("ofg_inner_graph", "optimize_inner_graph", "scan_inner_graph")       # rewriters of PyTensor 3.3
 
 
-def rows_instead_of(rewriter, fgraph):
+def rows_instead_of(rewriter: Any, fgraph: FunctionGraph) -> dict[type, Callable[..., Any]] | None:
     """The rows that do what a rewriter of PyTensor does to a graph: {class of ops: row}; None if it has other rewrites.
     """
     rewriter = vars(rewriter).get("_rewriter", rewriter)        # PyTensor 3.3 wraps that of a mode

@@ -5,9 +5,12 @@ takes longer than a small model. A ``QuickFunction`` does this only if something
 defaults, profiles, and values that PyTensor has to convert or refuse. Otherwise it passes on the arguments, followed by
 the values of shared variables, and stores the updates.
 """
+from __future__ import annotations
+
 import copyreg
 import gc
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.mode import Mode
 from pytensor.tensor.type import TensorType
@@ -15,6 +18,13 @@ from pytensor.tensor.type import TensorType
 from phintys.interop.pytensor.parameter_checks import rows_instead_of
 from phintys.interop.pytensor_versions import CLASS_ARGUMENT, imported, of_version
 from phintys.vm.callables.plain_arguments import PlainArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy
+
+    from phintys.graph.function_graph import FunctionGraph
 
 Function, FunctionMaker = imported("Function"), imported("FunctionMaker")
 # Attributes that say that a call does more than compute and update, and where its updates are.
@@ -25,7 +35,8 @@ UPDATES = of_version({(2, 38): "update_input_storage", (3, 0): "_update_input_st
 class QuickFunction(Function):
     """A compiled function of PyTensor that is called with less work if it only computes."""
 
-    def __init__(self, vm, input_storage, output_storage, *arguments, **options):
+    def __init__(self, vm: Callable[..., Any], input_storage: Sequence[Any], output_storage: Sequence[Any],
+                 *arguments: Any, **options: Any) -> None:
         super().__init__(vm, input_storage, output_storage, *arguments, **options)
         given = [container for container in input_storage if container.required]
         self._shared = [container.storage for container in input_storage[len(given):]]
@@ -39,7 +50,7 @@ class QuickFunction(Function):
                 or getattr(self, "output_keys", None) is not None):         # of a version that returns dictionaries
             self._count = -1                    # no call has so many arguments
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> list[numpy.ndarray] | numpy.ndarray:
         if kwargs:
             given = None if args else self._plain.in_order(kwargs)              # PyMC passes all arguments by name
             if given is None or len(given) != self._count:
@@ -56,11 +67,11 @@ class QuickFunction(Function):
         return self._program(*args)
 
     @property
-    def names(self):
+    def names(self) -> Any:
         """The names of the arguments; empty if one is missing or not unique."""
         return self._plain.names
 
-    def program_and_arguments(self, given):
+    def program_and_arguments(self, given: Any) -> Any:
         """The program, its arguments with the values of shared variables, and how many of its last results are updates.
 
         None if a call of the function does more than to run the program and to store these.
@@ -93,13 +104,14 @@ copyreg.pickle(QuickFunction, copyreg.dispatch_table[Function])
 class QuickFunctionMaker(FunctionMaker):
     """Makes functions of this kind, also when PyTensor copies or unpickles them."""
 
-    def __init__(self, *args, **options):
+    def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault(of_version(CLASS_ARGUMENT), QuickFunction)
         with garbage_kept():
             super().__init__(*args, **options)
 
     @staticmethod
-    def prepare_fgraph(inputs, outputs, additional_outputs, fgraph, mode, profile):
+    def prepare_fgraph(inputs: Sequence[Any], outputs: Sequence[Any], additional_outputs: Sequence[Any],
+                       fgraph: FunctionGraph, mode: Any, profile: Any) -> None:
         """Run the mode's rewrites, except those that the translation of the graph replaces.
 
         Results need no copies of PyTensor's, because those of phintys share no memory.
@@ -108,14 +120,14 @@ class QuickFunctionMaker(FunctionMaker):
         if fgraph.rows_instead is None:
             FunctionMaker.prepare_fgraph(inputs, outputs, additional_outputs, fgraph, mode, profile)
 
-    def create(self, *args, **options):
+    def create(self, *args: Any, **options: Any) -> QuickFunction:
         """Make a function; the arguments are PyTensor's."""
         with garbage_kept():
             return super().create(*args, **options)
 
 
 @contextmanager
-def garbage_kept():
+def garbage_kept() -> Iterator[None]:
     """A block in which Python collects no garbage by itself: compiling makes many objects at once, nearly all of which
     stay, and with PyMC loaded a full collection takes 0.2 s.
 
@@ -133,7 +145,7 @@ def garbage_kept():
             gc.enable()
 
 
-def let_modes_choose(linker):
+def let_modes_choose(linker: type) -> None:
     """Let modes with a linker of this class make such functions.
 
     PyTensor's ``function`` reads the attribute ``function_maker`` of the mode. It is set on the class ``Mode``, because

@@ -7,7 +7,10 @@ Numba draws a few distributions in another way; where it is the default, these a
 
 Ops derived from one with a row have that row if they draw by the same code.
 """
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from pytensor.compile.mode import get_mode
@@ -22,6 +25,14 @@ from phintys.ops.factorizations.cholesky import cholesky
 from phintys.ops.random.draw import Draw
 from phintys.ops.random.generator_order import GeneratorOrder
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorConstant, TensorVariable
+
 DRAWN = {}                              # class of PyTensor's op → row
 late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
 ANY, NUMPY_SCALE, SCALE, POSITIVE = "any", "at least 0", "0 or above", "above 0"
@@ -29,7 +40,7 @@ FRACTION = "from 0 to 1"
 DRAWING = ("rng_fn", "rng_fn_scipy", "perform")         # methods of an op that draw
 
 
-def drawn(*classes):
+def drawn(*classes: Any) -> Callable[..., Any]:
     """A decorator: the function is the row of random variables of these classes."""
     def add(function):
         for kind in classes:
@@ -38,7 +49,7 @@ def drawn(*classes):
     return add
 
 
-def is_native(op):
+def is_native(op: Op) -> bool:
     """Whether a random variable has a row."""
     return _row_of(type(op)) is not None
 
@@ -60,7 +71,7 @@ def _code(kind, name):
     return getattr(method, "__func__", method)
 
 
-def follows_numba():
+def follows_numba() -> Any:
     """Whether PyTensor draws by Numba unless a mode is given."""
     return type(get_mode("Mode").linker).__name__ == "NumbaLinker"
 
@@ -88,7 +99,7 @@ class Draws:
         The length of ``size``.
     """
 
-    def __init__(self, op, node, state, size, parameters):
+    def __init__(self, op: Op, node: Apply, state: Variable, size: Constant, parameters: Sequence[Constant]) -> None:
         self.state, self.ndim = state, op.batch_ndim(node)
         leads = [(each, each.type.ndim - rank) for each, rank in zip(parameters, op.ndims_params)]
         self.given = not isinstance(size.type, type(T.none_type_t))
@@ -100,7 +111,7 @@ class Draws:
                          for axis, length in enumerate(static)]
 
     # ---- draws -------------------------------------------------------------------------------------------------------
-    def draw(self, name, *parameters, size=None, ndim=None):
+    def draw(self, name: str, *parameters: Any, size: Any = None, ndim: Any = None) -> TensorVariable:
         """Numbers of a distribution in ``ops.random.draw``, float64 or int64.
 
         Parameters
@@ -117,18 +128,18 @@ class Draws:
         self.state, sample = op(self.state, self.size if size is None else size, *values)
         return sample
 
-    def order(self, name, *parameters, size=None, ndim=None, **options):
+    def order(self, name: str, *parameters: Any, size: Any = None, ndim: Any = None, **options: Any) -> Any:
         """A sample of `GeneratorOrder`."""
         op = GeneratorOrder(name, "PCG64", self.ndim if ndim is None else ndim, **options)
         self.state, sample = op(self.state, self.size if size is None else size, *parameters)
         return sample
 
-    def lengths(self, *last, first=()):
+    def lengths(self, *last: Any, first: Any = ()) -> Any:
         """The size with further dimensions."""
         return [*first, *[self.size[axis] for axis in range(self.ndim)], *last]
 
     # ---- parameters ----------------------------------------------------------------------------------------------
-    def wide(self, parameter, own=0):
+    def wide(self, parameter: Constant, own: int = 0) -> TensorConstant:
         """A parameter that is computed with in Python: with the lengths of the sample where it could have the length 1
         without its type saying so, because PyTensor's elementwise ops do not repeat such dimensions, and NumPy does.
 
@@ -147,30 +158,30 @@ class Draws:
         lengths = [1 if kind.broadcastable[axis] else self.size[self.ndim - lead + axis] for axis in range(lead)]
         return T.alloc(parameter, *lengths, *[T.shape_i(parameter, lead + axis) for axis in range(own)])
 
-    def real(self, parameter, own=0):
+    def real(self, parameter: Constant, own: int = 0) -> TensorVariable:
         """The same as float64."""
         return T.cast(self.wide(parameter, own), "float64")
 
-    def floating(self, parameter, own=0):
+    def floating(self, parameter: Any, own: int = 0) -> Any:
         """The same in the precision in which NumPy divides it by a number: integers become float64."""
         parameter = self.wide(parameter, own)
         return parameter if parameter.type.dtype.startswith("float") else T.cast(parameter, "float64")
 
-    def quotient(self, a, b):
+    def quotient(self, a: Any, b: Any) -> Any:
         """``a / b`` in NumPy's precision."""
         kind = numpy.true_divide(*[numpy.ones((), each.type.dtype) for each in (a, b)]).dtype.name
         return T.cast(self.wide(a), kind) / T.cast(self.wide(b), kind)
 
-    def of_numbas_precision(self, parameter, own=0):
+    def of_numbas_precision(self, parameter: Any, own: int = 0) -> Any:
         """The same as float64, if PyTensor makes it so for Numba; otherwise in its own precision."""
         return self.real(parameter, own) if follows_numba() else self.floating(parameter, own=own)
 
-    def located(self, loc, scale, sample):
+    def located(self, loc: Constant, scale: Constant, sample: Variable) -> TensorVariable:
         """``loc + scale * sample``, in float64 as NumPy computes it; None means the location 0."""
         found = self.real(scale) * sample
         return found if loc is None else self.real(loc) + found
 
-    def unless_all_zero(self, scale, state):
+    def unless_all_zero(self, scale: Any, state: Any) -> None:
         """SciPy draws nothing if all scales are 0."""
         if not (isinstance(scale, Constant) and (scale.data != 0).any()):
             self.state = T.switch(T.all(T.eq(scale, 0)), state, self.state)
@@ -198,7 +209,7 @@ def _known_length(parameter, axis):
     return T.shape_i(parameter, axis) if length is None else length
 
 
-def are_integers(*parameters):
+def are_integers(*parameters: Any) -> Any:
     return all([parameter.type.dtype.startswith(("int", "uint", "bool")) for parameter in parameters])
 
 
@@ -286,7 +297,7 @@ def _integers(draws, op, low, high):
 
 
 # ---- by SciPy --------------------------------------------------------------------------------------------------------
-def by_scipy(draws, loc, scale, name, *parameters, then=lambda number: number):
+def by_scipy(draws: Any, loc: Any, scale: Any, name: str, *parameters: Any, then: Any = lambda number: number) -> Any:
     """``loc + scale * then(number)``, checked as SciPy's ``rvs`` does."""
     before = draws.state
     number = then(draws.draw(name, *parameters, ("scale", scale, SCALE), *fitting(loc)))
@@ -294,7 +305,7 @@ def by_scipy(draws, loc, scale, name, *parameters, then=lambda number: number):
     return draws.located(loc, scale, number)
 
 
-def fitting(*parameters):
+def fitting(*parameters: Any) -> Any:
     """Parameters that have any value, whose shapes are checked."""
     return [("loc", parameter, ANY) for parameter in parameters if parameter is not None]
 
@@ -411,7 +422,7 @@ def _multivariate_normal(draws, op, mean, cov):
     return transformed(draws, factor, numbers) + draws.real(mean, 1)
 
 
-def transformed(draws, factor, numbers):
+def transformed(draws: Any, factor: Any, numbers: Any) -> Any:
     """A matrix, or one of a stack for each vector, times vectors along the last dimension."""
     if factor.type.ndim == 2:
         return T.dot(numbers, factor.T)

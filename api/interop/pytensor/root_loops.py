@@ -3,14 +3,21 @@
 A loop computes what SciPy computes, from the same defaults, and stops where it stops. Options that are not known here
 are left to SciPy.
 """
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
 from phintys import tensor as T
 from phintys.ops.identity.assertion import Check
 from phintys.ops.loops.building import Body, make_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.variable import Variable
 
 SMALLEST_RATIO = 4 * numpy.finfo("float64").eps         # of a bracket's length to the root
 NEAR = 1e-4                                             # how far the second point of a secant is
@@ -26,7 +33,7 @@ class Method(NamedTuple):
     maxiter: int
     more: tuple = ()
 
-    def options(self, given):
+    def options(self, given: Any) -> Any:
         """All options, or None if one is not known, or is not allowed."""
         given = {**given, **given.get("options", {})}
         given.pop("options", None)
@@ -42,7 +49,7 @@ class Method(NamedTuple):
         return found if allowed and found["maxiter"] >= 1 else None
 
 
-def root_by_loop(method, options, values, start, outputs, limits):
+def root_by_loop(method: Any, options: Any, values: Any, start: Any, outputs: Sequence[Variable], limits: Any) -> Any:
     """The root and whether it is one, or None if there is no loop for this.
 
     Parameters

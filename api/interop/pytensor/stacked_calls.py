@@ -4,13 +4,19 @@ The rows are run one after the other by a C function, which writes the results w
 do (a function of another mode, ops in Python, updates of other variables than generators), and the first row, which
 tells the shapes of all, go through PyTensor's call; so does a row that fails, for its error.
 """
+from __future__ import annotations
+
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from phintys.interop.pytensor.quick_function import QuickFunction
 from phintys.ops.random.generator_objects import ProgramWithGenerators, state_of
 from phintys.vm.callables.row_calls import call_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SECONDS = 0.02                          # without a look at signals, and between two reports of progress
 
@@ -32,10 +38,10 @@ class StackedCalls:
         The results of all calls so far, in arrays that have room for those of all calls.
     """
 
-    def __init__(self, function, count, report=lambda rows: None):
+    def __init__(self, function: Callable[..., Any], count: int, report: Any = lambda rows: None) -> None:
         self.function, self.count, self.report, self.results = function, count, report, None
 
-    def __call__(self, **given):
+    def __call__(self, **given: Any) -> Any:
         """The stacked results of the calls: a list, or one array if the function returns one.
 
         Parameters
@@ -113,7 +119,7 @@ class Rows:
         generators, or does more with generators than to draw from them.
     """
 
-    def __init__(self, program, rows, arguments, updates, results):
+    def __init__(self, program: Any, rows: Any, arguments: Any, updates: Any, results: Any) -> None:
         self.rows, self.results, self.sources = rows, results, {}
         fixed = arguments[len(rows):]
         if isinstance(program, ProgramWithGenerators):
@@ -137,7 +143,7 @@ class Rows:
                           for value in arguments]
         self.entry = program.c_function("general")
 
-    def __call__(self, first, stop):
+    def __call__(self, first: Any, stop: Any) -> Any:
         """Run the rows from ``first`` up to ``stop``; returns the row that failed, or ``stop``."""
         self.first, self.stop = first, stop
         self.run(*self.arguments)

@@ -4,8 +4,11 @@ A row is a function ``(op, node, *inputs)`` of PyTensor's op and node and of the
 variable or a list of them, or None if it has no translation of this node. The result is then converted to the dtype and
 the dimensions of length 1 of PyTensor's node. An op without a row is run by its own ``perform``.
 """
+from __future__ import annotations
+
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
@@ -22,6 +25,14 @@ from phintys.ops.random.generator_objects import state_of
 from phintys.vm import call_stack
 from phintys.vm.call_stack import made_at
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable
+
 OWN_FOLDER = str(Path(__file__).parents[2])
 MOST_PLACES = 256                       # that are kept: nodes that one line makes have the same
 MOST_CLASSES = 1024                     # whose lines are kept
@@ -33,7 +44,7 @@ class TranslationError(NotImplementedError):
     """An op of PyTensor that phintys cannot run; the message names the op and its node."""
 
 
-def row(*names):
+def row(*names: Any) -> Callable[..., Any]:
     """A decorator: the function is the row of the ops of these names, ``"area.Class"``, in the table of ops."""
     def add(function):
         ROWS.update(dict.fromkeys(names, function))
@@ -41,7 +52,7 @@ def row(*names):
     return add
 
 
-def row_of(op, count):
+def row_of(op: Op, count: int) -> Callable[..., Any] | None:
     """The row of an op that has so many inputs, or None."""
     line = _fitting_line(type(op), count)
     if line is None:
@@ -57,7 +68,7 @@ def _fitting_line(op_class, count):
     return None if line is None or not any([form.fits(kind, count) for form in line.forms]) else line
 
 
-def translate(variables):
+def translate(variables: Sequence[Any]) -> list[TensorVariable]:
     """Variables of phintys that compute the same.
 
     Parameters
@@ -91,7 +102,8 @@ def translate(variables):
     return translated(variables, {})
 
 
-def translated(outputs, known, rows_instead=None):
+def translated(outputs: Sequence[Any], known: Mapping[Any, Variable],
+               rows_instead: Mapping[type, Callable[..., Any]] | None = None) -> list[TensorVariable]:
     """The translations of ``outputs``; equal nodes are translated once.
 
     Parameters
@@ -150,14 +162,15 @@ def _leaf(variable, equal):
     return named_input(variable)
 
 
-def named_input(variable):
+def named_input(variable: Variable) -> TensorVariable:
     """A new variable of the same type and name."""
     found = translated_type(variable.type)()
     found.name = variable.name
     return found
 
 
-def applied(op, node, inputs, instead=None):
+def applied(op: Op, node: Apply, inputs: Sequence[Variable],
+            instead: Callable[..., Any] | None = None) -> list[TensorVariable]:
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch.
 
     A row ``instead`` of the op's is tried first.
@@ -181,7 +194,7 @@ def applied(op, node, inputs, instead=None):
     return [conformed(found, output) for found, output in zip(outputs, node.outputs)]
 
 
-def place_of(node):
+def place_of(node: Apply) -> tuple[tuple[Any, ...], ...] | None:
     """Where the user made a node, as a trace of phintys; None: PyTensor does not say a line of the user's."""
     for trace in getattr(node.outputs[0].tag, "trace", ()):
         found = _lines_of_user(tuple(trace))
@@ -201,12 +214,12 @@ is_library = cache(call_stack.is_library)
 
 
 @cache
-def is_own(file):
+def is_own(file: str) -> bool:
     """Whether a file is one of phintys, wherever it lies."""
     return file.startswith(OWN_FOLDER)
 
 
-def conformed(found, output):
+def conformed(found: Variable, output: Any) -> TensorVariable:
     """A translation with the dtype of PyTensor's output; dimensions that PyTensor knows to have length 1 are
     broadcastable."""
     if isinstance(output.type, ScalarType):             # inside a composite op it is a tensor here

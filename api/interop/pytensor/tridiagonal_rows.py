@@ -1,4 +1,8 @@
 """Tridiagonal systems: LAPACK's factors (gttrf) and solutions (gttrs), made row by row in a loop of phintys."""
+from __future__ import annotations
+
+from typing import Any
+
 from phintys import tensor as T
 from phintys.interop.pytensor.translation import row
 from phintys.ops.loops.building import Body, make_loop
@@ -20,7 +24,7 @@ def _of_one_dtype(node, *inputs):
     return [T.cast(each, node.outputs[0].type.dtype) for each in inputs]
 
 
-def factored(below, diagonal, above):
+def factored(below: Any, diagonal: Any, above: Any) -> Any:
     """LAPACK's factors of a matrix with three diagonals: multipliers, three diagonals of U, pivots from 1.
 
     A step has row i of the matrix as the steps before have left it, ``now`` and ``right``, and row i + 1 as it was.
@@ -45,7 +49,7 @@ def factored(below, diagonal, above):
             T.join(0, pivots, T.cast(steps + 1, "int32")[None])]
 
 
-def solved(below, diagonal, above, second, pivots, b):
+def solved(below: Any, diagonal: Any, above: Any, second: Any, pivots: Any, b: Any) -> Any:
     """The solution for one or more right-hand sides, from the factors."""
     lower, pivot, following, now = _row_variables(below, pivots, b)
     stays, number = _stays(pivot)
@@ -58,7 +62,7 @@ def solved(below, diagonal, above, second, pivots, b):
     return _substituted(half[::-1], diagonal[::-1], _longer(above, 1)[::-1], _longer(second, 2)[::-1])[::-1]
 
 
-def solved_transposed(below, diagonal, above, second, pivots, b):
+def solved_transposed(below: Any, diagonal: Any, above: Any, second: Any, pivots: Any, b: Any) -> Any:
     """The solution of the transposed system."""
     half = _substituted(b, diagonal, _later(above, 1, diagonal), _later(second, 2, diagonal))
     lower, pivot, before, now = _row_variables(below, pivots, b)

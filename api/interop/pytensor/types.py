@@ -1,6 +1,9 @@
 """PyTensor's types and constants as those of phintys."""
+from __future__ import annotations
+
 from functools import cache, lru_cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.type import RandomType
@@ -12,6 +15,10 @@ from phintys.graph.type import generic
 from phintys.graph.variable import Constant
 from phintys.ops.random.generator_objects import state_of
 from phintys.ops.random.generator_states import WORDS
+
+if TYPE_CHECKING:
+    from phintys.graph.type import Type
+    from phintys.graph.variable import Variable
 
 STATE_TYPE = T.TensorType("uint64", (False,), shape=(WORDS["PCG64"],))      # of generators on PCG64
 MOST_TYPES = 1024              # that are kept, and not made again for each variable
@@ -29,12 +36,12 @@ def _family(kind_class):
     return "sparse" if hasattr(kind_class, "format_cls") else "dense"
 
 
-def is_dense(kind):
+def is_dense(kind: Any) -> bool:
     """Whether values are arrays."""
     return _family(type(kind)) == "dense"
 
 
-def is_sparse(kind):
+def is_sparse(kind: Any) -> bool:
     """Whether values are sparse matrices."""
     return _family(type(kind)) == "sparse"
 
@@ -44,7 +51,7 @@ def _tensor_type(dtype, lengths):
     return T.TensorType(dtype, tuple([length == 1 for length in lengths]), shape=lengths)
 
 
-def translated_type(kind):
+def translated_type(kind: Any) -> Type:
     """The type of phintys that has the same values.
 
     Tensors keep dtype, rank and static lengths, sparse matrices dtype and format, lists the type of their elements;
@@ -66,7 +73,7 @@ def translated_type(kind):
     return generic
 
 
-def translated_constant(constant):
+def translated_constant(constant: Any) -> Constant:
     """A constant with the same value; a slice is a Python slice."""
     if isinstance(constant.type, SliceType):
         return constant.data
@@ -79,13 +86,13 @@ def translated_constant(constant):
     return T.NoneConst if kind == T.none_type_t else kind.make_constant(constant.data)
 
 
-def number(variable):
+def number(variable: Variable) -> int | None:
     """The Python number of a constant of rank 0, or the variable itself."""
     if isinstance(variable, Constant) and getattr(variable.type, "ndim", None) == 0:
         return variable.data.item()
     return None if isinstance(variable, Constant) and variable.data is None else variable
 
 
-def numbers(vector):
+def numbers(vector: Any) -> Any:
     """The numbers of a constant vector as a tuple, or the variable itself."""
     return tuple(vector.data.tolist()) if isinstance(vector, Constant) else vector

@@ -12,11 +12,11 @@ from phintys.making.rebuild import rebuild
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from phintys.function import Pairs
     from phintys.io import SymbolicInput, SymbolicOutput
     from phintys.making.compiled_function import Function
     from phintys.modes import Mode
     from phintys.reports.profile_stats import ProfileStats
+    from phintys.updates import Pairs
 
 __all__ = ["In", "Param", "iter_over_pairs", "pfunc", "rebuild_collect_shared"]
 

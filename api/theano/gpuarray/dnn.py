@@ -1,11 +1,15 @@
 """Theano's name ``gpuarray.dnn``: says that there is no cuDNN. ``phintys.gpu`` has its own convolutions."""
+from __future__ import annotations
+
+from typing import Any
+
 from phintys.theano_finder import lookup as _lookup
 from phintys.theano_names import GPU as _ADVICE
 
 __all__ = ["dnn_available", "dnn_present", "version"]
 
 
-def dnn_present():
+def dnn_present() -> bool:
     """Return whether there is cuDNN: False. The reason is in the attribute ``msg``, as in Theano.
 
     Examples
@@ -16,7 +20,7 @@ def dnn_present():
     return dnn_present.avail
 
 
-def dnn_available(context_name):
+def dnn_available(context_name: Any) -> bool:
     """Return whether a device has cuDNN: False. The reason is in the attribute ``msg``.
 
     Examples
@@ -31,7 +35,7 @@ dnn_present.avail = False
 dnn_present.msg = dnn_available.msg = f"Theano's gpuarray is not available: {_ADVICE}"
 
 
-def version(raises=True):
+def version(raises: bool = True) -> int:
     """Return -1 for the version of cuDNN, or raise.
 
     Raises

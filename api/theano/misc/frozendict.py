@@ -1,5 +1,8 @@
 """Theano's ``misc.frozendict``: dictionaries that cannot be changed, and can be keys of others."""
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import Any
 
 __all__ = ["FrozenOrderedDict", "frozendict"]
 
@@ -16,7 +19,7 @@ class frozendict(Mapping):
 
     dict_cls = dict
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._dict = self.dict_cls(*args, **kwargs)
         self._hash = None
 
@@ -37,7 +40,7 @@ class frozendict(Mapping):
     def __repr__(self):
         return f"<{type(self).__name__} {self._dict!r}>"
 
-    def copy(self, **add_or_replace):
+    def copy(self, **add_or_replace: Any) -> Any:
         """Return a copy, in which some values are replaced."""
         return type(self)(self, **add_or_replace)
 

@@ -1,4 +1,6 @@
 """``may_share_memory``: tests whether the values of two variables may share memory."""
+from __future__ import annotations
+
 import numpy
 
 __all__ = ["may_share_memory"]
@@ -12,7 +14,7 @@ def _parts(value):
     return parts if all([isinstance(part, numpy.ndarray) for part in parts]) else None
 
 
-def may_share_memory(a, b, raise_other_type=True):
+def may_share_memory(a: numpy.ndarray, b: numpy.ndarray, raise_other_type: bool = True) -> bool:
     """Return whether two arrays, or sparse matrices in CSR or CSC format, may share memory.
 
     Parameters

@@ -1,13 +1,19 @@
 """Theano's ``misc.ordered_set``: sets that keep the order in which elements were added."""
+from __future__ import annotations
+
 from collections.abc import Collection, MutableSet, Set
 from types import GeneratorType
+from typing import TYPE_CHECKING, Any
 
 from phintys.theano_finder import lookup as _lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["OrderedSet", "check_deterministic"]
 
 
-def check_deterministic(iterable):
+def check_deterministic(iterable: Sequence[int] | set[int]) -> None:
     """Raise AssertionError for several elements without a fixed order, such as a set's.
 
     Examples
@@ -37,7 +43,7 @@ class OrderedSet(MutableSet):
     [3, 1]
     """
 
-    def __init__(self, iterable=None):
+    def __init__(self, iterable: Sequence[int] | None = None) -> None:
         self._elements = {}
         if iterable is not None:
             self.update(iterable)
@@ -66,15 +72,15 @@ class OrderedSet(MutableSet):
 
     __hash__ = None
 
-    def add(self, key):
+    def add(self, key: Any) -> None:
         """Add an element at the end, unless it is there."""
         self._elements[key] = None
 
-    def discard(self, key):
+    def discard(self, key: Any) -> None:
         """Remove an element if it is there."""
         self._elements.pop(key, None)
 
-    def pop(self, last=True):
+    def pop(self, last: bool = True) -> Any:
         """Remove and return the last or the first element; KeyError if there is none."""
         if not self:
             raise KeyError("set is empty")
@@ -82,27 +88,27 @@ class OrderedSet(MutableSet):
         self.discard(key)
         return key
 
-    def update(self, iterable):
+    def update(self, iterable: Sequence[int]) -> None:
         """Add all elements."""
         check_deterministic(iterable)
         self._elements.update(dict.fromkeys(iterable))
 
-    def union(self, s):
+    def union(self, s: Any) -> Any:
         """Return a new set with the elements of both."""
         both = self.copy()
         both.update(s)
         return both
 
-    def copy(self):
+    def copy(self) -> Any:
         """Return a new set with the same elements."""
         return OrderedSet(list(self))
 
-    def intersection_update(self, s):
+    def intersection_update(self, s: Any) -> Any:
         """Keep the elements that are also in s; return this set."""
         self._elements = {key: None for key in self._elements if key in s}
         return self
 
-    def difference_update(self, s):
+    def difference_update(self, s: Any) -> Any:
         """Remove the elements that are in s; return this set."""
         check_deterministic(s)
         for key in s:

@@ -3,11 +3,14 @@
 A zip file written by ``dump`` contains each array as a ``.npy`` file, named after the shared variable whose value it
 is, and the rest of the pickle under the name ``pkl``; so ``numpy.load`` can read the values without this package.
 """
+from __future__ import annotations
+
 import copyreg
 import pickle
 import zipfile
 from collections import Counter
 from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -15,6 +18,11 @@ from phintys.graph.scratchpad import Scratchpad
 from phintys.shared import SharedVariable
 from phintys.theano_finder import lookup as _lookup
 from phintys.vm.containers.container import Container
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.shared import TensorSharedVariable
 
 __all__ = ["CompatUnpickler", "PersistentNdarrayID", "PersistentNdarrayLoad", "PersistentSharedVariableID",
            "StripPickler", "dump", "load", "zipadd"]
@@ -39,11 +47,11 @@ class StripPickler(pickle.Pickler):
     Elemwise{exp,no_inplace}
     """
 
-    def __init__(self, file, protocol=0, extra_tag_to_remove=None):
+    def __init__(self, file: Any, protocol: int = 0, extra_tag_to_remove: Sequence[str] | None = None) -> None:
         super().__init__(file, protocol)
         self.tag_to_remove = ["trace", "test_value", *(extra_tag_to_remove or ())]
 
-    def reducer_override(self, thing):
+    def reducer_override(self, thing: Any) -> Any:
         """Reduce a tag to the attributes that are kept."""
         if not isinstance(thing, Scratchpad):
             return NotImplemented
@@ -69,10 +77,10 @@ class CompatUnpickler(pickle.Unpickler):
     [1, 2]
     """
 
-    def __init__(self, file, *, encoding="latin1", **options):
+    def __init__(self, file: Any, *, encoding: str = "latin1", **options: Any) -> None:
         super().__init__(file, encoding=encoding, **options)
 
-    def find_class(self, module, name):
+    def find_class(self, module: str, name: str) -> Callable[..., Any] | type:
         """Find a class or a function of the pickle; the function that makes objects of Python 2 refuses containers."""
         return _reconstructor if name == "_reconstructor" else super().find_class(module, name)
 
@@ -101,12 +109,12 @@ class PersistentNdarrayID:
     'ndarray.array_0'
     """
 
-    def __init__(self, zip_file):
+    def __init__(self, zip_file: Any) -> None:
         self.zip_file = zip_file
         self._names = {}                            # id of an array → its name, and the array, which keeps the id valid
         self._count = 0
 
-    def __call__(self, thing):
+    def __call__(self, thing: Any) -> str | None:
         """Return ``"ndarray.name"`` for an array that is in the file now, None for what is pickled as usual."""
         if type(thing) is not numpy.ndarray or thing.dtype.hasobject:
             return None
@@ -145,14 +153,14 @@ class PersistentSharedVariableID(PersistentNdarrayID):
     False
     """
 
-    def __init__(self, zip_file, allow_unnamed=True, allow_duplicates=True):
+    def __init__(self, zip_file: Any, allow_unnamed: bool = True, allow_duplicates: bool = True) -> None:
         super().__init__(zip_file)
         self.allow_unnamed, self.allow_duplicates = allow_unnamed, allow_duplicates
         self._names_of_containers, self._seen = {}, {}
         self._used = Counter()
         self._container = None                      # the container whose value is pickled next
 
-    def __call__(self, thing):
+    def __call__(self, thing: Any) -> str | None:
         if isinstance(thing, SharedVariable):
             self._check(thing)
             self._names_of_containers[id(thing.container)] = thing.name
@@ -193,11 +201,11 @@ class PersistentNdarrayLoad:
     array([0, 1, 2])
     """
 
-    def __init__(self, zip_file):
+    def __init__(self, zip_file: Any) -> None:
         self.zip_file = zip_file
         self._arrays = {}
 
-    def __call__(self, persistent_id):
+    def __call__(self, persistent_id: str) -> numpy.ndarray:
         """Return the array of that name; the same object each time."""
         _, name = persistent_id.split(".", 1)
         if name not in self._arrays:
@@ -228,7 +236,9 @@ class _Unpickler(pickle.Unpickler):
         return self._load(pid)
 
 
-def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=PersistentSharedVariableID):
+def dump(obj: SharedVariable | Mapping[Any, Any] | Sequence[Any], file_handler: Any,
+         protocol: int = pickle.DEFAULT_PROTOCOL,
+         persistent_id: Callable[..., Any] | type = PersistentSharedVariableID) -> None:
     """Write a zip file with an object: its arrays, and a pickle of the rest.
 
     Parameters
@@ -259,7 +269,7 @@ def dump(obj, file_handler, protocol=pickle.DEFAULT_PROTOCOL, persistent_id=Pers
         zip_file.writestr("pkl", text.getvalue())
 
 
-def load(f, persistent_load=PersistentNdarrayLoad):
+def load(f: Any, persistent_load: type = PersistentNdarrayLoad) -> TensorSharedVariable | dict[Any, Any] | list[Any]:
     """Read a file written by ``dump``. As with every pickle, it can run any code: read only files that you trust.
 
     Parameters
@@ -285,7 +295,7 @@ def load(f, persistent_load=PersistentNdarrayLoad):
         return _Unpickler(BytesIO(zip_file.read("pkl")), persistent_load(zip_file)).load()
 
 
-def zipadd(func, zip_file, name):
+def zipadd(func: Callable[..., Any], zip_file: Any, name: str) -> None:
     """Add a file to a zip file: ``func`` is called with a binary file, and writes it.
 
     Parameters

@@ -1,9 +1,15 @@
 """Theano's ``misc.strutil``: texts of C code."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["pretty_format", "render_string", "strip_leading_white_space"]
 
 
-def render_string(string, sub):
+def render_string(string: str, sub: Mapping[str, int]) -> str:
     """Return ``string % sub``; the error for a text that cannot be filled in shows where.
 
     Raises
@@ -32,7 +38,7 @@ def render_string(string, sub):
         raise
 
 
-def strip_leading_white_space(line):
+def strip_leading_white_space(line: str) -> str:
     """Return a line without blanks and tabs at its start.
 
     Examples
@@ -43,7 +49,7 @@ def strip_leading_white_space(line):
     return line.lstrip(" \t")
 
 
-def pretty_format(string):
+def pretty_format(string: str) -> str:
     """Return C code with lines indented by the braces around them.
 
     Examples

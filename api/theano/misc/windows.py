@@ -1,12 +1,18 @@
 """Theano's ``misc.windows``: runs programs without opening a window."""
+from __future__ import annotations
+
 import subprocess
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["call_subprocess_Popen", "output_subprocess_Popen", "subprocess_Popen"]
 
 _NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
-def subprocess_Popen(command, **params):
+def subprocess_Popen(command: Sequence[str], **params: Any) -> Any:
     """Start a program, as ``subprocess.Popen`` does, without input unless ``stdin`` is given.
 
     Examples
@@ -19,7 +25,7 @@ def subprocess_Popen(command, **params):
     return subprocess.Popen(command, creationflags=_NO_WINDOW, **params)
 
 
-def call_subprocess_Popen(command, **params):
+def call_subprocess_Popen(command: Sequence[str], **params: Any) -> int:
     """Run a program without its output; return its exit status.
 
     Examples
@@ -33,7 +39,7 @@ def call_subprocess_Popen(command, **params):
     return subprocess_Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **params).wait()
 
 
-def output_subprocess_Popen(command, **params):
+def output_subprocess_Popen(command: Sequence[str], **params: Any) -> tuple[Any, ...]:
     """Run a program; return its output, its error output and its exit status.
 
     Examples

@@ -1,7 +1,10 @@
 """Theano's ``sandbox.fourier``: transforms of the rows or columns of a matrix, and cosine transforms, with gradients.
 
 ``tensor.fft`` has all of NumPy's transforms."""
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -11,6 +14,10 @@ from phintys.ops.types.dtypes import complex_dtypes
 from phintys.tensor import cast, eq, get_scalar_constant_value, mod
 from phintys.tensor import fft as transforms
 from phintys.theano_finder import lookup as _lookup
+
+if TYPE_CHECKING:
+    from phintys.graph.variable import Constant
+    from phintys.ops.operators import TensorVariable
 
 warnings.warn("phintys.sandbox.fourier has the names of Theano's module; phintys.tensor.fft has all transforms",
               DeprecationWarning, stacklevel=2)
@@ -36,10 +43,10 @@ class FFT:
     array([[1.+0.j, 1.+0.j]])
     """
 
-    def __init__(self, half=False, inverse=False):
+    def __init__(self, half: bool = False, inverse: bool = False) -> None:
         self.half, self.inverse = bool(half), bool(inverse)
 
-    def __call__(self, frames, n, axis):
+    def __call__(self, frames: Constant, n: int, axis: int) -> TensorVariable:
         """Transform ``n`` numbers along an axis, which must be constant.
 
         Raises
@@ -66,7 +73,7 @@ fft, half_fft = FFT(), FFT(half=True)
 ifft, half_ifft = FFT(inverse=True), FFT(half=True, inverse=True)
 
 
-def dct_matrix(rows, cols, unitary=True):
+def dct_matrix(rows: int, cols: int, unitary: bool = True) -> numpy.ndarray:
     """Return the matrix, an array, of a discrete cosine transform (type 2).
 
     Parameters

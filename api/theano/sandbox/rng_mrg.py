@@ -4,8 +4,11 @@ Each variable that it makes has a shared state, a row of six numbers for each of
 state's default update. Uniform samples come from the generator; all other distributions are computed from them, by the
 formulas of Theano, so a seed gives Theano's numbers.
 """
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -47,6 +50,9 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable, shared
 from phintys.theano_finder import lookup
 
+if TYPE_CHECKING:
+    from phintys.ops.operators import TensorVariable, _TensorLike
+
 __all__ = ["A1p134", "A1p72", "A2p134", "A2p72", "DotModulo", "M1", "M2", "MRG_RandomStreams", "ff_2p134", "ff_2p72",
            "guess_n_streams", "matVecModM", "mrg_uniform", "mrg_uniform_base", "multMatVect"]
 
@@ -77,7 +83,7 @@ def _checked(values, message, rule):
 class MrgState(TensorSharedVariable):
     """The shared state of a random variable: a matrix of int32 with a row of six numbers for each stream."""
 
-    def set_value(self, new_value, borrow=False):
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the state.
 
         Parameters
@@ -113,7 +119,7 @@ def _is_known(size):
     return isinstance(size, (tuple, list)) and all([isinstance(length, INTEGERS) for length in size])
 
 
-def guess_n_streams(size, warn=False):
+def guess_n_streams(size: Any, warn: bool = False) -> int:
     """A good number of streams for samples of a size.
 
     Parameters
@@ -162,16 +168,16 @@ class MRG_RandomStreams:
     >>> f = phintys.function([], srng.uniform(size=(2, 2)))
     """
 
-    def __init__(self, seed=12345):
+    def __init__(self, seed: int = 12345) -> None:
         self.state_updates = []
         self.default_instance_seed = seed
         self.set_rstate(seed)
 
-    def updates(self):
+    def updates(self) -> Any:
         """A copy of ``state_updates``."""
         return list(self.state_updates)
 
-    def set_rstate(self, seed):
+    def set_rstate(self, seed: int) -> None:
         """Start the next streams from a seed.
 
         Raises
@@ -183,7 +189,7 @@ class MRG_RandomStreams:
         """
         self.rstate = _seeded(seed)
 
-    def seed(self, seed=None):
+    def seed(self, seed: Any = None) -> None:
         """Start all streams anew.
 
         Parameters
@@ -196,11 +202,11 @@ class MRG_RandomStreams:
             states = self.get_substream_rstates(self.n_streams(size) if nstreams is None else nstreams, config.floatX)
             state.set_value(states, borrow=True)
 
-    def inc_rstate(self):
+    def inc_rstate(self) -> None:
         """Go 2**134 steps ahead, to the start of the next stream."""
         self.rstate = ff_2p134(self.rstate)
 
-    def get_substream_rstates(self, n_streams, dtype, inc_rstate=True):
+    def get_substream_rstates(self, n_streams: int, dtype: str, inc_rstate: bool = True) -> numpy.ndarray:
         """The states of ``n_streams`` streams that are 2**72 steps apart.
 
         Parameters
@@ -225,11 +231,12 @@ class MRG_RandomStreams:
             self.inc_rstate()
         return states
 
-    def n_streams(self, size):
+    def n_streams(self, size: Any) -> int:
         """The number of streams for a size; see `guess_n_streams`."""
         return guess_n_streams(size)
 
-    def pretty_return(self, node_rstate, new_rstate, sample, size, nstreams):
+    def pretty_return(self, node_rstate: Any, new_rstate: TensorVariable, sample: TensorVariable, size: Any,
+                      nstreams: Any) -> TensorVariable:
         """Give a sample its state and update, record them, and return it."""
         sample.rstate = node_rstate
         sample.update = (node_rstate, new_rstate)
@@ -247,7 +254,8 @@ class MRG_RandomStreams:
         state.tag.is_rng = True
         return state
 
-    def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
+    def uniform(self, size: Any, low: _TensorLike = 0.0, high: _TensorLike = 1.0, ndim: int | None = None,
+                dtype: str | None = None, nstreams: Any = None, **kwargs: Any) -> TensorVariable:
         """Samples from the uniform distribution between ``low`` and ``high``.
 
         Parameters
@@ -294,7 +302,8 @@ class MRG_RandomStreams:
         result.rstate, result.update = sample.rstate, sample.update
         return result
 
-    def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **kwargs):
+    def binomial(self, size: Any = None, n: _TensorLike = 1, p: _TensorLike = 0.5, ndim: int | None = None,
+                 dtype: str = "int64", nstreams: Any = None, **kwargs: Any) -> TensorVariable:
         """Ones with probability ``p``, and zeros; ``n`` has to be 1.
 
         Parameters
@@ -318,7 +327,9 @@ class MRG_RandomStreams:
         p = undefined_grad(p)
         return cast(lt(self.uniform(size=size, nstreams=nstreams, **kwargs), p), dtype)
 
-    def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs):
+    def multinomial(self, size: Any = None, n: _TensorLike = 1, pvals: _TensorLike | None = None,
+                    ndim: int | None = None, dtype: str = "int64", nstreams: Any = None,
+                    **kwargs: Any) -> TensorVariable:
         """How often each outcome occurs in ``n`` samples of each row of ``pvals``.
 
         Parameters
@@ -353,7 +364,9 @@ class MRG_RandomStreams:
         uniform = self.uniform(size=_samples_of_rows(pvals, n), ndim=1, nstreams=nstreams, **kwargs)
         return MultinomialFromUniform(dtype)(pvals, uniform, as_tensor_variable(n))
 
-    def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None, **kwargs):
+    def choice(self, size: Any = 1, a: _TensorLike | None = None, replace: bool = True,
+               p: _TensorLike | None = None, ndim: int | None = None, dtype: str = "int64", nstreams: Any = None,
+               **kwargs: Any) -> TensorVariable:
         """The outcomes of ``size`` samples without replacement from each row of ``p``.
 
         Parameters
@@ -388,7 +401,9 @@ class MRG_RandomStreams:
         uniform = self.uniform(size=_samples_of_rows(p, size), ndim=1, nstreams=nstreams, **kwargs)
         return ChoiceFromUniform(odtype=dtype)(p, uniform, as_tensor_variable(size))
 
-    def multinomial_wo_replacement(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **kwargs):
+    def multinomial_wo_replacement(self, size: Any = None, n: _TensorLike = 1, pvals: _TensorLike | None = None,
+                                   ndim: int | None = None, dtype: str = "int64", nstreams: Any = None,
+                                   **kwargs: Any) -> TensorVariable:
         """The old name of `choice`, for ``size=n`` and ``p=pvals``."""
         warnings.warn("MRG_RandomStreams.multinomial_wo_replacement() is deprecated and will be removed in the next "
                       "release of Theano. Please use MRG_RandomStreams.choice() instead.", stacklevel=2)
@@ -396,7 +411,9 @@ class MRG_RandomStreams:
             raise ValueError(f"multinomial_wo_replacement takes n instead of size, got size={size}")
         return self.choice(size=n, a=None, replace=False, p=pvals, dtype=dtype, nstreams=nstreams, ndim=ndim, **kwargs)
 
-    def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **kwargs):
+    def normal(self, size: Any, avg: _TensorLike = 0.0, std: _TensorLike = 1.0, ndim: int | None = None,
+               dtype: str | None = None, nstreams: Any = None, truncate: bool = False,
+               **kwargs: Any) -> TensorVariable:
         """Samples from the normal distribution, by the method of Box and Muller.
 
         Parameters
@@ -458,7 +475,8 @@ class MRG_RandomStreams:
         return [kept[0], radius[:first.size] * directions[0][first],
                 kept[1], radius[first.size:] * directions[1][second]]
 
-    def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **kwargs):
+    def truncated_normal(self, size: Any, avg: _TensorLike = 0.0, std: _TensorLike = 1.0, ndim: int | None = None,
+                         dtype: str | None = None, nstreams: Any = None, **kwargs: Any) -> TensorVariable:
         """Samples from the normal distribution without those that are far from ``avg``, with standard deviation
         ``std``; see `normal`."""
         return self.normal(size=size, avg=avg, std=std / constant(TRUNCATED_DEVIATION), truncate=True, ndim=ndim,

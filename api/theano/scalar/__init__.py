@@ -5,6 +5,10 @@ that ``Elemwise`` applies to every element of a tensor. Graphs of numbers are co
 are NumPy numbers. An op that is called on tensors applies its ``Elemwise``. ``tensor_from_scalar`` and
 ``scalar_from_tensor`` of ``phintys.tensor`` convert between the levels.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 import phintys.ops.elementwise.impl_elementwise  # gives users' scalar ops their Elemwise
@@ -52,7 +56,7 @@ int_types, uint_types, float_types, complex_types, integer_types, discrete_types
         ALL_DTYPES)]
 
 
-def as_common_dtype(*variables):
+def as_common_dtype(*variables: Any) -> tuple[ScalarVariable, ...]:
     """Cast numbers and variables, including tensors, to their common dtype.
 
     Examples
@@ -66,7 +70,7 @@ def as_common_dtype(*variables):
     return tuple([cast(variable, dtype) for variable in variables])
 
 
-def round_half_away_from_zero_vec(a):
+def round_half_away_from_zero_vec(a: numpy.ndarray) -> numpy.ndarray:
     """Round arrays to the nearest integers, halves away from zero, as ``round_half_away_from_zero`` does.
 
     Examples

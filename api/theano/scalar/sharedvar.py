@@ -1,4 +1,8 @@
 """Shared variables of a ``Scalar`` type. ``phintys.shared`` makes tensors of rank 0 from numbers."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from phintys.ops.elementwise.scalar_variable import ScalarOperators
@@ -17,7 +21,7 @@ class ScalarSharedVariable(ScalarOperators, SharedVariable):
     """
 
 
-def shared(value, name=None, strict=False, allow_downcast=None):
+def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None) -> ScalarOperators:
     """Make a shared variable of a ``Scalar`` type.
 
     Parameters

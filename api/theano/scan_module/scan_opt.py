@@ -1,6 +1,15 @@
 """Theano's ``scan_opt``: tells which loops can be merged, by the rules of the rewrite that merges them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from phintys.graph.traversal import is_in_ancestors
 from phintys.optimizer.passes.loop_merging import can_merge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
 
 __all__ = ["ScanMerge"]
 
@@ -19,7 +28,7 @@ class ScanMerge:
     True
     """
 
-    def belongs_to_set(self, node, set_nodes):
+    def belongs_to_set(self, node: Apply, set_nodes: Sequence[Apply]) -> bool:
         """Whether a loop can be merged with each of some others.
 
         Parameters

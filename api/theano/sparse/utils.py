@@ -1,12 +1,15 @@
 """Theano's module ``sparse.utils``."""
+from __future__ import annotations
+
 import hashlib as _hashlib
+from typing import Any
 
 from phintys.theano_finder import lookup as _lookup
 
 __all__ = ["hash_from_sparse"]
 
 
-def hash_from_sparse(data):
+def hash_from_sparse(data: Any) -> str:
     """A hash of a sparse matrix: of its arrays, shape, dtype and format.
 
     Parameters

@@ -1,8 +1,11 @@
 """Functions and ops of Theano's ``tensor.basic``, ``tensor.subtensor`` and their neighbours that programs may import,
 and that this package itself does not need. `theano_names` says in which modules they are found.
 """
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -18,6 +21,11 @@ from phintys.ops.indexing.subtensor import Subtensor, index_text
 from phintys.ops.types.constant import convert
 from phintys.ops.types.slice_type import NoneConst, NoneTypeT, SliceType, make_slice
 from phintys.scalar import BinaryScalarOp, ScalarConstant, autocast_float_as, int64, upcast_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.modes import Mode
 
 
 class ShapeError(Exception):
@@ -43,13 +51,13 @@ class Default(Op):
     view_map = {0: [0]}
     takes_none = (0, 1)
 
-    def make_node(self, x, default):
+    def make_node(self, x: Any, default: Any) -> Apply:
         x, default = tensor.as_tensor_variable(x), tensor.as_tensor_variable(default)
         if x.type != default.type:
             raise TypeError(f"both arguments of default() must have the same type, got {x.type} and {default.type}")
         return Apply(self, [x, default], [default.type()])
 
-    def perform(self, node, inputs, output_storage):
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         x, default = inputs
         if is_absent(x) and is_absent(default):
             raise TypeError("default(): both arguments are None")
@@ -67,11 +75,11 @@ class Flatten(Op):
 
     __props__ = ("outdim",)
 
-    def __init__(self, outdim=1):
+    def __init__(self, outdim: int = 1) -> None:
         warnings.warn("the class Flatten is deprecated, use the function flatten", DeprecationWarning, stacklevel=2)
         self.outdim = int(outdim)
 
-    def __call__(self, x):
+    def __call__(self, x: Any) -> Any:
         return tensor.flatten(tensor.as_tensor_variable(x), self.outdim)
 
 
@@ -81,7 +89,7 @@ class MulWithoutZeros(BinaryScalarOp):
     identity = 0.0
     commutative = associative = True
 
-    def impl(self, x, y):
+    def impl(self, x: Any, y: Any) -> Any:
         return y if x == 0 else x if y == 0 else x * y
 
 
@@ -90,12 +98,12 @@ mul_without_zeros = MulWithoutZeros(upcast_out, name="mul_without_zeros")
 
 
 # ---- values and axes -------------------------------------------------------------------------------------------------
-def constructor(f):
+def constructor(f: Any) -> Any:
     """Return the function: a decorator that marked functions for a list in Theano's documentation."""
     return f
 
 
-def check_equal_numpy(x, y):
+def check_equal_numpy(x: Any, y: Any) -> Any:
     """Return whether two values are equal: arrays of one dtype and shape to 1e-10, generators in their states."""
     if isinstance(x, numpy.ndarray) and isinstance(y, numpy.ndarray):
         return x.dtype == y.dtype and x.shape == y.shape and bool(numpy.all(abs(x - y) < 1e-10))
@@ -104,7 +112,7 @@ def check_equal_numpy(x, y):
     return x == y
 
 
-def numpy_scalar(data):
+def numpy_scalar(data: Any) -> Any:
     """Return an array if it holds one number.
 
     Raises
@@ -119,7 +127,7 @@ def numpy_scalar(data):
     return data
 
 
-def check_and_normalize_axes(x, axis):
+def check_and_normalize_axes(x: Any, axis: int | None) -> Any:
     """Return axes as a list of integers that are not negative; an empty list for None.
 
     Raises
@@ -146,7 +154,7 @@ def check_and_normalize_axes(x, axis):
     return sorted({each % x.type.ndim for each in axes})
 
 
-def makeKeepDims(x, y, axis):
+def makeKeepDims(x: Any, y: Any, axis: int | None) -> Any:
     """Give a reduction of x along axes, y, these axes again, with length 1."""
     x, y = tensor.as_tensor_variable(x), tensor.as_tensor_variable(y)
     axes = [each % x.type.ndim for each in (range(x.type.ndim) if axis is None else numpy.atleast_1d(axis).tolist())]
@@ -154,7 +162,7 @@ def makeKeepDims(x, y, axis):
     return y.dimshuffle(*["x" if each in axes else next(kept) for each in range(x.type.ndim)])
 
 
-def alloc_validate_shape(shape):
+def alloc_validate_shape(shape: Any) -> Any:
     """Return lengths as variables, and which of them are certainly 1.
 
     Raises
@@ -183,10 +191,10 @@ class NumpyAutocaster:
     """Converts Python numbers to arrays of the first of some dtypes that holds them exactly, as `config.cast_policy`
     says."""
 
-    def __init__(self, dtypes):
+    def __init__(self, dtypes: Sequence[str]) -> None:
         self.dtypes = tuple(dtypes)
 
-    def __call__(self, x):
+    def __call__(self, x: Any) -> Any:
         if str(getattr(x, "dtype", None)) in self.dtypes:
             return numpy.asarray(x)
         if isinstance(x, float):
@@ -203,27 +211,27 @@ class NumpyAutocaster:
 autocast_int = NumpyAutocaster(("int8", "int16", "int32", "int64"))
 
 
-def round_half_away_from_zero_(a):
+def round_half_away_from_zero_(a: Any) -> Any:
     """Round a number to the nearest integer, halves away from zero."""
     return numpy.floor(a + 0.5) if a > 0 else numpy.ceil(a - 0.5)
 
 
-def load_shared_variable(value):
+def load_shared_variable(value: Any) -> Any:
     """Make a shared variable; pickles of 2011 call this function."""
     return tensor._shared(value)
 
 
-def mode_not_slow(mode):
+def mode_not_slow(mode: str | Mode | None) -> Any:
     """Return the mode in which `verify_grad` compiles its own functions instead of a slow one."""
     return FAST_RUN if mode == "FAST_COMPILE" or isinstance(get_mode(mode), DebugMode) else get_mode(mode)
 
 
-def hashtype(self):
+def hashtype(self: Any) -> Any:
     """Return a hash of the object's class."""
     return hash((type(self).__name__, type(self).__module__))
 
 
-def key_to_cmp(key):
+def key_to_cmp(key: Any) -> Any:
     """Return a function that compares two objects by their keys: -1, 0 or 1."""
     def compare(a, b):
         mine, other = key(a), key(b)
@@ -232,7 +240,7 @@ def key_to_cmp(key):
 
 
 # ---- indices ---------------------------------------------------------------------------------------------------------
-def make_constant(args):
+def make_constant(args: Any) -> Any:
     """Replace integers in an index by constants of the scalar level."""
     def converted(entry):
         if isinstance(entry, slice):
@@ -241,7 +249,7 @@ def make_constant(args):
     return tuple([converted(entry) for entry in args])
 
 
-def get_idx_list(inputs, idx_list, get_count=False):
+def get_idx_list(inputs: Sequence[Variable], idx_list: Sequence[Any], get_count: bool = False) -> tuple[Any, ...]:
     """Return a `Subtensor`'s index with its types replaced by the node's inputs after the first; or how many of them
     it takes."""
     left = iter(inputs[1:])
@@ -258,12 +266,12 @@ def get_idx_list(inputs, idx_list, get_count=False):
     return len(taken) if get_count else found
 
 
-def equal_slices(first, second):
+def equal_slices(first: Any, second: Any) -> Any:
     """Return whether two slices have equal parts."""
     return (first.start, first.stop, first.step) == (second.start, second.stop, second.step)
 
 
-def as_int_none_variable(x):
+def as_int_none_variable(x: Any) -> Any:
     """Return an integer, or None, as a variable.
 
     Raises
@@ -279,7 +287,7 @@ def as_int_none_variable(x):
     return x
 
 
-def as_index_variable(idx):
+def as_index_variable(idx: Any) -> Any:
     """Return one entry of an index as a variable.
 
     Raises
@@ -299,7 +307,7 @@ def as_index_variable(idx):
     return idx
 
 
-def adv_index_broadcastable_pattern(a, idx):
+def adv_index_broadcastable_pattern(a: Any, idx: Any) -> Any:
     """Return the broadcastable pattern of ``a[idx]``, by NumPy's rules."""
     entries = []
     for entry in [as_index_variable(each) for each in idx]:
@@ -312,7 +320,7 @@ def adv_index_broadcastable_pattern(a, idx):
     return tuple([length == 1 for length in like[tuple(entries)].shape])
 
 
-def check_advanced_indexing_dimensions(input, idx_list):
+def check_advanced_indexing_dimensions(input: Variable, idx_list: Any) -> None:
     """Check that masks of an index have the lengths of the array's dimensions.
 
     Raises
@@ -334,7 +342,7 @@ def check_advanced_indexing_dimensions(input, idx_list):
         seen += index.ndim
 
 
-def check_and_reject_bool(args_el):
+def check_and_reject_bool(args_el: Any) -> None:
     """Raise TypeError if an index is a mask, or contains one."""
     left = [args_el]
     while left:
@@ -349,7 +357,7 @@ def check_and_reject_bool(args_el):
 class SubtensorPrinter:
     """Prints a `Subtensor` as ``x[index]``, for `pprint`."""
 
-    def process(self, r, pstate):
+    def process(self, r: Variable, pstate: Any) -> Any:
         """Return the text of a variable."""
         if r.owner is None or not isinstance(r.owner.op, Subtensor):
             raise TypeError("Can only print Subtensor.")
@@ -367,7 +375,7 @@ def _shown(entry, pstate):
 class DimShufflePrinter:
     """Prints a `DimShuffle`, for `pprint`: ``x.T``, ``x``, or ``DimShuffle{order}(x)``."""
 
-    def process(self, r, pstate):
+    def process(self, r: Variable, pstate: Any) -> Any:
         """Return the text of a variable."""
         if r.owner is None or not isinstance(r.owner.op, tensor.DimShuffle):
             raise TypeError("Can only print DimShuffle.")

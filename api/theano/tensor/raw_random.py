@@ -1,6 +1,8 @@
 """Random numbers of ``numpy.random.RandomState``: functions that draw from a state; methods of RandomStreams."""
+from __future__ import annotations
+
 from inspect import Parameter, Signature
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -33,6 +35,9 @@ from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.theano_finder import lookup
 
+if TYPE_CHECKING:
+    from phintys.ops.operators import TensorVariable, _TensorLike
+
 __all__ = ["RandomFunction", "RandomStateType", "RandomStreamsBase", "binomial", "choice", "choice_helper",
            "multinomial", "multinomial_helper", "normal", "permutation", "permutation_helper", "poisson",
            "random_integers", "random_integers_helper", "random_state_type", "theano", "uniform"]
@@ -62,7 +67,7 @@ class MethodCall(NamedTuple):
     def __name__(self):
         return self.name
 
-    def __call__(self, state, *arguments):
+    def __call__(self, state: Any, *arguments: Any) -> Any:
         """Draw; the size is the last argument."""
         *parameters, size = arguments
         return getattr(state, self.name)(*parameters, size=size, **dict(self.options))
@@ -98,71 +103,82 @@ class RandomStreamsBase:
     True
     """
 
-    def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
+    def binomial(self, size: Any = None, n: _TensorLike = 1, p: _TensorLike = 0.5, ndim: int | None = None,
+                 dtype: str = "int64", prob: _TensorLike | None = None) -> TensorVariable:
         """How many of ``n`` trials succeed, each with probability ``p``. ``prob`` is the old name of p."""
         return self.gen(binomial, size, n, p, ndim=ndim, dtype=dtype, prob=prob)
 
-    def uniform(self, size=None, low=0.0, high=1.0, ndim=None, dtype=None):
+    def uniform(self, size: Any = None, low: _TensorLike = 0.0, high: _TensorLike = 1.0, ndim: int | None = None,
+                dtype: str | None = None) -> TensorVariable:
         """Samples from the uniform distribution between ``low`` and ``high``."""
         return self.gen(uniform, size, low, high, ndim=ndim, dtype=dtype)
 
-    def normal(self, size=None, avg=0.0, std=1.0, ndim=None, dtype=None):
+    def normal(self, size: Any = None, avg: _TensorLike = 0.0, std: _TensorLike = 1.0, ndim: int | None = None,
+               dtype: str | None = None) -> TensorVariable:
         """Samples from the normal distribution with mean ``avg`` and standard deviation ``std``."""
         return self.gen(normal, size, avg, std, ndim=ndim, dtype=dtype)
 
-    def random_integers(self, size=None, low=0, high=1, ndim=None, dtype="int64"):
+    def random_integers(self, size: Any = None, low: _TensorLike = 0, high: _TensorLike = 1, ndim: int | None = None,
+                        dtype: str = "int64") -> TensorVariable:
         """Integers from ``low`` to ``high``, both included."""
         return self.gen(random_integers, size, low, high, ndim=ndim, dtype=dtype)
 
-    def choice(self, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
+    def choice(self, size: Any = None, a: _TensorLike = 2, replace: bool = True, p: _TensorLike | None = None,
+               ndim: int | None = None, dtype: str = "int64") -> TensorVariable:
         """Elements of the vector ``a``, or of ``range(a)``, with or without replacement."""
         return self.gen(choice, size, a, replace, p, ndim=ndim, dtype=dtype)
 
-    def poisson(self, size=None, lam=None, ndim=None, dtype="int64"):
+    def poisson(self, size: Any = None, lam: _TensorLike | None = None, ndim: int | None = None,
+                dtype: str = "int64") -> TensorVariable:
         """Samples from the Poisson distribution with expectation ``lam``."""
         return self.gen(poisson, size, lam, ndim=ndim, dtype=dtype)
 
-    def permutation(self, size=None, n=1, ndim=None, dtype="int64"):
+    def permutation(self, size: Any = None, n: _TensorLike = 1, ndim: int | None = None,
+                    dtype: str = "int64") -> TensorVariable:
         """Permutations of ``range(n)``, as many as ``size`` says, along the last dimension."""
         return self.gen(permutation, size, n, ndim=ndim, dtype=dtype)
 
-    def multinomial(self, size=None, n=1, pvals=(0.5, 0.5), ndim=None, dtype="int64"):
+    def multinomial(self, size: Any = None, n: _TensorLike = 1, pvals: _TensorLike = (0.5, 0.5),
+                    ndim: int | None = None, dtype: str = "int64") -> TensorVariable:
         """How often each outcome occurs in ``n`` samples from the distributions along the last dimension of
         ``pvals``."""
         return self.gen(multinomial, size, n, pvals, ndim=ndim, dtype=dtype)
 
     # ---- as RandomState names them: the size is the last parameter ----
-    def random_sample(self, size=None, ndim=None, dtype=None):
+    def random_sample(self, size: Any = None, ndim: int | None = None, dtype: str | None = None) -> TensorVariable:
         """Uniform samples from 0 (included) to 1 (not included)."""
         return self.uniform(_as_size(size), ndim=ndim, dtype=dtype)
 
     random = random_sample
 
-    def rand(self, *lengths, dtype=None):
+    def rand(self, *lengths: Any, dtype: str | None = None) -> TensorVariable:
         """Uniform samples from 0 to 1, of the given lengths."""
         return self.random_sample(lengths, dtype=dtype)
 
-    def standard_normal(self, size=None, ndim=None, dtype=None):
+    def standard_normal(self, size: Any = None, ndim: int | None = None, dtype: str | None = None) -> TensorVariable:
         """Samples from the normal distribution with mean 0 and standard deviation 1."""
         return self.normal(_as_size(size), ndim=ndim, dtype=dtype)
 
-    def randn(self, *lengths, dtype=None):
+    def randn(self, *lengths: Any, dtype: str | None = None) -> TensorVariable:
         """Samples from the standard normal distribution, of the given lengths."""
         return self.standard_normal(lengths, dtype=dtype)
 
-    def randint(self, low, high=None, size=None, dtype="int64", ndim=None):
+    def randint(self, low: _TensorLike, high: _TensorLike | None = None, size: Any = None, dtype: str = "int64",
+                ndim: int | None = None) -> TensorVariable:
         """Integers from ``low`` to ``high``, which is not included; from 0 to ``low`` without ``high``. The numbers
         depend on the dtype, as NumPy's do."""
         dtype = numpy.dtype(dtype).name
         low, high = (0, low) if high is None else (low, high)
         return self.gen(_drawn, MethodCall("randint", (("dtype", dtype),)), [low, high], size, ndim, dtype)
 
-    def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8, ndim=None, dtype=None):
+    def multivariate_normal(self, mean: _TensorLike, cov: _TensorLike, size: Any = None,
+                            check_valid: str = "warn", tol: float = 1e-8, ndim: int | None = None,
+                            dtype: str | None = None) -> TensorVariable:
         """Normal vectors along the last dimension, with a covariance matrix."""
         method = MethodCall("multivariate_normal", (("check_valid", check_valid), ("tol", tol)))
         return self.gen(_drawn, method, [mean, cov], size, ndim, dtype or config.floatX, 1)
 
-    def shuffle(self, x):
+    def shuffle(self, x: _TensorLike) -> TensorVariable:
         """``x`` with its rows in the order in which NumPy's ``shuffle``, which works in place, would put them."""
         x = as_tensor_variable(x)
         if x.type.ndim == 0:
@@ -174,7 +190,7 @@ class RandomStreamsBase:
         shuffled.rng, shuffled.update = order.rng, order.update
         return shuffled
 
-    def shuffle_row_elements(self, input: Variable):
+    def shuffle_row_elements(self, input: _TensorLike) -> TensorVariable:
         """``input`` with each row (last dimension) in a random order, which is the attribute ``permutation`` of the
         result."""
         order = self.permutation(size=input.shape[:-1], n=input.shape[-1], ndim=input.ndim - 1)

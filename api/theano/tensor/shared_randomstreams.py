@@ -1,4 +1,8 @@
 """RandomStreams: random variables whose numbers are those of a ``numpy.random.RandomState`` for the same seed."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from phintys.graph.variable import Variable
@@ -8,6 +12,10 @@ from phintys.ops.random.vector_states import STATE_TYPE
 from phintys.shared import RandomStateSharedVariable, RandomVectorSharedVariable, randomstate_constructor
 from phintys.tensor.raw_random import RandomStreamsBase
 from phintys.theano_finder import lookup
+
+if TYPE_CHECKING:
+    from phintys.graph.op import Op
+    from phintys.ops.operators import TensorVariable
 
 __all__ = ["RandomStateSharedVariable", "RandomStreams", "randomstate_constructor"]
 
@@ -41,17 +49,17 @@ class RandomStreams(RandomStreamsBase):
 
     _symbolic = False                               # of streams that were pickled before there were symbolic seeds
 
-    def __init__(self, seed=None):
+    def __init__(self, seed: int | None = None) -> None:
         self.state_updates = []
         self.default_instance_seed = seed
         self._symbolic, self._made = isinstance(seed, Variable), 0
         self.gen_seedgen = None if self._symbolic else seeded(seed)
 
-    def updates(self):
+    def updates(self) -> Any:
         """A copy of ``state_updates``: updates for a function."""
         return list(self.state_updates)
 
-    def seed(self, seed=None):
+    def seed(self, seed: Any = None) -> Any:
         """Give all states new seeds, which follow from ``seed``; by default from that of the constructor.
 
         Parameters
@@ -87,7 +95,7 @@ class RandomStreams(RandomStreamsBase):
     def __setitem__(self, item, val):
         item.set_value(val, borrow=True)
 
-    def gen(self, op, *args, **kwargs):
+    def gen(self, op: Op, *args: Any, **kwargs: Any) -> TensorVariable:
         """Make a random variable with a new state.
 
         Parameters

@@ -1,5 +1,8 @@
 """Theano's name ``tensor.utils``: the shapes of a graph's variables as numbers, and hashes of arrays."""
+from __future__ import annotations
+
 import hashlib
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -7,10 +10,16 @@ from phintys.graph import public_names as _public_names
 from phintys.reports.predicted_shapes import shapes_in_graph
 from phintys.theano_finder import lookup as _lookup
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.ops.operators import TensorVariable
+
 __all__ = ["hash_from_ndarray", "shape_of_variables"]
 
 
-def hash_from_ndarray(data):
+def hash_from_ndarray(data: numpy.ndarray) -> str:
     """Return a hash of an array's elements, shape, strides and dtype.
 
     Parameters
@@ -32,7 +41,7 @@ def hash_from_ndarray(data):
     return digest.hexdigest()
 
 
-def shape_of_variables(fgraph, input_shapes):
+def shape_of_variables(fgraph: FunctionGraph, input_shapes: Sequence[Any]) -> dict[TensorVariable, tuple[int, ...]]:
     """Return the shapes of a graph's variables for given shapes of its inputs.
 
     Parameters
