@@ -12,6 +12,10 @@ or, from a shell, on the arrays of a file that ``numpy.savez`` wrote, by the arg
 
 ``phintys.save`` and the method ``save`` of functions write such files.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from phintys import __version__, _alone
 
 with _alone:
@@ -24,7 +28,7 @@ with _alone:
 __all__ = ["FileError", "SavedFunction", "load", "save"]
 
 
-def load(path, modules=(), mapped=False, key=None):
+def load(path: str, modules: Any = (), mapped: bool = False, key: Any = None) -> Any:
     with _alone:
         return _functions.load(path, modules, mapped, key)
 
@@ -34,7 +38,7 @@ hooks.version = __version__
 adopt(globals())
 
 
-def main(arguments=None):
+def main(arguments: Any = None) -> None:
     """Run or show the function of a file, as the command line says."""
     import argparse
 

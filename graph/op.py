@@ -327,8 +327,9 @@ class PureOp(Properties):
         """
         if not self.can_overwrite:
             return None
-        properties: Any = self._props_dict()                        # type: ignore[attr-defined]  # Op has them
-        return type(self)(**dict(properties, **{self.inplace_property: bool(pairs)}))
+        properties: dict[str, Any] = dict(self._props_dict())           # type: ignore[attr-defined]  # Op has them
+        properties[str(self.inplace_property)] = bool(pairs)
+        return type(self)(**properties)
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -19,9 +19,13 @@ from phintys.vm.explaining.runtime_error import bad_argument
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    import numpy
+
+    from phintys.graph.apply import Apply
     from phintys.making.function_maker import FunctionMaker
+    from phintys.ops.operators import TensorVariable
     from phintys.reports.memory_report import MemoryReport
     from phintys.reports.profile_stats import ProfileStats
     from phintys.shared import SharedVariable
@@ -73,7 +77,8 @@ class Function(Callable):
     def __init__(self, maker: FunctionMaker, program: Any, input_storage: list[Any]) -> None:
         self.maker = maker
         self.input_storage = input_storage
-        self._finder = self._fn = None
+        self._finder: Any = None
+        self._fn: Any = None
         arguments = maker.arguments
         own = [container for container in input_storage if isinstance(container, ArgumentContainer)]
         super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
@@ -178,14 +183,15 @@ class Function(Callable):
         return report_of(self, shapes)
 
     # ---- calls -------------------------------------------------------------------------------------------------------
-    def at_length(self, node):
+    def at_length(self, node: Apply) -> tuple[str, ...]:
         """Return more lines for the error of a node that failed; see `failed_node`."""
         return at_length(node)
 
-    def call(self, positional, named):
+    def call(self, positional: Sequence[float | numpy.ndarray],
+             named: Mapping[str, float]) -> dict[str, numpy.ndarray] | list[numpy.ndarray] | numpy.ndarray:
         """Make a call that is not plain: ``f(*positional, **named)`` with states, or with defaults that were set."""
         try:
-            return (self._call_with_states if self.has_states else self.evaluate)(positional, named)
+            return (self._call_with_states if self.has_states else self.evaluate)(positional, named)  # type: ignore[attr-defined]
         finally:
             self._restore_defaults()
 
@@ -195,7 +201,7 @@ class Function(Callable):
         self._set = []
         self.indirect = self._always_indirect
 
-    def default_was_set(self, container):
+    def default_was_set(self, container: ArgumentContainer) -> None:
         """Note that a default was set: it counts for one call, and then the declared default is restored."""
         self._set.append(container)
         self.indirect = True
@@ -250,7 +256,7 @@ class Function(Callable):
             raise TypeError(f"Ambiguous name: {name} - please check the names of the inputs of your function "
                             f"{self.name!r} for duplicates.")
 
-    def refuse_keyword(self, name):
+    def refuse_keyword(self, name: str) -> Any:
         """Raise the error that explains why no argument can be given by this name."""
         self._refuse_ambiguous(name)
         if name in self.finder:
@@ -263,13 +269,13 @@ class Function(Callable):
         hint = f" Did you mean {alike[0]!r}?" if alike else ""
         raise TypeError(f"Unknown input or state: {name!r}. {self._described_inputs()}.{hint}")
 
-    def position_of(self, index):
+    def position_of(self, index: int) -> int:
         """Return the position among the inputs of the machine's argument ``index``."""
         return self.maker.positions[index]
 
     # ---- values between calls ----------------------------------------------------------------------------------------
     @property
-    def finder(self):
+    def finder(self) -> Any:
         """Input (variable, name or position) → its container, or ``DUPLICATE`` for a name of several inputs."""
         if self._finder is None:
             self._finder = finder = {}
@@ -280,12 +286,12 @@ class Function(Callable):
         return self._finder
 
     @property
-    def inv_finder(self):
+    def inv_finder(self) -> Any:
         """Container → the input whose value it holds."""
         return dict(zip(self.input_storage, self.maker.inputs))
 
     @property
-    def container(self):
+    def container(self) -> dict[TensorVariable | int | str, ArgumentContainer]:
         """Input (variable, name or position) → its container: ``f.container[x]``."""
         return self.finder
 
@@ -320,11 +326,11 @@ class Function(Callable):
         return (f"The phintys function with name {self.name!r} has {len(named)} named inputs ({', '.join(named)}) and "
                 f"{len(self.maker.inputs) - len(named)} unnamed")
 
-    def containers_of_graph(self):
+    def containers_of_graph(self) -> list[ArgumentContainer]:
         """Return the storage of each input of ``maker.fgraph``, in the graph's order."""
         return [self.input_storage[position] for position in self.maker.graph_order]
 
-    def stored_values(self):
+    def stored_values(self) -> dict[Any, Any]:
         """Map states and shared variables of ``maker.fgraph`` to their values between calls."""
         return {variable: container.data
                 for variable, container in zip(self.maker.fgraph.inputs, self.containers_of_graph())
@@ -332,7 +338,7 @@ class Function(Callable):
 
     # ---- Theano's attributes -----------------------------------------------------------------------------------------
     @property
-    def fn(self):
+    def fn(self) -> Any:
         """The compiled program, with the names of Theano's linked functions; see ``program_view.py``."""
         if self._fn is None:
             from phintys.making.program_view import ProgramView
@@ -340,12 +346,12 @@ class Function(Callable):
         return self._fn
 
     @property
-    def output_storage(self):
+    def output_storage(self) -> Any:
         """One-element lists that ``f.fn()`` fills."""
         return self.fn.output_storage
 
     @property
-    def defaults(self):
+    def defaults(self) -> list[tuple[Any, ...]]:
         """For each input: whether each call must give it, whether it is restored after calls, and its value."""
         return [(spec.required, not spec.required and isinstance(container, ArgumentContainer),
                  None if spec.required or spec.shared else container.value)
@@ -363,7 +369,7 @@ class Function(Callable):
         """Theano's flag: whether an argument's memory may be seen or overwritten. Overlaps are always checked."""
         return any([bool(spec.borrow or spec.mutable) for spec in self.maker.inputs if not spec.shared])
 
-    def output_keys_of(self, positions):
+    def output_keys_of(self, positions: Any) -> Any:
         """Return the positions of outputs for ``output_subset``, which contains keys if outputs have keys."""
         return positions if self.output_keys is None else [self.output_keys[position] for position in positions]
 
@@ -462,7 +468,7 @@ class Function(Callable):
         return sorted([name for name in super().__dir__() if not name.startswith("_") and name not in INTERNAL])
 
 
-def reasons_in(function):
+def reasons_in(function: Function) -> list[tuple[TensorVariable | str, ...]]:
     """Return why values of a function are not computed in place; see ``Listing``."""
     return reasons_against(function.maker.compiled, function.maker.mode.query)
 

@@ -6,9 +6,12 @@ the lengths differ. Only cheap rules are used: the dimensions of an op without a
 The pass may go through inner graphs, too, of loops and of ops that are made from graphs. An inner variable has the
 tokens of what it is outside, as far as it is a part of that.
 """
+from __future__ import annotations
+
 from bisect import insort
 from collections import namedtuple
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_get_equiv
@@ -18,6 +21,11 @@ from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.indexing.subtensor import WHOLE, filled
 from phintys.ops.shape.shape import is_length
 from phintys.optimizer.engine.values import constant_value, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
 
 ONE = -1                       # the token of a broadcastable dimension
 ALWAYS = ((),)                 # the ways to a node that runs in each call
@@ -51,7 +59,8 @@ class Lengths:
         several nodes have a graph, those of its copies, too.
     """
 
-    def __init__(self, nodes, ways=(), graphs=MappingProxyType({})):
+    def __init__(self, nodes: Sequence[Apply], ways: Any = (),
+                 graphs: Sequence[Any] | Mapping[Any, Any] = MappingProxyType({})) -> None:
         self.parents, self.sources, self.united, self.held = [], [], [], []
         self.known = {}                # a static length, or a variable that holds one -> its token
         self.tokens = {}               # variable -> list of tokens
@@ -66,11 +75,11 @@ class Lengths:
             self._enter(node)
         self.ways = ALWAYS
 
-    def shape(self, variable):
+    def shape(self, variable: Variable) -> tuple[int, ...]:
         """Return equal tuples for variables with equal shapes."""
         return tuple([token if token == ONE else self.root(token) for token in self.tokens[variable]])
 
-    def root(self, token):
+    def root(self, token: int) -> int:
         """Return the representative of all tokens united with this one."""
         parents = self.parents
         while parents[token] != token:
@@ -78,7 +87,7 @@ class Lengths:
             token = parents[token]
         return token
 
-    def unite(self, first, second):
+    def unite(self, first: int, second: int) -> None:
         """Record that two lengths are equal where the node that requires it runs."""
         if self.ways is not ALWAYS:
             self.held.extend([(way, self.node, first, second) for way in self.ways])
@@ -93,7 +102,7 @@ class Lengths:
         self.sources.append(source)
         return self.parents[-1]
 
-    def of(self, variable):
+    def of(self, variable: Variable) -> list[int]:
         """Return the tokens of a variable's dimensions."""
         tokens = self.tokens.get(variable)
         if tokens is None:
@@ -106,7 +115,7 @@ class Lengths:
         """Return a new token for a dimension."""
         return self._new((variable, axis))
 
-    def named(self, what):
+    def named(self, what: Any) -> int:
         """Return the token of a static length, or of the length that a 0-d variable holds."""
         name = source = what
         if self.inner is not None and isinstance(what, Variable):
@@ -116,7 +125,7 @@ class Lengths:
             self.known[name] = self._new(source)
         return self.known[name]
 
-    def part(self, start, stop, step, token):
+    def part(self, start: Any, stop: Any, step: Any, token: Any) -> Any:
         """Return the token of the length of a slice, of a dimension that has the other token; None if it has no
         name."""
         bounds = [bound if bound is None or type(bound) is int else self._outside(bound)
@@ -174,7 +183,7 @@ class Lengths:
         for out in node.outputs:
             self.tokens[out] = tokens
 
-    def common(self, tokens):
+    def common(self, tokens: Sequence[int]) -> int:
         """Return the token of a result's dimension; the tokens of all operands that have it are united."""
         result = ONE
         for token in tokens:
@@ -185,13 +194,15 @@ class Lengths:
                     self.unite(token, result)
         return result
 
-    def equal(self, *tokens):
+    def equal(self, *tokens: Any) -> None:
         """Record that lengths are equal; a broadcastable dimension has the length 1."""
         first, *others = [self.named(1) if token == ONE else token for token in tokens]
         for token in others:
             self.unite(first, token)
 
-    def enter_graph(self, inputs, outputs, parts, tokens=MappingProxyType({})):
+    def enter_graph(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
+                    parts: Mapping[Variable, Sequence[Variable | int]],
+                    tokens: Mapping[Variable, Sequence[int]] = MappingProxyType({})) -> list[list[int]]:
         """Enter the nodes of an inner graph.
 
         Parameters
@@ -239,7 +250,7 @@ class Lengths:
         return tuple([(*way, *outer) for way in known if None not in dict(way) for outer in ways_to_graph][:MOST_WAYS])
 
 
-def ways_in(nodes, outputs):
+def ways_in(nodes: Iterable[Apply], outputs: Sequence[Variable]) -> Any:
     """Return the ways to the nodes of a graph that may not run.
 
     Parameters

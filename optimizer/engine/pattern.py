@@ -9,9 +9,17 @@ Commutative ops with two operands match in both orders.
 
 A pattern does not state types: the driver casts a replacement to the type of what it replaces.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from phintys.ops.elementwise.scalar import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like, constant_value, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 
 COMMUTATIVE = {name for name, op in SCALAR_OPS.items() if op.commutative}
 
@@ -57,7 +65,7 @@ class Hole(Expression):
 
     __slots__ = ("name",)
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
 
@@ -66,17 +74,17 @@ class OpPattern(Expression):
 
     __slots__ = ("key", "arguments")
 
-    def __init__(self, key, *arguments):
+    def __init__(self, key: Any, *arguments: Any) -> None:
         self.key = key
         self.arguments = arguments
 
 
-def op_pattern(key):
+def op_pattern(key: Any) -> Any:
     """Return a function that builds patterns of one op: ``exp = op_pattern("exp")``."""
     return lambda *arguments: OpPattern(key, *arguments)
 
 
-def compile_matcher(pattern):
+def compile_matcher(pattern: Expression | float) -> Callable[..., Any]:
     """Return a closure ``match(variable, found)`` that fills the dict ``found`` and returns whether it matches."""
     if isinstance(pattern, Hole):
         return _match_hole(pattern.name)
@@ -111,7 +119,7 @@ def _match_op(pattern):
     return match
 
 
-def match_arguments(pattern):
+def match_arguments(pattern: OpPattern) -> Callable[..., Any]:
     """Return a closure that matches an op's arguments against a node's inputs."""
     matchers = [compile_matcher(argument) for argument in pattern.arguments]
     if len(matchers) == 1:
@@ -139,7 +147,7 @@ def _match_pair(left, right, both_orders):
     return match
 
 
-def compile_builder(pattern):
+def compile_builder(pattern: Expression | int) -> Callable[..., Any]:
     """Return a closure ``build(found, like)`` that builds a replacement; ``like`` determines the type of numbers."""
     if isinstance(pattern, Hole):
         name = pattern.name
@@ -150,7 +158,8 @@ def compile_builder(pattern):
     return lambda found, like: apply_op(key, *[build(found, like) for build in builders])
 
 
-def rule(name, pattern, replacement, condition=None, tags=(FAST_RUN,)):
+def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Callable[..., Any] | None = None,
+         tags: Sequence[str] = (FAST_RUN,)) -> Rewrite:
     """Make a row of a table.
 
     Parameters
