@@ -13,13 +13,24 @@ nodes run last, after the results have been made.
 ``DestroyHandler`` is the FunctionGraph feature that enforces these rules and orders the nodes. It changes no graph and
 stores no state of a graph, so copies of a graph share it. Everything is linear in the size of the graph.
 """
+from __future__ import annotations
+
 from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import InconsistencyError, made_at
 from phintys.graph.lazy_regions import EXCLUSIVE, known_regions
 from phintys.graph.public_names import at_home
 from phintys.graph.traversal import view_roots_of
 from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
 
 MOST_READERS = 64              # up to so many readers of a value, not only the last one may overwrite it
 
@@ -51,12 +62,12 @@ class DestroyHandler:
 
     rewriting = False
 
-    def __init__(self, mutable=None, updates=None):
+    def __init__(self, mutable: Sequence[Any] | None = None, updates: Mapping[Any, int] | None = None) -> None:
         self._variables = mutable, updates or {}    # on_attach replaces them by positions, valid for copies
         self.mutable = None
         self.updates = {}
 
-    def on_attach(self, fgraph):
+    def on_attach(self, fgraph: FunctionGraph) -> None:
         """Look up the positions of the variables."""
         if self._variables is None:
             return
@@ -66,13 +77,13 @@ class DestroyHandler:
             self.mutable = frozenset([position[variable] for variable in mutable])
         self.updates = {position[variable]: output for variable, output in updates.items()}
 
-    def orderings(self, fgraph):
+    def orderings(self, fgraph: FunctionGraph) -> dict[Any, Any]:
         """Map each destroyer to the nodes that must come before it: the other readers of what it destroys."""
         if self.rewriting or not has_destroyers(fgraph):
             return {}
         return Destruction(fgraph, self).orderings()
 
-    def commit_nodes(self, fgraph, order=None):
+    def commit_nodes(self, fgraph: FunctionGraph, order: Sequence[Apply] | None = None) -> list[Apply]:
         """Return the nodes that overwrite shared values with their updates, in the order in which they run.
 
         ``order`` is the result of the graph's ``toposort``, if the caller has it.
@@ -91,7 +102,7 @@ class DestroyHandler:
                               if reader != "output"])
         return [node for node in order or fgraph.kept_order or fgraph.toposort() if node in found]
 
-    def validate(self, fgraph):
+    def validate(self, fgraph: FunctionGraph) -> None:
         """Check that every destroyer obeys the rules.
 
         Raises
@@ -108,12 +119,12 @@ class DestroyHandler:
             ordered(destruction.memory.order, destruction.orderings(), _refuse_cycle)
 
 
-def has_destroyers(fgraph):
+def has_destroyers(fgraph: FunctionGraph) -> bool:
     """Return whether a node of the graph overwrites an input."""
     return any([bool(node.op.destroy_map) for node in fgraph.apply_nodes])
 
 
-def handler_of(fgraph):
+def handler_of(fgraph: FunctionGraph) -> DestroyHandler | None:
     """Return the graph's DestroyHandler, or None."""
     for feature in fgraph.features:
         if isinstance(feature, DestroyHandler):
@@ -121,17 +132,17 @@ def handler_of(fgraph):
     return None
 
 
-def is_examined(op, position):
+def is_examined(op: Op, position: int) -> bool:
     """Return whether the kernel's ``prepare`` examines the value of an input."""
     return op.first_examined is not None and position >= op.first_examined
 
 
-def destroyed_by(op):
+def destroyed_by(op: Op) -> list[tuple[int, ...]]:
     """Yield ``(output, input position)`` for each input that an op overwrites."""
     return [(output, position) for output, positions in op.destroy_map.items() for position in positions]
 
 
-def destroyed_inputs(fgraph):
+def destroyed_inputs(fgraph: FunctionGraph) -> set[Variable]:
     """Return the inputs of a graph that its nodes overwrite."""
     if not has_destroyers(fgraph):
         return set()
@@ -152,7 +163,7 @@ class Memory:
         Root → its readers: a dict with nodes as keys, in the order of ``order``.
     """
 
-    def __init__(self, fgraph):
+    def __init__(self, fgraph: FunctionGraph) -> None:
         self.order = fgraph.data_order()
         self._roots, choices = view_roots_of(self.order, follow_choices=True)
         self._joined = {}                       # root → a root with the same memory
@@ -175,7 +186,7 @@ class Memory:
             kept = first
         self.chosen.add(kept)
 
-    def root(self, variable):
+    def root(self, variable: Variable) -> Variable:
         """Return the variable whose memory ``variable`` refers to."""
         root, joined = self._roots.get(variable, variable), self._joined
         if root in joined:
@@ -197,7 +208,7 @@ class Destruction:
     handler : DestroyHandler
     """
 
-    def __init__(self, fgraph, handler):
+    def __init__(self, fgraph: FunctionGraph, handler: DestroyHandler) -> None:
         self.fgraph = fgraph
         self.memory = memory = Memory(fgraph)
         inputs = fgraph.inputs
@@ -215,7 +226,7 @@ class Destruction:
         self.commits = self.deferrable(self._marked_commits())
 
     # ---- what may be destroyed ---------------------------------------------------------------------------------------
-    def objection(self, node, output, position):
+    def objection(self, node: Apply, output: int, position: int) -> str | None:
         """Return why a node must not overwrite an input, regardless of order; None if it may.
 
         The first reason is reported, so those that hold whatever else the graph does come first. Three tests rely on
@@ -247,7 +258,7 @@ class Destruction:
             return "a node reads it that runs last, because it overwrites a shared value"
         return None
 
-    def reads_twice(self, node, position):
+    def reads_twice(self, node: Apply, position: int) -> bool:
         """Return whether a node that overwrites an input also reads its memory elsewhere, where that matters."""
         variable, root_of, op = node.inputs[position], self.memory.root, node.op
         root = root_of(variable)
@@ -267,7 +278,7 @@ class Destruction:
             [(other, operand) != (output, position) and self.memory.root(node.inputs[operand]) is root
              for other, operand in destroyed_by(node.op)])
 
-    def is_overwritten_by_another(self, node, position, root):
+    def is_overwritten_by_another(self, node: Apply, position: int, root: Variable) -> bool:
         """Return whether an earlier node also overwrites the memory, unless only one of the two runs."""
         for other, operand in self._writers.get(root, ()):
             if other is node:
@@ -276,7 +287,7 @@ class Destruction:
                 return True
         return False
 
-    def note(self, node, position):
+    def note(self, node: Apply, position: int) -> None:
         """Record that the node overwrites one of its inputs from now on."""
         self._writers.setdefault(self.memory.root(node.inputs[position]), []).append((node, position))
 
@@ -303,7 +314,7 @@ class Destruction:
         """Return whether some other reader cannot be placed before the node by any order of nodes."""
         return self.regions is not None and None in [relation for _, relation in self._relations(node, position, root)]
 
-    def is_last(self, node, position, number, last):
+    def is_last(self, node: Apply, position: int, number: Mapping[Apply, int], last: Mapping[Variable, Apply]) -> bool:
         """Return whether no other reader of an input can run after the node.
 
         Parameters
@@ -343,12 +354,12 @@ class Destruction:
                         found.setdefault(node, {})[output] = position
         return found
 
-    def is_link(self, node, position):
+    def is_link(self, node: Apply, position: int) -> bool:
         """Return whether a commit node could overwrite an input: its old value is not needed, or is a container's."""
         variable = node.inputs[position]
         return not self.reads_twice(node, position) and (variable.owner is None or variable not in self._kept)
 
-    def can_wait(self, wanted):
+    def can_wait(self, wanted: Mapping[Apply, Any] | Sequence[Apply]) -> set[Apply]:
         """Return those nodes in ``wanted`` that cannot fail, and whose outputs only these and updates read."""
         clients, found = self.fgraph.clients, set()
         for node in reversed(self.memory.order):
@@ -357,7 +368,7 @@ class Destruction:
                 found.add(node)
         return found
 
-    def deferrable(self, wanted):
+    def deferrable(self, wanted: Mapping[Apply, Any]) -> dict[Apply, Any]:
         """Return those of the nodes ``wanted`` that may run after COMMIT; a dict, readers before what they read.
 
         ``wanted`` is a dict from nodes to ``{output: input position}``.
@@ -384,14 +395,14 @@ class Destruction:
         return True
 
     # ---- order -------------------------------------------------------------------------------------------------------
-    def orderings(self):
+    def orderings(self) -> dict[Apply, list[Apply]]:
         """Map nodes to the nodes that must come before them, so that every destroyer follows all other readers."""
         before = {}
         for node, earlier, _ in self.edges():
             before.setdefault(node, []).append(earlier)
         return before
 
-    def edges(self):
+    def edges(self) -> Iterator[Any]:
         """Yield (node, node that must come before it, the destroyer that requires this).
 
         Without lazy branches the first is the destroyer itself, else the step that leads to it.
@@ -407,7 +418,7 @@ class Destruction:
                     yield relation[1], relation[0], destroyer
 
 
-def bound_to(commits):
+def bound_to(commits: Mapping[Apply, Any]) -> dict[Apply, list[Any]]:
     """Map each commit node to those that depend on it being one: nodes it reads from, followers in a chain.
 
     ``commits`` is a dict from nodes to ``{output: input position}``.
@@ -420,7 +431,7 @@ def bound_to(commits):
     return bound
 
 
-def without(commits, early):
+def without(commits: Mapping[Apply, Any], early: Sequence[Any]) -> dict[Apply, Any]:
     """Return the commit nodes that remain if the nodes ``early`` run before COMMIT."""
     if not early:
         return commits
@@ -433,7 +444,8 @@ def without(commits, early):
     return {node: pairs for node, pairs in commits.items() if node not in dropped}
 
 
-def ordered(nodes, before, give_up):
+def ordered(nodes: Sequence[Apply], before: Mapping[Apply, Sequence[Apply]],
+            give_up: Callable[..., Any]) -> list[Apply]:
     """Order nodes by their data and by ``before``.
 
     Parameters

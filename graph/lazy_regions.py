@@ -9,9 +9,18 @@ It belongs to the innermost region around these arms and runs once per call, whe
 This is a static analysis: it changes no graph and uses no values. Its time is linear in the size of the graph, up to
 logarithms, and it is not recursive.
 """
+from __future__ import annotations
+
 from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any
 
 from phintys.graph.op import PureOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.function_graph import FunctionGraph
 
 EXCLUSIVE = "exclusive"                 # two accesses of which a call does at most one
 
@@ -34,7 +43,8 @@ class Region:
 
     __slots__ = ("parent", "depth", "jump", "node", "branch", "number", "steps", "needed")
 
-    def __init__(self, parent=None, node=None, branch=None, number=0):
+    def __init__(self, parent: Region | None = None, node: Any = None, branch: int | None = None,
+                 number: int = 0) -> None:
         self.parent, self.node, self.branch, self.number = parent, node, branch, number
         self.clear()
         if parent is None:
@@ -44,24 +54,24 @@ class Region:
         far = parent.jump                       # skip pointers: ancestors are found in logarithmic time
         self.jump = far.jump if parent.depth - far.depth == far.depth - far.jump.depth else parent
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove the steps."""
         self.steps, self.needed = [], set()
 
     @property
-    def is_block(self):
+    def is_block(self) -> bool:
         """Whether it is a block."""
         return self.node is None and self.parent is not None
 
 
-def ancestor_at(region, depth):
+def ancestor_at(region: Region, depth: int) -> Region:
     """Return the region around ``region``, or itself, that is ``depth`` levels below the root."""
     while region.depth > depth:
         region = region.jump if region.jump.depth >= depth else region.parent
     return region
 
 
-def common_region(first, second):
+def common_region(first: Region, second: Region) -> Region:
     """Return the innermost region that contains both."""
     depth = min(first.depth, second.depth)
     first, second = ancestor_at(first, depth), ancestor_at(second, depth)
@@ -73,7 +83,7 @@ def common_region(first, second):
     return first
 
 
-def known_regions(fgraph):
+def known_regions(fgraph: FunctionGraph) -> Any:
     """Return the regions of a graph in its present state, or None if nothing in it is lazy.
 
     They are computed once and shared by all callers until the graph changes: a caller that needs steps must arrange
@@ -93,7 +103,7 @@ def known_regions(fgraph):
     return fgraph.derived["lazy regions"]
 
 
-def lazy_regions(fgraph, order):
+def lazy_regions(fgraph: FunctionGraph, order: Sequence[Apply]) -> LazyRegions | None:
     """Return the regions of a graph, arranged, for the caller alone; None if nothing in it is lazy.
 
     Parameters
@@ -137,7 +147,7 @@ class LazyRegions:
         Lazy node → the position of its condition.
     """
 
-    def __init__(self, fgraph, order, branches):
+    def __init__(self, fgraph: FunctionGraph, order: Sequence[Apply], branches: Mapping[Apply, Sequence[Any]]) -> None:
         self.root = Region()
         self.of, self.arms, self.blocks = {}, {}, []
         self.conditions = {node: positions[0] for node, positions in branches.items()}
@@ -146,7 +156,7 @@ class LazyRegions:
         self._find(fgraph.clients, order)
 
     # ---- regions -----------------------------------------------------------------------------------------------------
-    def region_at(self, reader, position):
+    def region_at(self, reader: Any, position: int) -> Any:
         """Return the region in which a node reads one of its inputs; for an output of the graph, the root.
 
         An input of a branch is read at the end of its arm.
@@ -208,7 +218,8 @@ class LazyRegions:
                 heappush(waiting, (-around.depth, around.number, around))
         return certain
 
-    def relation(self, reader, position, other, other_position):
+    def relation(self, reader: Apply, position: int, other: Apply,
+                 other_position: int) -> str | tuple[Apply, ...] | None:
         """Return how two accesses to a value are related.
 
         Returns
@@ -228,7 +239,7 @@ class LazyRegions:
         return None if None in steps else tuple(steps)
 
     # ---- steps -------------------------------------------------------------------------------------------------------
-    def arrange(self, order):
+    def arrange(self, order: Sequence[Apply]) -> None:
         """Fill in the steps of all regions.
 
         Parameters
@@ -266,7 +277,7 @@ class LazyRegions:
             if earlier:
                 arm.steps = [step for step in arm.steps if step not in earlier]
 
-    def flattened(self):
+    def flattened(self) -> list[Apply]:
         """Return all arranged nodes in one order: arms before their lazy node, blocks before their first use.
 
         Returns
@@ -275,7 +286,7 @@ class LazyRegions:
         """
         return list(self.walk(self.arms.get))
 
-    def walk(self, entered):
+    def walk(self, entered: Callable[..., Any]) -> Iterator[Any]:
         """Yield the arranged nodes, each block once, before its first use.
 
         Parameters
@@ -304,7 +315,7 @@ class LazyRegions:
                 yield step
 
 
-def in_turn(order, regions, is_true):
+def in_turn(order: Sequence[Apply], regions: LazyRegions | None, is_true: Callable[..., Any]) -> Any:
     """Yield the nodes that a call runs; the last one must have been computed before the next is requested.
 
     Parameters

@@ -3,6 +3,10 @@
 ``laid_out(name, array)`` returns an array with the same elements; the memory between them is garbage, which would be
 visible in a result. The names are those of ``config.DebugMode.check_preallocated_output``.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 GARBAGE = 0x7F                 # a large number in every float dtype but float16, where it is NaN
@@ -32,18 +36,18 @@ EMPTY = {"c_contiguous": lambda array: _filled(array.shape, array.dtype),
          "strided": _strided, "reversed": _reversed}
 
 
-def blank(name, array):
+def blank(name: str, array: Any) -> numpy.ndarray:
     """Return garbage with the shape and dtype of ``array``, in the layout ``name``."""
     return EMPTY[name](array)
 
 
-def laid_out(name, array):
+def laid_out(name: str, array: Any) -> numpy.ndarray:
     """Return a copy of ``array`` in the layout ``name``."""
     result = blank(name, array)
     result[...] = array
     return result
 
 
-def repeated(array):
+def repeated(array: numpy.ndarray) -> numpy.ndarray:
     """Repeat the first element of an array in all elements by strides of zero; empty arrays are returned unchanged."""
     return numpy.broadcast_to(array.ravel()[:1].reshape((1,) * array.ndim), array.shape) if array.size else array
