@@ -283,6 +283,13 @@ def test_the_listing_says_who_owns_what():
     }
 
 
+def test_what_is_stored_is_not_lent():
+    """A borrowed result that is a new value of a shared variable, too, is a copy; its own memory is the container's."""
+    w, total = shared("w"), T.cumsum(x)
+    assert "lent" in str(memory([x], Out(total, borrow=True)))
+    assert "lent" not in str(memory([x], Out(total, borrow=True), updates=[(w, total)]))
+
+
 def reasons(inputs, outputs=None, **options):
     """What a listing says about copies, in the order of the instructions."""
     text = phintys.function(inputs, outputs, **options).explain("instructions")
