@@ -63,29 +63,49 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         npy_intp plane
         char* results
     ctypedef void (*phintys_finish)(void* finisher, char* results, npy_intp filter, npy_intp length) noexcept
-    ctypedef struct phintys_work:
-        phintys_convolution what
-        int direct
-        npy_intp planes, outs, blocks, passes, window, lines, lines_at_once, images_at_once
-        npy_intp channels, places, places_at_once, sets, results, columns, units
-        npy_intp squares, squares_at_once, rows_at_once, square_rows
-        npy_intp square[3]
-        const char* source
-        const char* filters
-        const char* top
-        char* out
+    ctypedef struct phintys_plan:
+        int direct, by_images, lays_out
+        npy_intp planes, outs, blocks, passes, window, images_at_once, units, parts
+        size_t sum_bytes
+    ctypedef struct phintys_side:
+        npy_intp sets
+    ctypedef struct phintys_lines:
+        npy_intp count, at_once
+    ctypedef struct phintys_tall:
+        npy_intp channels, positions, at_once
+    ctypedef struct phintys_few:
+        npy_intp results, columns
+    ctypedef struct phintys_squares:
+        npy_intp count, at_once, rows_at_once, all_rows
+        npy_intp shape[3]
+    ctypedef struct phintys_how:
+        phintys_side side
+        phintys_lines lines
+        phintys_tall tall
+        phintys_few few
+        phintys_squares squares
+    ctypedef struct phintys_after:
         const char* bias
         bint limited
         double low, high
         phintys_finish finish
         void* finisher
         phintys_pooled* pooled
-        npy_intp image, images, group, at, parts
+    ctypedef struct phintys_call:
+        const char* source
+        const char* filters
+        const char* top
+        char* out
+        char* sums
+        npy_intp image, images, group, at
         int (*stops)(void* context) noexcept nogil
         void* context
-        int by_images, lays_out
-        char* sums
-        size_t sum_bytes
+    ctypedef struct phintys_work:
+        phintys_convolution what
+        phintys_plan plan
+        phintys_how how
+        phintys_after after
+        phintys_call call
     ctypedef struct phintys_rooms:
         char* memory
         int guards
@@ -550,8 +570,8 @@ cdef class ConvolutionKernel(Kernel):
         cdef npy_intp count
         rooms.memory, rooms.guards, rooms.used = context.scratch, guards, 0
         work.what = (<phintys_convolution*>context.private_memory)[0]
-        work.finish, work.bias, work.limited = NULL, NULL, False
-        work.stops, work.context = <int (*)(void*) noexcept nogil>interrupted, context
+        work.after.finish, work.after.bias, work.after.limited = NULL, NULL, False
+        work.call.stops, work.call.context = <int (*)(void*) noexcept nogil>interrupted, context
         self.set_pooled(&work, &pooled)
         count = multiplications_of(&work.what)
         if count == 0 or self.unshared:
@@ -568,20 +588,20 @@ cdef class ConvolutionKernel(Kernel):
             self.run_unshared(context, &work, count, out)
             return 0
         plan_convolution(&work, &rooms)
-        work.image, work.images, work.group = 0, 1, 0
-        if self.role == BY_FILTERS and (work.parts > 1 or work.channels == 0):       # sums are added to it
+        work.call.image, work.call.images, work.call.group = 0, 1, 0
+        if self.role == BY_FILTERS and (work.plan.parts > 1 or work.how.tall.channels == 0):  # sums are added to it
             memset(out.data, 0, cell_size(out) * self.itemsize)
-        if self.role == BY_FILTERS and work.squares:
+        if self.role == BY_FILTERS and work.how.squares.count:
             self.run_square_sums(context, &work, count)
             self.mend(context, &work, count)
-        elif self.role == BY_FILTERS and work.channels:
+        elif self.role == BY_FILTERS and work.how.tall.channels:
             self.run_tall_sums(context, &work, count)
         elif self.role == BY_FILTERS:
             self.run_by_filters(context, &work, count)
             self.mend(context, &work, count)
-        elif work.squares:
+        elif work.how.squares.count:
             self.run_squares(context, &work, count)
-        elif work.results:
+        elif work.how.few.results:
             self.run_narrow(context, &work, count)
         else:
             self.run_sums(context, &work, count)
@@ -592,19 +612,19 @@ cdef class ConvolutionKernel(Kernel):
         """Say where operands are, of which those with gaps are copied."""
         cdef const char* first = data_without_gaps(context, operands[0], copies[0])
         cdef const char* second = data_without_gaps(context, operands[1], copies[1])
-        work.out = out
+        work.call.out = out
         if self.role == FORWARD:
-            work.source, work.filters, work.top = first, second, out
+            work.call.source, work.call.filters, work.call.top = first, second, out
         elif self.role == BY_IMAGES:
-            work.source, work.filters, work.top = second, first, second
+            work.call.source, work.call.filters, work.call.top = second, first, second
         else:
-            work.source, work.filters, work.top = first, out, second
+            work.call.source, work.call.filters, work.call.top = first, out, second
 
     cdef inline void set_pooled(self, phintys_work* work, phintys_pooled* pooled) noexcept nogil:
         """Say how results are pooled; ``pooled`` has room for that."""
-        work.pooled = NULL
+        work.after.pooled = NULL
         if self.pooled is not None:
-            work.pooled = pooled
+            work.after.pooled = pooled
             self.pooled.measure(pooled, work.what.result)
 
     cdef void set_following(self, Cell** operands, phintys_work* work, Finisher* finisher, char* bias) noexcept nogil:
@@ -616,61 +636,65 @@ cdef class ConvolutionKernel(Kernel):
         for index in range(self.others + 1):
             finisher.data[index] = inputs[index].data
             finisher.strides[index] = 0 if inputs[index].shape[1] == 1 else inputs[index].strides[1]
-        work.limited, work.low, work.high = self.following.limited, self.following.low, self.following.high
+        work.after.limited = self.following.limited
+        work.after.low, work.after.high = self.following.low, self.following.high
         index = self.following.bias
         if index >= 0:
-            work.bias = bias
+            work.after.bias = bias
             for filter in range(work.what.filters * work.what.groups):
                 memcpy(bias + filter * self.itemsize, finisher.data[index] + filter * finisher.strides[index],
                        self.itemsize)
         if self.following.rest is not None:
-            work.finish, work.finisher = finish, finisher
+            work.after.finish, work.after.finisher = finish, finisher
             finisher.blocks, finisher.place = &self.following.rest.tables, self.following.place
 
     cdef void run_unshared(self, Context* context, phintys_work* work, npy_intp count, Cell* out) noexcept nogil:
         cdef npy_intp items = work.what.groups * (work.what.filters if self.role == BY_FILTERS else work.what.images)
-        work.window = work.what.window[0] * work.what.window[1] * work.what.window[2]
+        work.plan.window = work.what.window[0] * work.what.window[1] * work.what.window[2]
         if self.role == BY_IMAGES:
-            work.source = out.data
+            work.call.source = out.data
         parallel(context, self.tasks.unshared, work, items, grain(count, items))
 
     cdef void run_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images. Sets of images are not shared: 32 images of 64 channels of 8 x 8 and
         3 x 3 take two workers 0.65 ms in two sets, 1.03 ms image by image."""
         cdef npy_intp images = work.what.images, image, group, share
-        cdef npy_intp items = images - work.sets * (work.what.set.lanes - 1)
-        parallel(context, self.tasks.packing, work, work.what.groups * work.blocks, grain(count // (8 * images) + 1,
-                                                                                    work.what.groups * work.blocks))
-        if (context.workers == 1 or items >= 2 * context.workers or work.blocks == 1
-                or (work.sets > 0 and items >= context.workers)):
+        cdef npy_intp items = images - work.how.side.sets * (work.what.set.lanes - 1)
+        parallel(context, self.tasks.packing, work, work.what.groups * work.plan.blocks,
+                 grain(count // (8 * images) + 1, work.what.groups * work.plan.blocks))
+        if (context.workers == 1 or items >= 2 * context.workers or work.plan.blocks == 1
+                or (work.how.side.sets > 0 and items >= context.workers)):
             parallel(context, self.tasks.images, work, items, grain(count, items))
             return
         share = count // (images * work.what.groups)
         for image in range(images):
             for group in range(work.what.groups):
-                work.image, work.group = image, group
-                if not work.direct:
-                    parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
-                parallel(context, self.tasks.blocks, work, work.blocks,
-                         max(grain(share, work.blocks), blocks_of_worker(work)))
+                work.call.image, work.call.group = image, group
+                if not work.plan.direct:
+                    parallel(context, self.tasks.planes, work, work.plan.planes,
+                             grain(share // 8 + 1, work.plan.planes))
+                parallel(context, self.tasks.blocks, work, work.plan.blocks,
+                         max(grain(share, work.plan.blocks), blocks_of_worker(work)))
 
     cdef void run_squares(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, by Winograd's method."""
-        cdef npy_intp filters = work.what.groups * work.outs, group, items = work.what.groups * work.blocks
+        cdef npy_intp filters = work.what.groups * work.plan.outs, group, items = work.what.groups * work.plan.blocks
         cdef npy_intp share = count // (work.what.groups * work.what.images)
-        cdef bint kept = work.pooled != NULL and work.pooled.results != NULL
+        cdef bint kept = work.after.pooled != NULL and work.after.pooled.results != NULL
         parallel(context, self.tasks.square_packing, work, items, grain(count // (8 * work.what.images) + 1, items))
-        while work.image < work.what.images:
-            work.images = min(work.images_at_once, work.what.images - work.image)
-            items = (work.images * work.square[1] * work.square[2] + work.squares_at_once - 1) // work.squares_at_once
+        while work.call.image < work.what.images:
+            work.call.images = min(work.plan.images_at_once, work.what.images - work.call.image)
+            items = (work.call.images * work.how.squares.shape[1] * work.how.squares.shape[2]
+                     + work.how.squares.at_once - 1) // work.how.squares.at_once
             for group in range(work.what.groups):
-                work.group = group
-                parallel(context, self.tasks.squares, work, items, grain(share * work.images, items))
+                work.call.group = group
+                parallel(context, self.tasks.squares, work, items, grain(share * work.call.images, items))
             if kept:
-                items = work.images * filters
-                parallel(context, self.tasks.square_pooling, work, items, grain(share * work.images // 8 + 1, items))
-            work.image += work.images
-        if work.finish != NULL and not kept:
+                items = work.call.images * filters
+                parallel(context, self.tasks.square_pooling, work, items,
+                         grain(share * work.call.images // 8 + 1, items))
+            work.call.image += work.call.images
+        if work.after.finish != NULL and not kept:
             items = work.what.images * filters
             parallel(context, self.tasks.finishing, work, items, grain(count // 8 + 1, items))
 
@@ -678,24 +702,25 @@ cdef class ConvolutionKernel(Kernel):
         """The gradient by filters by Winograd's method: of as many rows of squares at once as stay in the cache.
         Workers share images if sums are small, else each of the steps."""
         cdef npy_intp group, rows, share = count // work.what.groups, of_rows
-        if work.parts > 1:
+        if work.plan.parts > 1:
             self.run_parts(context, work, self.tasks.parts_of_squares, share)
             return
         for group in range(work.what.groups):
-            work.group, work.at = group, 0
-            while work.at < work.square_rows:
-                rows = min(work.rows_at_once, work.square_rows - work.at)
-                of_rows = share // work.square_rows * rows
+            work.call.group, work.call.at = group, 0
+            while work.call.at < work.how.squares.all_rows:
+                rows = min(work.how.squares.rows_at_once, work.how.squares.all_rows - work.call.at)
+                of_rows = share // work.how.squares.all_rows * rows
                 parallel(context, self.tasks.square_patches, work, rows, grain(of_rows // 8 + 1, rows))
-                parallel(context, self.tasks.square_tops, work, work.blocks, grain(of_rows // 8 + 1, work.blocks))
-                parallel(context, self.tasks.square_products, work, work.blocks, grain(of_rows, work.blocks))
-                work.at += rows
+                parallel(context, self.tasks.square_tops, work, work.plan.blocks,
+                         grain(of_rows // 8 + 1, work.plan.blocks))
+                parallel(context, self.tasks.square_products, work, work.plan.blocks, grain(of_rows, work.plan.blocks))
+                work.call.at += rows
 
     cdef void run_narrow(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The result, or the gradient by images, where there are few results and many filter elements."""
         cdef npy_intp group, share = count // work.what.groups, items
         for group in range(work.what.groups):
-            work.group = group
+            work.call.group = group
             if self.role == FORWARD:
                 parallel(context, self.tasks.rows, work, work.what.images, grain(share // 8 + 1, work.what.images))
                 items = narrow_blocks(work)
@@ -711,59 +736,61 @@ cdef class ConvolutionKernel(Kernel):
     cdef void run_by_filters(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters: as many images, or lines of an image, at once as stay in the cache."""
         cdef npy_intp group, part, share = count // work.what.groups
-        if work.parts > 1:
-            for part in range(work.parts):
-                memset(work.sums + part * work.sum_bytes, 0, gradient_bytes(work))
+        if work.plan.parts > 1:
+            for part in range(work.plan.parts):
+                memset(work.call.sums + part * work.plan.sum_bytes, 0, gradient_bytes(work))
         for group in range(work.what.groups):
-            work.group, work.image, work.images = group, 0, 1
-            if work.by_images:
-                parallel(context, self.tasks.parts_of_images, work, work.parts, grain(share, work.parts))
+            work.call.group, work.call.image, work.call.images = group, 0, 1
+            if work.plan.by_images:
+                parallel(context, self.tasks.parts_of_images, work, work.plan.parts, grain(share, work.plan.parts))
                 continue
-            parallel(context, self.tasks.planes, work, work.planes, grain(share // 8 + 1, work.planes))
+            parallel(context, self.tasks.planes, work, work.plan.planes, grain(share // 8 + 1, work.plan.planes))
             parallel(context, self.tasks.tops, work, work.what.filters, grain(share // 8 + 1, work.what.filters))
-            parallel(context, self.tasks.parts_of_lines, work, work.parts, grain(share, work.parts))
-        if work.parts > 1:
+            parallel(context, self.tasks.parts_of_lines, work, work.plan.parts, grain(share, work.plan.parts))
+        if work.plan.parts > 1:
             self.add_parts(context, work)
 
     cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """The gradient by filters with many channels: as many images, or places, at once as stay in the cache. Workers
         share images if sums are small, else filters."""
         cdef npy_intp share = count // (work.what.images * work.what.groups * MEETINGS), items, group
-        if work.parts > 1:
+        if work.plan.parts > 1:
             self.run_parts(context, work, self.tasks.parts_of_products, count // work.what.groups)
             return
         for group in range(work.what.groups):
-            work.group, work.image = group, 0
-            if work.lays_out:
-                items = (work.blocks + context.workers - 1) // context.workers
-                parallel(context, self.tasks.all_products, work, work.blocks,
-                         max(items, grain(count // work.what.groups, work.blocks)))
+            work.call.group, work.call.image = group, 0
+            if work.plan.lays_out:
+                items = (work.plan.blocks + context.workers - 1) // context.workers
+                parallel(context, self.tasks.all_products, work, work.plan.blocks,
+                         max(items, grain(count // work.what.groups, work.plan.blocks)))
                 continue
-            while work.image < work.what.images:
-                work.images = min(work.images_at_once, work.what.images - work.image)
-                items = work.images * ((work.planes + 7) // 8)
-                parallel(context, self.tasks.tall, work, items, grain(share * work.images // 8 + 1, items))
-                items = work.images * work.blocks
-                parallel(context, self.tasks.top_packing, work, items, grain(share * work.images // 8 + 1, items))
-                work.at = 0
-                while work.at < work.places:
-                    parallel(context, self.tasks.products, work, work.blocks, grain(share * work.images, work.blocks))
-                    work.at += work.places_at_once
-                work.image += work.images
+            while work.call.image < work.what.images:
+                work.call.images = min(work.plan.images_at_once, work.what.images - work.call.image)
+                items = work.call.images * ((work.plan.planes + 7) // 8)
+                parallel(context, self.tasks.tall, work, items, grain(share * work.call.images // 8 + 1, items))
+                items = work.call.images * work.plan.blocks
+                parallel(context, self.tasks.top_packing, work, items, grain(share * work.call.images // 8 + 1, items))
+                work.call.at = 0
+                while work.call.at < work.how.tall.positions:
+                    parallel(context, self.tasks.products, work, work.plan.blocks,
+                             grain(share * work.call.images, work.plan.blocks))
+                    work.call.at += work.how.tall.at_once
+                work.call.image += work.call.images
 
     cdef void run_parts(self, Context* context, phintys_work* work, Task task, npy_intp share) noexcept nogil:
         """The gradient by filters with many channels, where workers share images: a group takes ``share``."""
         cdef npy_intp group
         for group in range(work.what.groups):
-            work.group, work.image = group, 0
-            parallel(context, task, work, work.parts, grain(share, work.parts))
+            work.call.group, work.call.image = group, 0
+            parallel(context, task, work, work.plan.parts, grain(share, work.plan.parts))
         self.add_parts(context, work)
 
     cdef inline void mend(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
         """Let a NaN or an infinity in an image reach no sum that does not depend on it."""
         cdef npy_intp filters = work.what.filters * work.what.groups
-        parallel(context, self.tasks.mending, work, filters, grain(work.what.channels * work.window * filters, filters))
+        parallel(context, self.tasks.mending, work, filters,
+                 grain(work.what.channels * work.plan.window * filters, filters))
 
     cdef inline void add_parts(self, Context* context, phintys_work* work) noexcept nogil:
         cdef npy_intp filters = work.what.filters * work.what.groups
-        parallel(context, self.tasks.parts_sum, work, filters, grain(work.parts * filters, filters))
+        parallel(context, self.tasks.parts_sum, work, filters, grain(work.plan.parts * filters, filters))

@@ -159,60 +159,102 @@ typedef struct {
                                            needs for each worker; or NULL */
 } phintys_pooled;
 
+/* What follows from shapes alone. */
 typedef struct {
-    phintys_convolution what;
     phintys_axis axis[AXES];
     npy_intp planes, outs;              /* planes that are summed in one group, and planes of results */
     npy_intp plane, source_plane, out_plane;    /* their sizes: as laid out, in memory, of results */
     int direct;                         /* the source is used where it is */
-    int apart;                          /* the sums of each tap are computed first; see tap_sums */
     int whole;                          /* planes have no parts: each is the source between borders */
     npy_intp passes, window;            /* window: elements of a filter in one plane */
     phintys_pass* pass;
+    npy_intp *offsets, *numbers;        /* of the taps of all passes */
+    npy_intp* rows;                     /* of the taps of a pass: rows below the window's that they see; for `trims` */
     npy_intp blocks, padded_outs;       /* blocks of filters for tiles */
     npy_intp packed_group;              /* elements of the packed filters of one group */
-    npy_intp sets, *side_offsets;       /* of as many images as a vector has elements, side by side; their taps; or
-                                           the taps of planes of `apart` */
     npy_intp images_at_once;            /* of the gradient by filters, as what follows */
-    npy_intp lines, top_line, lines_at_once, *line;     /* with few channels */
-    int top_in_place;                   /* lines of the gradient are whole vectors, and are read where they are */
-    int planes_in_place;                /* and so are planes of images: each is one line */
     npy_intp beside;                    /* images that stand side by side: as many as a vector has elements, or 1 */
     npy_intp units;                     /* images, or sets of them that stand side by side */
     npy_intp parts;                     /* of images, units or lines, whose sums (`sums`) are added in the end */
-    char* sums;
     size_t sum_bytes;                   /* from part to part */
-    int joined;                         /* these lines of all images follow each other, each of one vector */
     int by_images;
-    npy_intp channels, places, places_at_once, *place;  /* with many: channels filled up to whole vectors */
-    npy_intp panel, tall_image;         /* so many channels are neighbours; elements of an image that is laid out so */
-    npy_intp results, columns;          /* few results in all, of filters of `columns` elements: tops, sums; or 0 */
-    npy_intp squares, square[AXES], before[AXES];   /* of 2 x 2 results: how many, rows and columns of them, where the
-                                           first patch begins; or 0; see convolution_squares.template.h */
-    npy_intp squares_at_once, blocks_at_once, rows_at_once, square_rows;    /* square_rows: those of all images */
-    npy_intp piece;                     /* so many places are laid out at a time, from `at` on; 0: all of an image */
-    char *tall, *tops, *tall_sums;      /* planes and gradients with channels as neighbours, and results likewise */
-    size_t tall_bytes, top_bytes, tall_sum_bytes;   /* of one worker */
     int lays_out;                       /* each worker lays out planes */
-    char* ones;                         /* of `apart`: the weights of sums that are added */
-    npy_intp* offsets;
-    npy_intp* numbers;
-    npy_intp* rows;                     /* of the taps of a pass: rows below the window's that they see; for `trims` */
-    const char *source, *filters, *top;
-    char *out, *packed, *rooms;
+    npy_intp piece;                     /* so many positions are laid out at a time, from `at` on; 0: all of an image */
     size_t room, prepared;              /* bytes for each worker, and how many of them are for planes */
-    size_t rows_at;                     /* where a worker's room for rows of planes begins, which images beside need */
-    const char* bias;                   /* of all filters, or NULL; as what follows, of a convolution */
+    size_t rows_at;                     /* where a worker's memory for rows of planes begins, for images side by side */
+} phintys_plan;
+
+/* Images side by side in a vector, one for each of its elements. */
+typedef struct {
+    npy_intp sets, *offsets;            /* of so many images; of their taps, or of the taps of planes of `apart` */
+} phintys_side;
+
+/* Gradients by filters, with few channels. */
+typedef struct {
+    npy_intp count, at_once, top_line, *begin;      /* top_line: elements of a line of the gradient */
+    int top_in_place;                   /* lines of the gradient are whole vectors, and are read where they are */
+    int planes_in_place;                /* and so are planes of images: each is one line */
+    int joined;                         /* these lines of all images follow each other, each of one vector */
+} phintys_lines;
+
+/* The same with many channels, which are filled up to whole vectors. */
+typedef struct {
+    npy_intp channels, positions, at_once, *offsets;
+    npy_intp panel, image;              /* so many channels are neighbours; elements of an image that is laid out so */
+} phintys_tall;
+
+/* Few results in all, of filters of `columns` elements. */
+typedef struct { npy_intp results, columns; } phintys_few;
+
+/* Squares of 2 x 2 results; see convolution_squares.template.h. */
+typedef struct {
+    npy_intp count, shape[AXES], before[AXES];      /* rows and columns of them, and where the first patch begins */
+    npy_intp at_once, blocks_at_once, rows_at_once, all_rows;       /* all_rows: those of all images */
+} phintys_squares;
+
+/* The way that was chosen, by shapes, too; of the others all is 0. Without any, sums are made by tiles. */
+typedef struct {
+    int apart;                          /* the sums of each tap are computed first; see tap_sums */
+    phintys_side side;
+    phintys_lines lines;
+    phintys_tall tall;
+    phintys_few few;
+    phintys_squares squares;
+} phintys_how;
+
+/* What follows the sums of a convolution. */
+typedef struct {
+    const char* bias;                   /* of all filters, or NULL */
     int limited;
     double low, high;
     phintys_finish finish;              /* or NULL */
     void* finisher;
     phintys_pooled* pooled;             /* or NULL */
+} phintys_after;
+
+/* Of one call: addresses, and what is worked on. */
+typedef struct {
+    const char *source, *filters, *top;
+    char *out, *packed, *rooms;
+    char* ones;                         /* of `apart`: the weights of sums that are added */
+    char* sums;                         /* of parts */
+    char *tall, *tops, *tall_sums;      /* planes and gradients with channels as neighbours, and results likewise */
+    size_t tall_bytes, top_bytes, tall_sum_bytes;   /* of one worker */
     npy_intp image, images, group;      /* what is worked on, where workers share one image */
-    npy_intp at, until;                 /* the first line, place or row of squares that is worked on, and the end of the
-                                           lines */
+    npy_intp at, until;                 /* the first line, position or row of squares that is worked on, and the end of
+                                           the lines */
     int (*stops)(void* context);        /* whether the call is to end: then the rest of the work is left out */
     void* context;
+} phintys_call;
+
+/* A convolution, as its loops and its workers see it. The kernel keeps only `what` between calls: the rest is made for
+ * each, in a fraction of the time of the smallest one. Workers have copies whose `call` differs. */
+typedef struct {
+    phintys_convolution what;
+    phintys_plan plan;
+    phintys_how how;
+    phintys_after after;
+    phintys_call call;
 } phintys_work;
 
 /* Multiplications between two questions whether the call is to end: about a millisecond. */
@@ -223,7 +265,7 @@ static inline int is_to_end(const phintys_work* work, npy_intp* unasked, npy_int
     *unasked += more;
     if (*unasked < UNASKED) return 0;
     *unasked = 0;
-    return work->stops(work->context);
+    return work->call.stops(work->call.context);
 }
 
 /* The lengths of results: of images for their gradient. */
@@ -274,20 +316,20 @@ static void plan_class(const phintys_work* work, int number, npy_intp class, npy
     }
     const npy_intp first = ceil_divided(pad - class, s);
     *count = larger(0, floor_divided(what->image[number] - 1 + pad - class, s) - first + 1);
-    *base = work->axis[number].by_columns ? 0 : first + work->axis[number].origin;
+    *base = work->plan.axis[number].by_columns ? 0 : first + work->plan.axis[number].origin;
     *start = s * first + class - pad;
 }
 
 /* Where tap k of a dimension sees the first result, in elements of that dimension, and its slot; -1: another class. */
 static npy_intp tap_slot(const phintys_work* work, int number, npy_intp k, npy_intp class, npy_intp* shift) {
     const npy_intp s = work->what.stride[number], place = k * work->what.dilation[number];
-    if (work->axis[number].by_columns) {
+    if (work->plan.axis[number].by_columns) {
         *shift = 0;
         return k;
     }
     if (work->what.role != BY_IMAGES) {
         *shift = place / s;
-        return k % work->axis[number].period;
+        return k % work->plan.axis[number].period;
     }
     *shift = -(place / s);
     return place % s == class ? 0 : -1;
@@ -306,16 +348,16 @@ static inline int from_last_tap(const phintys_convolution* what) {
 /* Fill in the taps of a class; returns how many there are. */
 static npy_intp plan_taps(const phintys_work* work, const npy_intp* class, npy_intp* offsets, npy_intp* numbers) {
     const npy_intp* window = work->what.window;
-    const phintys_axis* axis = work->axis;
+    const phintys_axis* axis = work->plan.axis;
     const npy_intp part = axis[Z].length * axis[Y].length * axis[X].length;
     npy_intp found = 0;
-    for (npy_intp k = 0; k < work->window; k++) {
-        const npy_intp number = from_last_tap(&work->what) ? work->window - 1 - k : k;
-        npy_intp left = work->what.flip ? work->window - 1 - number : number, slot[AXES], shift[AXES];
+    for (npy_intp k = 0; k < work->plan.window; k++) {
+        const npy_intp number = from_last_tap(&work->what) ? work->plan.window - 1 - k : k;
+        npy_intp left = work->what.flip ? work->plan.window - 1 - number : number, slot[AXES], shift[AXES];
         for (int a = X; a >= Z; left /= window[a--]) slot[a] = tap_slot(work, a, left % window[a], class[a], &shift[a]);
         if (slot[Z] < 0 || slot[Y] < 0 || slot[X] < 0) continue;
         const npy_intp slots = (slot[Z] * axis[Y].slots + slot[Y]) * axis[X].slots + slot[X];
-        work->rows[found] = shift[Y];
+        work->plan.rows[found] = shift[Y];
         offsets[found] = slots * part + (shift[Z] * axis[Y].length + shift[Y]) * axis[X].length + shift[X];
         numbers[found++] = number;
     }
@@ -341,32 +383,32 @@ enum { LARGE_PLANES = 1 << 20, CHUNK_BYTES = 1 << 18, NEAR_CHUNK_BYTES = 24 << 1
 
 /* Whether results are sums of few products, and they follow each other as the elements of planes do. */
 static inline int has_short_sums(const phintys_work* work) {
-    const phintys_pass* pass = work->pass;
-    return work->planes <= PLANES_OF_ROW && work->window == 1 && work->direct && pass->by_rows
-        && pass->count[Y] == 1 && pass->count[Z] == 1 && pass->count[X] == work->out_plane;
+    const phintys_pass* pass = work->plan.pass;
+    return work->plan.planes <= PLANES_OF_ROW && work->plan.window == 1 && work->plan.direct && pass->by_rows
+        && pass->count[Y] == 1 && pass->count[Z] == 1 && pass->count[X] == work->plan.out_plane;
 }
 
 /* How many places are in such a chunk; 0: nothing is copied. Chunks are in room for whole planes: with what follows the
  * last one they may not be longer. */
 static npy_intp places_in_chunk(const phintys_work* work) {
-    const npy_intp lanes = work->what.set->lanes, of_place = work->planes * work->what.itemsize;
-    if (!work->direct || work->window != 1 || work->passes != 1 || work->blocks < 2) return 0;
-    if (!work->pass->by_rows || work->pass->count[Y] * work->pass->count[Z] != 1) return 0;
+    const npy_intp lanes = work->what.set->lanes, of_place = work->plan.planes * work->what.itemsize;
+    if (!work->plan.direct || work->plan.window != 1 || work->plan.passes != 1 || work->plan.blocks < 2) return 0;
+    if (!work->plan.pass->by_rows || work->plan.pass->count[Y] * work->plan.pass->count[Z] != 1) return 0;
     const int near = has_small_tiles(work->what.set), vectors = near ? 3 : 6;
-    if (work->plane * of_place < (near && !has_short_sums(work) ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
+    if (work->plan.plane * of_place < (near && !has_short_sums(work) ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
     const npy_intp fitting = (near ? NEAR_CHUNK_BYTES : CHUNK_BYTES) / of_place / (vectors * lanes) * vectors;
     const npy_intp places = larger(vectors, fitting) * lanes;
-    return places + lanes <= work->plane ? places : 0;
+    return places + lanes <= work->plan.plane ? places : 0;
 }
 
 /* Fewest blocks that a worker takes at once: each time it copies all chunks. */
 static inline npy_intp blocks_of_worker(const phintys_work* work) {
-    return places_in_chunk(work) ? (work->blocks + work->what.workers - 1) / work->what.workers : 1;
+    return places_in_chunk(work) ? (work->plan.blocks + work->what.workers - 1) / work->what.workers : 1;
 }
 
 /* How many places the chunk at place `at` has: the last one has at least a vector. */
 static inline npy_intp chunk_at(const phintys_work* work, npy_intp places, npy_intp at) {
-    const npy_intp left = work->plane - at;
+    const npy_intp left = work->plan.plane - at;
     return left >= places + work->what.set->lanes ? places : left;
 }
 
@@ -378,8 +420,8 @@ enum { PIECE_BYTES = 128, RESULTS_OF_TAP = 25 };    /* bytes of one element of a
 static inline npy_intp pieces_of_planes(const phintys_work* work, const phintys_pass* pass) {
     if (!has_small_tiles(work->what.set) || !pass->by_rows || pass->taps == 1) return 1;
     if (pass->count[X] % work->what.set->lanes) return 1;       /* vectors overlap, and would be added twice */
-    if (work->out_plane < RESULTS_OF_TAP * pass->taps) return 1;
-    return (work->planes * work->what.itemsize + PIECE_BYTES / 2) / PIECE_BYTES;
+    if (work->plan.out_plane < RESULTS_OF_TAP * pass->taps) return 1;
+    return (work->plan.planes * work->what.itemsize + PIECE_BYTES / 2) / PIECE_BYTES;
 }
 
 /* How many rows of results are computed at once where they go through room. */
@@ -397,7 +439,7 @@ static int writes_rows(npy_intp lanes, npy_intp rows, npy_intp length, npy_intp 
 /* Join dimensions without gaps, and choose how tiles write. */
 static void plan_writing(phintys_work* work, phintys_pass* pass) {
     const npy_intp lanes = work->what.set->lanes;
-    for (int number = Y; number >= Z && work->pooled == NULL; number--) {
+    for (int number = Y; number >= Z && work->after.pooled == NULL; number--) {
         const npy_intp length = pass->count[X];
         if (pass->out[X] != 1 || pass->in[number] != length || pass->out[number] != length) break;
         pass->count[X] *= pass->count[number];
@@ -405,11 +447,11 @@ static void plan_writing(phintys_work* work, phintys_pass* pass) {
     }
     const npy_intp length = pass->count[X];
     pass->by_rows = pass->out[X] == 1 && writes_rows(lanes, pass->count[Y], length, pass->in[Y]);
-    if (!pass->by_rows && (rows_in_room(pass) - 1) * pass->in[Y] + length < lanes) work->direct = 0;
+    if (!pass->by_rows && (rows_in_room(pass) - 1) * pass->in[Y] + length < lanes) work->plan.direct = 0;
 }
 
 static void plan_pass(phintys_work* work, phintys_pass* pass, npy_intp number, npy_intp* cursor) {
-    const phintys_axis* axis = work->axis;
+    const phintys_axis* axis = work->plan.axis;
     const npy_intp* lengths = lengths_of_results(&work->what);
     npy_intp class[AXES], start[AXES], base[AXES];
     for (int a = X; a >= Z; a--) {
@@ -426,15 +468,15 @@ static void plan_pass(phintys_work* work, phintys_pass* pass, npy_intp number, n
         pass->out[a] = work->what.role == BY_IMAGES ? work->what.stride[a] : 1;
         for (int b = a + 1; b < AXES; b++) pass->out[a] *= lengths[b];
     }
-    pass->offsets = work->offsets + *cursor;
-    pass->numbers = work->numbers + *cursor;
+    pass->offsets = work->plan.offsets + *cursor;
+    pass->numbers = work->plan.numbers + *cursor;
     pass->taps = plan_taps(work, class, pass->offsets, pass->numbers);
-    pass->packed = *cursor * work->planes * work->padded_outs;
+    pass->packed = *cursor * work->plan.planes * work->plan.padded_outs;
     *cursor += pass->taps;
     const npy_intp rows = pass->count[Y];
     plan_writing(work, pass);
     pass->row = base[Y] - axis[Y].origin;
-    pass->trims = pass->count[Y] == rows && work->passes == 1 && work->what.window[Z] == 1 && axis[Y].step == 1
+    pass->trims = pass->count[Y] == rows && work->plan.passes == 1 && work->what.window[Z] == 1 && axis[Y].step == 1
         && axis[Y].slots == 1 && axis[Y].length > axis[Y].source;
 }
 
@@ -454,14 +496,14 @@ static npy_intp padded_filters(const phintys_convolution_set* set, npy_intp filt
 /* Planes of results in such blocks. */
 static void plan_blocks(phintys_work* work) {
     const int most = work->what.set->sizes[0].filters;
-    work->blocks = (work->outs + most - 1) / most;
-    work->padded_outs = padded_filters(work->what.set, work->outs);
+    work->plan.blocks = (work->plan.outs + most - 1) / most;
+    work->plan.padded_outs = padded_filters(work->what.set, work->plan.outs);
 }
 
 /* Memory for the packed filters of all groups: `elements` for each of the planes of each of `filters` filters. */
 static void take_packed(phintys_work* work, phintys_rooms* rooms, npy_intp filters, npy_intp elements) {
-    work->packed_group = padded_filters(work->what.set, filters) * work->planes * elements;
-    work->packed = phintys_room(rooms, work->what.groups * work->packed_group * work->what.itemsize);
+    work->plan.packed_group = padded_filters(work->what.set, filters) * work->plan.planes * elements;
+    work->call.packed = phintys_room(rooms, work->what.groups * work->plan.packed_group * work->what.itemsize);
 }
 
 /* Bytes that the gradient by filters reads again and again: half of a L2 cache. With 1 MiB of it (Zen 4), 32 images of
@@ -493,7 +535,7 @@ static npy_intp multiplications_of(const phintys_convolution* what) {
 /* Bytes of the gradient by filters. */
 static size_t gradient_bytes(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    return what->groups * what->filters * what->channels * work->window * what->itemsize;
+    return what->groups * what->filters * what->channels * work->plan.window * what->itemsize;
 }
 
 enum { MOST_SIDE_BY_SIDE = 1 << 22 };   /* bytes of images that are laid out side by side */
@@ -504,9 +546,9 @@ enum { VECTORS_IN_PLACE = 32 };
 /* Whether the gradient by filters of one element finds images and gradients where they are, one after the other. */
 static int reads_in_place(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    const npy_intp lanes = what->set->lanes, of_place = (what->filters + work->planes) * what->itemsize;
-    return work->direct && work->window == 1 && what->images > 1 && work->plane % lanes == 0
-        && work->plane >= VECTORS_IN_PLACE * lanes && work->plane * of_place <= 2 * working_set();
+    const npy_intp lanes = what->set->lanes, of_place = (what->filters + work->plan.planes) * what->itemsize;
+    return work->plan.direct && work->plan.window == 1 && what->images > 1 && work->plan.plane % lanes == 0
+        && work->plan.plane >= VECTORS_IN_PLACE * lanes && work->plan.plane * of_place <= 2 * working_set();
 }
 
 /* Whether the lines of all images at once follow each other, each of one vector: where tiles have few filters, the
@@ -516,48 +558,53 @@ static int reads_in_place(const phintys_work* work) {
  * 55. */
 enum { LEAST_JOINED = 50 };
 static int joins_lines(const phintys_work* work) {
-    if (!work->by_images || work->beside > 1 || work->planes_in_place || work->lines_at_once < work->lines) return 0;
-    if (!has_small_tiles(work->what.set) || work->lines == work->what.result[Z]) return 0;
-    return work->planes * work->window >= LEAST_JOINED;
+    if (!work->plan.by_images || work->plan.beside > 1 || work->how.lines.planes_in_place
+        || work->how.lines.at_once < work->how.lines.count) return 0;
+    if (!has_small_tiles(work->what.set) || work->how.lines.count == work->what.result[Z]) return 0;
+    return work->plan.planes * work->plan.window >= LEAST_JOINED;
 }
 
 static void plan_lines(phintys_work* work) {
     const npy_intp* count = work->what.result;
-    const npy_intp lanes = work->what.set->lanes, length = work->axis[X].length;
+    const npy_intp lanes = work->what.set->lanes, length = work->plan.axis[X].length;
     const npy_intp by_rows = count[Y] * ((count[X] + lanes - 1) / lanes);
     const npy_intp flat = ((count[Y] - 1) * length + count[X] + lanes - 1) / lanes;
-    work->lines = by_rows <= flat ? count[Z] * count[Y] : count[Z];
-    work->top_line = lanes * (by_rows <= flat ? (count[X] + lanes - 1) / lanes : flat);
-    work->beside = 1;
-    work->planes_in_place = reads_in_place(work);
-    if (work->planes_in_place) {
-        work->lines = 1;
-        work->top_line = work->plane;
+    work->how.lines.count = by_rows <= flat ? count[Z] * count[Y] : count[Z];
+    work->how.lines.top_line = lanes * (by_rows <= flat ? (count[X] + lanes - 1) / lanes : flat);
+    work->plan.beside = 1;
+    work->how.lines.planes_in_place = reads_in_place(work);
+    if (work->how.lines.planes_in_place) {
+        work->how.lines.count = 1;
+        work->how.lines.top_line = work->plan.plane;
     }
-    work->units = work->what.images;
-    const npy_intp places = count[Z] * count[Y] * count[X], sets = (work->units + lanes - 1) / lanes;
-    if (work->units >= lanes && work->planes * work->plane * lanes * work->what.itemsize <= MOST_SIDE_BY_SIDE
-            && 6 * sets * lanes * places <= 5 * work->units * work->lines * work->top_line) {
-        work->beside = lanes;
-        work->units = sets;
-        work->lines = count[Z] * count[Y];
-        work->top_line = count[X] * lanes;
+    work->plan.units = work->what.images;
+    const npy_intp places = count[Z] * count[Y] * count[X], sets = (work->plan.units + lanes - 1) / lanes;
+    if (work->plan.units >= lanes && work->plan.planes * work->plan.plane * lanes
+        * work->what.itemsize <= MOST_SIDE_BY_SIDE
+            && 6 * sets * lanes * places <= 5 * work->plan.units * work->how.lines.count * work->how.lines.top_line) {
+        work->plan.beside = lanes;
+        work->plan.units = sets;
+        work->how.lines.count = count[Z] * count[Y];
+        work->how.lines.top_line = count[X] * lanes;
     }
-    work->top_in_place = work->beside == 1 && work->lines * work->top_line == places;
-    work->prepared = whole_lines((work->planes * work->plane * work->beside + MOST_LANES) * work->what.itemsize);
-    const npy_intp of_line = work->top_line * (work->what.filters + work->planes) * work->what.itemsize;
-    work->lines_at_once = larger(1, smaller(work->lines, working_set() / larger(1, of_line)));
-    work->images_at_once = 1;
-    if (work->lines_at_once == work->lines) {
+    work->how.lines.top_in_place = work->plan.beside == 1 && work->how.lines.count * work->how.lines.top_line == places;
+    work->plan.prepared = whole_lines((work->plan.planes * work->plan.plane * work->plan.beside + MOST_LANES)
+                                      * work->what.itemsize);
+    const npy_intp of_line = work->how.lines.top_line * (work->what.filters + work->plan.planes) * work->what.itemsize;
+    work->how.lines.at_once = larger(1, smaller(work->how.lines.count, working_set() / larger(1, of_line)));
+    work->plan.images_at_once = 1;
+    if (work->how.lines.at_once == work->how.lines.count) {
         const npy_intp parts = smaller(LEAST_PARTS, 1 + multiplications_of(&work->what) / OF_PART);
-        const npy_intp least = (work->units + parts - 1) / parts;
-        work->images_at_once = larger(1, smaller(least, working_set() / larger(1, of_line * work->lines)));
+        const npy_intp least = (work->plan.units + parts - 1) / parts;
+        work->plan.images_at_once = larger(1,
+                                           smaller(least, working_set() / larger(1, of_line * work->how.lines.count)));
     }
-    work->by_images = work->what.images > 1;
-    work->joined = joins_lines(work);
-    work->top_in_place &= !work->joined;
-    work->parts = smaller(MOST_PARTS, (work->units + work->images_at_once - 1) / work->images_at_once);
-    if (!work->by_images) work->parts = larger(1, smaller(LEAST_PARTS, work->lines / LEAST_PARTS));
+    work->plan.by_images = work->what.images > 1;
+    work->how.lines.joined = joins_lines(work);
+    work->how.lines.top_in_place &= !work->how.lines.joined;
+    work->plan.parts = smaller(MOST_PARTS,
+                               (work->plan.units + work->plan.images_at_once - 1) / work->plan.images_at_once);
+    if (!work->plan.by_images) work->plan.parts = larger(1, smaller(LEAST_PARTS, work->how.lines.count / LEAST_PARTS));
 }
 
 /* The gradient by filters with many channels: how much is done at once. Channels that a tile reads are in a panel of
@@ -568,16 +615,17 @@ static void plan_lines(phintys_work* work) {
 enum { PANEL_VECTORS = 3, LARGE_SUMS = 1 << 16, WITH_LARGE_SUMS = 4 };
 static void plan_places(phintys_work* work) {
     const npy_intp lanes = work->what.set->lanes, *count = work->what.result;
-    work->channels = (work->planes + lanes - 1) / lanes * lanes;
-    work->panel = smaller(work->channels, PANEL_VECTORS * larger(lanes, MOST_FILTERS));
-    work->places = count[Z] * count[Y] * count[X];
-    const npy_intp of_place = (work->channels + work->padded_outs) * work->what.itemsize;
+    work->how.tall.channels = (work->plan.planes + lanes - 1) / lanes * lanes;
+    work->how.tall.panel = smaller(work->how.tall.channels, PANEL_VECTORS * larger(lanes, MOST_FILTERS));
+    work->how.tall.positions = count[Z] * count[Y] * count[X];
+    const npy_intp of_place = (work->how.tall.channels + work->plan.padded_outs) * work->what.itemsize;
     const npy_intp set = working_set(), most = gradient_bytes(work) > LARGE_SUMS ? WITH_LARGE_SUMS * set : set;
-    work->places_at_once = larger(1, smaller(work->places, most / of_place));
-    work->images_at_once = 1;
-    if (work->places_at_once == work->places)
-        work->images_at_once = larger(1, smaller(work->what.images,
-                                                 (work->window == 1 ? most : set) / (of_place * work->places)));
+    work->how.tall.at_once = larger(1, smaller(work->how.tall.positions, most / of_place));
+    work->plan.images_at_once = 1;
+    if (work->how.tall.at_once == work->how.tall.positions)
+        work->plan.images_at_once = larger(1, smaller(work->what.images,
+                                                 (work->plan.window == 1 ? most : set) / (of_place
+                                                                                          * work->how.tall.positions)));
 }
 
 /* Whether each worker lays out all planes for its filters, without waiting for others: if they would meet after few
@@ -585,9 +633,9 @@ static void plan_places(phintys_work* work) {
  * instead of 1.16; 64 channels of 64 x 64, 1 x 1: 8.4 ms instead of 17.0. */
 enum { USES_OF_TALL = 32, TO_NEXT_MEETING = 10000000 };
 static int lays_out_alone(const phintys_work* work) {
-    const npy_intp workers = work->what.workers, places = work->images_at_once * work->places_at_once;
-    return work->outs * work->window >= USES_OF_TALL * workers * (work->what.images > 1 ? 1 : 2)
-        && places * work->outs * work->window * work->planes < TO_NEXT_MEETING;
+    const npy_intp workers = work->what.workers, places = work->plan.images_at_once * work->how.tall.at_once;
+    return work->plan.outs * work->plan.window >= USES_OF_TALL * workers * (work->what.images > 1 ? 1 : 2)
+        && places * work->plan.outs * work->plan.window * work->plan.planes < TO_NEXT_MEETING;
 }
 
 /* Into how many parts images are divided for workers that need not wait for each other; each has sums of its own, so
@@ -604,77 +652,81 @@ static npy_intp parts_of_tall(const phintys_work* work) {
  * waits for others. One image of 256 channels of 64 x 64, 256 filters: 5.34 ms instead of 5.77, with AVX2 5.87 instead
  * of 6.35; of 32 images of 64 channels, 64 filters, 14.2 instead of 13.4. */
 static int has_pieces(const phintys_work* work) {
-    return work->lays_out && work->what.images == 1 && work->direct && work->window == 1
-        && work->plane == work->places && work->places_at_once < work->places;
+    return work->plan.lays_out && work->what.images == 1 && work->plan.direct && work->plan.window == 1
+        && work->plan.plane == work->how.tall.positions && work->how.tall.at_once < work->how.tall.positions;
 }
 
 /* Places of an image that are laid out at once, of `all`, where there is room for them; and which these are now. */
-static inline npy_intp laid_out(const phintys_work* work, npy_intp all) { return work->piece ? work->piece : all; }
-static inline npy_intp first_laid_out(const phintys_work* work) { return work->piece ? work->at : 0; }
+static inline npy_intp laid_out(const phintys_work* work,
+                                npy_intp all) { return work->plan.piece ? work->plan.piece : all; }
+static inline npy_intp first_laid_out(const phintys_work* work) { return work->plan.piece ? work->call.at : 0; }
 static inline npy_intp now_laid_out(const phintys_work* work, npy_intp all) {
     return smaller(laid_out(work, all), all - first_laid_out(work));
 }
 
 /* Sums of each part. */
 static void take_sums(phintys_work* work, phintys_rooms* rooms) {
-    work->sum_bytes = gradient_bytes(work);
-    work->sums = phintys_rooms_of(rooms, work->parts > 1 ? work->parts : 0, &work->sum_bytes);
+    work->plan.sum_bytes = gradient_bytes(work);
+    work->call.sums = phintys_rooms_of(rooms, work->plan.parts > 1 ? work->plan.parts : 0, &work->plan.sum_bytes);
 }
 
 /* Take the memory whose sizes have been planned: each worker has gradients and sums of its own if there are parts. */
 static void take_tall(phintys_work* work, phintys_rooms* rooms) {
-    const int workers = work->what.workers, alone = work->parts > 1 ? workers : 1;
-    work->tall = phintys_rooms_of(rooms, work->lays_out ? workers : alone, &work->tall_bytes);
-    work->tops = phintys_rooms_of(rooms, alone, &work->top_bytes);
-    work->tall_sums = phintys_rooms_of(rooms, alone, &work->tall_sum_bytes);
+    const int workers = work->what.workers, alone = work->plan.parts > 1 ? workers : 1;
+    work->call.tall = phintys_rooms_of(rooms, work->plan.lays_out ? workers : alone, &work->call.tall_bytes);
+    work->call.tops = phintys_rooms_of(rooms, alone, &work->call.top_bytes);
+    work->call.tall_sums = phintys_rooms_of(rooms, alone, &work->call.tall_sum_bytes);
     take_sums(work, rooms);
-    work->rooms = phintys_rooms_of(rooms, workers, &work->room);
+    work->call.rooms = phintys_rooms_of(rooms, workers, &work->plan.room);
 }
 
 /* The same: tables and copies in memory. */
 static void furnish_places(phintys_work* work, phintys_rooms* rooms) {
     const npy_intp itemsize = work->what.itemsize;
     plan_places(work);
-    work->parts = parts_of_tall(work);
-    work->place = phintys_room(rooms, work->places * sizeof(npy_intp));
-    work->lays_out = work->what.workers == 1 || lays_out_alone(work);
-    work->piece = has_pieces(work) ? work->places_at_once : 0;
-    work->tall_image = (work->channels + work->panel - 1) / work->panel * work->panel * laid_out(work, work->plane);
-    const npy_intp places = laid_out(work, work->places);
-    work->tall_bytes = work->images_at_once * work->tall_image * itemsize;
-    work->top_bytes = work->images_at_once * places * work->padded_outs * itemsize;
-    work->tall_sum_bytes = work->outs * work->window * work->channels * itemsize;
-    work->room = (MOST_FILTERS * work->plane + MOST_LANES) * itemsize;
+    work->plan.parts = parts_of_tall(work);
+    work->how.tall.offsets = phintys_room(rooms, work->how.tall.positions * sizeof(npy_intp));
+    work->plan.lays_out = work->what.workers == 1 || lays_out_alone(work);
+    work->plan.piece = has_pieces(work) ? work->how.tall.at_once : 0;
+    work->how.tall.image = (work->how.tall.channels + work->how.tall.panel - 1) / work->how.tall.panel
+        * work->how.tall.panel * laid_out(work, work->plan.plane);
+    const npy_intp places = laid_out(work, work->how.tall.positions);
+    work->call.tall_bytes = work->plan.images_at_once * work->how.tall.image * itemsize;
+    work->call.top_bytes = work->plan.images_at_once * places * work->plan.padded_outs * itemsize;
+    work->call.tall_sum_bytes = work->plan.outs * work->plan.window * work->how.tall.channels * itemsize;
+    work->plan.room = (MOST_FILTERS * work->plan.plane + MOST_LANES) * itemsize;
     take_tall(work, rooms);
     if (rooms->memory == NULL) return;
     const npy_intp* count = work->what.result;
-    for (npy_intp place = 0; place < work->places; place++) {
+    for (npy_intp place = 0; place < work->how.tall.positions; place++) {
         const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
-        work->place[place] = ((z * work->axis[Y].length + y) * work->axis[X].length + x) * work->panel;
+        work->how.tall.offsets[place] = ((z * work->plan.axis[Y].length + y) * work->plan.axis[X].length + x)
+            * work->how.tall.panel;
     }
 }
 
 /* How many sets of images are computed side by side: where vectors of neighbouring results waste a sixth or more. */
 static npy_intp sets_of_images(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    const npy_intp lanes = what->set->lanes, length = work->axis[X].length;
+    const npy_intp lanes = what->set->lanes, length = work->plan.axis[X].length;
     const npy_intp* count = lengths_of_results(what);
     const npy_intp by_rows = count[Z] * count[Y] * ((count[X] + lanes - 1) / lanes);
     const npy_intp flat = count[Z] * (((count[Y] - 1) * length + count[X] + lanes - 1) / lanes);
-    if (work->passes > 1 || work->planes * work->plane * lanes * what->itemsize > MOST_SIDE_BY_SIDE) return 0;
-    return 5 * smaller(by_rows, flat) * lanes >= 6 * work->out_plane ? what->images / lanes : 0;
+    if (work->plan.passes > 1 || work->plan.planes * work->plan.plane * lanes
+        * what->itemsize > MOST_SIDE_BY_SIDE) return 0;
+    return 5 * smaller(by_rows, flat) * lanes >= 6 * work->plan.out_plane ? what->images / lanes : 0;
 }
 
 /* Bytes of a worker for them: the images, one plane of each, and the results of one block of filters. */
 static size_t room_side_by_side(const phintys_work* work) {
-    const npy_intp pooled = work->pooled == NULL ? 0 : work->pooled->plane;
-    const npy_intp elements = (work->planes + 1) * work->plane + MOST_FILTERS * work->out_plane + pooled;
+    const npy_intp pooled = work->after.pooled == NULL ? 0 : work->after.pooled->plane;
+    const npy_intp elements = (work->plan.planes + 1) * work->plan.plane + MOST_FILTERS * work->plan.out_plane + pooled;
     return whole_lines(elements * work->what.set->lanes * work->what.itemsize);
 }
 
 /* Elements of a plane of which `rows` rows are copied for windows that see them; planes are no power of two apart. */
 static inline npy_intp copied_plane(const phintys_work* work, npy_intp rows) {
-    return rows * work->axis[X].length + work->what.set->lanes;
+    return rows * work->plan.axis[X].length + work->what.set->lanes;
 }
 
 /* Bytes of a strip that is pooled: it is in the second cache, together with planes. */
@@ -682,20 +734,20 @@ enum { STRIP_BYTES = 1 << 17 };
 
 /* Choose strips, and add what they need to the room of a worker. */
 static void plan_strips(phintys_work* work) {
-    phintys_pooled* pooled = work->pooled;
+    phintys_pooled* pooled = work->after.pooled;
     const phintys_convolution* what = &work->what;
     const npy_intp rows = what->result[Y], length = what->result[X], *count = pooled->what.count;
     const npy_intp window = pooled->what.window[0], step = pooled->what.step[0];
     pooled->windows = larger(count[0], 1);
-    pooled->strip = work->out_plane;
-    if (writes_rows(what->set->lanes, rows, length, work->axis[X].length)) {
+    pooled->strip = work->plan.out_plane;
+    if (writes_rows(what->set->lanes, rows, length, work->plan.axis[X].length)) {
         const npy_intp at_once = STRIP_BYTES / (MOST_FILTERS * length * what->itemsize);
         pooled->windows = smaller(pooled->windows, larger(1, (at_once - window) / step + 1));
         pooled->strip = smaller(rows, (pooled->windows - 1) * step + window) * length;
     }
-    pooled->at = work->room;
+    pooled->at = work->plan.room;
     pooled->room_at = pooled->at + whole_lines(MOST_FILTERS * pooled->strip * what->itemsize);
-    work->room = pooled->room_at + whole_lines(pooled->what.room);
+    work->plan.room = pooled->room_at + whole_lines(pooled->what.room);
 }
 
 /* Whether vectors along the places are quicker although there are many channels: filters of one element, and images
@@ -703,8 +755,8 @@ static void plan_strips(phintys_work* work) {
  * 64 x 64 43 us instead of 75, 32 of 32 x 32 219 instead of 270. */
 static int has_large_planes(const phintys_work* work) {
     const npy_intp lanes = work->what.set->lanes;
-    if (work->window > 1 || !work->direct || work->planes > 2 * lanes) return 0;
-    return reads_in_place(work) || (work->what.images == 1 && work->plane >= 128 * lanes);
+    if (work->plan.window > 1 || !work->plan.direct || work->plan.planes > 2 * lanes) return 0;
+    return reads_in_place(work) || (work->what.images == 1 && work->plan.plane >= 128 * lanes);
 }
 
 /* At most so many results are computed without packed filters, if these have so many bytes. */
@@ -715,13 +767,13 @@ enum { NARROW_CHUNK = 1024, NARROW_FILTERS = 32 };
 /* Whether there are few results and many filter elements; sets `results` and `columns` then. */
 static int is_narrow(phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    const npy_intp columns = what->channels * work->window, *count = what->result;
+    const npy_intp columns = what->channels * work->plan.window, *count = what->result;
     const npy_intp results = what->images * count[Z] * count[Y] * count[X];
-    work->results = work->columns = 0;
-    if (work->pooled != NULL || results > NARROW_RESULTS || columns % what->set->lanes) return 0;
+    work->how.few.results = work->how.few.columns = 0;
+    if (work->after.pooled != NULL || results > NARROW_RESULTS || columns % what->set->lanes) return 0;
     if (what->filters * columns * what->itemsize < NARROW_BYTES) return 0;
-    work->results = results;
-    work->columns = columns;
+    work->how.few.results = results;
+    work->how.few.columns = columns;
     return 1;
 }
 
@@ -733,22 +785,23 @@ static npy_intp narrow_blocks(const phintys_work* work) {
 }
 static npy_intp narrow_top_blocks(const phintys_work* work) {
     const npy_intp most = work->what.set->sizes[0].filters;
-    return (work->results + most - 1) / most;
+    return (work->how.few.results + most - 1) / most;
 }
 static npy_intp narrow_stretches(const phintys_work* work) {
     const npy_intp stretch = NARROW_VECTORS * work->what.set->lanes;
-    return (work->columns + stretch - 1) / stretch;
+    return (work->how.few.columns + stretch - 1) / stretch;
 }
 
 /* Tables and copies for that. */
 static void furnish_narrow(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp class[AXES] = {0, 0, 0};
-    if (rooms->memory != NULL && what->role == FORWARD) plan_taps(work, class, work->offsets, work->numbers);
-    work->room = larger(work->prepared, 2 * work->window * sizeof(npy_intp));
-    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
-    work->sums = phintys_room(rooms, (work->results + MOST_FILTERS) * work->columns * what->itemsize);
-    work->tops = phintys_room(rooms, (work->results + MOST_FILTERS) * what->filters * what->itemsize);
+    if (rooms->memory != NULL && what->role == FORWARD) plan_taps(work, class, work->plan.offsets, work->plan.numbers);
+    work->plan.room = larger(work->plan.prepared, 2 * work->plan.window * sizeof(npy_intp));
+    work->call.rooms = phintys_rooms_of(rooms, what->workers, &work->plan.room);
+    work->call.sums = phintys_room(rooms,
+                                   (work->how.few.results + MOST_FILTERS) * work->how.few.columns * what->itemsize);
+    work->call.tops = phintys_room(rooms, (work->how.few.results + MOST_FILTERS) * what->filters * what->itemsize);
 }
 
 /* A patch has 4 x 4 elements, and as many numbers. Loops run over multiples of ROUNDED squares. Between numbers there
@@ -760,21 +813,21 @@ enum { PATCH = 4, NUMBERS = PATCH * PATCH, ROUNDED = 8, BETWEEN = 16, PACKED_PLA
 /* Whether the windows that results are pooled by are squares of results, as far as they are whole, and nothing but a
  * bias and limits comes before pooling. */
 static int pools_squares(const phintys_work* work) {
-    const phintys_pooling* windows = &work->pooled->what;
+    const phintys_pooling* windows = &work->after.pooled->what;
     for (int axis = 0; axis < 2; axis++)
         if (windows->window[axis] != 2 || windows->step[axis] != 2 || windows->pad[axis] != 0
                 || windows->count[axis] != work->what.result[Y + axis] / 2) return 0;
-    return work->pooled->first;
+    return work->after.pooled->first;
 }
 
 /* Whether squares are written as they are, and pooled after those of some images. */
 static inline int keeps_results(const phintys_work* work) {
-    return work->pooled != NULL && work->pooled->results != NULL;
+    return work->after.pooled != NULL && work->after.pooled->results != NULL;
 }
 
 /* Elements of a plane that squares are written to. */
 static inline npy_intp written_plane(const phintys_work* work) {
-    return work->pooled == NULL || keeps_results(work) ? work->out_plane : work->pooled->plane;
+    return work->after.pooled == NULL || keeps_results(work) ? work->plan.out_plane : work->after.pooled->plane;
 }
 
 /* Whether filters have 3 x 3 elements and move by one. */
@@ -798,8 +851,9 @@ static int has_squares(const phintys_work* work) {
     if (what->role == BY_FILTERS || !filters_move_by_one(what)) return 0;
     const npy_intp* lengths = lengths_of_results(what);
     const npy_intp squares = what->images * ((lengths[Y] + 1) / 2) * ((lengths[X] + 1) / 2);
-    const npy_intp filters = work->planes * work->outs, longer = what->itemsize / (npy_intp)sizeof(float);
-    const npy_intp of_squares = (lengths[X] < SHORT_ROW ? OF_SHORT_PATCHES : OF_PATCHES) * (work->planes + work->outs);
+    const npy_intp filters = work->plan.planes * work->plan.outs, longer = what->itemsize / (npy_intp)sizeof(float);
+    const npy_intp of_squares = (lengths[X] < SHORT_ROW ? OF_SHORT_PATCHES : OF_PATCHES)
+        * (work->plan.planes + work->plan.outs);
     return SAVED_PRODUCTS * longer * squares * filters > OF_FILTERS * filters + of_squares * squares
         && what->groups * filters * NUMBERS * what->itemsize <= MOST_SQUARE_FILTERS;
 }
@@ -808,7 +862,7 @@ enum { SQUARE_BYTES = 24576, SQUARE_SUMS = 1 << 17, SQUARE_PART = 1 << 17, SQUAR
 
 /* Elements of a row of patches that is laid out, even or odd ones. */
 static inline npy_intp square_row(const phintys_work* work) {
-    return smaller(work->squares_at_once, work->square[X]) + 2 * ROUNDED;
+    return smaller(work->how.squares.at_once, work->how.squares.shape[X]) + 2 * ROUNDED;
 }
 
 /* Bytes of results that are pooled together, if squares are no windows. */
@@ -817,25 +871,25 @@ enum { KEPT_BYTES = 1 << 19 };
 /* Room for the results of some images, if these are kept until they are pooled. */
 static void furnish_results(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
-    const npy_intp of_image = what->groups * work->outs * work->out_plane * what->itemsize;
-    work->images_at_once = what->images;
-    if (work->pooled == NULL) return;
-    work->pooled->results = work->pooled->rooms = NULL;
+    const npy_intp of_image = what->groups * work->plan.outs * work->plan.out_plane * what->itemsize;
+    work->plan.images_at_once = what->images;
+    if (work->after.pooled == NULL) return;
+    work->after.pooled->results = work->after.pooled->rooms = NULL;
     if (pools_squares(work)) return;
-    work->images_at_once = larger(1, smaller(what->images, KEPT_BYTES / of_image));
-    work->pooled->results = phintys_room(rooms, work->images_at_once * of_image);
-    work->pooled->rooms = phintys_rooms_of(rooms, what->workers, &work->pooled->what.room);
+    work->plan.images_at_once = larger(1, smaller(what->images, KEPT_BYTES / of_image));
+    work->after.pooled->results = phintys_room(rooms, work->plan.images_at_once * of_image);
+    work->after.pooled->rooms = phintys_rooms_of(rooms, what->workers, &work->after.pooled->what.room);
 }
 
 /* How many squares there are, and where they begin. */
 static void plan_squares(phintys_work* work) {
     const phintys_convolution* what = &work->what;
     const npy_intp* lengths = lengths_of_results(what);
-    work->squares = what->images;
+    work->how.squares.count = what->images;
     for (int a = Y; a < AXES; a++) {
-        work->square[a] = (lengths[a] + 1) / 2;
-        work->before[a] = what->role == BY_IMAGES ? what->pad[a] - 2 : -what->pad[a];
-        work->squares *= work->square[a];
+        work->how.squares.shape[a] = (lengths[a] + 1) / 2;
+        work->how.squares.before[a] = what->role == BY_IMAGES ? what->pad[a] - 2 : -what->pad[a];
+        work->how.squares.count *= work->how.squares.shape[a];
     }
 }
 
@@ -846,24 +900,26 @@ static void furnish_squares(phintys_work* work, phintys_rooms* rooms) {
     const npy_intp lanes = set->lanes, most = set->sizes[0].filters, tile = set->sizes[0].widths[0].vectors * lanes;
     plan_squares(work);
     furnish_results(work, rooms);
-    const npy_intp together = work->images_at_once * work->square[Y] * work->square[X];
+    const npy_intp together = work->plan.images_at_once * work->how.squares.shape[Y] * work->how.squares.shape[X];
     const npy_intp share = ((together + what->workers - 1) / what->workers + lanes - 1) / lanes * lanes;
-    const npy_intp fitting = SQUARE_BYTES / (work->planes * what->itemsize) / tile * tile;
-    work->squares_at_once = smaller(share, larger(tile, fitting));
-    work->blocks_at_once = larger(1, smaller(work->blocks, SQUARE_SUMS / (NUMBERS * most * work->squares_at_once
+    const npy_intp fitting = SQUARE_BYTES / (work->plan.planes * what->itemsize) / tile * tile;
+    work->how.squares.at_once = smaller(share, larger(tile, fitting));
+    work->how.squares.blocks_at_once =
+        larger(1, smaller(work->plan.blocks, SQUARE_SUMS / (NUMBERS * most * work->how.squares.at_once
                                                                           * what->itemsize)));
-    const npy_intp rows = work->squares_at_once / work->square[X] + 3;          /* in how many these are, and one */
-    const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 5 * (work->squares_at_once + ROUNDED));
-    const npy_intp numbers = (work->planes + work->blocks_at_once * most) * work->squares_at_once + 2 * BETWEEN;
-    take_packed(work, rooms, work->outs, NUMBERS);
-    work->room = (NUMBERS * numbers + lines) * what->itemsize;
-    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
+    const npy_intp rows = work->how.squares.at_once / work->how.squares.shape[X] + 3;   /* in how many these are */
+    const npy_intp lines = larger((2 + 4 * rows) * square_row(work), 5 * (work->how.squares.at_once + ROUNDED));
+    const npy_intp numbers = (work->plan.planes + work->how.squares.blocks_at_once * most) * work->how.squares.at_once
+        + 2 * BETWEEN;
+    take_packed(work, rooms, work->plan.outs, NUMBERS);
+    work->plan.room = (NUMBERS * numbers + lines) * what->itemsize;
+    work->call.rooms = phintys_rooms_of(rooms, what->workers, &work->plan.room);
 }
 
 /* How many squares are transformed at once for the gradient by filters: one of their 16 numbers, for all channels or
  * filters, is a part of the second cache. */
 static npy_intp squares_in_cache(const phintys_work* work) {
-    return SQUARE_PART / (larger(work->planes, work->outs) * work->what.itemsize);
+    return SQUARE_PART / (larger(work->plan.planes, work->plan.outs) * work->what.itemsize);
 }
 
 /* The gradient by filters takes 1.1 to 2.1 times as long without squares if there are as many as here, and few of them
@@ -889,22 +945,22 @@ static inline npy_intp panel_of(const phintys_work* work) {
 static void furnish_square_sums(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp lanes = what->set->lanes, most = what->set->sizes[0].filters, itemsize = what->itemsize;
-    work->channels = (work->planes + lanes - 1) / lanes * lanes;
+    work->how.tall.channels = (work->plan.planes + lanes - 1) / lanes * lanes;
     plan_squares(work);
-    work->parts = parts_of_tall(work);
-    work->square_rows = what->images * work->square[Y];
-    const npy_intp of_part = (what->images + work->parts - 1) / work->parts * work->square[Y];
-    work->rows_at_once = larger(1, smaller(of_part, squares_in_cache(work) / work->square[X]));
-    work->squares_at_once = work->rows_at_once * work->square[X];
-    const npy_intp of_block = NUMBERS * (most * work->channels + BETWEEN);
-    work->blocks_at_once = larger(1, SQUARE_FILTERS / (of_block * itemsize));
-    const npy_intp patches = PATCH * (2 * work->square[X] + 2) * work->channels;
-    const npy_intp others = larger(4 * work->square[X] * most, work->window * work->channels);
-    work->tall_bytes = NUMBERS * (work->squares_at_once * work->channels + BETWEEN) * itemsize;
-    work->top_bytes = NUMBERS * (work->squares_at_once * work->padded_outs + BETWEEN) * itemsize;
-    work->tall_sum_bytes = work->blocks * of_block * itemsize;
-    work->room = larger(patches, others) * itemsize;
-    work->lays_out = 0;
+    work->plan.parts = parts_of_tall(work);
+    work->how.squares.all_rows = what->images * work->how.squares.shape[Y];
+    const npy_intp of_part = (what->images + work->plan.parts - 1) / work->plan.parts * work->how.squares.shape[Y];
+    work->how.squares.rows_at_once = larger(1, smaller(of_part, squares_in_cache(work) / work->how.squares.shape[X]));
+    work->how.squares.at_once = work->how.squares.rows_at_once * work->how.squares.shape[X];
+    const npy_intp of_block = NUMBERS * (most * work->how.tall.channels + BETWEEN);
+    work->how.squares.blocks_at_once = larger(1, SQUARE_FILTERS / (of_block * itemsize));
+    const npy_intp patches = PATCH * (2 * work->how.squares.shape[X] + 2) * work->how.tall.channels;
+    const npy_intp others = larger(4 * work->how.squares.shape[X] * most, work->plan.window * work->how.tall.channels);
+    work->call.tall_bytes = NUMBERS * (work->how.squares.at_once * work->how.tall.channels + BETWEEN) * itemsize;
+    work->call.top_bytes = NUMBERS * (work->how.squares.at_once * work->plan.padded_outs + BETWEEN) * itemsize;
+    work->call.tall_sum_bytes = work->plan.blocks * of_block * itemsize;
+    work->plan.room = larger(patches, others) * itemsize;
+    work->plan.lays_out = 0;
     take_tall(work, rooms);
 }
 
@@ -916,20 +972,20 @@ enum { COLUMN_FILTERS = 16 };
  * of 5, 5 x 5 filters 4 instead of 6. */
 static void part_columns(phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    phintys_axis* axis = &work->axis[X];
+    phintys_axis* axis = &work->plan.axis[X];
     const int forward = what->role == FORWARD;
     const npy_intp *count = forward ? what->result : what->image, lanes = what->set->lanes;
     const npy_intp flat = ((count[Y] - 1) * axis->length + count[X] + lanes - 1) / lanes;
     const npy_intp joined = (count[Y] * count[X] + lanes - 1) / lanes;
-    if (what->role == BY_FILTERS || work->pooled != NULL || work->passes > 1 || what->stride[X] > 1) return;
-    if (axis->slots > 1 || what->window[X] == 1 || count[Y] < 2 || work->outs < COLUMN_FILTERS) return;
+    if (what->role == BY_FILTERS || work->after.pooled != NULL || work->plan.passes > 1 || what->stride[X] > 1) return;
+    if (axis->slots > 1 || what->window[X] == 1 || count[Y] < 2 || work->plan.outs < COLUMN_FILTERS) return;
     if (writes_rows(lanes, count[Y], count[X], axis->length) || 10 * joined > 9 * flat) return;
-    work->plane = work->plane / axis->length * count[X] * what->window[X];
+    work->plan.plane = work->plan.plane / axis->length * count[X] * what->window[X];
     axis->by_columns = forward ? 1 : -1;
     axis->origin = forward ? what->pad[X] : -what->pad[X];
     axis->slots = what->window[X];
     axis->length = count[X];
-    work->whole = work->direct = 0;
+    work->plan.whole = work->plan.direct = 0;
 }
 
 /* With few planes of results, a tile of the gradient by images would load a vector for each product or two. So sums
@@ -940,48 +996,51 @@ static void part_columns(phintys_work* work) {
 enum { MOST_OUTS_APART = 3, LEAST_PLANES_APART = 8, MOST_BYTES_APART = 1 << 18 };
 static void plan_taps_apart(phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    const npy_intp lanes = what->set->lanes, planes = work->outs * work->window;
-    const npy_intp size = (planes * work->plane + MOST_LANES) * what->itemsize;
-    if (what->role != BY_IMAGES || work->passes > 1 || !work->whole || work->sets || work->window == 1) return;
+    const npy_intp lanes = what->set->lanes, planes = work->plan.outs * work->plan.window;
+    const npy_intp size = (planes * work->plan.plane + MOST_LANES) * what->itemsize;
+    if (what->role != BY_IMAGES || work->plan.passes > 1 || !work->plan.whole || work->how.side.sets
+        || work->plan.window == 1) return;
     const int large_tiles = !has_small_tiles(what->set);
-    if (work->outs > (large_tiles ? MOST_OUTS_APART : 1) || work->planes < LEAST_PLANES_APART) return;
-    if (size > MOST_BYTES_APART * (large_tiles && work->outs == 1 ? 2 : 1)) return;
+    if (work->plan.outs > (large_tiles ? MOST_OUTS_APART : 1) || work->plan.planes < LEAST_PLANES_APART) return;
+    if (size > MOST_BYTES_APART * (large_tiles && work->plan.outs == 1 ? 2 : 1)) return;
     if (what->image[X] < lanes || what->result[X] < lanes) return;
-    work->apart = work->direct = 1;
-    work->prepared = whole_lines(size);
+    work->how.apart = work->plan.direct = 1;
+    work->plan.prepared = whole_lines(size);
 }
 
 /* Where the planes of the work are: how each axis is laid out, and whether operands are read where they are. */
 static void plan_planes(phintys_work* work) {
     const phintys_convolution* what = &work->what;
     const int forward = what->role != BY_IMAGES;
-    work->direct = work->whole = work->beside = 1;
-    work->apart = 0;
-    work->plane = work->source_plane = work->out_plane = work->window = work->passes = 1;
+    work->plan.direct = work->plan.whole = work->plan.beside = 1;
+    work->how.apart = 0;
+    work->plan.plane = work->plan.source_plane = work->plan.out_plane = work->plan.window = work->plan.passes = 1;
     for (int a = Z; a < AXES; a++) {
-        phintys_axis* axis = &work->axis[a];
+        phintys_axis* axis = &work->plan.axis[a];
         plan_axis(axis, what, a);
-        work->plane *= axis->slots * axis->length;
-        work->source_plane *= axis->source;
-        work->out_plane *= forward ? what->result[a] : what->image[a];
-        work->window *= what->window[a];
-        work->passes *= axis->classes;
-        work->whole &= axis->slots == 1 && axis->step == 1 && axis->origin >= 0
+        work->plan.plane *= axis->slots * axis->length;
+        work->plan.source_plane *= axis->source;
+        work->plan.out_plane *= forward ? what->result[a] : what->image[a];
+        work->plan.window *= what->window[a];
+        work->plan.passes *= axis->classes;
+        work->plan.whole &= axis->slots == 1 && axis->step == 1 && axis->origin >= 0
             && axis->origin + axis->source <= axis->length;
-        work->direct &= axis->slots == 1 && axis->step == 1 && axis->origin == 0 && axis->length == axis->source;
+        work->plan.direct &= axis->slots == 1 && axis->step == 1 && axis->origin == 0 && axis->length == axis->source;
     }
-    work->planes = forward ? what->channels : what->filters;
-    work->outs = forward ? what->filters : what->channels;
+    work->plan.planes = forward ? what->channels : what->filters;
+    work->plan.outs = forward ? what->filters : what->channels;
 }
 
 /* Where each line, or each vector of joined lines, begins in planes. */
 static void fill_lines(const phintys_work* work) {
-    const npy_intp depth = work->lines / larger(1, work->what.result[Z]), lanes = work->what.set->lanes;
-    const npy_intp vectors = work->joined ? work->top_line / lanes : 1, in_image = work->lines * vectors;
-    const npy_intp image = work->prepared / work->what.itemsize;
-    for (npy_intp k = 0; k < (work->joined ? work->images_at_once : 1) * in_image; k++) {
-        const npy_intp line = k % in_image / vectors, row = line / depth * work->axis[Y].length + line % depth;
-        work->line[k] = k / in_image * image + work->beside * work->axis[X].length * row + k % vectors * lanes;
+    const npy_intp depth = work->how.lines.count / larger(1, work->what.result[Z]), lanes = work->what.set->lanes;
+    const npy_intp vectors = work->how.lines.joined ? work->how.lines.top_line / lanes : 1,
+        in_image = work->how.lines.count * vectors;
+    const npy_intp image = work->plan.prepared / work->what.itemsize;
+    for (npy_intp k = 0; k < (work->how.lines.joined ? work->plan.images_at_once : 1) * in_image; k++) {
+        const npy_intp line = k % in_image / vectors, row = line / depth * work->plan.axis[Y].length + line % depth;
+        work->how.lines.begin[k] = k / in_image * image + work->plan.beside * work->plan.axis[X].length * row
+            + k % vectors * lanes;
     }
 }
 
@@ -989,24 +1048,27 @@ static void fill_lines(const phintys_work* work) {
 static void furnish_gradient(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     const npy_intp class[AXES] = {0, 0, 0};
-    if (rooms->memory != NULL) plan_taps(work, class, work->offsets, work->numbers);
-    work->channels = 0;
+    if (rooms->memory != NULL) plan_taps(work, class, work->plan.offsets, work->plan.numbers);
+    work->how.tall.channels = 0;
     if (has_square_sums(work)) {
         furnish_square_sums(work, rooms);
         return;
     }
-    if (4 * work->planes >= 3 * what->set->lanes && !has_large_planes(work)) {
+    if (4 * work->plan.planes >= 3 * what->set->lanes && !has_large_planes(work)) {
         furnish_places(work, rooms);
         return;
     }
     plan_lines(work);
-    const npy_intp vectors = work->joined ? work->images_at_once * work->top_line / what->set->lanes : 1;
-    work->line = phintys_room(rooms, work->lines * vectors * sizeof(npy_intp));
-    const npy_intp in_lines = work->top_in_place ? 0 : what->filters * work->lines * work->top_line;
-    work->room = work->images_at_once * work->prepared + whole_lines(work->images_at_once * in_lines * what->itemsize);
-    work->rows_at = work->room;
-    if (work->beside > 1) work->room += work->beside * work->plane * what->itemsize;
-    work->rooms = phintys_rooms_of(rooms, work->by_images ? what->workers : 1, &work->room);
+    const npy_intp vectors = work->how.lines.joined ? work->plan.images_at_once
+        * work->how.lines.top_line / what->set->lanes : 1;
+    work->how.lines.begin = phintys_room(rooms, work->how.lines.count * vectors * sizeof(npy_intp));
+    const npy_intp in_lines = work->how.lines.top_in_place ? 0 : what->filters * work->how.lines.count
+        * work->how.lines.top_line;
+    work->plan.room = work->plan.images_at_once * work->plan.prepared
+        + whole_lines(work->plan.images_at_once * in_lines * what->itemsize);
+    work->plan.rows_at = work->plan.room;
+    if (work->plan.beside > 1) work->plan.room += work->plan.beside * work->plan.plane * what->itemsize;
+    work->call.rooms = phintys_rooms_of(rooms, work->plan.by_images ? what->workers : 1, &work->plan.room);
     take_sums(work, rooms);
     if (rooms->memory == NULL) return;
     fill_lines(work);
@@ -1016,34 +1078,36 @@ static void furnish_gradient(phintys_work* work, phintys_rooms* rooms) {
 static void fill_taps(phintys_work* work) {
     const phintys_convolution* what = &work->what;
     npy_intp cursor = 0;
-    for (npy_intp number = 0; number < work->passes; number++) plan_pass(work, &work->pass[number], number, &cursor);
-    for (npy_intp k = 0; k < work->window; k++)
-        work->side_offsets[k] = work->apart ? work->numbers[k] * work->plane + work->offsets[k]
-                                            : work->offsets[k] * what->set->lanes;
-    for (npy_intp k = 0; k < work->window && work->apart; k++)
-        if (what->itemsize == sizeof(float)) ((float*)work->ones)[k] = 1;
-        else ((double*)work->ones)[k] = 1;
+    for (npy_intp number = 0; number < work->plan.passes; number++) plan_pass(work, &work->plan.pass[number], number,
+                                                                              &cursor);
+    for (npy_intp k = 0; k < work->plan.window; k++)
+        work->how.side.offsets[k] = work->how.apart ? work->plan.numbers[k] * work->plan.plane + work->plan.offsets[k]
+                                            : work->plan.offsets[k] * what->set->lanes;
+    for (npy_intp k = 0; k < work->plan.window && work->how.apart; k++)
+        if (what->itemsize == sizeof(float)) ((float*)work->call.ones)[k] = 1;
+        else ((double*)work->call.ones)[k] = 1;
 }
 
 /* Tables and copies for results, and for the gradient by images, in tiles. */
 static void furnish_tiles(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
-    work->pass = phintys_room(rooms, work->passes * sizeof(phintys_pass));
+    work->plan.pass = phintys_room(rooms, work->plan.passes * sizeof(phintys_pass));
     plan_taps_apart(work);
-    if (work->pooled != NULL) {         /* a window may see all rows */
-        const npy_intp copied = work->planes * copied_plane(work, work->axis[Y].length);
-        work->prepared = larger(work->prepared, whole_lines(copied * what->itemsize));
+    if (work->after.pooled != NULL) {         /* a window may see all rows */
+        const npy_intp copied = work->plan.planes * copied_plane(work, work->plan.axis[Y].length);
+        work->plan.prepared = larger(work->plan.prepared, whole_lines(copied * what->itemsize));
     }
-    if (work->apart) take_packed(work, rooms, work->outs * work->window, 1);
-    else take_packed(work, rooms, work->outs, work->window);
-    work->room = work->prepared;
-    work->room += whole_lines(MOST_FILTERS * what->itemsize
-                              * (larger(ROOM_ELEMENTS, work->axis[X].length) + work->axis[X].length + MOST_LANES));
-    if (work->pooled != NULL) plan_strips(work);
-    if (work->sets) work->room = larger(work->room, room_side_by_side(work));
-    work->side_offsets = phintys_room(rooms, work->window * sizeof(npy_intp));
-    work->ones = phintys_room(rooms, work->apart ? work->window * what->itemsize : 0);
-    work->rooms = phintys_rooms_of(rooms, what->workers, &work->room);
+    if (work->how.apart) take_packed(work, rooms, work->plan.outs * work->plan.window, 1);
+    else take_packed(work, rooms, work->plan.outs, work->plan.window);
+    work->plan.room = work->plan.prepared;
+    work->plan.room += whole_lines(MOST_FILTERS * what->itemsize
+                              * (larger(ROOM_ELEMENTS, work->plan.axis[X].length) + work->plan.axis[X].length
+                                 + MOST_LANES));
+    if (work->after.pooled != NULL) plan_strips(work);
+    if (work->how.side.sets) work->plan.room = larger(work->plan.room, room_side_by_side(work));
+    work->how.side.offsets = phintys_room(rooms, work->plan.window * sizeof(npy_intp));
+    work->call.ones = phintys_room(rooms, work->how.apart ? work->plan.window * what->itemsize : 0);
+    work->call.rooms = phintys_rooms_of(rooms, what->workers, &work->plan.room);
     if (rooms->memory != NULL) fill_taps(work);
 }
 
@@ -1052,15 +1116,15 @@ static void plan_convolution(phintys_work* work, phintys_rooms* rooms) {
     const phintys_convolution* what = &work->what;
     plan_planes(work);
     plan_blocks(work);
-    work->sets = sets_of_images(work);
-    work->squares = has_squares(work);
-    if (!work->squares && (what->images == 1 || work->sets == 0)) part_columns(work);
-    work->offsets = phintys_room(rooms, work->window * sizeof(npy_intp));
-    work->numbers = phintys_room(rooms, work->window * sizeof(npy_intp));
-    work->rows = phintys_room(rooms, work->window * sizeof(npy_intp));
-    work->prepared = whole_lines((work->planes * work->plane + MOST_LANES) * what->itemsize);
+    work->how.side.sets = sets_of_images(work);
+    work->how.squares.count = has_squares(work);
+    if (!work->how.squares.count && (what->images == 1 || work->how.side.sets == 0)) part_columns(work);
+    work->plan.offsets = phintys_room(rooms, work->plan.window * sizeof(npy_intp));
+    work->plan.numbers = phintys_room(rooms, work->plan.window * sizeof(npy_intp));
+    work->plan.rows = phintys_room(rooms, work->plan.window * sizeof(npy_intp));
+    work->plan.prepared = whole_lines((work->plan.planes * work->plan.plane + MOST_LANES) * what->itemsize);
     if (what->role == BY_FILTERS) furnish_gradient(work, rooms);
-    else if (work->squares) furnish_squares(work, rooms);
+    else if (work->how.squares.count) furnish_squares(work, rooms);
     else if (is_narrow(work)) furnish_narrow(work, rooms);
     else furnish_tiles(work, rooms);
 }

@@ -14,26 +14,26 @@ static inline npy_intp TYPED(places_of)(const phintys_work* work) {
 }
 
 static inline T* TYPED(row_of)(const phintys_work* work, npy_intp number) {
-    return (T*)work->sums + number * work->columns;
+    return (T*)work->call.sums + number * work->how.few.columns;
 }
 
 static inline const T* TYPED(filters_of)(const phintys_work* work, npy_intp filter) {
-    return (const T*)work->filters + (work->group * work->what.filters + filter) * work->columns;
+    return (const T*)work->call.filters + (work->call.group * work->what.filters + filter) * work->how.few.columns;
 }
 
 /* Copy what the results of images [start, stop) see. */
 static void TYPED(run_rows)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const phintys_axis* axis = work->axis;
-    const npy_intp *count = work->what.result, places = TYPED(places_of)(work), window = work->window;
+    const phintys_axis* axis = work->plan.axis;
+    const npy_intp *count = work->what.result, places = TYPED(places_of)(work), window = work->plan.window;
     for (npy_intp image = start; image < stop; image++) {
-        const T* planes = TYPED(planes_of)(work, image, work->group, work->rooms + worker * work->room);
+        const T* planes = TYPED(planes_of)(work, image, work->call.group, work->call.rooms + worker * work->plan.room);
         for (npy_intp place = 0; place < places; place++) {
             const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
             const T* from = planes + (z * axis[Y].length + y) * axis[X].length + x;
             T* to = TYPED(row_of)(work, image * places + place);
-            for (npy_intp p = 0; p < work->planes; p++, from += work->plane, to += window)
-                for (npy_intp t = 0; t < window; t++) to[work->numbers[t]] = from[work->offsets[t]];
+            for (npy_intp p = 0; p < work->plan.planes; p++, from += work->plan.plane, to += window)
+                for (npy_intp t = 0; t < window; t++) to[work->plan.numbers[t]] = from[work->plan.offsets[t]];
         }
     }
 }
@@ -44,15 +44,16 @@ static void TYPED(add_products)(const phintys_work* work, int size, npy_intp fil
     static const npy_intp line = 0;
     const phintys_convolution_set* set = work->what.set;
     const int filters = set->dots[size].filters, taps = set->dots[size].taps;
-    const npy_intp results = work->results;
-    const phintys_places places = {.images = 1, .first = 0, .last = 1, .lines = &line, .top_plane = work->columns,
+    const npy_intp results = work->how.few.results;
+    const phintys_places places = {.images = 1, .first = 0, .last = 1, .lines = &line,
+                                   .top_plane = work->how.few.columns,
                                    .top_line = columns};
     T sums[MOST_FILTERS * MOST_VECTORS];
     npy_intp offsets[MOST_VECTORS];
     for (npy_intp first = 0; first < results; first += taps) {
         const int count = (int)smaller(taps, results - first);
-        for (int k = 0; k < taps; k++) offsets[k] = (first + (k < count ? k : 0)) * work->columns + at;
-        set->dots[size].dots(&places, TYPED(filters_of)(work, filter) + at, work->sums, offsets, sums);
+        for (int k = 0; k < taps; k++) offsets[k] = (first + (k < count ? k : 0)) * work->how.few.columns + at;
+        set->dots[size].dots(&places, TYPED(filters_of)(work, filter) + at, work->call.sums, offsets, sums);
         for (int f = 0; f < filters; f++)
             for (int k = 0; k < count; k++) totals[f * results + first + k] += sums[f * taps + k];
     }
@@ -61,20 +62,20 @@ static void TYPED(add_products)(const phintys_work* work, int size, npy_intp fil
 /* Write the results of one filter, with what follows. */
 static void TYPED(write_results)(const phintys_work* work, npy_intp filter, const T* totals) {
     const npy_intp places = TYPED(places_of)(work), filters = work->what.groups * work->what.filters;
-    const T low = (T)work->low, high = (T)work->high;
-    filter += work->group * work->what.filters;
+    const T low = (T)work->after.low, high = (T)work->after.high;
+    filter += work->call.group * work->what.filters;
     for (npy_intp image = 0; image < work->what.images; image++, totals += places) {
-        T* out = (T*)work->out + (image * filters + filter) * places;
+        T* out = (T*)work->call.out + (image * filters + filter) * places;
         for (npy_intp k = 0; k < places; k++) {
             T value = totals[k];
-            if (work->bias != NULL) value += ((const T*)work->bias)[filter];
-            if (work->limited) {
+            if (work->after.bias != NULL) value += ((const T*)work->after.bias)[filter];
+            if (work->after.limited) {
                 value = low > value ? low : value;
                 value = high < value ? high : value;
             }
             out[k] = value;
         }
-        if (work->finish != NULL) work->finish(work->finisher, (char*)out, filter, places);
+        if (work->after.finish != NULL) work->after.finish(work->after.finisher, (char*)out, filter, places);
     }
 }
 
@@ -87,12 +88,12 @@ static void TYPED(run_narrow)(void* argument, int worker, npy_intp start, npy_in
     for (npy_intp filter = start * block; filter < last;) {
         const int size = TYPED(dots_for)(set, last - filter);
         T totals[MOST_FILTERS * NARROW_RESULTS] = {0};
-        for (npy_intp at = 0; at < work->columns; at += NARROW_CHUNK) {
-            if (is_to_end(work, &unasked, NARROW_CHUNK * work->results * block)) return;
-            TYPED(add_products)(work, size, filter, at, smaller(NARROW_CHUNK, work->columns - at), totals);
+        for (npy_intp at = 0; at < work->how.few.columns; at += NARROW_CHUNK) {
+            if (is_to_end(work, &unasked, NARROW_CHUNK * work->how.few.results * block)) return;
+            TYPED(add_products)(work, size, filter, at, smaller(NARROW_CHUNK, work->how.few.columns - at), totals);
         }
         for (int f = 0; f < set->dots[size].filters; f++)
-            TYPED(write_results)(work, filter + f, totals + f * work->results);
+            TYPED(write_results)(work, filter + f, totals + f * work->how.few.results);
         filter += set->dots[size].filters;
     }
 }
@@ -103,14 +104,14 @@ static void TYPED(run_narrow_tops)(void* argument, int worker, npy_intp start, n
     const phintys_convolution_set* set = work->what.set;
     const npy_intp most = set->sizes[0].filters, filters = work->what.filters, places = TYPED(places_of)(work);
     for (npy_intp block = start; block < stop; block++) {
-        const npy_intp first = block * most, left = smaller(most, work->results - first);
+        const npy_intp first = block * most, left = smaller(most, work->how.few.results - first);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
-        T* to = (T*)work->tops + first * filters;
+        T* to = (T*)work->call.tops + first * filters;
         for (npy_intp f = 0; f < filters; f++, to += size)
             for (npy_intp k = 0; k < size; k++) {
                 const npy_intp image = (first + k) / places, place = (first + k) % places;
-                const npy_intp plane = (image * work->what.groups + work->group) * filters + f;
-                to[k] = k < left ? ((const T*)work->top)[plane * places + place] : (T)0;
+                const npy_intp plane = (image * work->what.groups + work->call.group) * filters + f;
+                to[k] = k < left ? ((const T*)work->call.top)[plane * places + place] : (T)0;
             }
     }
 }
@@ -121,17 +122,18 @@ static void TYPED(run_spreading)(void* argument, int worker, npy_intp start, npy
     const phintys_convolution_set* set = work->what.set;
     const npy_intp most = set->sizes[0].filters, filters = work->what.filters, stretch = NARROW_VECTORS * set->lanes;
     static const npy_intp offset = 0;
-    for (npy_intp at = start * stretch; at < smaller(stop * stretch, work->columns); at += stretch)
+    for (npy_intp at = start * stretch; at < smaller(stop * stretch, work->how.few.columns); at += stretch)
         for (npy_intp filter = 0; filter < filters; filter += NARROW_FILTERS)
-            for (npy_intp first = 0; first < work->results; first += most) {
-                const npy_intp left = smaller(most, work->results - first);
+            for (npy_intp first = 0; first < work->how.few.results; first += most) {
+                const npy_intp left = smaller(most, work->how.few.results - first);
                 TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-                tiles.sum = (phintys_sum){.planes = smaller(NARROW_FILTERS, filters - filter), .plane = work->columns,
+                tiles.sum = (phintys_sum){.planes = smaller(NARROW_FILTERS, filters - filter),
+                                          .plane = work->how.few.columns,
                                           .taps = 1, .offsets = &offset, .add = filter > 0};
-                tiles.weights = (const T*)work->tops + first * filters + filter * set->sizes[tiles.size].filters;
-                tiles.out_filter = work->columns;
+                tiles.weights = (const T*)work->call.tops + first * filters + filter * set->sizes[tiles.size].filters;
+                tiles.out_filter = work->how.few.columns;
                 TYPED(add_row)(&tiles, TYPED(filters_of)(work, filter) + at, TYPED(row_of)(work, first) + at,
-                               smaller(stretch, work->columns - at));
+                               smaller(stretch, work->how.few.columns - at));
                 TYPED(flush)(&tiles);
             }
 }
@@ -142,15 +144,15 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
     const phintys_convolution* what = &work->what;
     const npy_intp *count = what->result, *image = what->image, *window = what->window;
     const npy_intp size = image[Z] * image[Y] * image[X], places = TYPED(places_of)(work);
-    npy_intp* seen = (npy_intp*)(work->rooms + worker * work->room);    /* of an image, by each element of a filter */
+    npy_intp* seen = (npy_intp*)(work->call.rooms + worker * work->plan.room);  /* by element of a filter */
     for (npy_intp n = 0; n < what->images; n++)
-        memset((T*)work->out + ((n * what->groups + work->group) * what->channels + start) * size, 0,
+        memset((T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size, 0,
                (stop - start) * size * sizeof(T));
     for (npy_intp place = 0; place < places; place++) {
         const npy_intp at[] = {place / (count[X] * count[Y]), place / count[X] % count[Y], place % count[X]};
-        npy_intp inside = 0, *numbers = seen + work->window;
-        for (npy_intp number = 0; number < work->window; number++) {
-            npy_intp left = what->flip ? work->window - 1 - number : number, to = 0, step = 1;
+        npy_intp inside = 0, *numbers = seen + work->plan.window;
+        for (npy_intp number = 0; number < work->plan.window; number++) {
+            npy_intp left = what->flip ? work->plan.window - 1 - number : number, to = 0, step = 1;
             int valid = 1;
             for (int a = X; a >= Z; left /= window[a], step *= image[a--]) {
                 const npy_intp k = at[a] * what->stride[a] - what->pad[a] + left % window[a] * what->dilation[a];
@@ -162,9 +164,9 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
             numbers[inside++] = number;
         }
         for (npy_intp n = 0; n < what->images; n++) {
-            const T* from = TYPED(row_of)(work, n * places + place) + start * work->window;
-            T* to = (T*)work->out + ((n * what->groups + work->group) * what->channels + start) * size;
-            for (npy_intp c = start; c < stop; c++, from += work->window, to += size)
+            const T* from = TYPED(row_of)(work, n * places + place) + start * work->plan.window;
+            T* to = (T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size;
+            for (npy_intp c = start; c < stop; c++, from += work->plan.window, to += size)
                 for (npy_intp k = 0; k < inside; k++) to[seen[k]] += from[numbers[k]];
         }
     }

@@ -28,9 +28,9 @@ static void TYPED(lay_out_row)(const phintys_axis* axis, npy_intp phase, const T
 
 /* Lay out a plane without parts: the source between borders of zeros. */
 static void TYPED(lay_out_whole)(const phintys_work* work, const T* source, T* plane) {
-    const phintys_axis *axis = work->axis;
+    const phintys_axis *axis = work->plan.axis;
     const npy_intp row = axis[X].length, depth = axis[Y].length * row, length = axis[X].source;
-    memset(plane, 0, work->plane * sizeof(T));
+    memset(plane, 0, work->plan.plane * sizeof(T));
     plane += axis[Z].origin * depth + axis[Y].origin * row + axis[X].origin;
     for (npy_intp z = 0; z < axis[Z].source; z++)
         for (npy_intp y = 0; y < axis[Y].source; y++, source += length)
@@ -39,9 +39,9 @@ static void TYPED(lay_out_whole)(const phintys_work* work, const T* source, T* p
 
 /* Lay out one plane: its slots, each with its rows. */
 static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* plane) {
-    const phintys_axis *axis = work->axis;
+    const phintys_axis *axis = work->plan.axis;
     const npy_intp row = axis[X].length;
-    if (work->whole) {
+    if (work->plan.whole) {
         TYPED(lay_out_whole)(work, source, plane);
         return;
     }
@@ -68,7 +68,8 @@ static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* p
 
 /* The planes of a group of an image, where the caller has them. */
 static inline const T* TYPED(source_of)(const phintys_work* work, npy_intp image, npy_intp group) {
-    return (const T*)work->source + (image * work->what.groups + group) * work->planes * work->source_plane;
+    return (const T*)work->call.source + (image * work->what.groups + group) * work->plan.planes
+        * work->plan.source_plane;
 }
 
 /* Planes [first, last) of a group of an image. */
@@ -76,8 +77,8 @@ static void TYPED(lay_out)(const phintys_work* work, npy_intp image, npy_intp gr
                            T* planes) {
     const T* source = TYPED(source_of)(work, image, group);
     for (npy_intp p = first; p < last; p++)
-        TYPED(lay_out_plane)(work, source + p * work->source_plane, planes + p * work->plane);
-    if (last == work->planes) memset(planes + last * work->plane, 0, MOST_LANES * sizeof(T));
+        TYPED(lay_out_plane)(work, source + p * work->plan.source_plane, planes + p * work->plan.plane);
+    if (last == work->plan.planes) memset(planes + last * work->plan.plane, 0, MOST_LANES * sizeof(T));
 }
 
 /* The same elements of `images` arrays side by side; what is left of a vector is zeros. */
@@ -90,7 +91,7 @@ static void TYPED(put_side_by_side)(const phintys_work* work, const T* from, npy
 
 /* Lay out a plane whose elements are vectors and which has no parts: rows of the source between borders of zeros. */
 static void TYPED(lay_out_vectors)(const phintys_work* work, const T* source, T* to) {
-    const phintys_axis *axis = work->axis;
+    const phintys_axis *axis = work->plan.axis;
     const npy_intp lanes = work->what.set->lanes, row = axis[X].length * lanes, first = axis[X].origin * lanes;
     const npy_intp length = smaller(axis[X].source * lanes, row - first);
     for (npy_intp j = 0; j < axis[Z].length; j++)
@@ -110,20 +111,20 @@ static void TYPED(lay_out_vectors)(const phintys_work* work, const T* source, T*
 static void TYPED(lay_out_side_by_side)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp plane,
                                         T* rows, T* to) {
     const npy_intp images = smaller(work->what.set->lanes, work->what.images - image);
-    const npy_intp between = work->what.groups * work->planes * work->source_plane;
-    const T* source = TYPED(source_of)(work, image, group) + plane * work->source_plane;
-    if (work->direct) {
-        TYPED(put_side_by_side)(work, source, between, images, work->plane, to);
+    const npy_intp between = work->what.groups * work->plan.planes * work->plan.source_plane;
+    const T* source = TYPED(source_of)(work, image, group) + plane * work->plan.source_plane;
+    if (work->plan.direct) {
+        TYPED(put_side_by_side)(work, source, between, images, work->plan.plane, to);
         return;
     }
-    if (work->whole) {
-        TYPED(put_side_by_side)(work, source, between, images, work->source_plane, rows);
+    if (work->plan.whole) {
+        TYPED(put_side_by_side)(work, source, between, images, work->plan.source_plane, rows);
         TYPED(lay_out_vectors)(work, rows, to);
         return;
     }
     for (npy_intp n = 0; n < images; n++)
-        TYPED(lay_out_plane)(work, source + n * between, rows + n * work->plane);
-    TYPED(put_side_by_side)(work, rows, work->plane, images, work->plane, to);
+        TYPED(lay_out_plane)(work, source + n * between, rows + n * work->plan.plane);
+    TYPED(put_side_by_side)(work, rows, work->plan.plane, images, work->plan.plane, to);
 }
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
@@ -138,7 +139,8 @@ static inline void TYPED(copy_weights)(T* to, const T* from, npy_intp count) {
 static inline void TYPED(pack_plane)(const phintys_work* work, const T* from, npy_intp of_out, npy_intp left, T* to,
                                      npy_intp size) {
     const int last_first = from_last_tap(&work->what);
-    work->what.set->transpose(from, of_out, left, work->window, to + (last_first ? (work->window - 1) * size : 0),
+    work->what.set->transpose(from, of_out, left, work->plan.window,
+                              to + (last_first ? (work->plan.window - 1) * size : 0),
                               last_first ? -size : size);
 }
 
@@ -146,27 +148,28 @@ static inline void TYPED(pack_plane)(const phintys_work* work, const T* from, np
 static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block) {
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
-    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
-    const npy_intp size = set->sizes[size_for(set, left)].filters, window = work->window;
+    const npy_intp first = block * set->sizes[0].filters,
+        left = smaller(work->plan.outs - first, set->sizes[0].filters);
+    const npy_intp size = set->sizes[size_for(set, left)].filters, window = work->plan.window;
     const int last_first = from_last_tap(what);
     const npy_intp of_out = what->role == BY_IMAGES ? window : what->channels * window;
     const npy_intp of_plane = what->role == BY_IMAGES ? what->channels * window : window;
-    const T* filters = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
-    T* packed = (T*)work->packed + group * work->packed_group;
-    for (npy_intp number = 0; number < work->passes; number++) {
-        const phintys_pass* pass = &work->pass[number];
-        T* to = packed + pass->packed + first * work->planes * pass->taps;
-        if (left < size) memset(to, 0, work->planes * pass->taps * size * sizeof(T));
+    const T* filters = (const T*)work->call.filters + group * what->filters * what->channels * window + first * of_out;
+    T* packed = (T*)work->call.packed + group * work->plan.packed_group;
+    for (npy_intp number = 0; number < work->plan.passes; number++) {
+        const phintys_pass* pass = &work->plan.pass[number];
+        T* to = packed + pass->packed + first * work->plan.planes * pass->taps;
+        if (left < size) memset(to, 0, work->plan.planes * pass->taps * size * sizeof(T));
         if (pass->taps == window && of_plane == window && (!last_first || window == 1))
-            set->transpose(filters, of_out, left, work->planes * window, to, size);
+            set->transpose(filters, of_out, left, work->plan.planes * window, to, size);
         else if (pass->taps == window && of_out == 1)
-            for (npy_intp p = 0; p < work->planes; p++)
+            for (npy_intp p = 0; p < work->plan.planes; p++)
                 TYPED(copy_weights)(to + p * size, filters + p * of_plane, left);
         else if (pass->taps == window)
-            for (npy_intp p = 0; p < work->planes; p++, to += window * size)
+            for (npy_intp p = 0; p < work->plan.planes; p++, to += window * size)
                 TYPED(pack_plane)(work, filters + p * of_plane, of_out, left, to, size);
         else
-            for (npy_intp p = 0; p < work->planes; p++)
+            for (npy_intp p = 0; p < work->plan.planes; p++)
                 for (npy_intp t = 0; t < pass->taps; t++, to += size) {
                     const T* from = filters + p * of_plane + pass->numbers[t];
                     for (npy_intp f = 0; f < left; f++) to[f] = from[f * of_out];
@@ -177,12 +180,12 @@ static void TYPED(pack)(const phintys_work* work, npy_intp group, npy_intp block
 /* The weights of a group where each tap is a filter of one element. */
 static void TYPED(pack_taps)(const phintys_work* work, npy_intp group) {
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window;
-    const T* filters = (const T*)work->filters + group * work->planes * taps;
-    T* to = (T*)work->packed + group * work->packed_group;
+    const npy_intp most = set->sizes[0].filters, taps = work->plan.outs * work->plan.window;
+    const T* filters = (const T*)work->call.filters + group * work->plan.planes * taps;
+    T* to = (T*)work->call.packed + group * work->plan.packed_group;
     for (npy_intp first = 0; first < taps; first += most) {
         const npy_intp left = smaller(most, taps - first), size = set->sizes[size_for(set, left)].filters;
-        for (npy_intp p = 0; p < work->planes; p++, to += size)
+        for (npy_intp p = 0; p < work->plan.planes; p++, to += size)
             for (npy_intp k = 0; k < size; k++) to[k] = k < left ? filters[p * taps + first + k] : (T)0;
     }
 }
@@ -192,14 +195,14 @@ static void TYPED(pack_taps)(const phintys_work* work, npy_intp group) {
 static void TYPED(pack_by_planes)(const phintys_work* work, npy_intp group, npy_intp first, npy_intp last) {
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
-    const npy_intp most = set->sizes[0].filters, window = work->window, of_plane = what->channels * window;
-    const T* filters = (const T*)work->filters + group * what->filters * of_plane;
-    T* packed = (T*)work->packed + group * work->packed_group;
-    for (npy_intp p = 0; p < work->planes; p++, filters += of_plane)
+    const npy_intp most = set->sizes[0].filters, window = work->plan.window, of_plane = what->channels * window;
+    const T* filters = (const T*)work->call.filters + group * what->filters * of_plane;
+    T* packed = (T*)work->call.packed + group * work->plan.packed_group;
+    for (npy_intp p = 0; p < work->plan.planes; p++, filters += of_plane)
         for (npy_intp block = first; block < last; block++) {
-            const npy_intp left = smaller(work->outs - block * most, most);
+            const npy_intp left = smaller(work->plan.outs - block * most, most);
             const npy_intp size = set->sizes[size_for(set, left)].filters;
-            T* to = packed + block * most * work->planes * window + p * window * size;
+            T* to = packed + block * most * work->plan.planes * window + p * window * size;
             if (left < size) memset(to, 0, window * size * sizeof(T));
             TYPED(pack_plane)(work, filters + block * most * window, window, left, to, size);
         }
@@ -262,22 +265,22 @@ static void TYPED(copy_results)(const phintys_pass* pass, npy_intp rows, const T
 
 /* What is done to the sums of the filters from `filter` on before they are written. */
 static inline void TYPED(follow_sums)(const phintys_work* work, npy_intp filter, phintys_sum* sum) {
-    sum->bias = work->bias == NULL ? NULL : (const T*)work->bias + filter;
-    sum->limited = work->limited;
-    sum->low = work->low;
-    sum->high = work->high;
+    sum->bias = work->after.bias == NULL ? NULL : (const T*)work->after.bias + filter;
+    sum->limited = work->after.limited;
+    sum->low = work->after.low;
+    sum->high = work->after.high;
 }
 
 /* Let the tiles of row `row` of results leave out taps that see only zeros, if there are such. Taps of one row of a
  * filter follow each other, so those that are left do too. */
 static inline void TYPED(trim_taps)(TYPED(tiles)* tiles, const phintys_work* work, const phintys_pass* pass,
                                     npy_intp row, const npy_intp* offsets, const T* weights) {
-    const npy_intp size = tiles->set->sizes[tiles->size].filters, end = work->axis[Y].source;
+    const npy_intp size = tiles->set->sizes[tiles->size].filters, end = work->plan.axis[Y].source;
     if (!pass->trims || size < LEAST_TRIMMED * (has_small_tiles(tiles->set) ? 2 : 1)) return;
     npy_intp first = 0, last = pass->taps;
     row += pass->row;
-    while (first < last && (row + work->rows[first] < 0 || row + work->rows[first] >= end)) first++;
-    while (last > first && (row + work->rows[last - 1] < 0 || row + work->rows[last - 1] >= end)) last--;
+    while (first < last && (row + work->plan.rows[first] < 0 || row + work->plan.rows[first] >= end)) first++;
+    while (last > first && (row + work->plan.rows[last - 1] < 0 || row + work->plan.rows[last - 1] >= end)) last--;
     if (tiles->sum.offsets == offsets + first && tiles->sum.taps == last - first) return;
     TYPED(flush)(tiles);
     tiles->sum.offsets = offsets + first;
@@ -298,8 +301,10 @@ typedef struct {
 /* All rows of results of a block, where they belong. */
 static TYPED(stretch) TYPED(whole_block)(const phintys_work* work, const phintys_pass* pass, npy_intp image,
                                          npy_intp group, npy_intp block, const T* planes) {
-    const npy_intp filter = (image * work->what.groups + group) * work->outs + block * work->what.set->sizes[0].filters;
-    const TYPED(stretch) stretch = {planes, work->plane, (T*)work->out + filter * work->out_plane, work->out_plane,
+    const npy_intp filter = (image * work->what.groups + group) * work->plan.outs + block
+        * work->what.set->sizes[0].filters;
+    const TYPED(stretch) stretch = {planes, work->plan.plane, (T*)work->call.out + filter * work->plan.out_plane,
+                                    work->plan.out_plane,
                                     0, pass->count[Y]};
     return stretch;
 }
@@ -309,16 +314,17 @@ static TYPED(stretch) TYPED(whole_block)(const phintys_work* work, const phintys
 static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
                               const TYPED(stretch)* stretch, T* room, npy_intp first_plane, npy_intp last_plane) {
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    const npy_intp first = block * set->sizes[0].filters,
+        left = smaller(work->plan.outs - first, set->sizes[0].filters);
     const npy_intp lanes = set->lanes;
     const T* planes = stretch->planes + pass->base + first_plane * stretch->plane;
     T* out = stretch->out + pass->start;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
     tiles.sum = (phintys_sum){.planes = last_plane - first_plane, .plane = stretch->plane, .taps = pass->taps,
                               .offsets = pass->offsets, .add = first_plane > 0};
-    if (last_plane == work->planes) TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-    const T* weights = (const T*)work->packed + group * work->packed_group + pass->packed
-        + (first * work->planes + first_plane * set->sizes[tiles.size].filters) * pass->taps;
+    if (last_plane == work->plan.planes) TYPED(follow_sums)(work, group * work->plan.outs + first, &tiles.sum);
+    const T* weights = (const T*)work->call.packed + group * work->plan.packed_group + pass->packed
+        + (first * work->plan.planes + first_plane * set->sizes[tiles.size].filters) * pass->taps;
     const npy_intp for_each = tiles.sum.planes * pass->taps * left;
     npy_intp unasked = 0;
     tiles.weights = weights;
@@ -340,7 +346,7 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
             const npy_intp rows = smaller(at_once, stretch->last - y);
             const npy_intp length = (rows - 1) * pass->in[Y] + pass->count[X];
             const T* in = planes + z * pass->in[Z] + y * pass->in[Y];
-            if (work->direct && length < lanes) {           /* the last rows: a vector must end where memory does */
+            if (work->plan.direct && length < lanes) {      /* the last rows: a vector must end where memory does */
                 const npy_intp back = lanes - length;
                 tiles.out_filter = larger(lanes, length);
                 TYPED(add_row)(&tiles, in - back, room, lanes);
@@ -366,21 +372,22 @@ static void TYPED(sum_planes)(const phintys_work* work, const phintys_pass* pass
 static void TYPED(short_sums)(const phintys_work* work, npy_intp group, npy_intp block,
                               const TYPED(stretch)* stretch) {
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
-    const T* weights = (const T*)work->packed + group * work->packed_group + first * work->planes;
+    const npy_intp first = block * set->sizes[0].filters,
+        left = smaller(work->plan.outs - first, set->sizes[0].filters);
+    const T* weights = (const T*)work->call.packed + group * work->plan.packed_group + first * work->plan.planes;
     phintys_sum sum = {.plane = stretch->plane, .skipped = set->sizes[size_for(set, left)].filters};
     for (npy_intp f = 0, count; f < left; f += count) {
-        count = work->planes == 1 ? 1 : smaller(FILTERS_OF_ROW, left - f);
-        TYPED(follow_sums)(work, group * work->outs + first + f, &sum);
-        set->rows[count - 1][work->planes - 1](&sum, stretch->planes, stretch->out + f * stretch->out_plane,
-                                               stretch->out_plane, work->pass->count[X], weights + f);
+        count = work->plan.planes == 1 ? 1 : smaller(FILTERS_OF_ROW, left - f);
+        TYPED(follow_sums)(work, group * work->plan.outs + first + f, &sum);
+        set->rows[count - 1][work->plan.planes - 1](&sum, stretch->planes, stretch->out + f * stretch->out_plane,
+                                               stretch->out_plane, work->plan.pass->count[X], weights + f);
     }
 }
 
 /* The sums of one block of filters in one pass. */
 static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass, npy_intp group, npy_intp block,
                              const TYPED(stretch)* stretch, T* room) {
-    const npy_intp planes = work->planes, pieces = larger(1, pieces_of_planes(work, pass));
+    const npy_intp planes = work->plan.planes, pieces = larger(1, pieces_of_planes(work, pass));
     if (has_short_sums(work)) {
         TYPED(short_sums)(work, group, block, stretch);
         return;
@@ -393,11 +400,12 @@ static void TYPED(sum_block)(const phintys_work* work, const phintys_pass* pass,
 /* What follows the sums of one block of filters. */
 static void TYPED(finish_block)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block) {
     const int most = work->what.set->sizes[0].filters;
-    const npy_intp first = group * work->outs + block * most, left = smaller(work->outs - block * most, most);
-    if (work->finish == NULL) return;
-    T* out = (T*)work->out + (image * work->what.groups * work->outs + first) * work->out_plane;
+    const npy_intp first = group * work->plan.outs + block * most, left = smaller(work->plan.outs - block * most, most);
+    if (work->after.finish == NULL) return;
+    T* out = (T*)work->call.out + (image * work->what.groups * work->plan.outs + first) * work->plan.out_plane;
     for (npy_intp f = 0; f < left; f++)
-        work->finish(work->finisher, (char*)(out + f * work->out_plane), first + f, work->out_plane);
+        work->after.finish(work->after.finisher, (char*)(out + f * work->plan.out_plane), first + f,
+                           work->plan.out_plane);
 }
 
 /* ---- pooled results ---------------------------------------------------------------------------------------------- */
@@ -411,7 +419,7 @@ typedef struct {
 static void TYPED(finish_rows)(const phintys_work* work, npy_intp filter, npy_intp filters, T* results,
                                npy_intp plane, npy_intp length) {
     for (npy_intp f = 0; f < filters; f++)
-        work->finish(work->finisher, (char*)(results + f * plane), filter + f, length);
+        work->after.finish(work->after.finisher, (char*)(results + f * plane), filter + f, length);
 }
 
 /* Rows [start, stop) of windows of a block. Rows of results that the last call has computed too are kept, unless
@@ -419,10 +427,11 @@ static void TYPED(finish_rows)(const phintys_work* work, npy_intp filter, npy_in
 static void TYPED(pool_windows)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block,
                                 const T* planes, npy_intp plane, char* room, TYPED(strip)* strip, npy_intp start,
                                 npy_intp stop) {
-    const phintys_pooled* pooled = work->pooled;
-    const phintys_pass* pass = work->pass;
+    const phintys_pooled* pooled = work->after.pooled;
+    const phintys_pass* pass = work->plan.pass;
     const int most = work->what.set->sizes[0].filters;
-    const npy_intp filters = smaller(work->outs - block * most, most), filter = group * work->outs + block * most;
+    const npy_intp filters = smaller(work->plan.outs - block * most, most),
+        filter = group * work->plan.outs + block * most;
     const npy_intp length = work->what.result[X], rows = work->what.result[Y];
     const npy_intp low = phintys_covered(&pooled->what, 0, start).start;
     const npy_intp high = pass->by_rows ? phintys_covered(&pooled->what, 0, stop - 1).stop : rows;
@@ -440,43 +449,44 @@ static void TYPED(pool_windows)(const phintys_work* work, npy_intp image, npy_in
     if (strip->have < high) {
         T* first = strip->strip + (strip->have - low) * length;
         const TYPED(stretch) stretch = {planes, plane, strip->strip - low * length, pooled->strip, strip->have, high};
-        TYPED(sum_block)(work, pass, group, block, &stretch, (T*)(room + work->prepared));
-        if (work->finish != NULL && !pooled->first)
+        TYPED(sum_block)(work, pass, group, block, &stretch, (T*)(room + work->plan.prepared));
+        if (work->after.finish != NULL && !pooled->first)
             TYPED(finish_rows)(work, filter, filters, first, pooled->strip, (high - strip->have) * length);
         strip->have = high;
     }
     what.shape = shape;
     what.images[0].data = (char*)(strip->strip - low * length);
     what.images[0].strides = strides;
-    T* out = (T*)work->out + (image * work->what.groups * work->outs + filter) * pooled->plane;
+    T* out = (T*)work->call.out + (image * work->what.groups * work->plan.outs + filter) * pooled->plane;
     what.images[1].data = (char*)out;
     for (npy_intp f = 0; f < filters; f++)
         pooled->task(&what, f * what.count[0] + start, f * what.count[0] + stop, room + pooled->room_at);
-    if (work->finish != NULL && pooled->first)
+    if (work->after.finish != NULL && pooled->first)
         TYPED(finish_rows)(work, filter, filters, out + start * what.count[1], pooled->plane,
                            (stop - start) * what.count[1]);
 }
 
 /* Rows of windows whose planes are copied at once, as in sum_chunk; 0: they are used where they are. */
 static npy_intp TYPED(windows_in_chunk)(const phintys_work* work) {
-    const phintys_pooling* what = &work->pooled->what;
-    const npy_intp row = work->planes * work->what.result[X] * work->what.itemsize;
-    if (!work->direct || work->window != 1 || work->blocks < 2 || !work->pass->by_rows) return 0;
+    const phintys_pooling* what = &work->after.pooled->what;
+    const npy_intp row = work->plan.planes * work->what.result[X] * work->what.itemsize;
+    if (!work->plan.direct || work->plan.window != 1 || work->plan.blocks < 2 || !work->plan.pass->by_rows) return 0;
     if (row * work->what.result[Y] < LARGE_PLANES) return 0;
-    return smaller(work->pooled->windows, larger(1, (CHUNK_BYTES / row - what->window[0]) / what->step[0] + 1));
+    return smaller(work->after.pooled->windows, larger(1, (CHUNK_BYTES / row - what->window[0]) / what->step[0] + 1));
 }
 
 /* Pooled results of blocks [first, last), as run_range. */
 static void TYPED(pool_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                               const T* planes, char* room) {
-    const phintys_pooled* pooled = work->pooled;
-    const npy_intp in_chunk = TYPED(windows_in_chunk)(work), windows = pooled->what.count[0], row = work->pass->in[Y];
+    const phintys_pooled* pooled = work->after.pooled;
+    const npy_intp in_chunk = TYPED(windows_in_chunk)(work), windows = pooled->what.count[0],
+        row = work->plan.pass->in[Y];
     TYPED(strip) strip = {(T*)(room + pooled->at), 0, 0};
     if (pooled->plane == 0) return;
     for (npy_intp block = first; block < last && !in_chunk; block++) {
         strip.base = strip.have = 0;
         for (npy_intp start = 0; start < windows; start += pooled->windows)
-            TYPED(pool_windows)(work, image, group, block, planes, work->plane, room, &strip, start,
+            TYPED(pool_windows)(work, image, group, block, planes, work->plan.plane, room, &strip, start,
                                 smaller(windows, start + pooled->windows));
     }
     for (npy_intp start = 0; in_chunk && start < windows; start += in_chunk) {
@@ -485,8 +495,8 @@ static void TYPED(pool_range)(const phintys_work* work, npy_intp image, npy_intp
         const npy_intp rows = phintys_covered(&pooled->what, 0, stop - 1).stop - low;
         const npy_intp plane = copied_plane(work, rows);
         T* chunk = (T*)room;
-        for (npy_intp p = 0; p < work->planes; p++)
-            memcpy(chunk + p * plane, planes + p * work->plane + low * row, rows * row * sizeof(T));
+        for (npy_intp p = 0; p < work->plan.planes; p++)
+            memcpy(chunk + p * plane, planes + p * work->plan.plane + low * row, rows * row * sizeof(T));
         for (npy_intp block = first; block < last; block++) {
             strip.base = strip.have = 0;
             TYPED(pool_windows)(work, image, group, block, chunk - low * row, plane, room, &strip, start, stop);
@@ -524,14 +534,17 @@ static void TYPED(pool_side_by_side)(const phintys_pooling* what, npy_intp row, 
 static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* chunk,
                              npy_intp plane, npy_intp start, npy_intp count) {
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+    const npy_intp first = block * set->sizes[0].filters,
+        left = smaller(work->plan.outs - first, set->sizes[0].filters);
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-    tiles.sum = (phintys_sum){.planes = work->planes, .plane = plane, .taps = 1, .offsets = work->pass->offsets};
-    TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-    tiles.weights = (const T*)work->packed + group * work->packed_group + first * work->planes;
-    tiles.out_filter = work->out_plane;
+    tiles.sum = (phintys_sum){.planes = work->plan.planes, .plane = plane, .taps = 1,
+                              .offsets = work->plan.pass->offsets};
+    TYPED(follow_sums)(work, group * work->plan.outs + first, &tiles.sum);
+    tiles.weights = (const T*)work->call.packed + group * work->plan.packed_group + first * work->plan.planes;
+    tiles.out_filter = work->plan.out_plane;
     TYPED(add_row)(&tiles, chunk,
-                   (T*)work->out + ((image * work->what.groups + group) * work->outs + first) * work->out_plane + start,
+                   (T*)work->call.out + ((image * work->what.groups + group) * work->plan.outs + first)
+                       * work->plan.out_plane + start,
                    count);
     TYPED(flush)(&tiles);
 }
@@ -542,16 +555,17 @@ static npy_intp TYPED(run_chunks)(const phintys_work* work, npy_intp image, npy_
     const int near = has_small_tiles(work->what.set);
     const npy_intp gap = near ? 0 : work->what.set->lanes, most = near ? NEAR_CHUNKS : 1;
     npy_intp stop = start, count;
-    for (npy_intp number = 0; number < most && stop < work->plane; number++) stop += chunk_at(work, places, stop);
-    for (npy_intp p = 0; p < work->planes; p++, planes += work->plane)
+    for (npy_intp number = 0; number < most && stop < work->plan.plane; number++) stop += chunk_at(work, places, stop);
+    for (npy_intp p = 0; p < work->plan.planes; p++, planes += work->plan.plane)
         for (npy_intp at = start; at < stop; at += count) {
             count = chunk_at(work, places, at);
-            TYPED(copy_short)(chunks + (at - start) * work->planes + p * (count + gap), planes + at, count);
+            TYPED(copy_short)(chunks + (at - start) * work->plan.planes + p * (count + gap), planes + at, count);
         }
     for (npy_intp at = start; at < stop; at += count) {
         count = chunk_at(work, places, at);
         for (npy_intp block = first; block < last; block++)
-            TYPED(sum_chunk)(work, image, group, block, chunks + (at - start) * work->planes, count + gap, at, count);
+            TYPED(sum_chunk)(work, image, group, block, chunks + (at - start) * work->plan.planes, count + gap, at,
+                             count);
     }
     return stop;
 }
@@ -560,39 +574,41 @@ static npy_intp TYPED(run_chunks)(const phintys_work* work, npy_intp image, npy_
 static void TYPED(tap_sums)(const phintys_work* work, npy_intp group, const T* source, T* planes) {
     static const npy_intp offset = 0;
     const phintys_convolution_set* set = work->what.set;
-    const phintys_axis* axis = work->axis;
-    const npy_intp most = set->sizes[0].filters, taps = work->outs * work->window, length = axis[X].source;
-    const T* weights = (const T*)work->packed + group * work->packed_group;
+    const phintys_axis* axis = work->plan.axis;
+    const npy_intp most = set->sizes[0].filters, taps = work->plan.outs * work->plan.window, length = axis[X].source;
+    const T* weights = (const T*)work->call.packed + group * work->plan.packed_group;
     npy_intp unasked = 0;
     for (npy_intp first = 0; first < taps; first += most) {
         const npy_intp left = smaller(most, taps - first);
-        if (is_to_end(work, &unasked, work->source_plane * work->planes * left)) return;
+        if (is_to_end(work, &unasked, work->plan.source_plane * work->plan.planes * left)) return;
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-        tiles.sum = (phintys_sum){.planes = work->planes, .plane = work->source_plane, .taps = 1, .offsets = &offset};
+        tiles.sum = (phintys_sum){.planes = work->plan.planes, .plane = work->plan.source_plane, .taps = 1,
+                                  .offsets = &offset};
         tiles.weights = weights;
-        tiles.out_filter = work->plane;
+        tiles.out_filter = work->plan.plane;
         for (npy_intp z = 0; z < axis[Z].source; z++)
             for (npy_intp y = 0; y < axis[Y].source; y++) {
                 const npy_intp row = (z + axis[Z].origin) * axis[Y].length + y + axis[Y].origin;
                 TYPED(add_row)(&tiles, source + (z * axis[Y].source + y) * length,
-                               planes + first * work->plane + row * axis[X].length + axis[X].origin, length);
+                               planes + first * work->plan.plane + row * axis[X].length + axis[X].origin, length);
             }
         TYPED(flush)(&tiles);
-        weights += work->planes * set->sizes[tiles.size].filters;
+        weights += work->plan.planes * set->sizes[tiles.size].filters;
     }
 }
 
 /* The results of a group of an image from these planes. */
 static void TYPED(add_taps)(const phintys_work* work, npy_intp image, npy_intp group, const T* planes) {
     const phintys_convolution_set* set = work->what.set;
-    const phintys_pass* pass = work->pass;
-    for (npy_intp o = 0; o < work->outs; o++, planes += work->window * work->plane) {
-        const npy_intp number = group * work->outs + o;
-        T* out = (T*)work->out + (image * work->what.groups * work->outs + number) * work->out_plane + pass->start;
+    const phintys_pass* pass = work->plan.pass;
+    for (npy_intp o = 0; o < work->plan.outs; o++, planes += work->plan.window * work->plan.plane) {
+        const npy_intp number = group * work->plan.outs + o;
+        T* out = (T*)work->call.out + (image * work->what.groups * work->plan.outs + number) * work->plan.out_plane
+            + pass->start;
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, 1), .wanted = 1, .vectors = 0};
-        tiles.sum = (phintys_sum){.planes = 1, .plane = 0, .taps = pass->taps, .offsets = work->side_offsets};
+        tiles.sum = (phintys_sum){.planes = 1, .plane = 0, .taps = pass->taps, .offsets = work->how.side.offsets};
         TYPED(follow_sums)(work, number, &tiles.sum);
-        tiles.weights = work->ones;
+        tiles.weights = work->call.ones;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
             for (npy_intp y = 0; y < pass->count[Y]; y++)
                 TYPED(add_row)(&tiles, planes + pass->base + z * pass->in[Z] + y * pass->in[Y],
@@ -606,36 +622,37 @@ static void TYPED(add_taps)(const phintys_work* work, npy_intp image, npy_intp g
 static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                              const T* planes, T* chunk, T* room) {
     const npy_intp places = places_in_chunk(work);
-    if (work->pooled != NULL) {
+    if (work->after.pooled != NULL) {
         TYPED(pool_range)(work, image, group, first, last, planes, (char*)chunk);
         return;
     }
-    if (work->apart) {                                          /* there is one block */
+    if (work->how.apart) {                                          /* there is one block */
         TYPED(tap_sums)(work, group, planes, chunk);
         TYPED(add_taps)(work, image, group, chunk);
         TYPED(finish_block)(work, image, group, 0);
         return;
     }
     npy_intp unasked = 0;
-    const npy_intp in_block = work->plane * work->planes * work->window * work->what.set->sizes[0].filters;
+    const npy_intp in_block = work->plan.plane * work->plan.planes * work->plan.window
+        * work->what.set->sizes[0].filters;
     for (npy_intp block = first; block < last && !places; block++) {
         if (is_to_end(work, &unasked, in_block)) return;
-        for (npy_intp number = 0; number < work->passes; number++) {
-            const phintys_pass* pass = &work->pass[number];
+        for (npy_intp number = 0; number < work->plan.passes; number++) {
+            const phintys_pass* pass = &work->plan.pass[number];
             const TYPED(stretch) all = TYPED(whole_block)(work, pass, image, group, block, planes);
             TYPED(sum_block)(work, pass, group, block, &all, room);
         }
         TYPED(finish_block)(work, image, group, block);
     }
-    for (npy_intp start = 0, stop; places && start < work->plane; start = stop)
+    for (npy_intp start = 0, stop; places && start < work->plan.plane; start = stop)
         stop = TYPED(run_chunks)(work, image, group, first, last, planes, places, start, chunk);
     for (npy_intp block = first; block < last && places; block++) TYPED(finish_block)(work, image, group, block);
 }
 
 /* The planes of an image and group: where they are, or laid out in room. */
 static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_intp group, char* room) {
-    if (work->direct) return TYPED(source_of)(work, image, group);
-    TYPED(lay_out)(work, image, group, 0, work->planes, (T*)room);
+    if (work->plan.direct) return TYPED(source_of)(work, image, group);
+    TYPED(lay_out)(work, image, group, 0, work->plan.planes, (T*)room);
     return (const T*)room;
 }
 
@@ -643,49 +660,50 @@ static const T* TYPED(planes_of)(const phintys_work* work, npy_intp image, npy_i
 /* One set of images, side by side. */
 static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp group, T* room) {
     const phintys_convolution_set* set = work->what.set;
-    const phintys_pass* pass = work->pass;
-    const phintys_pooled* pooled = work->pooled;
-    const npy_intp lanes = set->lanes, size = work->plane * lanes, places = work->out_plane;
+    const phintys_pass* pass = work->plan.pass;
+    const phintys_pooled* pooled = work->after.pooled;
+    const npy_intp lanes = set->lanes, size = work->plan.plane * lanes, places = work->plan.out_plane;
     const npy_intp outs = pooled == NULL ? places : pooled->plane;
-    T *rows = room + work->planes * size, *results = rows + size, *pool = results + MOST_FILTERS * places * lanes;
-    for (npy_intp p = 0; p < work->planes; p++)
+    T *rows = room + work->plan.planes * size, *results = rows + size, *pool = results + MOST_FILTERS * places * lanes;
+    for (npy_intp p = 0; p < work->plan.planes; p++)
         TYPED(lay_out_side_by_side)(work, image, group, p, rows, room + p * size);
     npy_intp unasked = 0;
-    const npy_intp in_block = size * work->planes * work->window * set->sizes[0].filters;
-    for (npy_intp block = 0; block < work->blocks; block++) {
+    const npy_intp in_block = size * work->plan.planes * work->plan.window * set->sizes[0].filters;
+    for (npy_intp block = 0; block < work->plan.blocks; block++) {
         if (is_to_end(work, &unasked, in_block)) return;
-        const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
+        const npy_intp first = block * set->sizes[0].filters,
+            left = smaller(work->plan.outs - first, set->sizes[0].filters);
         TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
-        tiles.sum = (phintys_sum){.planes = work->planes, .plane = size, .taps = pass->taps,
-                                  .offsets = work->side_offsets, .add = 0};
-        TYPED(follow_sums)(work, group * work->outs + first, &tiles.sum);
-        const T* weights = (const T*)work->packed + group * work->packed_group
-            + first * work->planes * pass->taps;
+        tiles.sum = (phintys_sum){.planes = work->plan.planes, .plane = size, .taps = pass->taps,
+                                  .offsets = work->how.side.offsets, .add = 0};
+        TYPED(follow_sums)(work, group * work->plan.outs + first, &tiles.sum);
+        const T* weights = (const T*)work->call.packed + group * work->plan.packed_group
+            + first * work->plan.planes * pass->taps;
         tiles.weights = weights;
         tiles.out_filter = places * lanes;
         T* to = results;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
             for (npy_intp y = 0; y < pass->count[Y]; y++) {
-                TYPED(trim_taps)(&tiles, work, pass, y, work->side_offsets, weights);
+                TYPED(trim_taps)(&tiles, work, pass, y, work->how.side.offsets, weights);
                 const T* in = room + (pass->base + z * pass->in[Z] + y * pass->in[Y]) * lanes;
                 for (npy_intp x = 0; x < pass->count[X]; x++, to += lanes)
                     TYPED(add_vector)(&tiles, in + x * lanes, to);
             }
         TYPED(flush)(&tiles);
-        const npy_intp filter = group * work->outs + first;
-        if (work->finish != NULL && (pooled == NULL || !pooled->first))
+        const npy_intp filter = group * work->plan.outs + first;
+        if (work->after.finish != NULL && (pooled == NULL || !pooled->first))
             TYPED(finish_rows)(work, filter, left, results, places * lanes, places * lanes);
         for (npy_intp f = 0; f < left; f++) {
             T* of_filter = results + f * places * lanes;
             if (pooled != NULL) {
                 TYPED(pool_side_by_side)(&pooled->what, work->what.result[X], lanes, of_filter, pool);
                 of_filter = pool;
-                if (work->finish != NULL && pooled->first)
+                if (work->after.finish != NULL && pooled->first)
                     TYPED(finish_rows)(work, filter + f, 1, pool, 0, outs * lanes);
             }
             set->transpose(of_filter, lanes, outs, lanes,
-                           (T*)work->out + (image * work->what.groups * work->outs + filter + f) * outs,
-                           work->what.groups * work->outs * outs);
+                           (T*)work->call.out + (image * work->what.groups * work->plan.outs + filter + f) * outs,
+                           work->what.groups * work->plan.outs * outs);
         }
     }
 }
@@ -693,39 +711,42 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
 /* Items [start, stop): sets of images, then whole images that are left. */
 static void TYPED(run_images)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    char* room = work->rooms + worker * work->room;
-    if (work->apart) memset(room, 0, work->prepared);
-    for (; start < stop && start < work->sets; start++)
+    char* room = work->call.rooms + worker * work->plan.room;
+    if (work->how.apart) memset(room, 0, work->plan.prepared);
+    for (; start < stop && start < work->how.side.sets; start++)
         for (npy_intp group = 0; group < work->what.groups; group++)
             TYPED(run_set)(work, start * work->what.set->lanes, group, (T*)room);
-    const npy_intp skipped = work->sets * (work->what.set->lanes - 1);
+    const npy_intp skipped = work->how.side.sets * (work->what.set->lanes - 1);
     for (npy_intp image = start + skipped; image < stop + skipped; image++)
         for (npy_intp group = 0; group < work->what.groups; group++) {
             const T* planes = TYPED(planes_of)(work, image, group, room);
-            TYPED(run_range)(work, image, group, 0, work->blocks, planes, (T*)room, (T*)(room + work->prepared));
+            TYPED(run_range)(work, image, group, 0, work->plan.blocks, planes, (T*)room,
+                             (T*)(room + work->plan.prepared));
         }
 }
 
 /* Blocks [start, stop) of filters of the image and group that workers share; planes are in the first room. */
 static void TYPED(run_blocks)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const T* planes = work->direct ? TYPED(source_of)(work, work->image, work->group) : (const T*)work->rooms;
-    char* room = work->rooms + worker * work->room;
-    if (work->apart) memset(room, 0, work->prepared);
-    TYPED(run_range)(work, work->image, work->group, start, stop, planes, (T*)room, (T*)(room + work->prepared));
+    const T* planes = work->plan.direct ? TYPED(source_of)(work, work->call.image, work->call.group)
+        : (const T*)work->call.rooms;
+    char* room = work->call.rooms + worker * work->plan.room;
+    if (work->how.apart) memset(room, 0, work->plan.prepared);
+    TYPED(run_range)(work, work->call.image, work->call.group, start, stop, planes, (T*)room,
+                     (T*)(room + work->plan.prepared));
 }
 
 static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const int by_planes = work->what.role == BY_IMAGES && work->passes == 1 && work->window > 1;
+    const int by_planes = work->what.role == BY_IMAGES && work->plan.passes == 1 && work->plan.window > 1;
     for (npy_intp number = start, count; number < stop; number += count) {
-        const npy_intp group = number / work->blocks, block = number % work->blocks;
-        if (work->apart) {
+        const npy_intp group = number / work->plan.blocks, block = number % work->plan.blocks;
+        if (work->how.apart) {
             TYPED(pack_taps)(work, group);
             count = 1;
             continue;
         }
-        count = by_planes ? smaller(PACKED_BLOCKS, smaller(stop - number, work->blocks - block)) : 1;
+        count = by_planes ? smaller(PACKED_BLOCKS, smaller(stop - number, work->plan.blocks - block)) : 1;
         if (by_planes) TYPED(pack_by_planes)(work, group, block, block + count);
         else TYPED(pack)(work, group, block);
     }
@@ -735,9 +756,9 @@ static void TYPED(run_packing)(void* argument, int worker, npy_intp start, npy_i
 static void TYPED(run_planes)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
-        const npy_intp image = number / work->planes, plane = number % work->planes;
-        TYPED(lay_out)(work, work->image + image, work->group, plane, plane + 1,
-                       (T*)(work->rooms + image * work->prepared));
+        const npy_intp image = number / work->plan.planes, plane = number % work->plan.planes;
+        TYPED(lay_out)(work, work->call.image + image, work->call.group, plane, plane + 1,
+                       (T*)(work->call.rooms + image * work->plan.prepared));
     }
 }
 
@@ -745,25 +766,26 @@ static void TYPED(run_planes)(void* argument, int worker, npy_intp start, npy_in
 /* Lay out planes with channels as neighbours; items [start, stop) are MOST_FILTERS channels of one of the images. */
 static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp items = (work->planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
-    const npy_intp places = now_laid_out(work, work->plane);
+    const npy_intp items = (work->plan.planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
+    const npy_intp places = now_laid_out(work, work->plan.plane);
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / items, first = number % items * MOST_FILTERS;
-        const npy_intp count = smaller(MOST_FILTERS, work->planes - first);
-        const npy_intp plane = ((work->image + image) * groups + work->group) * work->planes + first;
-        const T* source = (const T*)work->source + plane * work->source_plane + first_laid_out(work);
-        const npy_intp panel = work->panel, in_panel = first % panel, of_panel = laid_out(work, work->plane);
-        T* to = (T*)work->tall + image * work->tall_image + (first - in_panel) * of_panel + in_panel;
-        if (!work->direct) {
-            T* room = (T*)(work->rooms + worker * work->room);
+        const npy_intp count = smaller(MOST_FILTERS, work->plan.planes - first);
+        const npy_intp plane = ((work->call.image + image) * groups + work->call.group) * work->plan.planes + first;
+        const T* source = (const T*)work->call.source + plane * work->plan.source_plane + first_laid_out(work);
+        const npy_intp panel = work->how.tall.panel, in_panel = first % panel,
+            of_panel = laid_out(work, work->plan.plane);
+        T* to = (T*)work->call.tall + image * work->how.tall.image + (first - in_panel) * of_panel + in_panel;
+        if (!work->plan.direct) {
+            T* room = (T*)(work->call.rooms + worker * work->plan.room);
             for (npy_intp p = 0; p < count; p++)
-                TYPED(lay_out_plane)(work, source + p * work->source_plane, room + p * work->plane);
+                TYPED(lay_out_plane)(work, source + p * work->plan.source_plane, room + p * work->plan.plane);
             source = room;
         }
-        work->what.set->transpose(source, work->plane, count, places, to, panel);
-        if (first + count == work->planes && work->planes < work->channels)
+        work->what.set->transpose(source, work->plan.plane, count, places, to, panel);
+        if (first + count == work->plan.planes && work->plan.planes < work->how.tall.channels)
             for (npy_intp k = 0; k < places; k++)
-                memset(to + k * panel + count, 0, (work->channels - work->planes) * sizeof(T));
+                memset(to + k * panel + count, 0, (work->how.tall.channels - work->plan.planes) * sizeof(T));
     }
 }
 
@@ -771,28 +793,31 @@ static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp
 static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp places = now_laid_out(work, work->places), of_image = laid_out(work, work->places);
+    const npy_intp places = now_laid_out(work, work->how.tall.positions),
+        of_image = laid_out(work, work->how.tall.positions);
     for (npy_intp number = start; number < stop; number++) {
-        const npy_intp image = number / work->blocks, first = number % work->blocks * set->sizes[0].filters;
-        const npy_intp left = smaller(work->outs - first, set->sizes[0].filters);
+        const npy_intp image = number / work->plan.blocks, first = number % work->plan.blocks * set->sizes[0].filters;
+        const npy_intp left = smaller(work->plan.outs - first, set->sizes[0].filters);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
-        const npy_intp plane = ((work->image + image) * work->what.groups + work->group) * work->outs + first;
-        const T* top = (const T*)work->top + plane * work->places + first_laid_out(work);
-        T* to = (T*)work->tops + (first * work->images_at_once + image * size) * of_image;
+        const npy_intp plane = ((work->call.image + image) * work->what.groups + work->call.group) * work->plan.outs
+            + first;
+        const T* top = (const T*)work->call.top + plane * work->how.tall.positions + first_laid_out(work);
+        T* to = (T*)work->call.tops + (first * work->plan.images_at_once + image * size) * of_image;
         if (left < size) memset(to, 0, places * size * sizeof(T));
-        set->transpose(top, work->places, left, places, to, size);
+        set->transpose(top, work->how.tall.positions, left, places, to, size);
     }
 }
 
 /* Write channels [channel, channel + width) of `count` filters of the gradient, from `first` on. */
 static void TYPED(write_filters)(const phintys_work* work, const T* sums, npy_intp first, npy_intp count,
                                  npy_intp channel, npy_intp width) {
-    const npy_intp columns = smaller(width, work->planes - channel);
-    for (npy_intp filter = first; filter < first + count; filter++, sums += work->window * width)
+    const npy_intp columns = smaller(width, work->plan.planes - channel);
+    for (npy_intp filter = first; filter < first + count; filter++, sums += work->plan.window * width)
         work->what.set->transpose(
-            sums, width, work->window, columns,
-            (T*)work->out + ((work->group * work->outs + filter) * work->planes + channel) * work->window,
-            work->window);
+            sums, width, work->plan.window, columns,
+            (T*)work->call.out + ((work->call.group * work->plan.outs + filter) * work->plan.planes + channel)
+                * work->plan.window,
+            work->plan.window);
 }
 
 /* Which products are added: those of a panel of channels at places [at, at + places_at_once) of the images. */
@@ -808,22 +833,24 @@ typedef struct {
  * blocks use the same memory, which stays in the cache: 256 channels of 16 x 16, 5 x 5: 8.0 ms instead of 8.9. */
 static void TYPED(add_panel)(const phintys_work* work, const TYPED(panel)* panel, npy_intp block) {
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp first = block * set->sizes[0].filters, left = smaller(work->outs - first, set->sizes[0].filters);
-    const npy_intp place = work->at - first_laid_out(work);
+    const npy_intp first = block * set->sizes[0].filters,
+        left = smaller(work->plan.outs - first, set->sizes[0].filters);
+    const npy_intp place = work->call.at - first_laid_out(work);
     const int writes = panel->to_last && !panel->in_place, reuses = writes && panel->from_first;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
     tiles.sum.add = !panel->from_first;
-    tiles.sum.planes = work->images;
-    tiles.sum.plane = work->tall_image;
-    tiles.sum.taps = smaller(work->places_at_once, work->places - work->at);
-    tiles.sum.offsets = work->place + place;
-    tiles.weights = (const T*)work->tops + first * work->images_at_once * laid_out(work, work->places)
+    tiles.sum.planes = work->call.images;
+    tiles.sum.plane = work->how.tall.image;
+    tiles.sum.taps = smaller(work->how.tall.at_once, work->how.tall.positions - work->call.at);
+    tiles.sum.offsets = work->how.tall.offsets + place;
+    tiles.weights = (const T*)work->call.tops + first * work->plan.images_at_once
+        * laid_out(work, work->how.tall.positions)
         + place * set->sizes[tiles.size].filters;
     tiles.out_filter = panel->of_filter;
-    const T* tall = (const T*)work->tall + panel->channel * laid_out(work, work->plane);
+    const T* tall = (const T*)work->call.tall + panel->channel * laid_out(work, work->plan.plane);
     T* out = panel->sums + (reuses ? 0 : first * panel->of_filter);
-    for (npy_intp k = 0; k < work->window; k++) {
-        const T* in = tall + work->offsets[k] * work->panel;
+    for (npy_intp k = 0; k < work->plan.window; k++) {
+        const T* in = tall + work->plan.offsets[k] * work->how.tall.panel;
         for (npy_intp c = 0; c < panel->width; c += set->lanes)
             TYPED(add_vector)(&tiles, in + c, out + k * panel->width + c);
     }
@@ -834,27 +861,29 @@ static void TYPED(add_panel)(const phintys_work* work, const TYPED(panel)* panel
 /* Where the sums of a panel are. Those of filters of one element are elements of the gradient, if vectors end where
  * channels do. */
 static void TYPED(place_sums)(const phintys_work* work, TYPED(panel)* panel, npy_intp first_block) {
-    const npy_intp of_channel = work->outs * work->window;
-    const npy_intp first = first_block * work->what.set->sizes[0].filters * work->window;
-    panel->in_place = work->window == 1 && work->channels == work->planes;
-    panel->of_filter = panel->in_place ? work->planes : work->window * panel->width;
-    if (panel->in_place) panel->sums = (T*)work->out + work->group * work->outs * work->planes + panel->channel;
-    else if (panel->from_first && panel->to_last) panel->sums = (T*)work->tall_sums + first * work->panel;
-    else panel->sums = (T*)work->tall_sums + panel->channel * of_channel;
+    const npy_intp of_channel = work->plan.outs * work->plan.window;
+    const npy_intp first = first_block * work->what.set->sizes[0].filters * work->plan.window;
+    panel->in_place = work->plan.window == 1 && work->how.tall.channels == work->plan.planes;
+    panel->of_filter = panel->in_place ? work->plan.planes : work->plan.window * panel->width;
+    if (panel->in_place) panel->sums = (T*)work->call.out + work->call.group * work->plan.outs * work->plan.planes
+        + panel->channel;
+    else if (panel->from_first && panel->to_last) panel->sums = (T*)work->call.tall_sums + first * work->how.tall.panel;
+    else panel->sums = (T*)work->call.tall_sums + panel->channel * of_channel;
 }
 
 /* Add the products at these places; items [start, stop) are blocks. A panel stays in the cache while all blocks use
  * it. */
 static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    TYPED(panel) panel = {.from_first = work->image == 0 && work->at == 0,
-                          .to_last = work->image + work->images == work->what.images
-                              && work->at + work->places_at_once >= work->places};
+    TYPED(panel) panel = {.from_first = work->call.image == 0 && work->call.at == 0,
+                          .to_last = work->call.image + work->call.images == work->what.images
+                              && work->call.at + work->how.tall.at_once >= work->how.tall.positions};
     npy_intp unasked = 0;
-    const npy_intp in_block = work->window * smaller(work->places_at_once, work->places) * work->images * work->panel
+    const npy_intp in_block = work->plan.window * smaller(work->how.tall.at_once, work->how.tall.positions)
+        * work->call.images * work->how.tall.panel
         * work->what.set->sizes[0].filters;
-    for (; panel.channel < work->channels; panel.channel += work->panel) {
-        panel.width = smaller(work->panel, work->channels - panel.channel);
+    for (; panel.channel < work->how.tall.channels; panel.channel += work->how.tall.panel) {
+        panel.width = smaller(work->how.tall.panel, work->how.tall.channels - panel.channel);
         TYPED(place_sums)(work, &panel, start);
         for (npy_intp block = start; block < stop; block++) {
             if (is_to_end(work, &unasked, in_block)) return;
@@ -865,20 +894,20 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
 
 /* Lay out planes, and gradients of blocks [start, stop), for one worker. */
 static void TYPED(lay_out_tall)(phintys_work* work, npy_intp start, npy_intp stop) {
-    TYPED(run_tall)(work, 0, 0, work->images * ((work->planes + MOST_FILTERS - 1) / MOST_FILTERS));
-    for (npy_intp image = 0; image < work->images; image++)
-        TYPED(run_top_packing)(work, 0, image * work->blocks + start, image * work->blocks + stop);
+    TYPED(run_tall)(work, 0, 0, work->call.images * ((work->plan.planes + MOST_FILTERS - 1) / MOST_FILTERS));
+    for (npy_intp image = 0; image < work->call.images; image++)
+        TYPED(run_top_packing)(work, 0, image * work->plan.blocks + start, image * work->plan.blocks + stop);
 }
 
 /* All of that for blocks [start, stop), by one worker. */
 static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     phintys_work work = *(const phintys_work*)argument;
-    work.tall += worker * work.tall_bytes;
-    work.rooms += worker * work.room;
-    for (work.image = 0; work.image < work.what.images; work.image += work.images) {
-        work.images = smaller(work.images_at_once, work.what.images - work.image);
-        for (work.at = 0; work.at < work.places; work.at += work.places_at_once) {
-            if (work.piece || work.at == 0) TYPED(lay_out_tall)(&work, start, stop);
+    work.call.tall += worker * work.call.tall_bytes;
+    work.call.rooms += worker * work.plan.room;
+    for (work.call.image = 0; work.call.image < work.what.images; work.call.image += work.call.images) {
+        work.call.images = smaller(work.plan.images_at_once, work.what.images - work.call.image);
+        for (work.call.at = 0; work.call.at < work.how.tall.positions; work.call.at += work.how.tall.at_once) {
+            if (work.plan.piece || work.call.at == 0) TYPED(lay_out_tall)(&work, start, stop);
             TYPED(run_products)(&work, 0, start, stop);
         }
     }
@@ -887,21 +916,21 @@ static void TYPED(run_all_products)(void* argument, int worker, npy_intp start, 
 /* A part's own sums, and the worker's room for planes. */
 static phintys_work TYPED(part)(const phintys_work* work, npy_intp number, int worker) {
     phintys_work part = *work;
-    if (work->parts > 1) part.out = work->sums + number * work->sum_bytes;
-    part.rooms += worker * work->room;
+    if (work->plan.parts > 1) part.call.out = work->call.sums + number * work->plan.sum_bytes;
+    part.call.rooms += worker * work->plan.room;
     return part;
 }
 
 /* One of the parts of the images, in the present group: a gradient of its own, by one worker. */
 static phintys_work TYPED(part_of_products)(const phintys_work* work, npy_intp number, int worker) {
     phintys_work part = TYPED(part)(work, number, worker);
-    const npy_intp images = work->what.images, groups = work->what.groups, first = number * images / work->parts;
-    part.what.images = (number + 1) * images / work->parts - first;
-    part.source += first * groups * work->planes * work->source_plane * sizeof(T);
-    part.top += first * groups * work->outs * work->out_plane * sizeof(T);
-    part.tall += worker * work->tall_bytes;
-    part.tops += worker * work->top_bytes;
-    part.tall_sums += worker * work->tall_sum_bytes;
+    const npy_intp images = work->what.images, groups = work->what.groups, first = number * images / work->plan.parts;
+    part.what.images = (number + 1) * images / work->plan.parts - first;
+    part.call.source += first * groups * work->plan.planes * work->plan.source_plane * sizeof(T);
+    part.call.top += first * groups * work->plan.outs * work->plan.out_plane * sizeof(T);
+    part.call.tall += worker * work->call.tall_bytes;
+    part.call.tops += worker * work->call.top_bytes;
+    part.call.tall_sums += worker * work->call.tall_sum_bytes;
     return part;
 }
 
@@ -910,60 +939,62 @@ static void TYPED(run_parts_of_products)(void* argument, int worker, npy_intp st
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         phintys_work part = TYPED(part_of_products)(work, number, worker);
-        TYPED(run_all_products)(&part, 0, 0, work->blocks);
+        TYPED(run_all_products)(&part, 0, 0, work->plan.blocks);
     }
 }
 
 /* ---- the gradient by filters, with few channels ------------------------------------------------------------------ */
 static T* TYPED(top_room)(const phintys_work* work) {
-    return (T*)(work->rooms + work->images_at_once * work->prepared);
+    return (T*)(work->call.rooms + work->plan.images_at_once * work->plan.prepared);
 }
 
 /* Elements of the gradient of the images before `image`, in this group. */
 static npy_intp TYPED(tops_before)(const phintys_work* work, npy_intp image) {
     const npy_intp* count = work->what.result;
-    return (image * work->what.groups + work->group) * work->what.filters * count[Z] * count[Y] * count[X];
+    return (image * work->what.groups + work->call.group) * work->what.filters * count[Z] * count[Y] * count[X];
 }
 
 /* Planes [start, stop) of the gradient of the images that workers share: lines of whole vectors. */
 static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp* count = work->what.result;
-    const npy_intp filters = work->what.filters, per_line = work->lines == count[Z] && count[Y] > 1 ? count[Y] : 1;
+    const npy_intp filters = work->what.filters,
+        per_line = work->how.lines.count == count[Z] && count[Y] > 1 ? count[Y] : 1;
     const npy_intp size = count[Z] * count[Y] * count[X];
-    for (npy_intp number = start; number < stop && !work->top_in_place; number++) {
-        const npy_intp image = work->image + number / filters, filter = number % filters;
-        const T* from = (const T*)work->top + TYPED(tops_before)(work, image) + filter * size;
-        const npy_intp place = work->joined ? filter * work->images_at_once + number / filters : number;
-        T* to = TYPED(top_room)(work) + place * work->lines * work->top_line;
-        if (work->lines * work->top_line == size) {
+    for (npy_intp number = start; number < stop && !work->how.lines.top_in_place; number++) {
+        const npy_intp image = work->call.image + number / filters, filter = number % filters;
+        const T* from = (const T*)work->call.top + TYPED(tops_before)(work, image) + filter * size;
+        const npy_intp place = work->how.lines.joined ? filter * work->plan.images_at_once + number / filters : number;
+        T* to = TYPED(top_room)(work) + place * work->how.lines.count * work->how.lines.top_line;
+        if (work->how.lines.count * work->how.lines.top_line == size) {
             memcpy(to, from, size * sizeof(T));
             continue;
         }
-        for (npy_intp line = 0; line < work->lines; line++, to += work->top_line) {
+        for (npy_intp line = 0; line < work->how.lines.count; line++, to += work->how.lines.top_line) {
             npy_intp end = 0;
             for (npy_intp row = 0; row < per_line; row++, from += count[X]) {
-                memset(to + end, 0, (row * work->axis[X].length - end) * sizeof(T));
-                memcpy(to + row * work->axis[X].length, from, count[X] * sizeof(T));
-                end = row * work->axis[X].length + count[X];
+                memset(to + end, 0, (row * work->plan.axis[X].length - end) * sizeof(T));
+                memcpy(to + row * work->plan.axis[X].length, from, count[X] * sizeof(T));
+                end = row * work->plan.axis[X].length + count[X];
             }
-            memset(to + end, 0, (work->top_line - end) * sizeof(T));
+            memset(to + end, 0, (work->how.lines.top_line - end) * sizeof(T));
         }
     }
 }
 
 /* The planes and the gradient of the units of images that workers share, which stand side by side. */
 static void TYPED(lay_out_units)(const phintys_work* work) {
-    const npy_intp filters = work->what.filters, groups = work->what.groups, lanes = work->beside;
-    const npy_intp places = work->lines * work->top_line / lanes, of_filter = work->lines * work->top_line;
-    T* rows = (T*)(work->rooms + work->rows_at);
-    for (npy_intp unit = 0; unit < work->images; unit++) {
-        const npy_intp image = (work->image + unit) * lanes, images = smaller(lanes, work->what.images - image);
-        T* planes = (T*)(work->rooms + unit * work->prepared);
+    const npy_intp filters = work->what.filters, groups = work->what.groups, lanes = work->plan.beside;
+    const npy_intp places = work->how.lines.count * work->how.lines.top_line / lanes,
+        of_filter = work->how.lines.count * work->how.lines.top_line;
+    T* rows = (T*)(work->call.rooms + work->plan.rows_at);
+    for (npy_intp unit = 0; unit < work->call.images; unit++) {
+        const npy_intp image = (work->call.image + unit) * lanes, images = smaller(lanes, work->what.images - image);
+        T* planes = (T*)(work->call.rooms + unit * work->plan.prepared);
         T* tops = TYPED(top_room)(work) + unit * filters * of_filter;
-        const T* top = (const T*)work->top + (image * groups + work->group) * filters * places;
-        for (npy_intp p = 0; p < work->planes; p++)
-            TYPED(lay_out_side_by_side)(work, image, work->group, p, rows, planes + p * work->plane * lanes);
+        const T* top = (const T*)work->call.top + (image * groups + work->call.group) * filters * places;
+        for (npy_intp p = 0; p < work->plan.planes; p++)
+            TYPED(lay_out_side_by_side)(work, image, work->call.group, p, rows, planes + p * work->plan.plane * lanes);
         for (npy_intp f = 0; f < filters; f++)
             TYPED(put_side_by_side)(work, top + f * places, groups * filters * places, images, places,
                                     tops + f * of_filter);
@@ -974,12 +1005,13 @@ static void TYPED(lay_out_units)(const phintys_work* work) {
 static void TYPED(add_dots)(const phintys_work* work, const phintys_places* places, int size, npy_intp filter) {
     const phintys_convolution* what = &work->what;
     const int filters = what->set->dots[size].filters, taps = what->set->dots[size].taps;
-    const npy_intp all = what->channels * work->window;
-    T* out = (T*)work->out + (work->group * what->filters + filter) * all;
-    const T* top = work->top_in_place ? (const T*)work->top + TYPED(tops_before)(work, work->image)
+    const npy_intp all = what->channels * work->plan.window;
+    T* out = (T*)work->call.out + (work->call.group * what->filters + filter) * all;
+    const T* top = work->how.lines.top_in_place ? (const T*)work->call.top + TYPED(tops_before)(work, work->call.image)
                                       : TYPED(top_room)(work);
-    const void* image = work->planes_in_place ? (const void*)TYPED(source_of)(work, work->image, work->group)
-                                              : work->rooms;
+    const void* image = work->how.lines.planes_in_place
+        ? (const void*)TYPED(source_of)(work, work->call.image, work->call.group)
+                                              : work->call.rooms;
     top += filter * places->top_plane;
     T sums[MOST_FILTERS * MOST_VECTORS];
     npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
@@ -990,9 +1022,9 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
         const int count = (int)smaller(taps, all - t);
         for (int k = 0; k < taps; k++) {
             if (k < count) {
-                offsets[k] = (plane * work->plane + work->offsets[tap]) * work->beside;
-                places_in_filter[k] = plane * work->window + work->numbers[tap];
-                if (++tap == work->window) tap = 0, plane++;
+                offsets[k] = (plane * work->plan.plane + work->plan.offsets[tap]) * work->plan.beside;
+                places_in_filter[k] = plane * work->plan.window + work->plan.numbers[tap];
+                if (++tap == work->plan.window) tap = 0, plane++;
             }
             else
                 offsets[k] = offsets[0];
@@ -1021,21 +1053,22 @@ static int TYPED(dots_for_taps)(const phintys_convolution_set* set, npy_intp lef
 /* All filters of the gradient, for lines [at, at + lines_at_once) of the images. */
 static void TYPED(add_lines)(const phintys_work* work) {
     const npy_intp filters = work->what.filters;
-    phintys_places places = {.images = work->images, .first = work->at, .lines = work->line};
-    places.last = smaller(work->until, work->at + work->lines_at_once);
-    places.image = work->prepared / sizeof(T);
-    if (work->planes_in_place) places.image = work->what.groups * work->planes * work->plane;
-    places.top_line = work->top_line;
-    places.top_plane = work->lines * work->top_line;
-    places.top_image = work->what.filters * places.top_plane * (work->top_in_place ? work->what.groups : 1);
-    if (work->joined) {
+    phintys_places places = {.images = work->call.images, .first = work->call.at, .lines = work->how.lines.begin};
+    places.last = smaller(work->call.until, work->call.at + work->how.lines.at_once);
+    places.image = work->plan.prepared / sizeof(T);
+    if (work->how.lines.planes_in_place) places.image = work->what.groups * work->plan.planes * work->plan.plane;
+    places.top_line = work->how.lines.top_line;
+    places.top_plane = work->how.lines.count * work->how.lines.top_line;
+    places.top_image = work->what.filters * places.top_plane * (work->how.lines.top_in_place ? work->what.groups : 1);
+    if (work->how.lines.joined) {
         places.images = 1;
-        places.last = work->images * work->lines * work->top_line / work->what.set->lanes;
+        places.last = work->call.images * work->how.lines.count * work->how.lines.top_line / work->what.set->lanes;
         places.top_line = work->what.set->lanes;
-        places.top_plane *= work->images_at_once;
+        places.top_plane *= work->plan.images_at_once;
     }
     for (npy_intp filter = 0; filter < filters;) {
-        const int size = TYPED(dots_for_taps)(work->what.set, filters - filter, work->what.channels * work->window);
+        const int size = TYPED(dots_for_taps)(work->what.set, filters - filter,
+                                              work->what.channels * work->plan.window);
         TYPED(add_dots)(work, &places, size, filter);
         filter += work->what.set->dots[size].filters;
     }
@@ -1046,19 +1079,21 @@ static void TYPED(run_parts_of_images)(void* argument, int worker, npy_intp star
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         phintys_work part = TYPED(part)(work, number, worker);
-        const npy_intp last = (number + 1) * work->units / work->parts;
-        part.image = number * work->units / work->parts;
-        for (; part.image < last; part.image += part.images) {
-            part.images = smaller(work->images_at_once, last - part.image);
-            if (work->beside > 1) {
+        const npy_intp last = (number + 1) * work->plan.units / work->plan.parts;
+        part.call.image = number * work->plan.units / work->plan.parts;
+        for (; part.call.image < last; part.call.image += part.call.images) {
+            part.call.images = smaller(work->plan.images_at_once, last - part.call.image);
+            if (work->plan.beside > 1) {
                 TYPED(lay_out_units)(&part);
             } else {
-                if (!work->planes_in_place) TYPED(run_planes)(&part, worker, 0, part.images * work->planes);
-                TYPED(run_tops)(&part, worker, 0, part.images * work->what.filters);
+                if (!work->how.lines.planes_in_place) TYPED(run_planes)(&part, worker, 0,
+                                                                        part.call.images * work->plan.planes);
+                TYPED(run_tops)(&part, worker, 0, part.call.images * work->what.filters);
             }
-            part.until = work->lines;
-            for (part.at = 0; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
-            if (work->stops(work->context)) return;
+            part.call.until = work->how.lines.count;
+            for (part.call.at = 0; part.call.at < part.call.until; part.call.at += work->how.lines.at_once)
+                TYPED(add_lines)(&part);
+            if (work->call.stops(work->call.context)) return;
         }
     }
 }
@@ -1068,19 +1103,19 @@ static void TYPED(run_parts_of_lines)(void* argument, int worker, npy_intp start
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         phintys_work part = TYPED(part)(work, number, 0);
-        part.at = number * work->lines / work->parts;
-        part.until = (number + 1) * work->lines / work->parts;
-        for (; part.at < part.until; part.at += work->lines_at_once) TYPED(add_lines)(&part);
+        part.call.at = number * work->how.lines.count / work->plan.parts;
+        part.call.until = (number + 1) * work->how.lines.count / work->plan.parts;
+        for (; part.call.at < part.call.until; part.call.at += work->how.lines.at_once) TYPED(add_lines)(&part);
     }
 }
 
 /* Add the sums of all parts: filters [start, stop) of all groups. */
 static void TYPED(run_parts_sum)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp size = work->what.channels * work->window;
-    T* out = (T*)work->out;
-    for (npy_intp number = 0; number < work->parts; number++) {
-        const T* sums = (const T*)(work->sums + number * work->sum_bytes);
+    const npy_intp size = work->what.channels * work->plan.window;
+    T* out = (T*)work->call.out;
+    for (npy_intp number = 0; number < work->plan.parts; number++) {
+        const T* sums = (const T*)(work->call.sums + number * work->plan.sum_bytes);
         for (npy_intp k = start * size; k < stop * size; k++) out[k] += sums[k];
     }
 }
@@ -1090,13 +1125,13 @@ static void TYPED(run_parts_sum)(void* argument, int worker, npy_intp start, npy
 static T TYPED(sum_of_places)(const phintys_work* work, npy_intp filter, npy_intp channel, npy_intp number) {
     const phintys_convolution* what = &work->what;
     const npy_intp *count = what->result, *image = what->image, group = filter / what->filters;
-    npy_intp left = what->flip ? work->window - 1 - number : number, first[AXES];
+    npy_intp left = what->flip ? work->plan.window - 1 - number : number, first[AXES];
     for (int a = X; a >= Z; left /= what->window[a--])
         first[a] = left % what->window[a] * what->dilation[a] - what->pad[a];
     double sum = 0;
     for (npy_intp n = 0; n < what->images; n++) {
-        const T* source = TYPED(source_of)(work, n, group) + channel * work->source_plane;
-        const T* top = (const T*)work->top + (n * what->groups * what->filters + filter) * work->out_plane;
+        const T* source = TYPED(source_of)(work, n, group) + channel * work->plan.source_plane;
+        const T* top = (const T*)work->call.top + (n * what->groups * what->filters + filter) * work->plan.out_plane;
         for (npy_intp z = 0; z < count[Z]; z++)
             for (npy_intp y = 0; y < count[Y]; y++) {
                 const npy_intp from_z = first[Z] + z * what->stride[Z], from_y = first[Y] + y * what->stride[Y];
@@ -1115,16 +1150,16 @@ static T TYPED(sum_of_places)(const phintys_work* work, npy_intp filter, npy_int
  * NaN that does not depend on it. */
 static void TYPED(run_mending)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp size = work->what.channels * work->window;
+    const npy_intp size = work->what.channels * work->plan.window;
     npy_intp unasked = 0;
     for (npy_intp filter = start; filter < stop; filter++) {
-        T* out = (T*)work->out + filter * size;
+        T* out = (T*)work->call.out + filter * size;
         int wrong = 0;
         for (npy_intp k = 0; k < size; k++) wrong |= out[k] != out[k];
         for (npy_intp k = 0; k < size && wrong; k++) {
             if (out[k] == out[k]) continue;
-            if (is_to_end(work, &unasked, work->what.images * work->out_plane)) return;
-            out[k] = TYPED(sum_of_places)(work, filter, k / work->window, k % work->window);
+            if (is_to_end(work, &unasked, work->what.images * work->plan.out_plane)) return;
+            out[k] = TYPED(sum_of_places)(work, filter, k / work->plan.window, k % work->plan.window);
         }
     }
 }
@@ -1145,9 +1180,9 @@ static inline void TYPED(at_place)(const phintys_work* work, T* image, T* filter
     npy_intp first_y, last_y, first_x, last_x;
     const npy_intp from_y = TYPED(window_of)(what, Y, y, &first_y, &last_y);
     const npy_intp from_x = TYPED(window_of)(what, X, x, &first_x, &last_x);
-    const npy_intp columns = what->window[X], last = work->window - 1, size = what->image[Y] * what->image[X];
+    const npy_intp columns = what->window[X], last = work->plan.window - 1, size = what->image[Y] * what->image[X];
     T sum = 0;
-    for (npy_intp c = 0; c < what->channels; c++, image += size, filter += work->window)
+    for (npy_intp c = 0; c < what->channels; c++, image += size, filter += work->plan.window)
         for (npy_intp k = first_y; k < last_y; k++)
             for (npy_intp l = first_x; l < last_x; l++) {
                 const npy_intp number = k * columns + l;
@@ -1166,7 +1201,7 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
     const phintys_convolution* what = &work->what;
     const npy_intp rows = what->result[Y], columns = what->result[X], places = rows * columns;
     const npy_intp image_size = what->channels * what->image[Y] * what->image[X];
-    const npy_intp filter_size = what->channels * work->window;
+    const npy_intp filter_size = what->channels * work->plan.window;
     const int by_filters = what->role == BY_FILTERS;
     npy_intp unasked = 0;
     for (npy_intp item = start; item < stop; item++) {
@@ -1177,9 +1212,9 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
             for (npy_intp f = low; f < high; f++)
                 for (npy_intp place = 0; place < places; place++) {
                     if (is_to_end(work, &unasked, filter_size)) return;
-                    T* image = (T*)work->source + (n * what->groups + group) * image_size;
-                    T* filter = (T*)work->filters + ((group * what->filters + f) * places + place) * filter_size;
-                    T* top = (T*)work->top + ((n * what->groups + group) * what->filters + f) * places + place;
+                    T* image = (T*)work->call.source + (n * what->groups + group) * image_size;
+                    T* filter = (T*)work->call.filters + ((group * what->filters + f) * places + place) * filter_size;
+                    T* top = (T*)work->call.top + ((n * what->groups + group) * what->filters + f) * places + place;
                     TYPED(at_place)(work, image, filter, top, place / columns, place % columns);
                 }
     }

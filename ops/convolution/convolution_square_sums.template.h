@@ -15,16 +15,17 @@
  */
 /* Lay out row `y` of the planes of an image, with channels as neighbours, between zeros. */
 static void TYPED(lay_out_channels)(const phintys_work* work, npy_intp image, npy_intp y, T* to) {
-    const npy_intp length = work->axis[X].source, channels = work->channels;
-    const npy_intp width = 2 * work->square[X] + 2, first = -work->before[X];
+    const npy_intp length = work->plan.axis[X].source, channels = work->how.tall.channels;
+    const npy_intp width = 2 * work->how.squares.shape[X] + 2, first = -work->how.squares.before[X];
     const npy_intp last = smaller(width, first + length);
-    if (y < 0 || y >= work->axis[Y].source || first >= last) {
+    if (y < 0 || y >= work->plan.axis[Y].source || first >= last) {
         memset(to, 0, width * channels * sizeof(T));
         return;
     }
-    if (work->planes < channels) memset(to, 0, width * channels * sizeof(T));
+    if (work->plan.planes < channels) memset(to, 0, width * channels * sizeof(T));
     memset(to, 0, first * channels * sizeof(T));
-    work->what.set->transpose(TYPED(source_of)(work, image, work->group) + y * length, work->source_plane, work->planes,
+    work->what.set->transpose(TYPED(source_of)(work, image, work->call.group) + y * length, work->plan.source_plane,
+                              work->plan.planes,
                               last - first, to + first * channels, channels);
     memset(to + last * channels, 0, (width - last) * channels * sizeof(T));
 }
@@ -33,19 +34,21 @@ static void TYPED(lay_out_channels)(const phintys_work* work, npy_intp image, np
  * of the row before. */
 static void TYPED(run_square_patches)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp line = (2 * work->square[X] + 2) * work->channels, panel = panel_of(work);
-    const npy_intp step = work->squares_at_once * work->channels + BETWEEN;
+    const npy_intp line = (2 * work->how.squares.shape[X] + 2) * work->how.tall.channels, panel = panel_of(work);
+    const npy_intp step = work->how.squares.at_once * work->how.tall.channels + BETWEEN;
     const void* lines[PATCH];
-    T* room = (T*)(work->rooms + worker * work->room);
+    T* room = (T*)(work->call.rooms + worker * work->plan.room);
     for (npy_intp item = start; item < stop; item++) {
-        const npy_intp row = work->at + item, image = row / work->square[Y], y = row % work->square[Y];
+        const npy_intp row = work->call.at + item, image = row / work->how.squares.shape[Y],
+            y = row % work->how.squares.shape[Y];
         for (int k = item > start && y > 0 ? 2 : 0; k < PATCH; k++)
-            TYPED(lay_out_channels)(work, image, 2 * y + k + work->before[Y], room + (2 * y + k) % PATCH * line);
-        for (npy_intp c = 0; c < work->channels; c += panel) {
-            const npy_intp elements = smaller(panel, work->channels - c);
+            TYPED(lay_out_channels)(work, image, 2 * y + k + work->how.squares.before[Y],
+                                    room + (2 * y + k) % PATCH * line);
+        for (npy_intp c = 0; c < work->how.tall.channels; c += panel) {
+            const npy_intp elements = smaller(panel, work->how.tall.channels - c);
             for (int k = 0; k < PATCH; k++) lines[k] = room + (2 * y + k) % PATCH * line + c;
-            T* to = (T*)work->tall + c * work->squares_at_once + item * work->square[X] * elements;
-            work->what.set->patches(lines, work->channels, elements, work->square[X], to, step);
+            T* to = (T*)work->call.tall + c * work->how.squares.at_once + item * work->how.squares.shape[X] * elements;
+            work->what.set->patches(lines, work->how.tall.channels, elements, work->how.squares.shape[X], to, step);
         }
     }
 }
@@ -53,7 +56,7 @@ static void TYPED(run_square_patches)(void* argument, int worker, npy_intp start
 /* The numbers of a row of squares of the gradient of a block of filters, from its two lines. */
 static void TYPED(transform_top_lines)(const phintys_work* work, const T* upper, const T* lower, npy_intp size, T* to,
                                        npy_intp step) {
-    const npy_intp squares = work->square[X];
+    const npy_intp squares = work->how.squares.shape[X];
     if (size == work->what.set->sizes[0].filters) {
         work->what.set->square_tops(upper, lower, squares, to, step);
         return;
@@ -76,22 +79,22 @@ static void TYPED(transform_top_lines)(const phintys_work* work, const T* upper,
 static void TYPED(run_square_tops)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp *lengths = work->what.result, most = set->sizes[0].filters, columns = work->square[X];
-    const npy_intp step = work->squares_at_once * work->padded_outs + BETWEEN, line = 2 * columns * most;
-    const npy_intp rows = smaller(work->rows_at_once, work->square_rows - work->at);
-    T* lines = (T*)(work->rooms + worker * work->room);
+    const npy_intp *lengths = work->what.result, most = set->sizes[0].filters, columns = work->how.squares.shape[X];
+    const npy_intp step = work->how.squares.at_once * work->plan.padded_outs + BETWEEN, line = 2 * columns * most;
+    const npy_intp rows = smaller(work->how.squares.rows_at_once, work->how.squares.all_rows - work->call.at);
+    T* lines = (T*)(work->call.rooms + worker * work->plan.room);
     for (npy_intp block = start; block < stop; block++) {
-        const npy_intp first = block * most, left = smaller(work->outs - first, most);
+        const npy_intp first = block * most, left = smaller(work->plan.outs - first, most);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
-        T* to = (T*)work->tops + first * work->squares_at_once;
+        T* to = (T*)work->call.tops + first * work->how.squares.at_once;
         memset(lines, 0, 2 * line * sizeof(T));
-        for (npy_intp row = work->at; row < work->at + rows; row++, to += columns * size) {
-            const npy_intp image = row / work->square[Y], y = 2 * (row % work->square[Y]);
-            const T* top = (const T*)work->top + y * lengths[X]
-                + ((image * work->what.groups + work->group) * work->outs + first) * work->out_plane;
-            set->transpose(top, work->out_plane, left, lengths[X], lines, size);
+        for (npy_intp row = work->call.at; row < work->call.at + rows; row++, to += columns * size) {
+            const npy_intp image = row / work->how.squares.shape[Y], y = 2 * (row % work->how.squares.shape[Y]);
+            const T* top = (const T*)work->call.top + y * lengths[X]
+                + ((image * work->what.groups + work->call.group) * work->plan.outs + first) * work->plan.out_plane;
+            set->transpose(top, work->plan.out_plane, left, lengths[X], lines, size);
             if (y + 1 < lengths[Y])
-                set->transpose(top + lengths[X], work->out_plane, left, lengths[X], lines + line, size);
+                set->transpose(top + lengths[X], work->plan.out_plane, left, lengths[X], lines + line, size);
             else memset(lines + line, 0, line * sizeof(T));
             TYPED(transform_top_lines)(work, lines, lines + line, size, to, step);
         }
@@ -101,14 +104,15 @@ static void TYPED(run_square_tops)(void* argument, int worker, npy_intp start, n
 /* Write the filters of a block. */
 static void TYPED(write_square_filters)(const phintys_work* work, npy_intp block, const T* sums, npy_intp step,
                                         T* elements) {
-    const npy_intp most = work->what.set->sizes[0].filters, first = block * most, channels = work->channels;
-    const npy_intp size = work->planes * work->window;
-    for (npy_intp f = first; f < smaller(work->outs, first + most); f++, sums += channels) {
+    const npy_intp most = work->what.set->sizes[0].filters, first = block * most, channels = work->how.tall.channels;
+    const npy_intp size = work->plan.planes * work->plan.window;
+    for (npy_intp f = first; f < smaller(work->plan.outs, first + most); f++, sums += channels) {
         work->what.set->square_filter(sums, step, channels, elements);
         const int last_first = work->what.flip;
-        work->what.set->transpose(elements + (last_first ? (work->window - 1) * channels : 0),
-                                  last_first ? -channels : channels, work->window, work->planes,
-                                  (T*)work->out + (work->group * work->outs + f) * size, work->window);
+        work->what.set->transpose(elements + (last_first ? (work->plan.window - 1) * channels : 0),
+                                  last_first ? -channels : channels, work->plan.window, work->plan.planes,
+                                  (T*)work->call.out + (work->call.group * work->plan.outs + f) * size,
+                                      work->plan.window);
     }
 }
 
@@ -117,17 +121,17 @@ static void TYPED(add_square_products)(const phintys_work* work, npy_intp first,
                                        T* sums) {
     static const npy_intp offset = 0;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp most = set->sizes[0].filters, at_once = work->squares_at_once, panel = panel_of(work);
-    const npy_intp step = most * work->channels + BETWEEN;
-    TYPED(tiles) tiles = {.set = set, .vectors = 0, .out_filter = work->channels};
-    tiles.sum = (phintys_sum){.planes = count, .taps = 1, .offsets = &offset, .add = work->at > 0};
+    const npy_intp most = set->sizes[0].filters, at_once = work->how.squares.at_once, panel = panel_of(work);
+    const npy_intp step = most * work->how.tall.channels + BETWEEN;
+    TYPED(tiles) tiles = {.set = set, .vectors = 0, .out_filter = work->how.tall.channels};
+    tiles.sum = (phintys_sum){.planes = count, .taps = 1, .offsets = &offset, .add = work->call.at > 0};
     for (int k = 0; k < NUMBERS; k++) {
-        const T* patches = (const T*)work->tall + k * (at_once * work->channels + BETWEEN);
-        const T* tops = (const T*)work->tops + k * (at_once * work->padded_outs + BETWEEN);
-        for (npy_intp c = 0; c < work->channels; c += panel) {
-            tiles.sum.plane = smaller(panel, work->channels - c);
+        const T* patches = (const T*)work->call.tall + k * (at_once * work->how.tall.channels + BETWEEN);
+        const T* tops = (const T*)work->call.tops + k * (at_once * work->plan.padded_outs + BETWEEN);
+        for (npy_intp c = 0; c < work->how.tall.channels; c += panel) {
+            tiles.sum.plane = smaller(panel, work->how.tall.channels - c);
             for (npy_intp block = first; block < last; block++) {
-                tiles.wanted = (int)smaller(work->outs - block * most, most);
+                tiles.wanted = (int)smaller(work->plan.outs - block * most, most);
                 tiles.size = size_for(set, tiles.wanted);
                 tiles.weights = tops + block * most * at_once;
                 TYPED(add_row)(&tiles, patches + c * at_once, sums + ((block - first) * NUMBERS + k) * step + c,
@@ -142,14 +146,15 @@ static void TYPED(add_square_products)(const phintys_work* work, npy_intp first,
  * once, all blocks use the same memory, which stays in the cache. */
 static void TYPED(run_square_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp step = work->what.set->sizes[0].filters * work->channels + BETWEEN, of_block = NUMBERS * step;
-    const npy_intp rows = smaller(work->rows_at_once, work->square_rows - work->at);
-    const int from_first = work->at == 0, to_last = work->at + rows == work->square_rows;
-    T* room = (T*)(work->rooms + worker * work->room);
+    const npy_intp step = work->what.set->sizes[0].filters * work->how.tall.channels + BETWEEN,
+        of_block = NUMBERS * step;
+    const npy_intp rows = smaller(work->how.squares.rows_at_once, work->how.squares.all_rows - work->call.at);
+    const int from_first = work->call.at == 0, to_last = work->call.at + rows == work->how.squares.all_rows;
+    T* room = (T*)(work->call.rooms + worker * work->plan.room);
     for (npy_intp first = start, last; first < stop; first = last) {
-        T* sums = (T*)work->tall_sums + (from_first && to_last ? start : first) * of_block;
-        last = smaller(stop, first + work->blocks_at_once);
-        TYPED(add_square_products)(work, first, last, rows * work->square[X], sums);
+        T* sums = (T*)work->call.tall_sums + (from_first && to_last ? start : first) * of_block;
+        last = smaller(stop, first + work->how.squares.blocks_at_once);
+        TYPED(add_square_products)(work, first, last, rows * work->how.squares.shape[X], sums);
         for (npy_intp block = first; block < last && to_last; block++)
             TYPED(write_square_filters)(work, block, sums + (block - first) * of_block, step, room);
     }
@@ -160,13 +165,14 @@ static void TYPED(run_parts_of_squares)(void* argument, int worker, npy_intp sta
     const phintys_work* work = argument;
     for (npy_intp number = start; number < stop; number++) {
         phintys_work part = TYPED(part_of_products)(work, number, worker);
-        part.square_rows = part.what.images * work->square[Y];
-        for (part.at = 0; part.at < part.square_rows; part.at += part.rows_at_once) {
-            const npy_intp rows = smaller(part.rows_at_once, part.square_rows - part.at);
+        part.how.squares.all_rows = part.what.images * work->how.squares.shape[Y];
+        const phintys_squares* squares = &part.how.squares;
+        for (part.call.at = 0; part.call.at < squares->all_rows; part.call.at += squares->rows_at_once) {
+            const npy_intp rows = smaller(part.how.squares.rows_at_once, part.how.squares.all_rows - part.call.at);
             TYPED(run_square_patches)(&part, 0, 0, rows);
-            TYPED(run_square_tops)(&part, 0, 0, work->blocks);
-            TYPED(run_square_products)(&part, 0, 0, work->blocks);
-            if (work->stops(work->context)) return;
+            TYPED(run_square_tops)(&part, 0, 0, work->plan.blocks);
+            TYPED(run_square_products)(&part, 0, 0, work->plan.blocks);
+            if (work->call.stops(work->call.context)) return;
         }
     }
 }

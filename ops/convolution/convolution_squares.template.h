@@ -72,17 +72,17 @@ static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start
     const phintys_work* work = argument;
     const phintys_convolution* what = &work->what;
     const phintys_convolution_set* set = what->set;
-    const npy_intp window = work->window, planes = work->planes;
+    const npy_intp window = work->plan.window, planes = work->plan.planes;
     const int by_images = what->role == BY_IMAGES, backwards = by_images == !what->flip;
     const npy_intp of_out = by_images ? window : what->channels * window;
     const npy_intp of_plane = by_images ? what->channels * window : window;
     const npy_intp most = set->sizes[0].filters, step = PACKED_PLANES * most;
     T taps[9 * MOST_FILTERS], numbers[NUMBERS * PACKED_PLANES * MOST_FILTERS];
     for (npy_intp item = start; item < stop; item++) {
-        const npy_intp group = item / work->blocks, first = item % work->blocks * most;
-        const npy_intp left = smaller(work->outs - first, most), size = set->sizes[size_for(set, left)].filters;
-        const T* from = (const T*)work->filters + group * what->filters * what->channels * window + first * of_out;
-        T* to = (T*)work->packed + group * work->packed_group + first * planes * NUMBERS;
+        const npy_intp group = item / work->plan.blocks, first = item % work->plan.blocks * most;
+        const npy_intp left = smaller(work->plan.outs - first, most), size = set->sizes[size_for(set, left)].filters;
+        const T* from = (const T*)work->call.filters + group * what->filters * what->channels * window + first * of_out;
+        T* to = (T*)work->call.packed + group * work->plan.packed_group + first * planes * NUMBERS;
         memset(taps, 0, sizeof(taps));
         for (npy_intp plane = 0; plane < planes; plane += PACKED_PLANES) {
             const npy_intp count = smaller(PACKED_PLANES, planes - plane);
@@ -101,7 +101,7 @@ static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start
 
 /* The part of a stretch that begins with square `number`, of which `left` are left. */
 static inline TYPED(squares) TYPED(squares_from)(const phintys_work* work, npy_intp number, npy_intp left) {
-    const npy_intp rows = work->square[Y], columns = work->square[X], first = number % columns;
+    const npy_intp rows = work->how.squares.shape[Y], columns = work->how.squares.shape[X], first = number % columns;
     const TYPED(squares) part = {number / columns / rows, number / columns % rows, first,
                                  smaller(left, columns - first)};
     return part;
@@ -113,13 +113,13 @@ static inline npy_intp TYPED(rounded)(npy_intp count) { return (count + ROUNDED 
  * `row` further on, the odd ones. There are zeros where the plane has no elements. */
 static void TYPED(lay_out_patches)(const phintys_work* work, const T* source, npy_intp y, npy_intp rows, npy_intp x,
                                    npy_intp half, T* line, T* to, npy_intp row) {
-    const npy_intp length = work->axis[X].source;
+    const npy_intp length = work->plan.axis[X].source;
     const npy_intp first = smaller(2 * half, larger(0, -x)), last = larger(first, smaller(2 * half, length - x));
     half = TYPED(rounded)(half);
     memset(line, 0, first * sizeof(T));
     memset(line + last, 0, (2 * half - last) * sizeof(T));
     for (const npy_intp stop = y + rows; y < stop; y++, to += 2 * row) {
-        if (y < 0 || y >= work->axis[Y].source) {
+        if (y < 0 || y >= work->plan.axis[Y].source) {
             memset(to, 0, half * sizeof(T));
             memset(to + row, 0, half * sizeof(T));
             continue;
@@ -133,12 +133,13 @@ static void TYPED(lay_out_patches)(const phintys_work* work, const T* source, np
  * where the next part, the next plane, or nothing is. */
 static void TYPED(transform_plane)(const phintys_work* work, const T* source, npy_intp first, npy_intp count, T* line,
                                    T* patches, npy_intp step) {
-    const npy_intp columns = work->square[X], row = square_row(work);
+    const npy_intp columns = work->how.squares.shape[X], row = square_row(work);
     const TYPED(squares) start = TYPED(squares_from)(work, first, count);
     const npy_intp rows = (start.first + count + columns - 1) / columns;
     const npy_intp from = rows > 1 ? 0 : start.first, half = (rows > 1 ? columns : count) + 1;
     T* laid_out = line + 2 * row;
-    TYPED(lay_out_patches)(work, source, 2 * start.row + work->before[Y], 2 * rows + 2, 2 * from + work->before[X],
+    TYPED(lay_out_patches)(work, source, 2 * start.row + work->how.squares.before[Y], 2 * rows + 2,
+                           2 * from + work->how.squares.before[X],
                            half, line, laid_out, row);
     for (npy_intp at = 0; at < count;) {
         const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
@@ -150,11 +151,12 @@ static void TYPED(transform_plane)(const phintys_work* work, const T* source, np
 
 /* Transform what `count` squares from `first` on see of each plane. */
 static void TYPED(transform_stretch)(const phintys_work* work, npy_intp first, npy_intp count, T* line, T* patches) {
-    const npy_intp step = work->planes * work->squares_at_once + BETWEEN, in_image = work->square[Y] * work->square[X];
-    for (npy_intp p = 0; p < work->planes; p++, patches += work->squares_at_once)
+    const npy_intp step = work->plan.planes * work->how.squares.at_once + BETWEEN,
+        in_image = work->how.squares.shape[Y] * work->how.squares.shape[X];
+    for (npy_intp p = 0; p < work->plan.planes; p++, patches += work->how.squares.at_once)
         for (npy_intp at = 0, part; at < count; at += part) {
             const npy_intp image = (first + at) / in_image;
-            const T* source = TYPED(source_of)(work, image, work->group) + p * work->source_plane;
+            const T* source = TYPED(source_of)(work, image, work->call.group) + p * work->plan.source_plane;
             part = smaller(count - at, (image + 1) * in_image - first - at);
             TYPED(transform_plane)(work, source, first + at, part, line, patches + at, step);
         }
@@ -206,19 +208,19 @@ static void TYPED(write_pooled)(const phintys_pooling* what, TYPED(squares) part
 /* Write the results of `count` squares from `first` on, of filters [filter, filter + filters) of the group. */
 static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_intp count, npy_intp filter,
                                  npy_intp filters, const T* sums, npy_intp step, T* upper) {
-    const phintys_pooled* pooled = work->pooled;
+    const phintys_pooled* pooled = work->after.pooled;
     const int kept = keeps_results(work);
-    const npy_intp rounded = TYPED(rounded)(count), of_image = work->what.groups * work->outs;
-    T *lower = upper + 2 * rounded, *joined = lower + 2 * rounded, *out = (T*)(kept ? pooled->results : work->out);
-    for (npy_intp f = 0; f < filters; f++, sums += work->squares_at_once) {
-        const npy_intp number = work->group * work->outs + filter + f;
-        const T bias = work->bias == NULL ? 0 : ((const T*)work->bias)[number];
+    const npy_intp rounded = TYPED(rounded)(count), of_image = work->what.groups * work->plan.outs;
+    T *lower = upper + 2 * rounded, *joined = lower + 2 * rounded, *out = (T*)(kept ? pooled->results : work->call.out);
+    for (npy_intp f = 0; f < filters; f++, sums += work->how.squares.at_once) {
+        const npy_intp number = work->call.group * work->plan.outs + filter + f;
+        const T bias = work->after.bias == NULL ? 0 : ((const T*)work->after.bias)[number];
         TYPED(transform_sums)(sums, step, rounded, bias, upper, lower);
-        if (work->limited) TYPED(limit)(upper, 4 * rounded, (T)work->low, (T)work->high);
+        if (work->after.limited) TYPED(limit)(upper, 4 * rounded, (T)work->after.low, (T)work->after.high);
         if (pooled != NULL && !kept) TYPED(pool_squares)(&pooled->what, upper, lower, rounded, joined);
         for (npy_intp at = 0; at < count;) {
             const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
-            T* plane = out + ((part.image - kept * work->image) * of_image + number) * written_plane(work);
+            T* plane = out + ((part.image - kept * work->call.image) * of_image + number) * written_plane(work);
             if (pooled != NULL && !kept) TYPED(write_pooled)(&pooled->what, part, joined + at, plane);
             else TYPED(write_part)(work, part, upper + 2 * at, lower + 2 * at, plane);
             at += part.count;
@@ -232,11 +234,11 @@ static void TYPED(multiply_stretch)(const phintys_work* work, npy_intp first, np
                                     const T* patches, T* sums, npy_intp step) {
     static const npy_intp offset = 0;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp most = set->sizes[0].filters, planes = work->planes, at_once = work->squares_at_once;
-    const T* packed = (const T*)work->packed + work->group * work->packed_group;
+    const npy_intp most = set->sizes[0].filters, planes = work->plan.planes, at_once = work->how.squares.at_once;
+    const T* packed = (const T*)work->call.packed + work->call.group * work->plan.packed_group;
     for (int k = 0; k < NUMBERS; k++, patches += planes * at_once + BETWEEN, sums += step)
         for (npy_intp block = first; block < last; block++) {
-            const npy_intp left = smaller(work->outs - block * most, most);
+            const npy_intp left = smaller(work->plan.outs - block * most, most);
             TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
             tiles.sum = (phintys_sum){.planes = planes, .plane = at_once, .taps = 1, .offsets = &offset};
             tiles.weights = packed + block * most * planes * NUMBERS + k * planes * set->sizes[tiles.size].filters;
@@ -249,19 +251,20 @@ static void TYPED(multiply_stretch)(const phintys_work* work, npy_intp first, np
 /* Stretches [start, stop) of the squares of the present images, in the present group. */
 static void TYPED(run_squares)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp at_once = work->squares_at_once, most = work->what.set->sizes[0].filters;
-    const npy_intp step = work->blocks_at_once * most * at_once + BETWEEN, in_image = work->square[Y] * work->square[X];
-    const npy_intp end = (work->image + work->images) * in_image;
-    T* patches = (T*)(work->rooms + worker * work->room);
-    T* sums = patches + NUMBERS * (work->planes * at_once + BETWEEN);
+    const npy_intp at_once = work->how.squares.at_once, most = work->what.set->sizes[0].filters;
+    const npy_intp step = work->how.squares.blocks_at_once * most * at_once + BETWEEN,
+        in_image = work->how.squares.shape[Y] * work->how.squares.shape[X];
+    const npy_intp end = (work->call.image + work->call.images) * in_image;
+    T* patches = (T*)(work->call.rooms + worker * work->plan.room);
+    T* sums = patches + NUMBERS * (work->plan.planes * at_once + BETWEEN);
     T* line = sums + NUMBERS * step;
     for (npy_intp item = start; item < stop; item++) {
-        const npy_intp first = work->image * in_image + item * at_once, count = smaller(at_once, end - first);
+        const npy_intp first = work->call.image * in_image + item * at_once, count = smaller(at_once, end - first);
         TYPED(transform_stretch)(work, first, count, line, patches);
-        for (npy_intp block = 0; block < work->blocks; block += work->blocks_at_once) {
-            const npy_intp last = smaller(work->blocks, block + work->blocks_at_once);
+        for (npy_intp block = 0; block < work->plan.blocks; block += work->how.squares.blocks_at_once) {
+            const npy_intp last = smaller(work->plan.blocks, block + work->how.squares.blocks_at_once);
             TYPED(multiply_stretch)(work, block, last, count, patches, sums, step);
-            TYPED(write_stretch)(work, first, count, block * most, smaller(work->outs, last * most) - block * most,
+            TYPED(write_stretch)(work, first, count, block * most, smaller(work->plan.outs, last * most) - block * most,
                                  sums, step, line);
         }
     }
@@ -270,29 +273,29 @@ static void TYPED(run_squares)(void* argument, int worker, npy_intp start, npy_i
 /* Finish planes [start, stop) of results. */
 static void TYPED(run_finishing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const npy_intp filters = work->what.groups * work->outs, length = written_plane(work);
+    const npy_intp filters = work->what.groups * work->plan.outs, length = written_plane(work);
     for (npy_intp plane = start; plane < stop; plane++)
-        work->finish(work->finisher, (char*)((T*)work->out + plane * length), plane % filters, length);
+        work->after.finish(work->after.finisher, (char*)((T*)work->call.out + plane * length), plane % filters, length);
 }
 
 /* Pool planes [start, stop) of the results that are kept, of the present images. */
 static void TYPED(run_square_pooling)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
-    const phintys_pooled* pooled = work->pooled;
-    const npy_intp filters = work->what.groups * work->outs, *lengths = work->what.result;
+    const phintys_pooled* pooled = work->after.pooled;
+    const npy_intp filters = work->what.groups * work->plan.outs, *lengths = work->what.result;
     const npy_intp shape[] = {1, lengths[Y], lengths[X]}, rows = pooled->what.count[0];
-    const npy_intp strides[] = {work->out_plane * sizeof(T), lengths[X] * sizeof(T), sizeof(T)};
+    const npy_intp strides[] = {work->plan.out_plane * sizeof(T), lengths[X] * sizeof(T), sizeof(T)};
     phintys_pooling what = pooled->what;
     what.shape = shape;
     what.images[0].strides = strides;
     for (npy_intp plane = start; plane < stop; plane++) {
-        T* results = (T*)pooled->results + plane * work->out_plane;
-        T* out = (T*)work->out + (work->image * filters + plane) * pooled->plane;
+        T* results = (T*)pooled->results + plane * work->plan.out_plane;
+        T* out = (T*)work->call.out + (work->call.image * filters + plane) * pooled->plane;
         what.images[0].data = (char*)results, what.images[1].data = (char*)out;
-        if (work->finish != NULL && !pooled->first)
-            work->finish(work->finisher, (char*)results, plane % filters, work->out_plane);
+        if (work->after.finish != NULL && !pooled->first)
+            work->after.finish(work->after.finisher, (char*)results, plane % filters, work->plan.out_plane);
         pooled->task(&what, 0, rows, pooled->rooms + worker * pooled->what.room);
-        if (work->finish != NULL && pooled->first)
-            work->finish(work->finisher, (char*)out, plane % filters, pooled->plane);
+        if (work->after.finish != NULL && pooled->first)
+            work->after.finish(work->after.finisher, (char*)out, plane % filters, pooled->plane);
     }
 }
