@@ -134,7 +134,7 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_row)(const int filters, const int planes,
 ROW(1, 1) ROW(1, 2) ROW(1, 3) ROW(1, 4) ROW(2, 2) ROW(2, 3) ROW(2, 4)
 #undef ROW
 
-/* Add the products of a vector of places. */
+/* Add the products of a vector of positions. */
 FOR_SET PHINTYS_INLINE void IN_SET(add_dots)(const int filters, const int taps, const T* top, npy_intp top_plane,
                                              const T* const* at, npy_intp offset, VECTOR sums[][MOST_VECTORS]) {
     VECTOR values[MOST_VECTORS];
@@ -148,8 +148,16 @@ FOR_SET PHINTYS_INLINE void IN_SET(add_dots)(const int filters, const int taps, 
     }
 }
 
-/* Sums over places of products of `filters` planes of gradients with the places that `taps` taps see: one element of
- * the gradient of filters for each pair. */
+/* Sums over positions of products of `filters` planes of gradients with the positions that `taps` taps see: one element
+ * of the gradient of filters for each pair.
+ *
+ *                        values of tap 0   tap 1    ...          one vector of each at a time, from `offsets[t]` on
+ *     gradient plane 0   sums[0][0]      sums[0][1] ...          filters x taps registers, each with partial sums of
+ *     gradient plane 1   sums[1][0]      sums[1][1] ...          LANES positions, added to one number in the end
+ *
+ * So filters + taps loads serve filters * taps multiplications. Lines of gradients are whole vectors, filled up with
+ * zeros: what a tap sees beyond the end of a line is multiplied by 0. (If it is not finite, `mending` computes the
+ * results anew.) */
 FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, const phintys_places* places,
                                              const T* top, const T* image, const npy_intp* offsets, T* result) {
     VECTOR sums[MOST_FILTERS][MOST_VECTORS];

@@ -14,7 +14,19 @@ FOR_SET PHINTYS_INLINE VECTOR LOCAL(short_load)(const char *from, int vector, in
     return partial && vector == last ? LOCAL(load_part)(at, rest) : *(const VECTOR *)at;
 }
 
-/* The rows [row, row + rows) of a few vectors of right sides; `first`: these vectors in the row 0. */
+/* The rows [row, row + rows) of a few vectors of right sides; `first`: these vectors in the row 0.
+ *
+ *            x (lower triangle)        out, of which this tile has `vectors` vectors in a row
+ *        +------+                      +---------------+
+ *        | done    \                   | solved before |   `above` walks down here, one row for each k
+ *        +---------+----+              +---------------+
+ *   row  | x[i][k] | \  |              | values        |   rows x vectors registers, SHORT_BLOCK x TILE_VECTORS at most
+ *        +---------+----+              +---------------+
+ *
+ * First all that the solved rows contribute is summed in registers (the loop over k: each loaded vector of `above` is
+ * used for all `rows`), and subtracted from the right sides. Then the small triangle is solved: row i needs the rows
+ * before it in the tile, which are still in registers. After the loop over k, `x` is at column `row`, where that
+ * triangle begins. `inverses` has one division for each row of the matrix, not for each right side. */
 FOR_SET PHINTYS_INLINE void LOCAL(solved_tile)(const ShortSystem *s, npy_intp row, char *first, const T *inverses,
                                                int rows, int vectors, int partial, int rest) {
     VECTOR values[SHORT_BLOCK][TILE_VECTORS];

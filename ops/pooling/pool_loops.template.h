@@ -568,7 +568,7 @@ CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp f
     }
 }
 
-/* ---- the values at the places of maxima -------------------------------------------------------------------------- */
+/* ---- the values at the positions of maxima ----------------------------------------------------------------------- */
 
 PHINTYS_INLINE void TYPED(select_const)(T* restrict out, const T* restrict x, const T* restrict y,
                                         const T* restrict maxima, phintys_pool_range windows, npy_intp shift,
@@ -577,6 +577,9 @@ PHINTYS_INLINE void TYPED(select_const)(T* restrict out, const T* restrict x, co
         out[o] += x[o * step + shift] == maxima[o] ? y[o * step + shift] : (T)0;
 }
 
+/* Of each window the sum of y (image 2) where x (image 0) is the window's maximum (image 1). One element of the window
+ * after the other is compared in all windows of a row at once, so the inner loop is one over windows, with constant
+ * steps where these are 1 or 2. */
 CLONES static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
@@ -609,6 +612,9 @@ CLONES static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp f
     }
 }
 
+/* Of each window the element of y (image 1) where x (image 0) has its first maximum, rows before columns; NaN is larger
+ * than every number, and the first one counts. Windows are walked one by one: which of equals is the first depends on
+ * all elements before. */
 CLONES static void TYPED(pool_max_first)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis];

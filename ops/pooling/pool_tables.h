@@ -345,6 +345,16 @@ PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
     return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(value), 1));
 }
 
+/* ---- the words that the templates are written in, for each type and instruction set ------------------------------ */
+/* LARGER(A, B)                  the larger of each two, NaN if one is: of NaN and B, MAX is B, so A is put back
+ * EVEN(A, B), ODD(A, B)         the elements of A and then B that have even, or odd, numbers
+ * EVEN_IN_LANES, ODD_IN_LANES   the same within each 128 bits: one instruction, but another order. PARTED gives it to
+ *                               other vectors; LOW_IN_LANES and HIGH_IN_LANES put both back as they were
+ * MASK_BETWEEN(P, FROM, TO)     the elements [FROM, TO); if P (`paired`), of both halves of a vector
+ * LOAD_WHERE, ZERO_ELSE         what the mask leaves out is not read, or 0
+ * HALVES(A, B)                  half a vector from each of two addresses: rows of two images, where rows are short
+ * PLACED(VALUES, INDEX)         element i is VALUES[INDEX[i]]; PLACED_OR_ZERO: 0 where the table has no window
+ * ADD_WHERE_EQUAL(S, A, B, V)   S + V where A == B, else S: the gradient goes to elements that are the maximum */
 #define PHINTYS_PARTED _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7)
 #define SET avx512
 #define FOR_SET PHINTYS_FOR_AVX512
