@@ -55,6 +55,16 @@ def recipe(heading):
     return blocks
 
 
+@pytest.mark.parametrize("addition, heading, more", [
+    ("elementwise op", "An elementwise op: one row", 0), ("op with a kernel", "An op with a kernel", 1),
+    ("GPU twin", "A GPU twin", 0), ("opcode", "An opcode", 2), ("rewrite", "A rewrite", 1)])
+def test_the_table_counts_the_files(addition, heading, more):
+    """``more``: files of which the recipe shows no code: a row of a case table, a test, what emits an opcode."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    table = dict(re.findall(r"^\| \[([\w -]+)\]\(\S+\) \| (\d) \|", page, re.MULTILINE))
+    assert int(table[addition]) == len({file for file, _, _ in recipe(heading)}) + more
+
+
 def carry_out(blocks, *roots):
     """Write the blocks into the folders that have a place for them."""
     for file, line, text in blocks:
