@@ -222,7 +222,7 @@ def test_no_folder_is_crowded():
 
 
 def test_no_macro_of_c_is_long():
-    """A debugger cannot step through a macro; long ones are templates (``ops/native/templates.h``)."""
+    """A debugger cannot step through a macro; long ones are templates (``ops/native/sets.h``)."""
     long_macros = {}
     for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.h"))):
         for macro in re.finditer(r"^ *# *define (\w+)(?:.*\\\n)*.*", path.read_text(), re.MULTILINE):

@@ -35,11 +35,9 @@
 #endif
 
 #include "convolution_transposes.h"
-#include "native/clones.h"
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "rooms.h"
 #include "native/row_copy.h"
-#include "native/templates.h"
 #include "pooling/pool_tasks.h"
 
 enum { MOST_FILTERS = 8, MOST_VECTORS = 8, TILE_SIZES = 5, TILE_WIDTHS = 4, MOST_LANES = 16 };

@@ -8,9 +8,8 @@
 #include <numpy/ndarraytypes.h>
 #include <string.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "native/partial_stores.h"
-#include "native/templates.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>

@@ -18,8 +18,7 @@
 #include <stdint.h>
 
 #include "elementwise/arithmetic_operations.h"
-#include "native/instruction_sets.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 #if defined(__clang__)
 #define PHINTYS_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")

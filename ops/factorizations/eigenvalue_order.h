@@ -4,7 +4,7 @@
 #define PHINTYS_EIGENVALUE_ORDER_H
 #include <math.h>
 
-#include "native/templates.h"
+#include "native/sets.h"
 
 typedef enum { LEFT_HALF, RIGHT_HALF, INSIDE_CIRCLE, OUTSIDE_CIRCLE } EigenvalueOrder;
 

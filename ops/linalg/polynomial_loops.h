@@ -6,8 +6,7 @@
 
 #include <numpy/npy_common.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 enum { PHINTYS_POLYNOMIAL_BLOCK = 64 };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "clones.h"
+#include "native/sets.h"
 #include "half_floats.h"
 #include "scalar_functions.h"
 

@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "clones.h"
+#include "native/sets.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define PHINTYS_UNROLL _Pragma("GCC unroll 4")

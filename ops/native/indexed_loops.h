@@ -11,7 +11,7 @@
 
 #include <numpy/ndarraytypes.h>
 
-#include "clones.h"
+#include "native/sets.h"
 #include "copy_loops.h"
 #include "copy_plan.h"
 #include "half_floats.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "clones.h"
+#include "native/sets.h"
 #include "copy_plan.h"
 
 #define PHINTYS_EVERY_BYTE 0x0101010101010101u

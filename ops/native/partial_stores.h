@@ -8,8 +8,7 @@
 #ifndef PHINTYS_PARTIAL_STORES_H
 #define PHINTYS_PARTIAL_STORES_H
 
-#include "native/instruction_sets.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "clones.h"
+#include "native/sets.h"
 
 #define PHINTYS_LONG_ROW 1024           /* bytes from which aligned stores are worth an additional piece */
 #define PHINTYS_PIECE 32

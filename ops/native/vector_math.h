@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "instruction_sets.h"
+#include "native/sets.h"
 #include "native/partial_stores.h"
-#include "vector_call.h"
+#include "native/special/vector_call.h"
 
 typedef void (*phintys_vector_loop)(char**, const intptr_t*, const intptr_t*, void*);
 

@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 ctypedef void (*VectorLoop)(char** arguments, const npy_intp* dimensions, const npy_intp* steps,
                             void* data) noexcept nogil
 
-cdef extern from "native/vector_call.h" nogil:
+cdef extern from "native/special/vector_call.h" nogil:
     ctypedef struct phintys_vector_call:
         void* function
         int fills

@@ -15,8 +15,7 @@
 #include <float.h>
 #include <numpy/npy_common.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 enum {
     VECTOR_BYTES = 32,              /* whatever the processor has, so that results do not depend on it */

@@ -5,8 +5,7 @@
 
 #include <numpy/ndarraytypes.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 #define T double
 #include "block_sparse_loops.template.h"

@@ -10,8 +10,7 @@
 
 #include <numpy/ndarraytypes.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 /* Rows of x, or of x + bias. Strides are in bytes. */
 typedef struct {

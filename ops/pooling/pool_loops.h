@@ -16,9 +16,8 @@
 #include <numpy/ndarraytypes.h>
 #include <string.h>
 
-#include "native/clones.h"
+#include "native/sets.h"
 #include "native/half_floats.h"
-#include "native/templates.h"
 #include "pooling/pool_tasks.h"
 
 /* Where a walk over the rows of the output is. */

@@ -27,7 +27,7 @@
 
 #include <numpy/npy_math.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "native/partial_stores.h"
 #include "pooling/pool_loops.h"
 

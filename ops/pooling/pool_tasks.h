@@ -6,7 +6,7 @@
 
 #include <numpy/ndarraytypes.h>
 
-#include "native/templates.h"
+#include "native/sets.h"
 
 enum { PHINTYS_POOL_MAX, PHINTYS_POOL_SUM, PHINTYS_POOL_AVERAGE_WINDOW, PHINTYS_POOL_AVERAGE_IMAGE };
 enum { PHINTYS_POOL_OPERANDS = 4 };

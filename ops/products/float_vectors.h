@@ -10,9 +10,8 @@
 #include <numpy/ndarraytypes.h>
 #include <stdint.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "native/partial_stores.h"
-#include "native/templates.h"
 
 /* ---- baseline: what the compiler makes of vectors; a product is rounded before it is added ----------------------- */
 #define DEFINE_VECTORS(T, KIND, NAME, BYTES)                                                                           \

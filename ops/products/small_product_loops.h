@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "native/clones.h"
+#include "native/sets.h"
 #include "products/product.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -13,6 +13,7 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.elementwise.block_code cimport axes_mask, kept_dimensions
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_ARG, PIECE_ARG
@@ -20,7 +21,7 @@ from phintys.vm.thresholds cimport LONG_ARG, PIECE_ARG
 cnp.import_array()
 
 cdef extern from "reduction/arg_loops.h" nogil:
-    const phintys_search phintys_searches[2][12]
+    const phintys_search (*phintys_searches[PHINTYS_SETS])[12]
 
 cdef extern from "numpy/arrayobject.h" nogil:
     ctypedef struct PyArray_ArrFuncs:
@@ -88,7 +89,7 @@ cdef class ArgKernel(Kernel):
         cdef Py_ssize_t index = TYPES.index(dtype)
         if index >= 12:
             raise TypeError(f"{which} needs a real dtype, not {dtype}")
-        self.search = &phintys_searches[<int>("argmin", "argmax").index(which)][<int>index]
+        self.search = &phintys_searches[usable_set()][<int>("argmin", "argmax").index(which)][<int>index]
         functions = PyDataType_GetArrFuncs(<void*>descriptor)
         self.of_run = functions.argmax if which == "argmax" else functions.argmin
         self.rank = rank

@@ -1,12 +1,15 @@
-/* The folds of reduction_loops.h, compiled once for each flavour: names end in PHINTYS_FLAVOUR, and PHINTYS_WIDE says
- * that there are AVX2, FMA and F16C. Each fold is made from a template, float_fold.template.h or
+/* The folds of reduction_loops.h, for one instruction set. Each fold is made from a template, float_fold.template.h or
  * integer_fold.template.h, whose parameters are explained there.
  *
  * Sums and products of floats run in eight registers of lanes over blocks, and blocks are combined pairwise, so that
  * rounding errors grow with the logarithm of the length. With FMA a sum is x * 1 + y, which rounds alike, but leaves
  * the unit that adds to the conversions from float, which share it. Loops over integers are plain: the compiler knows
  * that their order does not matter.
+ *
+ * Where there are other sets, the baseline calls a function for each float16, because it would be long to compile.
  */
+#define OF IN_SET
+#define MEMBER(NAME) OF(PHINTYS_NAMED(FOLD, NAME))              /* of this fold */
 
 /* ---- floats: how they are read and combined ---------------------------------------------------------------------- */
 /* `one_...` reads one value, the others a register of lanes. */
@@ -19,7 +22,7 @@ PHINTYS_INLINE double OF(one_float_magnitude)(const char *data) { return fabsf(*
 
 PHINTYS_INLINE phintys_doubles OF(doubles)(const char *data) { return *(const phintys_near_doubles *)data; }
 PHINTYS_INLINE phintys_doubles OF(floats)(const char *data) {
-#ifdef PHINTYS_WIDE
+#if SET_LEVEL
     return (phintys_doubles)_mm256_cvtps_pd(_mm_loadu_ps((const float *)data));
 #else
     return __builtin_convertvector(*(const phintys_near_short_floats *)data, phintys_doubles);
@@ -33,7 +36,7 @@ PHINTYS_INLINE phintys_doubles OF(magnitudes)(phintys_doubles x) {
 PHINTYS_INLINE phintys_doubles OF(double_magnitudes)(const char *data) { return OF(magnitudes)(OF(doubles)(data)); }
 PHINTYS_INLINE phintys_doubles OF(float_magnitudes)(const char *data) { return OF(magnitudes)(OF(floats)(data)); }
 
-#ifdef PHINTYS_WIDE
+#if SET_LEVEL
 PHINTYS_INLINE phintys_doubles OF(plus_doubles)(phintys_doubles a, phintys_doubles b) {
     return (phintys_doubles)_mm256_fmadd_pd((__m256d)b, _mm256_set1_pd(1.0), (__m256d)a);
 }
@@ -56,7 +59,7 @@ PHINTYS_INLINE double OF(plus_double)(double a, double b) { return a + b; }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
     return a + OF(float_squares)(data);
 }
-#ifdef PHINTYS_TWO_FLAVOURS
+#ifdef PHINTYS_HAS_SETS
 static __attribute__((noinline))
 #else
 PHINTYS_INLINE
@@ -277,3 +280,5 @@ static const phintys_fold OF(folds)[PHINTYS_FOLD_KINDS][PHINTYS_FOLD_TYPES] = {
     {[11] = PHINTYS_ONE_FOLD(maximum_float64)},
     {[11] = PHINTYS_ONE_FOLD(minimum_float64)},
 };
+#undef MEMBER
+#undef OF

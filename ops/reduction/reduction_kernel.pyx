@@ -28,6 +28,7 @@ from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
+from phintys.ops.native.sets cimport usable_set
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size, parallel, scratch)
@@ -38,7 +39,7 @@ from phintys.vm.thresholds cimport LONG_NANOSECONDS, PIECE_NANOSECONDS
 cnp.import_array()
 
 cdef extern from "reduction/reduction_loops.h" nogil:
-    const phintys_fold* phintys_find_fold(int kind, int type)
+    const phintys_fold* phintys_find_fold(int kind, int type, int set)
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
@@ -129,7 +130,7 @@ cdef class ReductionKernel(Kernel):
         value, = code.outputs
         self.fold, self.cost = NULL, self.loop.cost
         if kind is not None:
-            self.fold = phintys_find_fold(KINDS.index(kind), TYPES.index(code.dtypes[value]))
+            self.fold = phintys_find_fold(KINDS.index(kind), TYPES.index(code.dtypes[value]), usable_set())
             self.cost = FOLD_COST
         elif code.dtypes[value] != accumulator:
             cast = "cast", [value], [code.dtypes[value], accumulator]

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "native/templates.h"
+#include "native/sets.h"
 
 /* ABOVE_ and BELOW_ are true at least where BEFORE(b, a) or BEFORE(a, b) is; compilers make vectors of them. */
 #define BEFORE_OF_INTEGERS(a, b) ((a) < (b))

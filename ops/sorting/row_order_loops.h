@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "native/templates.h"
+#include "native/sets.h"
 #include "orders.h"
 
 typedef struct {

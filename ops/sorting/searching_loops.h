@@ -13,7 +13,7 @@
 #include <numpy/npy_common.h>
 #include <stdint.h>
 
-#include "native/templates.h"
+#include "native/sets.h"
 
 #define PHINTYS_NEEDLES 16              /* of a block */
 

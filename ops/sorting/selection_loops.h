@@ -12,8 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 #include "orders.h"
 
 enum { PHINTYS_BELOW, PHINTYS_AT_MOST, PHINTYS_NUMBERS };   /* which elements a separation moves to the front */

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 
 /* For each mask of 8 bits: the numbers of its bits, ascending. */
 static uint8_t phintys_bits_of_mask[256][8];

@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "native/clones.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 enum { PHINTYS_SIDE_BY_SIDE = 16, PHINTYS_SHORT_ROW = 32, PHINTYS_MOST_EXCHANGES = 200 };
 

@@ -201,6 +201,22 @@ def test_a_twin(with_kernel):
     assert "PASSED tests/gpu/test_cases.py::test_case[neighbours]" in found
 
 
+def test_a_loop_for_each_instruction_set(package, sources):
+    blocks = recipe("A loop for each instruction set")
+    carry_out(blocks, sources)
+    build(sources, [sources / file for file, _, _ in blocks if file.endswith(".pyx")], package)
+    assert run(package, """
+import numpy, phintys
+from phintys.ops.cumulative.halves_kernel import HalvesKernel
+from phintys.vm.abi import run_kernel
+x = numpy.arange(19.0)
+for cpu in ("baseline", "avx2", "native"):
+    with phintys.config.change_flags(cpu=cpu):
+        result, = run_kernel(HalvesKernel(), [x], [(x.dtype.num, 1)])
+    print((result == x / 2).all())
+""") == "True\nTrue\nTrue\n"
+
+
 def test_an_opcode(package, sources, tmp_path):
     """In a copy of its own: another table of opcodes means other numbers."""
     copy = tmp_path / "copy"

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "native/instruction_sets.h"
-#include "native/templates.h"
+#include "native/sets.h"
 
 #define PHINTYS_LOG_2 0x1.62e42fefa39efp-1
 #define PHINTYS_LOG_2_REST 0x1.abc9e3b39803fp-56

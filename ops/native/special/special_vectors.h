@@ -13,9 +13,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "special_loops.h"
-#include "native/templates.h"
 
 /* log(gamma(1 + u)) / (u (u - 1)) for 0 <= u <= 1, by u - 1/2 */
 static const double phintys_log_gamma_between_1_and_2[] = {

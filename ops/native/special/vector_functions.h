@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 
-#include "native/instruction_sets.h"
+#include "native/sets.h"
 #include "softplus_vectors.h"
 #include "special_vectors.h"
 
