@@ -6,16 +6,21 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
 cnp.import_array()
 
 cdef extern from "linalg/polynomial_loops.h" nogil:
-    void phintys_horner_float(const float* p, npy_intp terms, const float* x, float* out, npy_intp count)
-    void phintys_horner_double(const double* p, npy_intp terms, const double* x, double* out, npy_intp count)
-    void phintys_power_sums_float(const float* g, const float* x, npy_intp count, double* out, npy_intp terms)
-    void phintys_power_sums_double(const double* g, const double* x, npy_intp count, double* out, npy_intp terms)
+    void (*phintys_horner_float[PHINTYS_SETS])(const float* p, npy_intp terms, const float* x, float* out,
+                                               npy_intp count) noexcept nogil
+    void (*phintys_horner_double[PHINTYS_SETS])(const double* p, npy_intp terms, const double* x, double* out,
+                                                npy_intp count) noexcept nogil
+    void (*phintys_power_sums_float[PHINTYS_SETS])(const float* g, const float* x, npy_intp count, double* out,
+                                                   npy_intp terms) noexcept nogil
+    void (*phintys_power_sums_double[PHINTYS_SETS])(const double* g, const double* x, npy_intp count, double* out,
+                                                    npy_intp terms) noexcept nogil
 
 cdef enum:
     MULTIPLICATIONS = 10               # for what is counted as one element
@@ -36,11 +41,11 @@ cdef struct Part:
 cdef void horner_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef Part* part = <Part*>argument
     if part.double_precision:
-        phintys_horner_double(<const double*>part.p, part.terms, <const double*>part.x + start,
-                              <double*>part.out + start, stop - start)
+        phintys_horner_double[usable_set()](<const double*>part.p, part.terms, <const double*>part.x + start,
+                                            <double*>part.out + start, stop - start)
     else:
-        phintys_horner_float(<const float*>part.p, part.terms, <const float*>part.x + start,
-                             <float*>part.out + start, stop - start)
+        phintys_horner_float[usable_set()](<const float*>part.p, part.terms, <const float*>part.x + start,
+                                           <float*>part.out + start, stop - start)
 
 
 cdef class HornerKernel(Kernel):
@@ -105,10 +110,10 @@ cdef class PowerSumsKernel(Kernel):
         cdef char* x = data_without_gaps(context, operands[1], context.scratch + size)
         cdef double* sums = <double*>(context.scratch + 2 * size)
         if self.double_precision:
-            phintys_power_sums_double(<const double*>g, <const double*>x, count, sums, terms)
+            phintys_power_sums_double[usable_set()](<const double*>g, <const double*>x, count, sums, terms)
             memcpy(operands[3].data, sums, terms * sizeof(double))
         else:
-            phintys_power_sums_float(<const float*>g, <const float*>x, count, sums, terms)
+            phintys_power_sums_float[usable_set()](<const float*>g, <const float*>x, count, sums, terms)
             for term in range(terms):
                 (<float*>operands[3].data)[term] = <float>sums[term]
         return 0

@@ -10,11 +10,10 @@
 
 enum { PHINTYS_POLYNOMIAL_BLOCK = 64 };
 
-#define T float
-#include "polynomial_loops.template.h"
-#undef T
-#define T double
-#include "polynomial_loops.template.h"
-#undef T
+#define LOOPS "linalg/polynomial_loops.template.h"
+#define FLOATS
+#include "native/each_set.h"
+BY_SET_OF_FLOATS(phintys_horner);
+BY_SET_OF_FLOATS(phintys_power_sums);
 
 #endif

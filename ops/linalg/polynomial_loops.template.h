@@ -3,7 +3,6 @@
  * in a block and beyond the last one. */
 
 /* out[i] = p[0] x[i]^(terms - 1) + ... + p[terms - 1]; `out` may be `x`. */
-PHINTYS_CLONES
 static void TYPED(phintys_horner)(const T *p, npy_intp terms, const T *x, T *out, npy_intp count) {
     npy_intp start = 0;
     for (; start + PHINTYS_POLYNOMIAL_BLOCK <= count; start += PHINTYS_POLYNOMIAL_BLOCK) {
@@ -21,7 +20,6 @@ static void TYPED(phintys_horner)(const T *p, npy_intp terms, const T *x, T *out
 }
 
 /* out[k] = the sum of g[i] x[i]^(terms - 1 - k), in double. */
-PHINTYS_CLONES
 static void TYPED(phintys_power_sums)(const T *g, const T *x, npy_intp count, double *out, npy_intp terms) {
     for (npy_intp term = 0; term < terms; term++) out[term] = 0;
     for (npy_intp start = 0; start < count; start += PHINTYS_POLYNOMIAL_BLOCK) {

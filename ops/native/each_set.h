@@ -49,6 +49,12 @@ PHINTYS_END_OF_SET
 #endif
 #endif
 
+/* BY_SET(f); makes the table f of a function's versions, by level. */
+#define BY_SET(NAME) static __typeof__(&PHINTYS_NAMED(NAME, baseline)) const NAME[PHINTYS_SETS] = FOR_EACH_SET(NAME)
+#define BY_TWO_SETS(NAME) \
+    static __typeof__(&PHINTYS_NAMED(NAME, baseline)) const NAME[PHINTYS_SETS] = FOR_TWO_SETS(NAME)
+#define BY_SET_OF_FLOATS(NAME) BY_SET(NAME##_float); BY_SET(NAME##_double)
+
 #undef TYPED
 #define TYPED(NAME) PHINTYS_NAMED(NAME, T)
 #undef IN_SET

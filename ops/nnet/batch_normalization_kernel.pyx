@@ -23,6 +23,7 @@ cimport numpy as cnp
 from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport Real
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK

@@ -42,6 +42,7 @@ cdef struct ChannelWalk:
 cdef struct Work:
     ChannelWalk walk
     Kind kind
+    int set                        # of instructions
     int itemsize                   # 4 or 8: of all elements but epsilon and the factor
     # Operands, in C order; of columns x, dy and out move on from problem to problem:
     const char* x
@@ -157,6 +158,7 @@ cdef void furnish(Context* context, Work* work, Room* room, Cell* x, Cell* dy, C
     """
     cdef ChannelWalk* walk = &work.walk
     cdef int number
+    work.set = usable_set()
     work.x = gapless(context, room, x)
     work.dy = gapless(context, room, dy) if dy != NULL else NULL
     for number in range(count):

@@ -46,11 +46,16 @@ PHINTYS_INLINE void phintys_merge(phintys_moments* all, double count, double mea
     all->count = total;
 }
 
-#define T double
-#include "batch_normalization_loops.template.h"
-#undef T
-#define T float
-#include "batch_normalization_loops.template.h"
-#undef T
+#define LOOPS "nnet/batch_normalization_loops.template.h"
+#define FLOATS
+#include "native/each_set.h"
+BY_SET_OF_FLOATS(moments_of_runs);
+BY_SET_OF_FLOATS(normalize_runs);
+BY_SET_OF_FLOATS(sums_of_runs);
+BY_SET_OF_FLOATS(gradient_of_runs);
+BY_SET_OF_FLOATS(moments_of_columns);
+BY_SET_OF_FLOATS(normalize_columns);
+BY_SET_OF_FLOATS(sums_of_columns);
+BY_SET_OF_FLOATS(gradient_of_columns);
 
 #endif

@@ -1,5 +1,6 @@
-/* The loops of batch_normalization_loops.h for one type T. `step` is the distance of runs, or rows, in elements. Sums
- * over runs are kept in several vectors, because an addition to a vector must wait for the previous one.
+/* The loops of batch_normalization_loops.h for one type T and one instruction set. `step` is the distance of
+ * runs, or rows, in elements. Sums over runs are kept in several vectors, because an addition to a vector must wait for
+ * the previous one.
  */
 #define VECTOR TYPED(vector)
 typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
@@ -35,8 +36,8 @@ PHINTYS_INLINE double TYPED(sum_of)(const T* x, npy_intp n) {
 
 /* Mean and squared deviations of all elements of the runs. A block is BLOCK elements, which may begin and end within a
  * run and cover several short ones; `run` and `at` are the position of the next element. */
-PHINTYS_CLONES static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_intp step,
-                                                             npy_intp inner) {
+static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_intp step,
+                                              npy_intp inner) {
     enum { W = VECTOR_BYTES / sizeof(T) };
     phintys_moments all = {0, 0, 0};
     npy_intp run = 0, at = 0;
@@ -77,8 +78,8 @@ PHINTYS_CLONES static phintys_moments TYPED(moments_of_runs)(const T* x, npy_int
 }
 
 /* `out = (x - shift) * slope + offset` */
-PHINTYS_CLONES static void TYPED(normalize_runs)(const T* x, T* out, npy_intp outer, npy_intp step, npy_intp inner,
-                                                 T shift, T slope, T offset) {
+static void TYPED(normalize_runs)(const T* x, T* out, npy_intp outer, npy_intp step, npy_intp inner,
+                                  T shift, T slope, T offset) {
     for (npy_intp run = 0; run < outer; run++, x += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < inner; j++) out[j] = (x[j] - shift) * slope + offset;
@@ -87,8 +88,8 @@ PHINTYS_CLONES static void TYPED(normalize_runs)(const T* x, T* out, npy_intp ou
 
 /* sums[0]: of dy; sums[1]: of dy * (x - mean); sums[2]: of x - mean. Blocks as in `moments_of_runs`; a, b and c are the
  * sums of a block. */
-PHINTYS_CLONES static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_intp step, npy_intp inner,
-                                               T mean, double* sums) {
+static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_intp step, npy_intp inner,
+                                T mean, double* sums) {
     enum { W = VECTOR_BYTES / sizeof(T) };
     npy_intp run = 0, at = 0;
     sums[0] = sums[1] = sums[2] = 0;
@@ -123,8 +124,8 @@ PHINTYS_CLONES static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp
 }
 
 /* `out = dy * scale + (x - mean) * slope + offset` */
-PHINTYS_CLONES static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* out, npy_intp outer, npy_intp step,
-                                                   npy_intp inner, T mean, T scale, T slope, T offset) {
+static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* out, npy_intp outer, npy_intp step,
+                                    npy_intp inner, T mean, T scale, T slope, T offset) {
     for (npy_intp run = 0; run < outer; run++, x += step, dy += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < inner; j++) out[j] = dy[j] * scale + ((x[j] - mean) * slope + offset);
@@ -135,8 +136,8 @@ PHINTYS_CLONES static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* o
 
 /* Mean and squared deviations of each column. s and q are a block's sums of distances from the pivot and of squares;
  * four rows at once, so that the sums are loaded and stored a quarter as often. */
-PHINTYS_CLONES static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, npy_intp width,
-                                                     double* mean, double* square) {
+static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, npy_intp width,
+                                      double* mean, double* square) {
     T pivot[COLUMNS], s[COLUMNS], q[COLUMNS];
     const npy_intp few = rows < PIVOT_ROWS ? rows : PIVOT_ROWS;
     for (npy_intp j = 0; j < width; j++) s[j] = x[j];
@@ -183,8 +184,8 @@ PHINTYS_CLONES static void TYPED(moments_of_columns)(const T* x, npy_intp rows, 
 }
 
 /* `out = (x - shift) * slope + offset`, with numbers for each column */
-PHINTYS_CLONES static void TYPED(normalize_columns)(const T* x, T* out, npy_intp rows, npy_intp step, npy_intp width,
-                                                    const T* shift, const T* slope, const T* offset) {
+static void TYPED(normalize_columns)(const T* x, T* out, npy_intp rows, npy_intp step, npy_intp width,
+                                     const T* shift, const T* slope, const T* offset) {
     for (npy_intp i = 0; i < rows; i++, x += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < width; j++) out[j] = (x[j] - shift[j]) * slope[j] + offset[j];
@@ -192,8 +193,8 @@ PHINTYS_CLONES static void TYPED(normalize_columns)(const T* x, T* out, npy_intp
 }
 
 /* Of each column the sums of dy, of dy * (x - mean), and of x - mean; a, b and c are those of a block of rows. */
-PHINTYS_CLONES static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_intp step, npy_intp width,
-                                                  const T* mean, double* of_dy, double* of_product, double* of_x) {
+static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_intp step, npy_intp width,
+                                   const T* mean, double* of_dy, double* of_product, double* of_x) {
     T a[COLUMNS], b[COLUMNS], c[COLUMNS];
     for (npy_intp j = 0; j < width; j++) of_dy[j] = of_product[j] = of_x[j] = 0;
     for (npy_intp start = 0; start < rows; start += BLOCK_ROWS) {
@@ -227,9 +228,9 @@ PHINTYS_CLONES static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_i
 }
 
 /* `out = dy * scale + (x - mean) * slope + offset`, with numbers for each column */
-PHINTYS_CLONES static void TYPED(gradient_of_columns)(const T* x, const T* dy, T* out, npy_intp rows, npy_intp step,
-                                                      npy_intp width, const T* mean, const T* scale, const T* slope,
-                                                      const T* offset) {
+static void TYPED(gradient_of_columns)(const T* x, const T* dy, T* out, npy_intp rows, npy_intp step,
+                                       npy_intp width, const T* mean, const T* scale, const T* slope,
+                                       const T* offset) {
     for (npy_intp i = 0; i < rows; i++, x += step, dy += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < width; j++)

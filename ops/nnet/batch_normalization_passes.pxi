@@ -4,38 +4,49 @@
 cdef extern from "nnet/batch_normalization_loops.h" nogil:
     ctypedef struct phintys_moments:
         double count, mean, square
-    phintys_moments moments_of_runs_float(const float* x, npy_intp outer, npy_intp step, npy_intp inner)
-    phintys_moments moments_of_runs_double(const double* x, npy_intp outer, npy_intp step, npy_intp inner)
-    void normalize_runs_float(const float* x, float* out, npy_intp outer, npy_intp step, npy_intp inner, float shift,
-                              float slope, float offset)
-    void normalize_runs_double(const double* x, double* out, npy_intp outer, npy_intp step, npy_intp inner,
-                               double shift, double slope, double offset)
-    void sums_of_runs_float(const float* x, const float* dy, npy_intp outer, npy_intp step, npy_intp inner, float mean,
-                            double* sums)
-    void sums_of_runs_double(const double* x, const double* dy, npy_intp outer, npy_intp step, npy_intp inner,
-                             double mean, double* sums)
-    void gradient_of_runs_float(const float* x, const float* dy, float* out, npy_intp outer, npy_intp step,
-                                npy_intp inner, float mean, float scale, float slope, float offset)
-    void gradient_of_runs_double(const double* x, const double* dy, double* out, npy_intp outer, npy_intp step,
-                                 npy_intp inner, double mean, double scale, double slope, double offset)
-    void moments_of_columns_float(const float* x, npy_intp rows, npy_intp step, npy_intp width, double* mean,
-                                  double* square)
-    void moments_of_columns_double(const double* x, npy_intp rows, npy_intp step, npy_intp width, double* mean,
-                                   double* square)
-    void normalize_columns_float(const float* x, float* out, npy_intp rows, npy_intp step, npy_intp width,
-                                 const float* shift, const float* slope, const float* offset)
-    void normalize_columns_double(const double* x, double* out, npy_intp rows, npy_intp step, npy_intp width,
-                                  const double* shift, const double* slope, const double* offset)
-    void sums_of_columns_float(const float* x, const float* dy, npy_intp rows, npy_intp step, npy_intp width,
-                               const float* mean, double* of_dy, double* of_product, double* of_x)
-    void sums_of_columns_double(const double* x, const double* dy, npy_intp rows, npy_intp step, npy_intp width,
-                                const double* mean, double* of_dy, double* of_product, double* of_x)
-    void gradient_of_columns_float(const float* x, const float* dy, float* out, npy_intp rows, npy_intp step,
-                                   npy_intp width, const float* mean, const float* scale, const float* slope,
-                                   const float* offset)
-    void gradient_of_columns_double(const double* x, const double* dy, double* out, npy_intp rows, npy_intp step,
-                                    npy_intp width, const double* mean, const double* scale, const double* slope,
-                                    const double* offset)
+    phintys_moments (*moments_of_runs_float[PHINTYS_SETS])(const float* x, npy_intp outer, npy_intp step,
+                                                           npy_intp inner) noexcept nogil
+    phintys_moments (*moments_of_runs_double[PHINTYS_SETS])(const double* x, npy_intp outer, npy_intp step,
+                                                            npy_intp inner) noexcept nogil
+    void (*normalize_runs_float[PHINTYS_SETS])(const float* x, float* out, npy_intp outer, npy_intp step,
+                                               npy_intp inner, float shift, float slope, float offset) noexcept nogil
+    void (*normalize_runs_double[PHINTYS_SETS])(const double* x, double* out, npy_intp outer, npy_intp step,
+                                                npy_intp inner, double shift, double slope,
+                                                double offset) noexcept nogil
+    void (*sums_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp outer, npy_intp step,
+                                             npy_intp inner, float mean, double* sums) noexcept nogil
+    void (*sums_of_runs_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp outer, npy_intp step,
+                                              npy_intp inner, double mean, double* sums) noexcept nogil
+    void (*gradient_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp outer,
+                                                 npy_intp step, npy_intp inner, float mean, float scale, float slope,
+                                                 float offset) noexcept nogil
+    void (*gradient_of_runs_double[PHINTYS_SETS])(const double* x, const double* dy, double* out, npy_intp outer,
+                                                  npy_intp step, npy_intp inner, double mean, double scale,
+                                                  double slope, double offset) noexcept nogil
+    void (*moments_of_columns_float[PHINTYS_SETS])(const float* x, npy_intp rows, npy_intp step, npy_intp width,
+                                                   double* mean, double* square) noexcept nogil
+    void (*moments_of_columns_double[PHINTYS_SETS])(const double* x, npy_intp rows, npy_intp step, npy_intp width,
+                                                    double* mean, double* square) noexcept nogil
+    void (*normalize_columns_float[PHINTYS_SETS])(const float* x, float* out, npy_intp rows, npy_intp step,
+                                                  npy_intp width, const float* shift, const float* slope,
+                                                  const float* offset) noexcept nogil
+    void (*normalize_columns_double[PHINTYS_SETS])(const double* x, double* out, npy_intp rows, npy_intp step,
+                                                   npy_intp width, const double* shift, const double* slope,
+                                                   const double* offset) noexcept nogil
+    void (*sums_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp rows, npy_intp step,
+                                                npy_intp width, const float* mean, double* of_dy, double* of_product,
+                                                double* of_x) noexcept nogil
+    void (*sums_of_columns_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp rows, npy_intp step,
+                                                 npy_intp width, const double* mean, double* of_dy,
+                                                 double* of_product, double* of_x) noexcept nogil
+    void (*gradient_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp rows,
+                                                    npy_intp step, npy_intp width, const float* mean,
+                                                    const float* scale, const float* slope,
+                                                    const float* offset) noexcept nogil
+    void (*gradient_of_columns_double[PHINTYS_SETS])(const double* x, const double* dy, double* out, npy_intp rows,
+                                                     npy_intp step, npy_intp width, const double* mean,
+                                                     const double* scale, const double* slope,
+                                                     const double* offset) noexcept nogil
     enum:
         COLUMNS
 
@@ -64,26 +75,28 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
         place = channel // channels * outer * step + channel % channels * inner
         x, dy, out = <const Real*>work.x + place, <const Real*>work.dy + place, <Real*>work.out + place
         if work.kind == TRAIN:
-            moments = moments_of_runs_float(x, outer, step, inner) if Real is float \
-                else moments_of_runs_double(x, outer, step, inner)
+            moments = moments_of_runs_float[work.set](x, outer, step, inner) if Real is float \
+                else moments_of_runs_double[work.set](x, outer, step, inner)
             sums[0], sums[1] = moments.mean, moments.square
         elif work.kind == GRADIENT:
             if Real is float:
-                sums_of_runs_float(x, dy, outer, step, inner, (<const float*>work.parameters[1])[channel], sums)
+                sums_of_runs_float[work.set](x, dy, outer, step, inner, (<const float*>work.parameters[1])[channel],
+                                             sums)
             else:
-                sums_of_runs_double(x, dy, outer, step, inner, (<const double*>work.parameters[1])[channel], sums)
+                sums_of_runs_double[work.set](x, dy, outer, step, inner, (<const double*>work.parameters[1])[channel],
+                                              sums)
         finish(work, channel, sums[0], sums[1], sums[2], c)
         if work.out == NULL:
             continue
         if work.kind == GRADIENT:
             if Real is float:
-                gradient_of_runs_float(x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
+                gradient_of_runs_float[work.set](x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
             else:
-                gradient_of_runs_double(x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
+                gradient_of_runs_double[work.set](x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
         elif Real is float:
-            normalize_runs_float(x, out, outer, step, inner, c[0], c[1], c[2])
+            normalize_runs_float[work.set](x, out, outer, step, inner, c[0], c[1], c[2])
         else:
-            normalize_runs_double(x, out, outer, step, inner, c[0], c[1], c[2])
+            normalize_runs_double[work.set](x, out, outer, step, inner, c[0], c[1], c[2])
 
 
 cdef void channels_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -105,15 +118,17 @@ cdef inline void sum_columns(const Work* work, npy_intp start, npy_intp stop, Re
         width = min(stop - start, <npy_intp>COLUMNS)
         if work.kind == TRAIN:
             if Real is float:
-                moments_of_columns_float(x + start, rows, step, width, work.sums[0] + start, work.sums[1] + start)
+                moments_of_columns_float[work.set](x + start, rows, step, width, work.sums[0] + start,
+                                                   work.sums[1] + start)
             else:
-                moments_of_columns_double(x + start, rows, step, width, work.sums[0] + start, work.sums[1] + start)
+                moments_of_columns_double[work.set](x + start, rows, step, width, work.sums[0] + start,
+                                                    work.sums[1] + start)
         elif Real is float:
-            sums_of_columns_float(x + start, dy + start, rows, step, width, mean + start, work.sums[0] + start,
-                                  work.sums[1] + start, work.sums[2] + start)
+            sums_of_columns_float[work.set](x + start, dy + start, rows, step, width, mean + start,
+                                            work.sums[0] + start, work.sums[1] + start, work.sums[2] + start)
         else:
-            sums_of_columns_double(x + start, dy + start, rows, step, width, mean + start, work.sums[0] + start,
-                                   work.sums[1] + start, work.sums[2] + start)
+            sums_of_columns_double[work.set](x + start, dy + start, rows, step, width, mean + start,
+                                             work.sums[0] + start, work.sums[1] + start, work.sums[2] + start)
         start += width
 
 
@@ -202,17 +217,17 @@ cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* 
         width = min(step - column, <npy_intp>COLUMNS)
         if work.kind == GRADIENT:
             if Real is float:
-                gradient_of_columns_float(x + column, dy + column, out + column, stop - start, step, width,
-                                          c[0] + column, c[1] + column, c[2] + column, c[3] + column)
+                gradient_of_columns_float[work.set](x + column, dy + column, out + column, stop - start, step, width,
+                                                    c[0] + column, c[1] + column, c[2] + column, c[3] + column)
             else:
-                gradient_of_columns_double(x + column, dy + column, out + column, stop - start, step, width,
-                                           c[0] + column, c[1] + column, c[2] + column, c[3] + column)
+                gradient_of_columns_double[work.set](x + column, dy + column, out + column, stop - start, step, width,
+                                                     c[0] + column, c[1] + column, c[2] + column, c[3] + column)
         elif Real is float:
-            normalize_columns_float(x + column, out + column, stop - start, step, width, c[0] + column, c[1] + column,
-                                    c[2] + column)
+            normalize_columns_float[work.set](x + column, out + column, stop - start, step, width, c[0] + column,
+                                              c[1] + column, c[2] + column)
         else:
-            normalize_columns_double(x + column, out + column, stop - start, step, width, c[0] + column, c[1] + column,
-                                     c[2] + column)
+            normalize_columns_double[work.set](x + column, out + column, stop - start, step, width, c[0] + column,
+                                               c[1] + column, c[2] + column)
         column += width
 
 

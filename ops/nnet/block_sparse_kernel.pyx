@@ -8,19 +8,24 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.indexed_loops cimport position_dtype
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.thresholds cimport LONG_BATCHED
 
 cdef extern from "nnet/block_sparse_loops.h" nogil:
-    void add_block_product_float(float* out, const char* x, npy_intp x_stride, const char* block, npy_intp row_stride,
-                                 npy_intp stride, npy_intp rows, npy_intp columns)
-    void add_block_product_double(double* out, const char* x, npy_intp x_stride, const char* block,
-                                  npy_intp row_stride, npy_intp stride, npy_intp rows, npy_intp columns)
-    void add_outer_product_float(float* out, float factor, const char* x, npy_intp x_stride, const char* y,
-                                 npy_intp y_stride, npy_intp rows, npy_intp columns)
-    void add_outer_product_double(double* out, double factor, const char* x, npy_intp x_stride, const char* y,
-                                  npy_intp y_stride, npy_intp rows, npy_intp columns)
+    void (*add_block_product_float[PHINTYS_SETS])(float* out, const char* x, npy_intp x_stride, const char* block,
+                                                  npy_intp row_stride, npy_intp stride, npy_intp rows,
+                                                  npy_intp columns) noexcept nogil
+    void (*add_block_product_double[PHINTYS_SETS])(double* out, const char* x, npy_intp x_stride, const char* block,
+                                                   npy_intp row_stride, npy_intp stride, npy_intp rows,
+                                                   npy_intp columns) noexcept nogil
+    void (*add_outer_product_float[PHINTYS_SETS])(float* out, float factor, const char* x, npy_intp x_stride,
+                                                  const char* y, npy_intp y_stride, npy_intp rows,
+                                                  npy_intp columns) noexcept nogil
+    void (*add_outer_product_double[PHINTYS_SETS])(double* out, double factor, const char* x, npy_intp x_stride,
+                                                   const char* y, npy_intp y_stride, npy_intp rows,
+                                                   npy_intp columns) noexcept nogil
 
 
 cdef inline npy_intp position_at(const Cell* positions, npy_intp row, npy_intp column, npy_intp length) noexcept nogil:
@@ -128,11 +133,11 @@ cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop
                 block = weights.data + column * strides[1] \
                     + position_at(operands[3], example, i, weights.shape[0]) * strides[0]
                 if out.itemsize == sizeof(float):
-                    add_block_product_float(<float*>row, x, h.strides[2], block, strides[2], strides[3],
-                                            weights.shape[2], weights.shape[3])
+                    add_block_product_float[usable_set()](<float*>row, x, h.strides[2], block, strides[2], strides[3],
+                                                          weights.shape[2], weights.shape[3])
                 else:
-                    add_block_product_double(<double*>row, x, h.strides[2], block, strides[2], strides[3],
-                                             weights.shape[2], weights.shape[3])
+                    add_block_product_double[usable_set()](<double*>row, x, h.strides[2], block, strides[2],
+                                                           strides[3], weights.shape[2], weights.shape[3])
 
 
 cdef class BlockOuterKernel(BlockSparseKernel):
@@ -182,9 +187,11 @@ cdef class BlockOuterKernel(BlockSparseKernel):
                     block = out.data + position_at(operands[3], example, i, out.shape[0]) * out.strides[0] \
                         + position_at(operands[4], example, j, out.shape[1]) * out.strides[1]
                     if out.itemsize == sizeof(float):
-                        add_outer_product_float(<float*>block, (<float*>operands[5].data)[0], left, x.strides[2], right,
-                                                y.strides[2], out.shape[2], out.shape[3])
+                        add_outer_product_float[usable_set()](<float*>block, (<float*>operands[5].data)[0], left,
+                                                              x.strides[2], right, y.strides[2], out.shape[2],
+                                                              out.shape[3])
                     else:
-                        add_outer_product_double(<double*>block, (<double*>operands[5].data)[0], left, x.strides[2],
-                                                 right, y.strides[2], out.shape[2], out.shape[3])
+                        add_outer_product_double[usable_set()](<double*>block, (<double*>operands[5].data)[0], left,
+                                                               x.strides[2], right, y.strides[2], out.shape[2],
+                                                               out.shape[3])
         return 0

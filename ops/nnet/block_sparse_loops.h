@@ -7,11 +7,11 @@
 
 #include "native/sets.h"
 
-#define T double
-#include "block_sparse_loops.template.h"
-#undef T
-#define T float
-#include "block_sparse_loops.template.h"
-#undef T
+#define LOOPS "nnet/block_sparse_loops.template.h"
+#define FLOATS
+#define TWO_SETS
+#include "native/each_set.h"
+BY_TWO_SETS(add_block_product_float); BY_TWO_SETS(add_block_product_double);
+BY_TWO_SETS(add_outer_product_float); BY_TWO_SETS(add_outer_product_double);
 
 #endif

@@ -10,16 +10,10 @@ from numpy cimport npy_intp
 from phintys.ops.native.asking cimport UNASKED, clear, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport (
-    Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, rows_worth_a_worker, run_pass,
-    set_rows, worth_of)
+    Exponentials, Real, RowPass, check_bias, find_exponentials, label_at, phintys_rows, phintys_softmax_loops,
+    rows_worth_a_worker, run_pass, set_rows, softmax_loops, worth_of)
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.thresholds cimport LONG_CROSSENTROPY
-
-cdef extern from "nnet/softmax_loops.h" nogil:
-    void crossentropy_gradient_float(const phintys_rows* softmax, npy_intp first, npy_intp count, const char* gradient,
-                                     npy_intp stride, const npy_intp* labels, float* out)
-    void crossentropy_gradient_double(const phintys_rows* softmax, npy_intp first, npy_intp count,
-                                      const char* gradient, npy_intp stride, const npy_intp* labels, double* out)
 
 cdef enum:
     ROW = 16                        # elements that a label's row takes as long as
@@ -114,6 +108,7 @@ cdef struct GradientWork:
     npy_intp stride                # stride of the gradient; 0 if one number is for all rows
     char* out
     int itemsize
+    const phintys_softmax_loops* loops
 
 
 cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -125,12 +120,8 @@ cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp st
         count = stop - start if stop - start < LABELS else LABELS
         for row in range(count):
             labels[row] = label_at(work.labels, start + row, n)
-        if work.itemsize == sizeof(float):
-            crossentropy_gradient_float(&work.softmax, start, count, work.gradient, work.stride, labels,
-                                        <float*>work.out + start * n)
-        else:
-            crossentropy_gradient_double(&work.softmax, start, count, work.gradient, work.stride, labels,
-                                         <double*>work.out + start * n)
+        work.loops.crossentropy_gradient(&work.softmax, start, count, work.gradient, work.stride, labels,
+                                         work.out + start * n * work.itemsize)
         start += count
 
 
@@ -173,6 +164,7 @@ cdef class CrossentropyGradKernel(Kernel):
         cdef npy_intp labelled = operands[2].shape[0] * softmax.shape[1] * softmax.itemsize
         set_rows(&work.softmax, softmax, NULL)
         work.labels, work.out, work.itemsize = operands[2], operands[3].data, softmax.itemsize
+        work.loops = softmax_loops(softmax.itemsize)
         work.gradient = operands[0].data
         work.stride = operands[0].strides[0] if self.rank and operands[0].shape[0] != 1 else 0
         if labelled:

@@ -6,19 +6,18 @@ from numpy cimport npy_intp
 
 from phintys.ops.nnet.crossentropy_kernel cimport check_labels
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.ops.nnet.softmax_kernel cimport label_at, phintys_rows, rows_worth_a_worker, set_rows
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_HINGE, SHARED_HINGE
 
 cdef extern from "nnet/hinge_loops.h" nogil:
-    void hinge_rows_float(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, float delta,
-                          float* losses, float* room)
-    void hinge_rows_double(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, double delta,
-                           double* losses, double* room)
-    void hinge_gradient_float(const phintys_rows* p, npy_intp first, npy_intp count, const char* gradient,
-                              npy_intp stride, const npy_intp* labels, float delta, float* out, float* room)
-    void hinge_gradient_double(const phintys_rows* p, npy_intp first, npy_intp count, const char* gradient,
-                               npy_intp stride, const npy_intp* labels, double delta, double* out, double* room)
+    ctypedef struct phintys_hinge_loops:
+        void (*rows)(const phintys_rows* p, npy_intp first, npy_intp count, const npy_intp* labels, const void* delta,
+                     void* losses, void* room) noexcept nogil
+        void (*gradient)(const phintys_rows* p, npy_intp first, npy_intp count, const char* gradient, npy_intp stride,
+                         const npy_intp* labels, const void* delta, void* out, void* room) noexcept nogil
+    const phintys_hinge_loops* phintys_hinge[2][PHINTYS_SETS]
 
 cdef enum:
     LABELS = 256                   # on the stack
@@ -32,6 +31,7 @@ cdef struct Work:
     char* out
     char* room                     # scratch memory of one row for each worker
     int itemsize
+    const phintys_hinge_loops* loops
 
 
 cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -44,25 +44,18 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
         count = min(stop - start, <npy_intp>LABELS)
         for row in range(count):
             labels[row] = label_at(work.labels, start + row, n)
-        if work.itemsize == sizeof(float):
-            if work.gradient == NULL:
-                hinge_rows_float(&work.rows, start, count, labels, (<const float*>work.delta)[0],
-                                 <float*>work.out + start, <float*>room)
-            else:
-                hinge_gradient_float(&work.rows, start, count, work.gradient, work.stride, labels,
-                                     (<const float*>work.delta)[0], <float*>work.out + start * n, <float*>room)
-        elif work.gradient == NULL:
-            hinge_rows_double(&work.rows, start, count, labels, (<const double*>work.delta)[0],
-                              <double*>work.out + start, <double*>room)
+        if work.gradient == NULL:
+            work.loops.rows(&work.rows, start, count, labels, work.delta, work.out + start * work.itemsize, room)
         else:
-            hinge_gradient_double(&work.rows, start, count, work.gradient, work.stride, labels,
-                                  (<const double*>work.delta)[0], <double*>work.out + start * n, <double*>room)
+            work.loops.gradient(&work.rows, start, count, work.gradient, work.stride, labels, work.delta,
+                                work.out + start * n * work.itemsize, room)
         start += count
 
 
 cdef void all_rows(Context* context, Work* work, const Cell* x, const Cell* labels, const Cell* delta) noexcept nogil:
     set_rows(&work.rows, x, NULL)
     work.labels, work.delta, work.room, work.itemsize = labels, delta.data, context.scratch, x.itemsize
+    work.loops = phintys_hinge[0 if x.itemsize == sizeof(float) else 1][usable_set()]
     if cell_size(x):
         parallel(context, piece, work, x.shape[0], rows_worth_a_worker(x.shape[1]))
 

@@ -21,23 +21,25 @@ PHINTYS_INLINE T TYPED(margin)(const T* x, npy_intp n, npy_intp label, T delta, 
 }
 
 /* The loss of each row: its margin, or 0 if that is negative. A NaN stays: it is not <= 0. */
-PHINTYS_CLONES static void TYPED(hinge_rows)(const phintys_rows* p, npy_intp first, npy_intp count,
-                                             const npy_intp* labels, T delta, T* losses, T* room) {
+static void TYPED(hinge_rows)(const phintys_rows* p, npy_intp first, npy_intp count,
+                              const npy_intp* labels, const void* delta, void* to, void* room) {
+    T* losses = to;
     for (npy_intp i = 0; i < count; i++) {
-        const T margin = TYPED(margin)(TYPED(row)(p, first + i, room), p->columns, labels[i], delta, NULL);
+        const T margin = TYPED(margin)(TYPED(row)(p, first + i, room), p->columns, labels[i], *(const T*)delta, NULL);
         losses[i] = margin <= 0 ? 0 : margin;
     }
 }
 
 /* Zeros, but the gradient at the best wrong prediction, and minus that at the label; half of it at the bend. */
-PHINTYS_CLONES static void TYPED(hinge_gradient)(const phintys_rows* p, npy_intp first, npy_intp count,
-                                                 const char* gradient, npy_intp stride, const npy_intp* labels, T delta,
-                                                 T* out, T* room) {
+static void TYPED(hinge_gradient)(const phintys_rows* p, npy_intp first, npy_intp count,
+                                  const char* gradient, npy_intp stride, const npy_intp* labels,
+                                  const void* delta, void* to, void* room) {
     const npy_intp n = p->columns;
+    T* out = to;
     for (npy_intp i = 0; i < count; i++, out += n) {
         const T* x = TYPED(row)(p, first + i, room);
         npy_intp place;
-        const T margin = TYPED(margin)(x, n, labels[i], delta, &place);
+        const T margin = TYPED(margin)(x, n, labels[i], *(const T*)delta, &place);
         const T slope = margin > 0 ? 1 : margin < 0 ? 0 : margin == 0 ? (T)0.5 : margin;
         const T step = slope * *(const T*)(gradient + (first + i) * stride);
         memset(out, 0, n * sizeof(T));
@@ -45,3 +47,5 @@ PHINTYS_CLONES static void TYPED(hinge_gradient)(const phintys_rows* p, npy_intp
         out[labels[i]] -= step;
     }
 }
+
+static const phintys_hinge_loops TYPED(hinge) = {TYPED(hinge_rows), TYPED(hinge_gradient)};

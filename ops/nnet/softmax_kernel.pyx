@@ -11,26 +11,9 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport InnerLoop, find_loop
+from phintys.ops.native.sets cimport usable_set
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_SOFTMAX, PIECE_SOFTMAX
-
-cdef extern from "nnet/softmax_loops.h" nogil:
-    void shift_rows_float(const phintys_rows* rows, npy_intp first, npy_intp count, float* out, const npy_intp* labels,
-                          float* targets, npy_intp* best)
-    void shift_rows_double(const phintys_rows* rows, npy_intp first, npy_intp count, double* out,
-                           const npy_intp* labels, double* targets, npy_intp* best)
-    void sum_rows_float(npy_intp count, npy_intp columns, const float* x, float* sums)
-    void sum_rows_double(npy_intp count, npy_intp columns, const double* x, double* sums)
-    void normalize_rows_float(npy_intp count, npy_intp columns, float* x, float* sums)
-    void normalize_rows_double(npy_intp count, npy_intp columns, double* x, double* sums)
-    void scale_float(npy_intp columns, float* x, float scale)
-    void scale_double(npy_intp columns, double* x, double scale)
-    void subtract_from_rows_float(npy_intp count, npy_intp columns, float* x, const float* numbers)
-    void subtract_from_rows_double(npy_intp count, npy_intp columns, double* x, const double* numbers)
-    void softmax_gradient_float(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first,
-                                npy_intp count, float* out, float* room)
-    void softmax_gradient_double(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first,
-                                 npy_intp count, double* out, double* room)
 
 cdef enum:
     BLOCK_BYTES = 16384            # of rows worked on together: half of the smallest L1 cache
@@ -49,7 +32,12 @@ cdef list find_exponentials(Exponentials* loops, str dtype):
     cdef InnerLoop log = find_loop(numpy.log, (dtype, dtype))
     loops.exp, loops.exp_data, loops.log, loops.log_data = exp.function, exp.data, log.function, log.data
     loops.itemsize = numpy.dtype(dtype).itemsize
+    loops.rows = softmax_loops(loops.itemsize)
     return [(exp.name, exp.provider), (log.name, log.provider)]
+
+
+cdef const phintys_softmax_loops* softmax_loops(int itemsize) noexcept nogil:
+    return phintys_softmax[0 if itemsize == sizeof(float) else 1][usable_set()]
 
 
 cdef void set_rows(phintys_rows* rows, const Cell* matrix, const Cell* bias) noexcept nogil:
@@ -108,14 +96,6 @@ cdef inline void apply_loop(LoopFunction function, void* data, char* source, cha
     function(arguments, &n, strides, data)
 
 
-cdef inline void shift(const RowPass* work, npy_intp first, npy_intp count, Real* out, const npy_intp* labels,
-                       Real* targets, npy_intp* best) noexcept nogil:
-    if Real is float:
-        shift_rows_float(&work.rows, first, count, out, labels, targets, best)
-    else:
-        shift_rows_double(&work.rows, first, count, out, labels, targets, best)
-
-
 cdef inline void finish_rows(const RowPass* work, npy_intp count, Real* out, Real* sums) noexcept nogil:
     """Finish a block of rows: exp, sum and quotient, or the difference from the logarithm of the sum."""
     cdef Real room[BLOCK_ELEMENTS]
@@ -123,21 +103,12 @@ cdef inline void finish_rows(const RowPass* work, npy_intp count, Real* out, Rea
     cdef const Exponentials* loops = work.loops
     if not work.logarithm:
         apply_loop(loops.exp, loops.exp_data, <char*>out, <char*>out, count * n, sizeof(Real))
-        if Real is float:
-            normalize_rows_float(count, n, out, sums)
-        else:
-            normalize_rows_double(count, n, out, sums)
+        loops.rows.normalize_rows(count, n, out, sums)
         return
     apply_loop(loops.exp, loops.exp_data, <char*>out, <char*>room, count * n, sizeof(Real))
-    if Real is float:
-        sum_rows_float(count, n, room, sums)
-    else:
-        sum_rows_double(count, n, room, sums)
+    loops.rows.sum_rows(count, n, room, sums)
     apply_loop(loops.log, loops.log_data, <char*>sums, <char*>sums, count, sizeof(Real))
-    if Real is float:
-        subtract_from_rows_float(count, n, out, sums)
-    else:
-        subtract_from_rows_double(count, n, out, sums)
+    loops.rows.subtract_from_rows(count, n, out, sums)
 
 
 cdef inline void finish_long_row(const RowPass* work, Real* out, Real* sums) noexcept nogil:
@@ -152,25 +123,15 @@ cdef inline void finish_long_row(const RowPass* work, Real* out, Real* sums) noe
         length = n - start if n - start < BLOCK_BYTES // <npy_intp>sizeof(Real) else BLOCK_BYTES // sizeof(Real)
         target = &room[0] if work.logarithm else out + start
         apply_loop(loops.exp, loops.exp_data, <char*>(out + start), <char*>target, length, sizeof(Real))
-        if Real is float:
-            sum_rows_float(1, length, target, &part)
-        else:
-            sum_rows_double(1, length, target, &part)
+        loops.rows.sum_rows(1, length, target, &part)
         total += part
         start += length
     sums[0] = <Real>total
     if work.logarithm:
         apply_loop(loops.log, loops.log_data, <char*>sums, <char*>sums, 1, sizeof(Real))
-    if Real is float:
-        if work.logarithm:
-            subtract_from_rows_float(1, n, out, sums)
-        else:
-            scale_float(n, out, <float>(1 / total))
+        loops.rows.subtract_from_rows(1, n, out, sums)
     else:
-        if work.logarithm:
-            subtract_from_rows_double(1, n, out, sums)
-        else:
-            scale_double(n, out, 1 / total)
+        loops.rows.scale(n, out, 1 / total)
 
 
 cdef inline void pass_over(const RowPass* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
@@ -187,11 +148,11 @@ cdef inline void pass_over(const RowPass* work, npy_intp start, npy_intp stop, R
         out = <Real*>work.out + start * n
         losses = <Real*>work.losses + start
         if work.labels == NULL:
-            shift(work, start, count, out, NULL, losses, NULL)
+            work.loops.rows.shift_rows(&work.rows, start, count, out, NULL, losses, NULL)
         else:
             for row in range(count):
                 labels[row] = label_at(work.labels, start + row, n)
-            shift(work, start, count, out, labels, losses, best)
+            work.loops.rows.shift_rows(&work.rows, start, count, out, labels, losses, best)
         if is_long:
             finish_long_row(work, out, sums)
         else:
@@ -269,15 +230,13 @@ cdef struct GradientWork:
     char* out
     char* room                     # scratch memory of one row for each worker
     int itemsize
+    const phintys_softmax_loops* loops
 
 
 cdef void gradient_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef GradientWork* work = <GradientWork*>argument
     cdef char* room = work.room + worker * work.softmax.columns * work.itemsize
-    if work.itemsize == sizeof(float):
-        softmax_gradient_float(&work.gradient, &work.softmax, start, stop - start, <float*>work.out, <float*>room)
-    else:
-        softmax_gradient_double(&work.gradient, &work.softmax, start, stop - start, <double*>work.out, <double*>room)
+    work.loops.softmax_gradient(&work.gradient, &work.softmax, start, stop - start, work.out, room)
 
 
 cdef class SoftmaxGradKernel(Kernel):
@@ -325,6 +284,7 @@ cdef class SoftmaxGradKernel(Kernel):
         if operands[0].shape[1] != softmax.shape[1]:
             work.gradient.xs1 = 0
         work.out, work.room, work.itemsize = operands[2].data, context.scratch, softmax.itemsize
+        work.loops = softmax_loops(softmax.itemsize)
         if cell_size(softmax):
             parallel(context, gradient_piece, &work, softmax.shape[0], rows_worth_a_worker(softmax.shape[1]))
         return 0

@@ -20,16 +20,28 @@ typedef struct {
     npy_intp bs;                        /* between elements of bias */
 } phintys_rows;
 
+/* Each works on `count` rows; `void*` is a type of floats. */
+typedef struct {
+    void (*shift_rows)(const phintys_rows* p, npy_intp first, npy_intp count, void* out, const npy_intp* labels,
+                       void* targets, npy_intp* best);
+    void (*sum_rows)(npy_intp count, npy_intp n, const void* x, void* sums);
+    void (*normalize_rows)(npy_intp count, npy_intp n, void* x, void* sums);
+    void (*scale)(npy_intp n, void* x, double scale);
+    void (*subtract_from_rows)(npy_intp count, npy_intp n, void* x, const void* numbers);
+    void (*softmax_gradient)(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first, npy_intp count,
+                             void* out, void* room);
+    void (*crossentropy_gradient)(const phintys_rows* softmax, npy_intp first, npy_intp count, const char* gradient,
+                                  npy_intp stride, const npy_intp* labels, void* out);
+} phintys_softmax_loops;
+
 enum { PHINTYS_LANES = 8 };             /* elements of a vector, for float and for double */
-#define T double
-#define INTEGER npy_int64
-#include "softmax_loops.template.h"
-#undef INTEGER
-#undef T
-#define T float
-#define INTEGER npy_int32
-#include "softmax_loops.template.h"
-#undef INTEGER
-#undef T
+typedef npy_int32 phintys_integer_of_float;
+typedef npy_int64 phintys_integer_of_double;
+#define LOOPS "nnet/softmax_loops.template.h"
+#define FLOATS
+#include "native/each_set.h"
+/* By type, float or double, and by set. */
+static const phintys_softmax_loops* const phintys_softmax[2][PHINTYS_SETS] = {
+    FOR_EACH_SET(&softmax_float), FOR_EACH_SET(&softmax_double)};
 
 #endif

@@ -1,10 +1,11 @@
-/* The loops of softmax_loops.h for one type T; INTEGER is the signed integer of its size.
+/* The loops of softmax_loops.h for one type T and one instruction set.
  *
  * Reductions of a row are kept in several vectors, because an operation on a vector must wait for the previous one.
  * What is left at the end of a row is taken one element at a time.
  */
 #define LANES TYPED(lanes)
 #define MASK TYPED(mask)
+#define INTEGER PHINTYS_NAMED(phintys_integer_of, T)
 typedef T LANES __attribute__((vector_size(sizeof(T) * PHINTYS_LANES), aligned(sizeof(T)), may_alias));
 typedef INTEGER MASK __attribute__((vector_size(sizeof(T) * PHINTYS_LANES)));
 
@@ -124,9 +125,10 @@ PHINTYS_INLINE npy_intp TYPED(place)(const T* x, npy_intp n, T largest) {
 
 /* Writes rows minus their maxima, so that exp cannot overflow. `labels` (with `targets`: the element at the label) and
  * `best` (where the maximum is) may be NULL. */
-PHINTYS_CLONES static void TYPED(shift_rows)(const phintys_rows* p, npy_intp first, npy_intp count, T* out,
-                                             const npy_intp* labels, T* targets, npy_intp* best) {
+static void TYPED(shift_rows)(const phintys_rows* p, npy_intp first, npy_intp count, void* to, const npy_intp* labels,
+                              void* of_labels, npy_intp* best) {
     const npy_intp n = p->columns;
+    T *out = to, *targets = of_labels;
     for (npy_intp i = 0; i < count; i++, out += n) {
         const T* x = TYPED(row)(p, first + i, out);
         const T largest = TYPED(maximum)(x, n);
@@ -137,23 +139,29 @@ PHINTYS_CLONES static void TYPED(shift_rows)(const phintys_rows* p, npy_intp fir
 }
 
 /* Writes the sum of each row. */
-PHINTYS_CLONES static void TYPED(sum_rows)(npy_intp count, npy_intp n, const T* x, T* sums) {
+static void TYPED(sum_rows)(npy_intp count, npy_intp n, const void* rows, void* to) {
+    const T* x = rows;
+    T* sums = to;
     for (npy_intp i = 0; i < count; i++, x += n) sums[i] = TYPED(sum)(x, n);
 }
 
 /* Divides rows by their sums, which are written to `sums`. */
-PHINTYS_CLONES static void TYPED(normalize_rows)(npy_intp count, npy_intp n, T* x, T* sums) {
+static void TYPED(normalize_rows)(npy_intp count, npy_intp n, void* rows, void* to) {
+    T *x = rows, *sums = to;
     for (npy_intp i = 0; i < count; i++, x += n) {
         const T scale = 1 / (sums[i] = TYPED(sum)(x, n));
         for (npy_intp j = 0; j < n; j++) x[j] *= scale;
     }
 }
 
-PHINTYS_CLONES static void TYPED(scale)(npy_intp n, T* x, T scale) {
-    for (npy_intp j = 0; j < n; j++) x[j] *= scale;
+static void TYPED(scale)(npy_intp n, void* row, double scale) {
+    T* x = row;
+    for (npy_intp j = 0; j < n; j++) x[j] *= (T)scale;
 }
 
-PHINTYS_CLONES static void TYPED(subtract_from_rows)(npy_intp count, npy_intp n, T* x, const T* numbers) {
+static void TYPED(subtract_from_rows)(npy_intp count, npy_intp n, void* rows, const void* of_rows) {
+    const T* numbers = of_rows;
+    T* x = rows;
     for (npy_intp i = 0; i < count; i++, x += n) {
         const T number = numbers[i];
         for (npy_intp j = 0; j < n; j++) x[j] -= number;
@@ -161,10 +169,10 @@ PHINTYS_CLONES static void TYPED(subtract_from_rows)(npy_intp count, npy_intp n,
 }
 
 /* The gradient by the input of a softmax: p * (g - sum(g * p)) for each row of probabilities p. */
-PHINTYS_CLONES static void TYPED(softmax_gradient)(const phintys_rows* gradient, const phintys_rows* softmax,
-                                                   npy_intp first, npy_intp count, T* out, T* room) {
+static void TYPED(softmax_gradient)(const phintys_rows* gradient, const phintys_rows* softmax, npy_intp first,
+                                    npy_intp count, void* to, void* room) {
     const npy_intp n = softmax->columns;
-    out += first * n;
+    T* out = (T*)to + first * n;
     for (npy_intp i = first; i < first + count; i++, out += n) {
         const T* g = TYPED(row)(gradient, i, out);
         const T* p = TYPED(row)(softmax, i, room);
@@ -174,10 +182,10 @@ PHINTYS_CLONES static void TYPED(softmax_gradient)(const phintys_rows* gradient,
 }
 
 /* One row of the gradient of a cross-entropy: g * p, without g at the label. */
-PHINTYS_CLONES static void TYPED(crossentropy_gradient)(const phintys_rows* softmax, npy_intp first, npy_intp count,
-                                                        const char* gradient, npy_intp stride, const npy_intp* labels,
-                                                        T* out) {
+static void TYPED(crossentropy_gradient)(const phintys_rows* softmax, npy_intp first, npy_intp count,
+                                         const char* gradient, npy_intp stride, const npy_intp* labels, void* to) {
     const npy_intp n = softmax->columns;
+    T* out = to;
     for (npy_intp i = 0; i < count; i++, out += n) {
         const T g = *(const T*)(gradient + (first + i) * stride);
         const T* p = TYPED(row)(softmax, first + i, out);
@@ -186,5 +194,10 @@ PHINTYS_CLONES static void TYPED(crossentropy_gradient)(const phintys_rows* soft
     }
 }
 
+static const phintys_softmax_loops TYPED(softmax) = {
+    TYPED(shift_rows), TYPED(sum_rows), TYPED(normalize_rows), TYPED(scale), TYPED(subtract_from_rows),
+    TYPED(softmax_gradient), TYPED(crossentropy_gradient)};
+
 #undef MASK
+#undef INTEGER
 #undef LANES

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../native/clones.h"
+#include "native/sets.h"
 #include "numpy/random/bitgen.h"
 
 typedef unsigned __int128 phintys_uint128;

@@ -8,7 +8,7 @@
 #ifndef PHINTYS_BOX_MULLER_LOOPS_H
 #define PHINTYS_BOX_MULLER_LOOPS_H
 
-#include "../native/clones.h"
+#include "native/sets.h"
 #include "mrg_loops.h"
 #include <math.h>
 #include <stddef.h>

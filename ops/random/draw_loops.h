@@ -5,7 +5,7 @@
 #ifndef PHINTYS_DRAW_LOOPS_H
 #define PHINTYS_DRAW_LOOPS_H
 
-#include "../native/clones.h"
+#include "native/sets.h"
 #include "bit_generators.h"
 #include "legacy_binomial.h"
 #include "pcg64_vectors.h"

@@ -8,7 +8,7 @@
 #ifndef PHINTYS_MRG_LOOPS_H
 #define PHINTYS_MRG_LOOPS_H
 
-#include "../native/clones.h"
+#include "native/sets.h"
 #include "../native/half_floats.h"
 #include <stddef.h>
 #include <stdint.h>
