@@ -70,6 +70,7 @@ def unpickled(name: str, dtype: str, broadcastable: Any, value: Any, strict: boo
 
 
 def is_at_device(value: Any) -> Any:
+    """Whether a value is an array in the memory of a device, which says so by ``__cuda_array_interface__``."""
     return is_foreign(value) or (hasattr(value, "__cuda_array_interface__") and not isinstance(value, numpy.ndarray))
 
 
@@ -85,6 +86,7 @@ def reason_against(value: Any, target: Any) -> Any:
 
 
 def interface_of(value: Any) -> Any:
+    """The ``__cuda_array_interface__`` of an array in the memory of a device."""
     return (imported(value) if is_foreign(value) else value).__cuda_array_interface__
 
 

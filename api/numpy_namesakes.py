@@ -56,42 +56,50 @@ def _in_dtype(a, dtype):
 
 @own("sum", "a | axis dtype keepdims")
 def sum(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bool = False) -> Any:
+    """``numpy.sum``: the sum is in the dtype in which NumPy accumulates."""
     return tensor().sum(_in_dtype(a, dtype), axis, dtype=dtype, keepdims=keepdims)
 
 
 @own("prod", "a | axis dtype keepdims")
 def prod(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bool = False) -> Any:
+    """``numpy.prod``, in the dtype in which NumPy accumulates."""
     return tensor().prod(_in_dtype(a, dtype), axis, dtype=dtype, keepdims=keepdims)
 
 
 @own("var", "a | axis dtype ddof keepdims")
 def var(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """``numpy.var``, which has ``ddof``."""
     return tensor().var(_in_dtype(a, dtype), axis, ddof, keepdims)
 
 
 @own("std", "a | axis dtype ddof keepdims")
 def std(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """``numpy.std``, which has ``ddof``."""
     return tensor().std(_in_dtype(a, dtype), axis, ddof, keepdims)
 
 
 @own("cumsum", "a | axis dtype")
 def cumsum(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
+    """``numpy.cumsum``: of short integers in int64."""
     return tensor().cumsum(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
 
 
 @own("cumprod", "a | axis dtype")
 def cumprod(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
+    """``numpy.cumprod``: of short integers in int64."""
     return tensor().cumprod(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
 
 
 @own("trace", "a | offset axis1 axis2 dtype")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: str | None = None) -> Any:
+    """``numpy.trace``: along any two axes."""
     return tensor().trace(_in_dtype(a, dtype), offset, axis1, axis2)
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------------
 @own("where", "condition | x y")
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """``numpy.where``: with one argument, the positions of what is true."""
     if x is None and y is None:
         return tensor().nonzero(condition)
     if x is None or y is None:
@@ -104,6 +112,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 @own("clip", "a | a_min a_max min max")
 def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
+    """``numpy.clip``: each limit may be None."""
     low, high = _either("min", a_min, min), _either("max", a_max, max)
     a = tensor().as_tensor_variable(as_array(a))
     limits = [_limit(limit, a.type.dtype) for limit in (low, high)]
@@ -132,6 +141,7 @@ def _limit(limit, dtype):
 
 @own("round", "a | decimals")
 def round(a: Any, decimals: int = 0) -> Any:
+    """``numpy.round``: to decimals, half to even."""
     dtype = a.type.dtype
     if dtype in complex_dtypes:
         return tensor().complex(round(a.real, decimals), round(a.imag, decimals))
@@ -159,6 +169,7 @@ NAMESAKES["around"] = NAMESAKES["round"]
 
 @own("angle", "z | deg")
 def angle(z: Any, deg: bool = False) -> Any:
+    """``numpy.angle``, in radians or degrees."""
     dtype = z.type.dtype
     found = tensor().angle(z)
     found = tensor().rad2deg(found) if deg else found
@@ -171,11 +182,13 @@ def _in_float64(x):
 
 @own("sinc", "x")
 def sinc(x: Any) -> Any:
+    """``numpy.sinc``."""
     return tensor().sinc(_in_float64(x))
 
 
 @own("i0", "x")
 def i0(x: Any) -> Any:
+    """``numpy.i0``, in float64."""
     return tensor().i0(_in_float64(x))
 
 
@@ -189,11 +202,13 @@ def _in_c_order(name, order):
 
 @own("ravel", "a | order")
 def ravel(a: Any, order: str = "C") -> Any:
+    """``numpy.ravel``, in C or Fortran order."""
     return tensor().flatten(a if _in_c_order("ravel", order) else a.T)
 
 
 @own("reshape", "a | shape order newshape")
 def reshape(a: Any, shape: Any = None, order: str = "C", newshape: Any = None) -> Any:
+    """``numpy.reshape``, in C or Fortran order."""
     shape = newshape if shape is None else shape
     if shape is None:
         raise TypeError("numpy.reshape of a symbolic variable: missing shape")
@@ -205,12 +220,14 @@ def reshape(a: Any, shape: Any = None, order: str = "C", newshape: Any = None) -
 
 @own("copy", "a | order")
 def copy(a: Any, order: str = "K") -> Any:
+    """``numpy.copy``."""
     _in_c_order("copy", order)
     return tensor().tensor_copy(a)
 
 
 @own("concatenate", "arrays | axis dtype")
 def concatenate(arrays: Any, axis: int | None = 0, dtype: str | None = None) -> Any:
+    """``numpy.concatenate``: axis None joins what is flat."""
     if axis is None:
         arrays, axis = [tensor().flatten(tensor().as_tensor_variable(part)) for part in arrays], 0
     return _in_dtype(tensor().concatenate(arrays, axis=axis), dtype)
@@ -218,11 +235,13 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: str | None = None) -> 
 
 @own("append", "arr values | axis")
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """``numpy.append``."""
     return tensor().append(as_array(arr), as_array(values), axis)
 
 
 @own("split", "ary indices_or_sections | axis")
 def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
+    """``numpy.split``: into equal parts, or at positions."""
     if isinstance(indices_or_sections, int):
         length = ary.shape[axis] // indices_or_sections
         return tensor().split(ary, [length] * indices_or_sections, indices_or_sections, axis=axis)
@@ -234,11 +253,13 @@ def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
 # ---- sorting ---------------------------------------------------------------------------------------------------------
 @own("sort", "a | axis kind order stable")
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
+    """``numpy.sort``: along the last axis; None: of all elements."""
     return tensor().sort(a, axis, _kind(kind, stable), order)
 
 
 @own("argsort", "a | axis kind order stable")
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
+    """``numpy.argsort``: along the last axis; None: of all elements."""
     return tensor().argsort(a, axis, _kind(kind, stable), order)
 
 
@@ -251,39 +272,47 @@ def _kind(kind, stable):
 # ---- products and numerical mathematics ------------------------------------------------------------------------------
 @own("dot", "a b")
 def dot(a: Any, b: Any) -> Any:
+    """``numpy.dot``, of operands of any rank."""
     return tensor().dot(as_array(a), as_array(b))
 
 
 @own("outer", "a b")
 def outer(a: Any, b: Any) -> Any:
+    """``numpy.outer``, of operands of any rank."""
     return tensor().outer(as_array(a), as_array(b))
 
 
 @own("inner", "a b")
 def inner(a: Any, b: Any) -> Any:
+    """``numpy.inner``, along the last axes."""
     return tensor().inner(as_array(a), as_array(b))
 
 
 @own("vdot", "a b")
 def vdot(a: Any, b: Any) -> Any:
+    """``numpy.vdot``: the first operand is conjugated."""
     return tensor().vdot(as_array(a), as_array(b))
 
 
 @own("kron", "a b")
 def kron(a: Any, b: Any) -> Any:
+    """``numpy.kron``, of operands of any ranks."""
     return kron_of_any_ranks(as_array(a), as_array(b))
 
 
 @own("gradient", "*f | axis edge_order")
 def gradient(f: Any, *varargs: Any, **options: Any) -> Any:
+    """``numpy.gradient``: with distances, along some axes."""
     return tensor().gradient(f, *varargs, **options)
 
 
 @own("fft.rfft", "a | n axis norm")
 def rfft(a: Any, n: Any = None, axis: int | None = -1, norm: Any = None) -> Any:
+    """``numpy.fft.rfft``, whose result is complex."""
     return tensor().fft.complex_rfft(a, n, axis, norm)
 
 
 @own("fft.irfft", "a | n axis norm")
 def irfft(a: Any, n: Any = None, axis: int | None = -1, norm: Any = None) -> Any:
+    """``numpy.fft.irfft``, of complex numbers."""
     return tensor().fft.complex_irfft(a, n, axis, norm)

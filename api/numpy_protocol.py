@@ -43,6 +43,7 @@ def as_objects(things: Any) -> Any:
 
 
 def has_objects(things: Any) -> Any:
+    """Whether arrays of objects are among the arguments: NumPy handles these itself."""
     return any(isinstance(thing, numpy.ndarray) and thing.dtype == object for thing in things)
 
 

@@ -29,6 +29,7 @@ __all__ = ["FileError", "SavedFunction", "load", "save"]
 
 
 def load(path: str, modules: Any = (), mapped: bool = False, key: Any = None) -> Any:
+    """As ``phintys.load``, whose text this function gets below."""
     with _alone:
         return _functions.load(path, modules, mapped, key)
 

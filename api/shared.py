@@ -208,6 +208,7 @@ class SharedVariable(Variable):
 
     @property
     def value(self) -> Any:
+        """The value itself, as ``get_value(borrow=True)`` returns it."""
         raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
 
     @value.setter

@@ -43,6 +43,7 @@ class LoopPlacement:
         self.read = list(range(len(node.inputs)))
 
     def op_for(self, op):
+        """The op that runs the loop with its rows on the device."""
         return DeviceLoop(op, self.host, self.results)
 
 
@@ -202,4 +203,5 @@ def _function(inputs, outputs, there, results, mutable, name, options):
 
 
 def is_loop(node):
+    """Whether an op is a loop."""
     return isinstance(node.op, Scan)

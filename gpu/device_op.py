@@ -21,6 +21,7 @@ class Recorder:
         self.kernels = []
 
     def kernel(self, kernel, node, inputs=None):
+        """Note the kernel that an op emits."""
         chosen = node.inputs if inputs is None else inputs
         positions = {}                              # of each variable; one may be an input twice
         for number, variable in reversed(list(enumerate(node.inputs))):
@@ -69,6 +70,7 @@ class Placement:
         self.kernel, self.read, self.host, self.twin, self.results_at_host = kernel, read, host, twin, results_at_host
 
     def op_for(self, op):
+        """The op that runs the twin."""
         return DeviceOp(op, self.host, self.results_at_host)
 
 

@@ -46,6 +46,7 @@ class Placer:
 
     # ---- which nodes -------------------------------------------------------------------------------------------------
     def find(self):
+        """Find what can run on the device, and where its operands are."""
         self._forward()
         if self._backward():
             self._forward()
@@ -114,6 +115,7 @@ class Placer:
 
     # ---- the new nodes -----------------------------------------------------------------------------------------------
     def move(self):
+        """Replace a node by the one that runs on the device."""
         replaced = []
         for node in self.order:
             if isinstance(node.op, HostFromGpu):

@@ -70,6 +70,7 @@ class Calls:
 
 
 def is_numerical(error: Any) -> Any:
+    """Whether an error says that a density has no value here, so that the sampler may go on."""
     return isinstance(error, NUMERICAL) or getattr(error, "is_recoverable", False)
 
 

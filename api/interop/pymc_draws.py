@@ -263,14 +263,16 @@ class Progress:
         return self.progress.__exit__(*error)
 
     def add_task(self, description: Any, **options: Any) -> Any:
+        """Let the loop move the bar, which shows as many draws as the loop has."""
         task = self.progress.add_task(description, **{**options, "total": self.loop.count})
         self.loop.report = lambda rows: self.progress.advance(task, rows)
         return task
 
     def advance(self, task: Any) -> None:
-        pass
+        """Do nothing: the loop does it."""
 
     def update(self, task: Any, refresh: Any, completed: Any) -> None:
+        """Show that all draws are done."""
         self.progress.update(task, refresh=refresh, completed=self.loop.count)
 
 

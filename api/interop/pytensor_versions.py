@@ -75,4 +75,5 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def text_of(version: Sequence[int]) -> str:
+    """A version as text, for messages."""
     return ".".join(map(str, version))

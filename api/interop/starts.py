@@ -23,6 +23,7 @@ class PythonLinker(PerformLinker):
     """
 
     def make_all(self, *arguments: Any, **options: Any) -> tuple[Callable[..., Any] | list[Callable[..., Any]], ...]:
+        """Let another linker of PyTensor make what has lazy ops, which this one cannot run."""
         made = super().make_all(*arguments, **options)
         if any(thunk.lazy for thunk in made[3]):
             linker = VMLinker(allow_gc=self.allow_gc, use_cloop=False, c_thunks=False)

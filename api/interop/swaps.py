@@ -48,6 +48,7 @@ class Swaps:
 
     @contextmanager
     def used(self) -> Iterator[None]:
+        """A block in which the swaps are made; blocks may overlap, in any threads."""
         user = self.begin()
         try:
             yield

@@ -42,6 +42,7 @@ class LeafPrinter:
     """
 
     def pieces(self, variable: Variable) -> list[str]:
+        """Return texts and operands in their order: The name, or the value of a constant."""
         if isinstance(variable, Constant) and variable.name is None and getattr(variable.type, "ndim", 0) \
                 and variable.data.size == 1:
             return [f"TensorConstant{{{variable.data.reshape(())}}}"]        # as Theano: before broadcasting
@@ -59,6 +60,7 @@ class DefaultPrinter:
     """
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``Op(x, y)``."""
         node = variable.owner
         if node is None:
             return leaf_printer.pieces(variable)
@@ -79,6 +81,7 @@ class FunctionPrinter:
         self.names = names
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``name(x, y)``."""
         return _call(self.names[variable.index], variable.owner.inputs)
 
 
@@ -102,6 +105,7 @@ class OperatorPrinter:
         self.assoc = assoc
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``(x + y)``, with the parentheses that are needed."""
         inputs = variable.owner.inputs
         if len(inputs) == 1:
             return ["(", self.operator, inputs[0], ")"]
@@ -122,6 +126,7 @@ class PatternPrinter:
         self.patterns = [pattern if isinstance(pattern, str) else pattern[0] for pattern in patterns]
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: The pattern, filled with the operands."""
         pieces = []
         for position, text in enumerate(self.patterns[variable.index].split("%(")):
             number, closed, rest = text.partition(")s")
@@ -143,6 +148,7 @@ class IgnorePrinter:
     """
 
     def pieces(self, variable: Variable) -> list[TensorVariable]:
+        """Return texts and operands in their order: What the first operand prints."""
         return [variable.owner.inputs[0]]
 
 
@@ -153,6 +159,7 @@ class ElementwisePrinter:
     """
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: As the scalar op has it."""
         op = variable.owner.op
         scalar_op = op if isinstance(op, ScalarOp) else op.scalar_op
         if scalar_op.name in SPECIAL:
@@ -168,6 +175,7 @@ class DimShufflePrinter:
     """Omits new leading dimensions; prints a reversal of all dimensions as ``.T``."""
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``x.T``, ``x`` or ``DimShuffle{...}(x)``."""
         op, value = variable.owner.op, variable.owner.inputs[0]
         order = list(op.new_order)
         while order and order[0] == "x":
@@ -184,6 +192,7 @@ class ReductionPrinter:
     """Prints ``sum(x)`` or ``sum(x, axis=(0,))``."""
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``sum(x, axis=(0,))``."""
         op = variable.owner.op
         axes = "" if op.axis is None else f", axis={op.axis}"
         return [type(op).__name__.lower(), "(", variable.owner.inputs[0], axes, ")"]
@@ -193,6 +202,7 @@ class VectorPrinter:
     """Prints ``[a, b]``."""
 
     def pieces(self, variable: Variable) -> Any:
+        """Return texts and operands in their order: ``[x, y]``."""
         return ["[", *_joined(variable.owner.inputs, ", "), "]"]
 
 
@@ -200,6 +210,7 @@ class SubtensorPrinter:
     """Prints ``x[Constant{1}:n, Constant{0}]``, as Theano does."""
 
     def pieces(self, variable: Variable) -> list[TensorVariable | str]:
+        """Return texts and operands in their order: ``x[Constant{1}:n]``."""
         x, *integers = variable.owner.inputs
         pieces = [x, "["]
         for entry in filled(variable.owner.op.idx_list, integers):

@@ -19,6 +19,7 @@ class DeviceMemory(cuda.PointerHolderBase):
         self.buffer = buffer
 
     def get_pointer(self):
+        """The address, as pycuda asks for it."""
         return self.address
 
     def __int__(self):

@@ -78,6 +78,7 @@ class FusedConvolution(Op):
         return self.convolution.infer_shape(node, input_shapes[:2])
 
     def flops(self, inp, outp):
+        """The multiplications and additions of the convolution, for profiles."""
         return self.convolution.flops(inp[:2], outp)
 
     def part_at_fault(self, node, shapes):

@@ -61,6 +61,7 @@ def after(loop, operands):
 
 
 def reverse(direction):
+    """The tensor with its spatial dimensions reversed."""
     return direction if direction is UNKNOWN else -direction
 
 

@@ -70,6 +70,7 @@ class PooledConvolution(Op):
         return [tuple(self.pool.pooled_lengths(result, self.ws, self.stride, self.pad))]
 
     def flops(self, inp, outp):
+        """The multiplications and additions of the convolution, for profiles."""
         return self.convolution.flops(inp[:2], outp)
 
     def part_at_fault(self, node, shapes):

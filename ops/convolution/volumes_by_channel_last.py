@@ -150,8 +150,10 @@ def least(H, W, axis, moves):
 
 
 def channels_second(volumes):
+    """(batch, height, width, time, channel) as (batch, time, channel, height, width)."""
     return dimshuffle(volumes, 0, 4, 1, 2, 3)
 
 
 def channels_last(volumes):
+    """(batch, time, channel, height, width) as (batch, height, width, time, channel)."""
     return dimshuffle(volumes, 0, 2, 3, 4, 1)

@@ -42,6 +42,7 @@ class Slots:
         self.of_value, self.free, self.count = {}, [], 0
 
     def take(self, value):
+        """The number of a slot that is free."""
         if not self.free:
             self.free.append(self.count)
             self.count += 1
@@ -49,6 +50,7 @@ class Slots:
         return self.of_value[value]
 
     def release(self, operands, position):
+        """Give back a slot after its last reader."""
         for operand in set(operands):
             if operand in self.of_value and self.last_reader[operand] == position:
                 self.free.append(self.of_value.pop(operand))

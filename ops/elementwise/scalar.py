@@ -92,6 +92,7 @@ def zeros_by(*arguments):
 
 # ---- arithmetic ------------------------------------------------------------------------------------------------
 def add_gradient(*arguments):
+    """The output's gradient for each term."""
     *terms, _, gradient = arguments
     return [gradient] * len(terms)
 
@@ -165,6 +166,7 @@ pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symb
 
 
 def absolute_gradient(x, out, g):
+    """The sign of a real number; x / abs(x) for complex ones, and 0 at 0."""
     if x.type.dtype in complex_dtypes:
         return switch(eq(out, 0), number(0, out), g / out) * x
     return g * sgn(x)
@@ -176,6 +178,7 @@ abs_ = define("Abs", "abs_", 1, rules.real_out, "absolute", absolute_gradient, o
 
 
 def emit_sgn(steps, dtype, x):
+    """A built-in loop for float32 and float64, which is faster than that of NumPy; else that of NumPy."""
     return steps.apply_own("sign", dtype, x) if dtype in ("float32", "float64") else steps.apply("sign", x)
 
 
@@ -248,37 +251,44 @@ def emit_log1mexp(steps, dtype, x):
 
 
 def emit_xlogy0(steps, dtype, x, y):
+    """x * log(y), and 0 where x is 0."""
     zero = steps.constant(0, dtype)
     product = steps.apply("multiply", x, steps.apply("log", y))
     return emit_switch(steps, dtype, steps.apply("equal", x, zero), zero, product)
 
 
 def emit_xlogx(steps, dtype, x):
+    """x * log(x), and 0 at 0."""
     return emit_xlogy0(steps, dtype, x, x)
 
 
 def emit_softsign(steps, dtype, x):
+    """x / (1 + abs(x))."""
     return steps.apply("divide", x, steps.apply("add", steps.constant(1, dtype), steps.apply("absolute", x)))
 
 
 def emit_relu(steps, dtype, x):
+    """max(x, 0): by ``clip``, which keeps NaN."""
     if dtype == "float16":
         return steps.apply("maximum", x, steps.constant(0, dtype))
     return steps.apply_own("clip", dtype, x, steps.constant(0, dtype), steps.constant(math.inf, dtype))
 
 
 def emit_leaky_relu(steps, dtype, x, alpha):
+    """x where it is positive, else alpha * x."""
     positive = steps.apply("greater", x, steps.constant(0, dtype))
     return emit_switch(steps, dtype, positive, x, steps.apply("multiply", x, alpha))
 
 
 def leaky_relu_gradient(x, alpha, out, g):
+    """The slope is 1, alpha, or their mean at 0."""
     half = number(0.5, g)
     slope = half * (number(1, g) + alpha) + half * (number(1, g) - alpha) * sgn(continuous(x, g))
     return g * slope, g * minimum(x, number(0, g))
 
 
 def emit_ultra_fast_sigmoid(steps, dtype, x):
+    """A built-in loop for floats from 32 bits."""
     if dtype == "float16":
         return steps.cast(emit_ultra_fast_sigmoid(steps, "float32", steps.cast(x, "float32")), dtype)
     return steps.apply_own("ultra_fast_sigmoid", dtype, x)
@@ -399,12 +409,14 @@ def emit_polar_slope(steps, dtype, x, y):
 
 
 def polar_slope_gradient(x, y, out, g):
+    """By the slopes of both coordinates, whose squares do not overflow."""
     x, y = continuous(x, g), continuous(y, g)
     other = polar_slope(y, x)
     return g * (sqr(other) - sqr(out)), -number(2, g) * g * out * other
 
 
 def arctan2_gradient(y, x, out, g):
+    """By `polar_slope`, without squares of distances."""
     x, y = continuous(x, g), continuous(y, g)
     return g * polar_slope(x, y), -g * polar_slope(y, x)
 
@@ -462,6 +474,7 @@ def emit_trigamma(steps, dtype, x):
 
 
 def emit_chi2sf(steps, dtype, x, k):
+    """SciPy's ``chdtrc``, which takes the degrees of freedom first."""
     return steps.apply("scipy.special:chdtrc", k, x)
 
 
@@ -487,6 +500,7 @@ def emit_polygamma(steps, dtype, n, x):
 
 
 def emit_sinc(steps, dtype, x):
+    """sin(pi x) / (pi x), and 1 at 0."""
     angle = steps.apply("multiply", steps.constant(math.pi, dtype), x)
     quotient = steps.apply("divide", steps.apply("sin", angle), angle)
     at_zero = steps.apply("equal", x, steps.constant(0, dtype))
@@ -553,11 +567,13 @@ def beta_slopes(a, b, x, g):
 
 
 def betainc_by_a_gradient(a, b, x, out, g):
+    """By the second derivatives of betainc, and the slope of its density."""
     by_a, *_ = beta_slopes(a, b, x, g)
     return g * betainc_by_aa(a, b, x), g * betainc_by_ab(a, b, x), g * beta_density(a, b, x, g) * by_a
 
 
 def betainc_by_b_gradient(a, b, x, out, g):
+    """By the second derivatives of betainc, and the slope of its density."""
     _, by_b, *_ = beta_slopes(a, b, x, g)
     return g * betainc_by_ab(a, b, x), g * betainc_by_bb(a, b, x), g * beta_density(a, b, x, g) * by_b
 
@@ -572,6 +588,7 @@ def second_betainc_gradient(first, second):
 
 
 def hyp2f1_gradient(a, b, c, x, out, g):
+    """By the derivatives by a, b and c, and by the function with parameters that are one larger."""
     a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
     one = number(1, g)
     return (g * hyp2f1_by_a(a, b, c, x), g * hyp2f1_by_a(b, a, c, x), g * hyp2f1_by_c(a, b, c, x),
@@ -579,6 +596,7 @@ def hyp2f1_gradient(a, b, c, x, out, g):
 
 
 def hyp2f1_by_a_gradient(a, b, c, x, out, g):
+    """By the second derivatives; by x, the derivative by a of a b / c F(a + 1, b + 1; c + 1; x)."""
     a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
     one = number(1, g)
     next_one = a + one, b + one, c + one, x
@@ -587,6 +605,7 @@ def hyp2f1_by_a_gradient(a, b, c, x, out, g):
 
 
 def hyp2f1_by_c_gradient(a, b, c, x, out, g):
+    """By the second derivatives; by x, the derivative by c of a b / c F(a + 1, b + 1; c + 1; x)."""
     a, b, c, x = [continuous(part, g) for part in (a, b, c, x)]
     one = number(1, g)
     next_one = a + one, b + one, c + one, x
@@ -595,11 +614,13 @@ def hyp2f1_by_c_gradient(a, b, c, x, out, g):
 
 
 def zeta_gradient(x, q, out, g):
+    """By the derivative by x, and -x zeta(x + 1, q)."""
     x, q = continuous(x, g), continuous(q, g)
     return g * zeta_by_x(x, q), -g * x * zeta(x + number(1, g), q)
 
 
 def zeta_by_x_gradient(x, q, out, g):
+    """By the second derivative by x, and the derivative by x of -x zeta(x + 1, q)."""
     x, q = continuous(x, g), continuous(q, g)
     after = x + number(1, g)
     return g * zeta_by_x_twice(x, q), -g * (zeta(after, q) + x * zeta_by_x(after, q))
@@ -619,6 +640,7 @@ def gammainc_by_k_twice_gradient(k, x, out, g):
 
 
 def owens_t_gradient(h, a, out, g):
+    """The integrand at its upper limit, and the derivative by h under the integral."""
     h, a = continuous(h, g), continuous(a, g)
     squares = number(1, g) + sqr(a)
     by_h = -normal_density(h, g) * number(0.5, g) * erf(a * h * number(math.sqrt(0.5), g))
@@ -627,10 +649,12 @@ def owens_t_gradient(h, a, out, g):
 
 
 def emit_gammau(steps, dtype, k, x):
+    """gammaincc(k, x) * gamma(k)."""
     return steps.apply("multiply", steps.apply("scipy.special:gammaincc", k, x), steps.apply("scipy.special:gamma", k))
 
 
 def emit_gammal(steps, dtype, k, x):
+    """gammainc(k, x) * gamma(k)."""
     return steps.apply("multiply", steps.apply("scipy.special:gammainc", k, x), steps.apply("scipy.special:gamma", k))
 
 
@@ -665,17 +689,20 @@ def betaincinv_gradient(a, b, p, out, g):
 
 
 def chi2sf_gradient(x, k, out, g):
+    """By the incomplete gamma function whose survival function this is."""
     half = number(0.5, g)
     k, x = continuous(k, g) * half, continuous(x, g) * half
     return -g * half * gamma_density(k, x, g), -g * half * gammainc_by_k(k, x)
 
 
 def gammau_gradient(k, x, out, g):
+    """By the integrand, and by k through gammaincc and gamma."""
     k, x = continuous(k, g), continuous(x, g)
     return g * (out * psi(k) - gamma(k) * gammainc_by_k(k, x)), -g * gamma_integrand(k, x, g)
 
 
 def gammal_gradient(k, x, out, g):
+    """By the integrand, and by k through gammainc and gamma."""
     k, x = continuous(k, g), continuous(x, g)
     return g * (out * psi(k) + gamma(k) * gammainc_by_k(k, x)), g * gamma_integrand(k, x, g)
 
@@ -977,6 +1004,7 @@ invert = define("Invert", "invert", 1, rules.bits_out, "invert", zeros_by, base=
 
 # ---- choice --------------------------------------------------------------------------------------------------------
 def emit_switch(steps, dtype, condition, if_true, if_false):
+    """The loop that selects, of operands of one dtype."""
     if steps.dtypes[condition] != "bool":
         condition = steps.apply("not_equal", condition, steps.constant(0, steps.dtypes[condition]))
     return steps.apply_own("switch", dtype, condition, steps.cast(if_true, dtype), steps.cast(if_false, dtype))
@@ -997,10 +1025,12 @@ def extremum_choices(a, b, out, g):
 
 
 def clip_choices(x, lowest, highest, out, g):
+    """For each operand, the condition under which it is the result."""
     return (and_(ge(x, lowest), le(x, highest)), True), (lt(x, lowest), True), (gt(x, highest), True)
 
 
 def switch_choices(condition, if_true, if_false, out, g):
+    """For each operand, the condition under which it is the result; None for the condition itself."""
     return None, (condition, True), (condition, False)
 
 
@@ -1076,10 +1106,12 @@ clip = define("Clip", "clip", 3, rules.upcast_out_no_complex, emit_clip, **choos
 
 # ---- copying, casting ----------------------------------------------------------------------------------------------
 def emit_copy(steps, dtype, x):
+    """The element itself, in another array."""
     return x
 
 
 def emit_second(steps, dtype, first, value):
+    """The second operand, in the shape of both."""
     return value
 
 
@@ -1124,6 +1156,7 @@ class Cast(LoopedScalarOp, UnaryScalarOp):
 
 
 def emit_real(steps, dtype, z):
+    """The real part; a real number is its own."""
     source = steps.dtypes[z]
     return steps.apply_own("real", rules.REAL_PART[source], z) if source in complex_dtypes else z
 
@@ -1150,6 +1183,7 @@ def as_dtype(variable, dtype):
 
 # ---- complex numbers -----------------------------------------------------------------------------------------------
 def emit_imag(steps, dtype, z):
+    """The imaginary part; 0 for a real number."""
     source = steps.dtypes[z]
     if source not in complex_dtypes:
         return steps.constant(0, source)
@@ -1157,16 +1191,19 @@ def emit_imag(steps, dtype, z):
 
 
 def emit_angle(steps, dtype, z):
+    """The angle of a complex number, by arctan2 of its parts."""
     z = steps.cast(z, "complex128" if steps.dtypes[z] in complex_dtypes else dtype)
     return steps.apply("arctan2", emit_imag(steps, dtype, z), emit_real(steps, dtype, z))
 
 
 def emit_complex(steps, dtype, real_part, imaginary_part):
+    """A complex number from two real ones."""
     part = "float64" if dtype == "complex128" else "float32"
     return steps.apply_own("complex", dtype, steps.cast(real_part, part), steps.cast(imaginary_part, part))
 
 
 def emit_polar(steps, dtype, radius, angle):
+    """A complex number from its magnitude and its angle."""
     part = "float64" if dtype == "complex128" else "float32"
     radius, angle = steps.cast(radius, part), steps.cast(angle, part)
     return emit_complex(steps, dtype, steps.apply("multiply", radius, steps.apply("cos", angle)),
@@ -1182,6 +1219,7 @@ def angle_gradient(z, out, g):
 
 
 def polar_gradient(radius, angle, out, g):
+    """By the magnitude and by the angle, from both parts of the gradient."""
     return (real(g) * cos(angle) + imag(g) * sin(angle)), radius * (imag(g) * cos(angle) - real(g) * sin(angle))
 
 

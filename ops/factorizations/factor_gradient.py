@@ -108,6 +108,7 @@ def op_of(variable, kind):
 
 
 def is_elementwise(variable, name):
+    """Whether a node computes element by element, with one output."""
     op = op_of(variable, Elemwise)
     return op is not None and op.scalar_op.name == name
 
@@ -126,6 +127,7 @@ def terms_of(total):
 
 
 def is_zero(variable):
+    """Whether a variable is known to be zero everywhere."""
     while op_of(variable, DimShuffle):
         variable = variable.owner.inputs[0]
     return isinstance(variable, Constant) and not numpy.any(variable.data)
@@ -154,6 +156,7 @@ def right_side(solution, factor):
 
 
 def without_sign(variable):
+    """A variable without minus signs before it, and whether their number is odd."""
     return (variable.owner.inputs[0], True) if is_elementwise(variable, "neg") else (variable, False)
 
 

@@ -91,6 +91,7 @@ class LeastSquares(TwiceReversed):
                                   **self.spread(node))
 
     def fits(self, node):
+        """Whether the ranks fit: there are matrices, and a ratio for each matrix of a stack."""
         return self.lead(node) >= 0 and all([ratio.type.ndim == self.lead(node) for ratio in node.inputs[2:]])
 
     def perform(self, node, inputs, output_storage):

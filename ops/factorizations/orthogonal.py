@@ -34,6 +34,7 @@ def least(x):
 
 
 def vector_of(x, dtype):
+    """A variable for a vector as long as the shorter side of ``x``, or for a stack of them."""
     lead = x.type.ndim - 2
     return TensorType(dtype, [*x.type.broadcastable[:lead], least(x) == 1], shape=[*x.type.shape[:lead], least(x)])()
 

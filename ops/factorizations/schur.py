@@ -22,6 +22,7 @@ OUTPUTS = {"real": False, "r": False, "complex": True, "c": True}
 
 
 def checked_sort(name, sort):
+    """Return how eigenvalues are sorted; raise ValueError for anything that SciPy does not know."""
     if sort is not None and (not isinstance(sort, str) or sort not in SORTS):
         raise ValueError(f"{name}: sort must be None or one of {', '.join(map(repr, SORTS))}, got {sort!r}"
                          + (" (functions are not supported)" if callable(sort) else ""))

@@ -31,6 +31,7 @@ MATRIX_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangul
 
 
 def checked_on_error(choice):
+    """Return "raise" or "nan", what is done about singular matrices; raise ValueError for anything else."""
     if choice not in ("raise", "nan"):
         raise ValueError(f'on_error must be one of "raise" or "nan", got {choice!r}')
     return choice

@@ -104,6 +104,7 @@ def padded(x, rank):
 
 @rule_for(Elemwise, ImplElemwise)
 def elementwise(node, inputs, flags, count):
+    """Operands that are the same for all rows get a broadcastable first dimension."""
     if node.op.inplace_pattern:
         return None
     aligned = [x if flag else dimshuffle(x, ["x", *range(x.type.ndim)]) for x, flag in zip(inputs, flags)]
@@ -112,16 +113,19 @@ def elementwise(node, inputs, flags, count):
 
 @rule_for(DimShuffle)
 def shuffled(node, inputs, flags, count):
+    """The rows stay first; all other dimensions are one later."""
     return [dimshuffle(inputs[0], [0, *["x" if axis == "x" else axis + 1 for axis in node.op.new_order]])]
 
 
 @rule_for(SumStretched)
 def stretched(node, inputs, flags, count):
+    """The axis is one later, unless the lengths differ by row."""
     return None if flags[1] else [SumStretched(node.op.axis + 1)(*inputs)]
 
 
 @rule_for(Sum, Prod, Max, Min, All, Any)
 def reduced(node, inputs, flags, count):
+    """The same axes, one later."""
     rank = node.inputs[0].type.ndim
     axes = range(rank) if node.op.axis is None else node.op.axis
     return [node.op.specialized(tuple([axis + 1 for axis in axes]), inputs[0].type.dtype)(inputs[0])]
@@ -129,6 +133,7 @@ def reduced(node, inputs, flags, count):
 
 @rule_for(Dot)
 def product(node, inputs, flags, count):
+    """As a product of matrices, or of a matrix for each row."""
     (x, y), ranks = inputs, [value.type.ndim for value in node.inputs]
     if flags == [True, True]:
         return _product_of_rows(x, y, ranks)
@@ -154,6 +159,7 @@ def _product_of_rows(x, y, ranks):
 
 @rule_for(Reshape)
 def reshaped(node, inputs, flags, count):
+    """Each row gets the new shape, if that does not depend on the row."""
     if flags[1]:
         return None
     x, lengths = inputs
@@ -169,12 +175,14 @@ def reshaped(node, inputs, flags, count):
 
 @rule_for(Alloc)
 def allocated(node, inputs, flags, count):
+    """The value of each row is repeated, if the lengths do not depend on the row."""
     value, *lengths = inputs
     return None if True in flags[1:] else [Alloc()(padded(value, len(lengths)), count, *lengths)]
 
 
 @rule_for(Subtensor)
 def part(node, inputs, flags, count):
+    """The same part of each row; a row of a matrix by an integer for each row is a selection of rows."""
     x, *integers = inputs
     if True not in flags[1:]:
         return [Subtensor((WHOLE, *node.op.idx_list))(x, *integers)]
@@ -190,6 +198,7 @@ def is_row(op):
 
 @rule_for(IncSubtensor)
 def changed_part(node, inputs, flags, count):
+    """The same part of each row is changed; if one operand is the same for all rows, it is repeated."""
     (x, y, *integers), op = inputs, node.op
     if op.inplace:
         return None
@@ -211,6 +220,7 @@ def _changed_row(node, inputs, flags, count):
 
 @rule_for(AdvancedSubtensor1)
 def rows_chosen(node, inputs, flags, count):
+    """The rows that a vector of positions selects, for each row."""
     x, positions = inputs
     if not flags[1]:
         return [exchanged(node.op(exchanged(x), positions))]
@@ -222,6 +232,7 @@ def rows_chosen(node, inputs, flags, count):
 
 @rule_for(AdvancedIncSubtensor1)
 def rows_changed(node, inputs, flags, count):
+    """The rows that a vector of positions selects are changed, for each row."""
     (x, y, positions), rank = inputs, node.inputs[0].type.ndim
     if flags[2] or node.op.inplace:
         return None
@@ -240,6 +251,7 @@ def exchanged(x):
 
 @rule_for(Join)
 def joined(node, inputs, flags, count):
+    """Along the axis that is one later; what is the same for all rows is repeated."""
     axis = known_integer(inputs[0])
     if axis is None or node.op.view_map:
         return None
@@ -249,6 +261,7 @@ def joined(node, inputs, flags, count):
 
 @rule_for(Split)
 def parted(node, inputs, flags, count):
+    """Parts along the axis that is one later."""
     x, axis, lengths = inputs
     axis = known_integer(axis)
     if axis is None or flags[2]:
@@ -258,11 +271,13 @@ def parted(node, inputs, flags, count):
 
 @rule_for(Rebroadcast)
 def rebroadcast(node, inputs, flags, count):
+    """The pattern is that of a row, after the dimension of the rows."""
     return [Rebroadcast(*[(axis + 1, flag) for axis, flag in node.op.changes])(inputs[0])]
 
 
 @rule_for(Softmax, LogSoftmax)
 def softmaxes(node, inputs, flags, count):
+    """Along the axis that is one later."""
     x, = inputs
     _, rows, columns = [shape_i(x, axis) for axis in range(3)]
     return [reshape(node.op(reshape(x, [count * rows, columns])), [count, rows, columns])]
@@ -270,12 +285,14 @@ def softmaxes(node, inputs, flags, count):
 
 @rule_for(SoftmaxGrad)
 def softmax_gradients(node, inputs, flags, count):
+    """Along the axis that is one later."""
     gradient, softmax = [x if flag else dimshuffle(x, ["x", 0, 1]) for x, flag in zip(inputs, flags)]
     return [softmax * (gradient - (gradient * softmax).sum(axis=2, keepdims=True))]
 
 
 @rule_for(TensorFromScalar, ScalarFromTensor)
 def number_views(node, inputs, flags, count):
+    """A number for each row is a vector."""
     return list(inputs)
 
 
@@ -286,6 +303,7 @@ def numbers(node, inputs, flags, count):
 
 @rule_for(ViewOp)
 def viewed(node, inputs, flags, count):
+    """What passes its input on passes on all rows."""
     return [node.op(inputs[0])]
 
 

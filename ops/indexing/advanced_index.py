@@ -126,6 +126,7 @@ class AdvancedIndexing(Op):
         return split_index(index)
 
     def check_inputs(self, x, inputs):
+        """Raise an error unless the inputs are those that the index needs."""
         types = [part for entry in self.idx_list for part in entry_parts(entry) if isinstance(part, Type)]
         if len(types) != len(inputs):
             raise IndexError(f"{self} takes {len(types)} symbolic indices, {len(inputs)} given")

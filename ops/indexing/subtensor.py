@@ -177,6 +177,7 @@ class Assignment:
 
     @property
     def chooses(self):
+        """Whether elements of the first input are replaced, not added to."""
         return self.set_instead_of_inc
 
     def masked_L_op(self, inputs, outputs, output_grads, masks):

@@ -131,6 +131,7 @@ class Append(_Change):
         return Apply(self, [x, _checked_element("Append", x, to_append)], [x.type.make_variable()])
 
     def change(self, node, x, element):
+        """Append the element."""
         x.append(copied(element))
 
 
@@ -151,6 +152,7 @@ class Extend(_Change):
         return Apply(self, [x, to_append], [x.type.make_variable()])
 
     def change(self, node, x, others):
+        """Append the elements of the other list."""
         x.extend([copied(element) for element in others])
 
 
@@ -171,6 +173,7 @@ class Insert(_Change):
                      [x.type.make_variable()])
 
     def change(self, node, x, index, element):
+        """Insert the element before the position."""
         x.insert(int(index), copied(element))
 
 
@@ -190,6 +193,7 @@ class Remove(_Change):
         return Apply(self, [x, _checked_element("Remove", x, to_remove)], [x.type.make_variable()])
 
     def change(self, node, x, element):
+        """Remove the first element that is equal."""
         position = _position_of(node, x, element)
         if position is not None:
             del x[position]
@@ -210,6 +214,7 @@ class Reverse(_Change):
         return Apply(self, [x], [x.type.make_variable()])
 
     def change(self, node, x):
+        """Reverse the order."""
         x.reverse()
 
 
@@ -251,6 +256,7 @@ class Index(_Search):
     """
 
     def found(self, node, x, element):
+        """The position of the first element that is equal; ValueError if there is none."""
         position = _position_of(node, x, element)
         if position is None:
             raise ValueError("Index: the element is not in the list")
@@ -269,6 +275,7 @@ class Count(_Search):
     """
 
     def found(self, node, x, element):
+        """How many elements are equal."""
         equal = node.inputs[0].type.ttype.values_eq
         return sum([bool(equal(other, element)) for other in x])
 

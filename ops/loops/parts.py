@@ -65,6 +65,7 @@ class LoopParts(NamedTuple):
 
     @property
     def n_states(self):
+        """How many states the loop has."""
         return len(self.taps)
 
     @property

@@ -94,6 +94,7 @@ class BlockSparseOp(Op):
                 for variable in variables]
 
     def positions(self, *values):
+        """Positions of blocks as variables; TypeError unless they are matrices of integers."""
         variables = [as_tensor_variable(value) for value in values]
         for variable in variables:
             if variable.type.ndim != 2 or variable.type.dtype not in integer_dtypes:
@@ -102,12 +103,14 @@ class BlockSparseOp(Op):
         return variables
 
     def position_dtypes(self, node):
+        """The dtypes of the inputs that are positions."""
         return tuple([variable.type.dtype for variable in node.inputs[3:5]])
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0]]
 
     def undefined(self, inputs):
+        """The undefined gradients by the inputs that are positions."""
         return [grad_undefined(self, position, inputs[position], "the positions of blocks have no gradient")
                 for position in (3, 4)]
 

@@ -227,6 +227,7 @@ class PoolingOp(Op):
                           shape=(*lengths[:-self.ndim], *(None,) * self.ndim))
 
     def made_kernel(self, cls, node):
+        """The kernel for images of a dtype."""
         return cls(node.inputs[0].type.dtype, self.ndim, self.mode, bool(self.ignore_border))
 
     def lengths(self, node, shape):

@@ -91,6 +91,7 @@ class Draw(Sampling):
 
     @property
     def depends(self):
+        """Whether the numbers depend on parameters."""
         return not DISTRIBUTIONS[self.name].standard
 
     def __str__(self):

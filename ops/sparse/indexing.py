@@ -35,6 +35,10 @@ class _Part(SparseOp):
 
     linear_in = (0,)
 
+    def put(self, x, positions, gradient):
+        """Return the gradient by the matrix: the gradient by the part, at the positions of the part."""
+        raise NotImplementedError
+
     def connection_pattern(self, node):
         return [[position == 0] for position in range(len(node.inputs))]
 
@@ -49,6 +53,10 @@ class _Part(SparseOp):
 
 class _Put(SparseOp):
     """The base class of gradients: the inputs are a matrix whose shape is used, positions, and the part."""
+
+    def take(self, gradient, positions):
+        """Return the part of a matrix at the positions."""
+        raise NotImplementedError
 
     def make_node(self, x, *others):
         x = as_compressed(self, x)

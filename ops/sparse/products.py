@@ -240,10 +240,12 @@ class StructuredDotGradCSC(_StructuredDotGrad):
 
     @staticmethod
     def ordered(major, minor):
+        """Return positions as (row, column), from those in compressed and in stored order."""
         return minor, major
 
     @staticmethod
     def minor_length(b, g_ab):
+        """Return the length of the dimension that is not compressed."""
         return g_ab.shape[0]
 
 
@@ -264,10 +266,12 @@ class StructuredDotGradCSR(_StructuredDotGrad):
 
     @staticmethod
     def ordered(major, minor):
+        """Return positions as (row, column), from those in compressed and in stored order."""
         return major, minor
 
     @staticmethod
     def minor_length(b, g_ab):
+        """Return the length of the dimension that is not compressed."""
         return b.shape[0]
 
 

@@ -3,6 +3,7 @@ import numpy
 import scipy.sparse
 
 from phintys.graph.apply import Apply
+from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.ops.sparse.sparse_type import COMPRESSED, SparseType, check_matrix, described
@@ -162,6 +163,10 @@ class SparseOp(Op):
     def __init_subclass__(cls, **arguments):
         super().__init_subclass__(**arguments)
         cls.rewrite_name = f"sparse.{cls.__name__}"         # rewrites of the dense op Dot are not for this one
+
+    def compute(self, *inputs):
+        """Return the output for SciPy's matrices and NumPy's arrays; a subclass must have it."""
+        raise MethodNotDefined("compute", type(self), type(self).__name__)
 
     def perform(self, node, inputs, output_storage):
         check_inputs(node, inputs)

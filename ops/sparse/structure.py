@@ -69,6 +69,7 @@ class Remove0(_SameValue):
 
     @staticmethod
     def tidy(stored):
+        """Remove stored zeros, in place."""
         stored.eliminate_zeros()
 
 
@@ -91,6 +92,7 @@ class EnsureSortedIndices(_SameValue):
 
     @staticmethod
     def tidy(stored):
+        """Sort the positions of each row or column, in place."""
         stored.sort_indices()
 
 
@@ -351,6 +353,7 @@ class ConstructSparseFromList(SparseOp):
         return self.of_shape(x.shape, x.type.dtype, values, ilist)
 
     def of_shape(self, shape, dtype, values, ilist):
+        """Return the op for a number of rows and columns."""
         if ilist.type.ndim != 1 or ilist.type.dtype not in integer_dtypes:
             raise TypeError(f"ConstructSparseFromList: the positions must be a vector of integers, not {ilist} of type "
                             f"{ilist.type}")

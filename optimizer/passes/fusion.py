@@ -240,6 +240,7 @@ class Chunk:
         return len(self.inputs | fresh) + outputs
 
     def add(self, node):
+        """Add a node, whose inputs that nothing in the chunk computes become inputs of the chunk."""
         self.inputs |= self.read_first_by(node)
         self.steps += steps_in(node)
         for variable in node.inputs:

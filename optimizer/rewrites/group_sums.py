@@ -42,6 +42,7 @@ class Summand:
         return Summand(self.sign, self.scales, weights, self.values, self.positions)
 
     def is_rounded(self):
+        """Whether it is a product, which is rounded before it is added."""
         return bool(self.scales) or self.values is not None and self.weights is not None
 
 

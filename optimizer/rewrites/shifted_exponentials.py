@@ -22,6 +22,7 @@ class Scaled(namedtuple("Scaled", "degree dimensions")):
     exponential; ``dimensions`` are those of the variable that belong to these."""
 
     def times(self, number):
+        """The power times a number."""
         return Scaled(self.degree * number, self.dimensions)
 
 
@@ -30,6 +31,7 @@ INVARIANT = None
 
 
 def of_product(node, known):
+    """The powers of factors add up; those of a divisor count as negative."""
     dimensions = {each.dimensions for each in known if each is not INVARIANT}
     signs = [-1 if number and key_of(node.op) == "true_div" else 1 for number in range(len(known))]
     degree = sum([each.degree * sign for each, sign in zip(known, signs) if each is not INVARIANT])
@@ -37,11 +39,13 @@ def of_product(node, known):
 
 
 def of_sum(node, known):
+    """The power that all terms have, constants that are 0 aside."""
     kinds = {each for each, term in zip(known, node.inputs) if each is not INVARIANT or constant_value(term) != 0}
     return kinds.pop() if len(kinds) == 1 else FAILS
 
 
 def of_dimshuffle(node, known):
+    """The same power; its dimensions move with those of the value."""
     order = node.op.new_order
     if any([dimension not in order for dimension in known[0].dimensions]):
         return FAILS
@@ -49,6 +53,7 @@ def of_dimshuffle(node, known):
 
 
 def of_reduction(node, known):
+    """The same power, unless the reduction is along its dimensions."""
     axes = positive_axes(node.inputs[0], node.op.axis)
     if any([dimension in axes for dimension in known[0].dimensions]):
         return FAILS
@@ -57,11 +62,13 @@ def of_reduction(node, known):
 
 
 def of_power(node, known):
+    """The power times that of the node, if this is a whole number."""
     power = whole_power(node.outputs[0]) if known[1] is INVARIANT else None
     return FAILS if power is None else known[0].times(power)
 
 
 def of_fill(node, known):
+    """The power of the value that is filled in."""
     return known[1]
 
 

@@ -135,6 +135,7 @@ def inverse_by_cholesky(fgraph, node):
 
 
 def remove_hint(fgraph, node):
+    """An op that only says what is known of a matrix → the matrix."""
     return node.inputs[0]
 
 
@@ -179,6 +180,7 @@ def twice_log_diagonal(factor):
 
 
 def is_real(variable):
+    """Whether a variable has real floating-point elements."""
     return variable.type.dtype in ("float32", "float64")
 
 

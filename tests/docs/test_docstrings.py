@@ -1,4 +1,5 @@
 """Every public function, class and op has an example in its docstring, and the examples give what they say."""
+import ast
 import doctest
 import importlib
 import inspect
@@ -40,6 +41,7 @@ def public_modules():
     return sorted(found - set(NOT_DOCUMENTED))
 
 
+ROOT = Path(__file__).parents[2]
 MODULES = public_modules()
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -79,6 +81,31 @@ def nothing_stays_registered(monkeypatch):
     for values, before in zip(lists, kept[1]):
         values[:] = before
     registered.version += 1
+
+
+def functions_of(body, title):
+    """(title, whether it is a method, node) of the functions in a body that have public names."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from functions_of(node.body, f"{title}: {node.name}")
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            if not {"overload", "setter"}.intersection([name.rpartition(".")[2] for name in
+                                                        map(ast.unparse, node.decorator_list)]):
+                yield f"{title}: {node.name}", ": " in str(title), node
+
+
+def test_functions_say_what_they_do():
+    """Every function and method outside ``gpu/kernels``, which are named after kernels. What overrides a method need
+    not say again what that says."""
+    paths = [path for floor in ("api", *NOT_PUBLIC) for path in (ROOT / floor).rglob("*.py")
+             if "kernels" not in path.parts]
+    found = [row for path in paths for row in functions_of(ast.parse(path.read_text()).body, path.relative_to(ROOT))]
+    explained = {node.name for path in paths for owner in ast.walk(ast.parse(path.read_text()))
+                 if isinstance(owner, ast.ClassDef) for node in owner.body
+                 if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)}
+    silent = [title for title, is_method, node in found
+              if not ast.get_docstring(node) and not (is_method and node.name in explained)]
+    assert len(found) > 3000 and silent == []
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -182,6 +182,7 @@ def lengths_of(function, row, shapes):
 
 
 def title_of(function, index):
+    """The name of an argument, or its type if it has none."""
     return function.argument_names[index] or function.argument_types[index]
 
 

@@ -91,15 +91,18 @@ class Writer:
         return {"known": [number, written]}
 
     def float(self, value):
+        """A number, or the text of one that JSON does not have: NaN and infinities."""
         return float(value) if math.isfinite(value) else {"float": repr(float(value))}
 
     def array(self, value):
+        """The number of an array, which is collected; Unsaved for dtypes that files do not have."""
         if value.dtype.newbyteorder("<").str not in DTYPES:
             raise Unsaved(f"an array of dtype {value.dtype}")
         self.arrays.append(value)
         return {"array": len(self.arrays) - 1}
 
     def array_spec(self, spec):
+        """The number of the array that a specification describes."""
         return self.array(numpy.frombuffer(spec.content, spec.dtype).reshape(spec.shape))
 
     def kernel(self, spec):
@@ -107,6 +110,7 @@ class Writer:
                            [[name, self.write(value)] for name, value in spec.named]]}
 
     def record(self, value):
+        """A tuple, or a named one with its name."""
         if type(value).__name__ not in RECORDS:
             return {"tuple": self.several(value)}
         return {"record": [type(value).__name__, *self.several(value)]}
@@ -262,6 +266,7 @@ class Reader:
         return value
 
     def array(self, number):
+        """The array of a number."""
         if not 0 <= number < len(self.arrays):
             raise FileError(f"there is no array {number}")
         return self.arrays[number]
@@ -287,11 +292,13 @@ class Reader:
         return program
 
     def made(self, content):
+        """An object of a class that takes the arguments, with its state."""
         name, arguments, state = content
         value = self.class_of(name)(*self.several(arguments))
         return with_state(value, self.read(state))
 
     def plain(self, content):
+        """An object that is made without calling ``__init__``, with its state."""
         name, arguments, state = content
         kind = self.class_of(name)
         return with_state(kind.__new__(kind, *self.several(arguments)), self.read(state))

@@ -26,6 +26,7 @@ class Branch:
         self.positions, self.members = [], 0        # as bits, the lowest is the first kernel of the group
 
     def append(self, position, bit):
+        """Add the next kernel of the branch."""
         self.positions.append(position)
         self.members |= bit
 

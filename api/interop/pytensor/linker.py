@@ -71,14 +71,17 @@ class PhintysLinker(JITLinker):
         return function
 
     def create_thunk_inputs(self, storage_map: Any) -> Any:
+        """The cells of the inputs, in their order."""
         return [storage_map[variable] for variable in self.fgraph.inputs]
 
     def jit_compile(self, function: Callable[..., Any]) -> Any:
+        """The function itself, which is compiled already."""
         return function
 
     def make_all(self, input_storage: Sequence[Sequence[Any]] | None = None,
                  output_storage: list[list[Any]] | None = None,
                  storage_map: Any = None) -> tuple[Callable[..., Any] | list[Callable[..., Any]], ...]:
+        """Return the function, the containers of its inputs and outputs, and what PyTensor asks of each node."""
         fgraph = self.fgraph
         order = self.schedule(fgraph)
         input_storage, output_storage, storage_map = map_storage(fgraph, order, input_storage, output_storage,

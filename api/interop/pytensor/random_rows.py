@@ -210,6 +210,7 @@ def _known_length(parameter, axis):
 
 
 def are_integers(*parameters: Any) -> Any:
+    """Whether all parameters have discrete dtypes."""
     return all([parameter.type.dtype.startswith(("int", "uint", "bool")) for parameter in parameters])
 
 

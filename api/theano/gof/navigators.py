@@ -47,15 +47,18 @@ class Updater:
         self.importer, self.pruner, self.chin, self.name = importer, pruner, chin, name
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
+        """Call the function for a node that has come into the graph."""
         if self.importer:
             self.importer(node)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
+        """Call the function for a node that has left the graph."""
         if self.pruner:
             self.pruner(node)
 
     def on_change_input(self, fgraph: FunctionGraph, node: Apply, position: Any, old: Variable, new: Variable,
                         reason: Any) -> None:
+        """Call the function for an input that has been replaced."""
         if self.chin:
             self.chin(node, position, old, new, reason)
 
