@@ -149,14 +149,14 @@ cdef class BartlettKernel(Kernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef double* window = <double*>operands[1].data
-        cdef npy_intp points = operands[1].shape[0], place, distance
+        cdef npy_intp points = operands[1].shape[0], position, distance
         if points == 1:
             window[0] = 1
             return 0
-        for place in range(points):
-            distance = 2 * place - (points - 1)          # twice the distance from the middle, which may be half-integer
-            window[place] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
-            if place & (UNASKED - 1) == UNASKED - 1 and interrupted(context):
+        for position in range(points):
+            distance = 2 * position - (points - 1)        # twice the distance from the middle
+            window[position] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
+            if position & (UNASKED - 1) == UNASKED - 1 and interrupted(context):
                 return 0
         return 0
 
@@ -211,8 +211,8 @@ cdef class TileKernel(Kernel):
 
 cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noexcept nogil:
     """The number of repetitions along a dimension; 1 for leading dimensions for which none is given."""
-    cdef npy_intp place = axis - (rank - repetitions.shape[0])
-    return integer_at(repetitions, place) if place >= 0 else 1
+    cdef npy_intp position = axis - (rank - repetitions.shape[0])
+    return integer_at(repetitions, position) if position >= 0 else 1
 
 
 # ---- ranges ----------------------------------------------------------------------------------------------------------

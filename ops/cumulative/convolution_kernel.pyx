@@ -25,15 +25,15 @@ ctypedef fused number:
 
 cdef void add_products(Context* context, const number* longer, npy_intp n, const number* shorter, npy_intp m,
                        number* out) noexcept nogil:
-    """Add ``longer``, multiplied by each element of ``shorter``, at that element's place: the compiler can vectorise
+    """Add ``longer``, multiplied by each element of ``shorter``, at that element's position: the compiler can vectorise
     the inner loop."""
     cdef npy_intp i, j, asked = max(UNASKED // n, <npy_intp>1)
     cdef number factor
-    cdef number* place
+    cdef number* position
     for j in range(m):
-        factor, place = shorter[j], out + j
+        factor, position = shorter[j], out + j
         for i in range(n):
-            place[i] += longer[i] * factor
+            position[i] += longer[i] * factor
         if j % asked == 0 and interrupted(context):
             return
 

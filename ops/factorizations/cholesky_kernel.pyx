@@ -104,14 +104,14 @@ cdef inline void unfold(char* data, npy_intp order, int precision, bint is_compl
 
 cdef void mirror(char* data, npy_intp order, int precision, bint is_complex) noexcept nogil:
     """Make a matrix Hermitian whose lower triangle is set."""
-    cdef npy_intp place
+    cdef npy_intp position
     fold(data, order, precision, is_complex, -1)
     if is_complex:
-        for place in range(order):
+        for position in range(order):
             if precision == 8:
-                (<double*>data)[2 * place * (order + 1) + 1] = 0
+                (<double*>data)[2 * position * (order + 1) + 1] = 0
             else:
-                (<float*>data)[2 * place * (order + 1) + 1] = 0
+                (<float*>data)[2 * position * (order + 1) + 1] = 0
 
 
 cdef class CholeskyKernel(StackKernel):

@@ -151,19 +151,19 @@ cdef class ExpmKernel(StackKernel):
     cdef double norm(self, const char* x, npy_intp order) noexcept nogil:
         """The largest sum of magnitudes of a line."""
         cdef double largest = 0, total
-        cdef npy_intp line, place, parts = 1 + self.is_complex
+        cdef npy_intp line, position, parts = 1 + self.is_complex
         cdef const double* wide = <const double*>x
         cdef const float* narrow = <const float*>x
         for line in range(order):
             total = 0
-            for place in range(line * order, (line + 1) * order):
+            for position in range(line * order, (line + 1) * order):
                 if self.precision == 8:
-                    total += fabs(wide[place]) if parts == 1 else sqrt(
-                        wide[2 * place] * wide[2 * place] + wide[2 * place + 1] * wide[2 * place + 1])
+                    total += fabs(wide[position]) if parts == 1 else sqrt(
+                        wide[2 * position] * wide[2 * position] + wide[2 * position + 1] * wide[2 * position + 1])
                 else:
-                    total += fabs(narrow[place]) if parts == 1 else sqrt(
-                        <double>narrow[2 * place] * narrow[2 * place]
-                        + <double>narrow[2 * place + 1] * narrow[2 * place + 1])
+                    total += fabs(narrow[position]) if parts == 1 else sqrt(
+                        <double>narrow[2 * position] * narrow[2 * position]
+                        + <double>narrow[2 * position + 1] * narrow[2 * position + 1])
             if not total <= largest:
                 largest = total
             if not isfinite(total):
@@ -179,27 +179,27 @@ cdef class ExpmKernel(StackKernel):
 
     cdef void add(self, char* total, double factor, const char* x, npy_intp order) noexcept nogil:
         """Add a multiple of a matrix, or of the identity if there is none."""
-        cdef npy_intp place, parts = 1 + self.is_complex
+        cdef npy_intp position, parts = 1 + self.is_complex
         if x == NULL:
-            for place in range(order):
+            for position in range(order):
                 if self.precision == 8:
-                    (<double*>total)[place * (order + 1) * parts] += factor
+                    (<double*>total)[position * (order + 1) * parts] += factor
                 else:
-                    (<float*>total)[place * (order + 1) * parts] += <float>factor
+                    (<float*>total)[position * (order + 1) * parts] += <float>factor
             return
-        for place in range(order * order * parts):
+        for position in range(order * order * parts):
             if self.precision == 8:
-                (<double*>total)[place] += factor * (<const double*>x)[place]
+                (<double*>total)[position] += factor * (<const double*>x)[position]
             else:
-                (<float*>total)[place] += <float>factor * (<const float*>x)[place]
+                (<float*>total)[position] += <float>factor * (<const float*>x)[position]
 
     cdef void scale(self, char* x, double factor, npy_intp count) noexcept nogil:
-        cdef npy_intp place
-        for place in range(count << self.is_complex):
+        cdef npy_intp position
+        for position in range(count << self.is_complex):
             if self.precision == 8:
-                (<double*>x)[place] *= factor
+                (<double*>x)[position] *= factor
             else:
-                (<float*>x)[place] *= <float>factor
+                (<float*>x)[position] *= <float>factor
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp order = items[0].rows, count = order * order, bytes_of_one = rounded(count * self.itemsize)

@@ -145,16 +145,16 @@ cdef class LeastSquaresKernel(SpectralKernel):
 
     cdef void sum_residuals(self, const LeastSquaresCall* one, char* sums) noexcept nogil:
         """The squared magnitudes of what LAPACK leaves below the solution."""
-        cdef npy_intp side, place, start
+        cdef npy_intp side, position, start
         cdef npy_intp parts = 1 + self.is_complex
         cdef double total
         for side in range(one.sides):
             total, start = 0, side * one.height * parts
-            for place in range(start + one.columns * parts, start + one.rows * parts):
+            for position in range(start + one.columns * parts, start + one.rows * parts):
                 if self.precision == 8:
-                    total += (<const double*>one.right)[place] * (<const double*>one.right)[place]
+                    total += (<const double*>one.right)[position] * (<const double*>one.right)[position]
                 else:
-                    total += <double>(<const float*>one.right)[place] * (<const float*>one.right)[place]
+                    total += <double>(<const float*>one.right)[position] * (<const float*>one.right)[position]
             if self.precision == 8:
                 (<double*>sums)[side] = total
             else:

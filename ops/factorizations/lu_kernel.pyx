@@ -65,14 +65,14 @@ cdef class LUFactorKernel(StackKernel):
 
 cdef bint is_singular(const char* factor, npy_intp order, int precision, bint is_complex) noexcept nogil:
     """Whether an element of U's diagonal is zero."""
-    cdef npy_intp place, step = (order + 1) << is_complex
+    cdef npy_intp position, step = (order + 1) << is_complex
     cdef const double* wide = <const double*>factor
     cdef const float* narrow = <const float*>factor
-    for place in range(order):
+    for position in range(order):
         if precision == 8:
-            if wide[place * step] == 0 and (not is_complex or wide[place * step + 1] == 0):
+            if wide[position * step] == 0 and (not is_complex or wide[position * step + 1] == 0):
                 return True
-        elif narrow[place * step] == 0 and (not is_complex or narrow[place * step + 1] == 0):
+        elif narrow[position * step] == 0 and (not is_complex or narrow[position * step + 1] == 0):
             return True
     return False
 
@@ -310,22 +310,22 @@ cdef class DeterminantKernel(StackKernel):
         return rounded(order * order * self.itemsize) + rounded(order * sizeof(int))
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
-        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, place
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, position
         cdef npy_intp size = <npy_intp>order * order
         cdef int* pivots = <int*>(room + rounded(size * self.itemsize))
         cdef Item diagonal = items[0]
         cdef bint odd = False
         if self.factored:
             diagonal.row_step += diagonal.column_step
-            for place in range(order):
-                odd ^= (<int*>(items[1].data + place * items[1].row_step))[0] != place + 1
+            for position in range(order):
+                odd ^= (<int*>(items[1].data + position * items[1].row_step))[0] != position + 1
         else:
             copy_item(&items[0], room, order * self.itemsize, self.itemsize, self.itemsize)
             if order:
                 self.getrf(&order, &order, room, &leading, pivots, &info)
             diagonal.data, diagonal.row_step = room, (order + 1) * self.itemsize
-            for place in range(order):
-                odd ^= pivots[place] != place + 1
+            for position in range(order):
+                odd ^= pivots[position] != position + 1
         if self.logarithm:
             self.store_logarithm(&diagonal, odd, items[1 + self.factored].data, items[2 + self.factored].data)
         else:
@@ -355,9 +355,9 @@ cdef class DeterminantKernel(StackKernel):
 
     cdef void store_product(self, Item* diagonal, bint odd, char* out) noexcept nogil:
         cdef double real = -1 if odd else 1, imaginary = 0, a, b, old
-        cdef npy_intp place
-        for place in range(diagonal.rows):
-            self.read(diagonal.data + place * diagonal.row_step, &a, &b)
+        cdef npy_intp position
+        for position in range(diagonal.rows):
+            self.read(diagonal.data + position * diagonal.row_step, &a, &b)
             if self.is_complex:
                 old = real
                 real, imaginary = old * a - imaginary * b, old * b + imaginary * a
@@ -368,9 +368,9 @@ cdef class DeterminantKernel(StackKernel):
     cdef void store_logarithm(self, Item* diagonal, bint odd, char* sign, char* logarithm) noexcept nogil:
         """A zero on the diagonal gives the sign 0 and the logarithm minus infinity, as in NumPy."""
         cdef double real = -1 if odd else 1, imaginary = 0, total = 0, a, b, old, magnitude
-        cdef npy_intp place
-        for place in range(diagonal.rows):
-            self.read(diagonal.data + place * diagonal.row_step, &a, &b)
+        cdef npy_intp position
+        for position in range(diagonal.rows):
+            self.read(diagonal.data + position * diagonal.row_step, &a, &b)
             magnitude = hypot(a, b) if self.is_complex else fabs(a)
             total += log(magnitude)
             if magnitude == 0:
@@ -416,7 +416,7 @@ cdef class AdjugateKernel(DeterminantKernel):
             order + 2) * order * sizeof(Number)
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
-        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, length = order * BLOCK, place
+        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0, length = order * BLOCK, index
         cdef int* pivots = <int*>room
         cdef char* determinant = room + rounded(2 * order * sizeof(int))
         cdef char* work = determinant + order * self.itemsize
@@ -432,8 +432,8 @@ cdef class AdjugateKernel(DeterminantKernel):
             self.from_complete_pivots(&items[0], items[1].data, pivots, <Number*>(
                 determinant + rounded(order * (BLOCK + 1) * self.itemsize)))
             return 0
-        for place in range(order):
-            odd ^= pivots[place] != place + 1
+        for index in range(order):
+            odd ^= pivots[index] != index + 1
         diagonal.row_step = (order + 1) * self.itemsize
         self.store_product(&diagonal, odd, determinant)
         self.read(determinant, &scale.real, &scale.imaginary)

@@ -187,14 +187,14 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
         cdef Lengths lengths
-        cdef int place
-        for place in range(2):
-            if items[place].rows != order or items[place].columns != order:
+        cdef int position
+        for position in range(2):
+            if items[position].rows != order or items[position].columns != order:
                 with gil:
                     raise ValueError(f"qz: Array dimensions must be square and agree: the matrices have shapes "
                                      f"({order}, {items[0].columns}) and ({items[1].rows}, {items[1].columns})")
-        for place in range(2, 8):
-            items[place].rows = items[place].columns = order
+        for position in range(2, 8):
+            items[position].rows = items[position].columns = order
         cost[0] = 66. * order * order * order
         lengths = self.keep_lengths(context, items)
         return (4 * rounded(order * order * self.itemsize) + 2 * rounded(order * self.itemsize)
@@ -209,22 +209,22 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
         cdef int* chosen = <int*>(rest + rounded(8 * order * self.precision))
         cdef char* work = <char*>chosen + rounded(order * sizeof(int))
         cdef Lengths lengths = self.kept_lengths(context, items)
-        cdef int info = NOT_FINITE, place
+        cdef int info = NOT_FINITE, position
         if order == 0:
             return 0
-        for place in range(2):
-            copy_item(&items[place], room + place * step, size, order * size, self.itemsize)
+        for position in range(2):
+            copy_item(&items[position], room + position * step, size, order * size, self.itemsize)
         if (all_finite(room, order * order, self.precision, self.is_complex)
                 and all_finite(room + step, order * order, self.precision, self.is_complex)):
             info = self.call(<int>order, room, room + step, alpha, rest, beta, room + 2 * step, room + 3 * step, work,
                              &lengths.work, chosen)
         if info and self.with_nan:
-            for place in range(2, 8):
-                fill_item_with_nan(&items[place], self.precision, self.is_complex or place == 4)
+            for position in range(2, 8):
+                fill_item_with_nan(&items[position], self.precision, self.is_complex or position == 4)
             return 0
-        for place in range(2):
-            self.give(room + place * step, order, order, &items[2 + place])
-            self.give(room + (2 + place) * step, order, order, &items[6 + place])
+        for position in range(2):
+            self.give(room + position * step, order, order, &items[2 + position])
+            self.give(room + (2 + position) * step, order, order, &items[6 + position])
         self.give(beta, order, 1, &items[5])
         if self.is_complex:
             self.give(alpha, order, 1, &items[4])
@@ -277,19 +277,19 @@ cdef class SylvesterKernel(OrderedKernel):
         lengths.work = 0
         if self.triangular:
             return
-        for place in range(2):
+        for position in range(2):
             length = -1
-            self.gees(<int>items[place].rows, NULL, &selected, NULL, NULL, <char*>answer, &length, NULL)
+            self.gees(<int>items[position].rows, NULL, &selected, NULL, NULL, <char*>answer, &length, NULL)
             lengths.work = max(lengths.work, asked(<char*>answer, self.precision))
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp rows = items[0].rows, columns = items[1].rows, most = max(rows, columns)
         cdef Lengths lengths
-        cdef int place
-        for place in range(2):
-            if items[place].rows != items[place].columns:
+        cdef int position
+        for position in range(2):
+            if items[position].rows != items[position].columns:
                 with gil:
-                    raise_not_square("solve_sylvester", items[place].rows, items[place].columns)
+                    raise_not_square("solve_sylvester", items[position].rows, items[position].columns)
         if items[2].rows != rows or items[2].columns != columns:
             with gil:
                 raise ValueError(f"solve_sylvester: incompatible dimensions: a is ({rows}, {rows}), b is ({columns}, "
@@ -316,7 +316,7 @@ cdef class SylvesterKernel(OrderedKernel):
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef int rows = <int>items[0].rows, columns = <int>items[1].rows, info = 0, sign = 1, selected
-        cdef npy_intp size = self.itemsize, place
+        cdef npy_intp size = self.itemsize, position
         cdef npy_intp of_a = rounded(<npy_intp>rows * rows * size), of_b = rounded(<npy_intp>columns * columns * size)
         cdef npy_intp of_c = rounded(<npy_intp>rows * columns * size)
         cdef char* a = room
@@ -352,11 +352,11 @@ cdef class SylvesterKernel(OrderedKernel):
             self.multiply(b"N", other, b"N", right, c, rows, columns, columns, rows, columns)
         self.trsyl(b"N", b"N", &sign, &rows, &columns, a, &rows, b, &columns, c, &rows,
                    <void*>&wide if self.precision == 8 else <void*>&narrow, &info)
-        for place in range(<npy_intp>rows * columns << self.is_complex):     # LAPACK's scale prevents an overflow
+        for position in range(<npy_intp>rows * columns << self.is_complex):     # LAPACK's scale prevents an overflow
             if self.precision == 8:
-                (<double*>c)[place] /= wide
+                (<double*>c)[position] /= wide
             else:
-                (<float*>c)[place] /= narrow
+                (<float*>c)[position] /= narrow
         if not self.triangular:
             self.multiply(b"N", left, b"N", c, other, rows, rows, columns, rows, rows)
             self.multiply(b"N", other, b"C", right, c, rows, columns, columns, rows, columns)

@@ -259,7 +259,7 @@ cdef class SVDKernel(SpectralKernel):
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns
-        cdef npy_intp least = min(rows, columns), place
+        cdef npy_intp least = min(rows, columns), position
         cdef Lengths lengths = self.kept_lengths(context, items)
         cdef Item left, right
         cdef int info
@@ -394,11 +394,11 @@ cdef class QRKernel(SpectralKernel):
 
     cdef void clear_below(self, Item* r) noexcept nogil:
         """Set to zero what is below the diagonal."""
-        cdef npy_intp row, place, count
+        cdef npy_intp row, position, count
         for row in range(1, r.rows):
             count = min(row, r.columns) * self.itemsize
-            for place in range(count):
-                (r.data + row * r.row_step)[place] = 0
+            for position in range(count):
+                (r.data + row * r.row_step)[position] = 0
 
 
 cdef class PivotedQRKernel(QRKernel):
@@ -442,25 +442,25 @@ cdef class PivotedQRKernel(QRKernel):
 
     cdef int factor(self, int rows, int columns, char* x, char* tau, char* work, Lengths* lengths) noexcept nogil:
         cdef int* pivots = <int*>(work + rounded(<npy_intp>lengths.work * self.itemsize))
-        cdef int place, info = 0
-        for place in range(columns):
-            pivots[place] = 0                        # any column may come first
+        cdef int position, info = 0
+        for position in range(columns):
+            pivots[position] = 0                        # any column may come first
         if rows and columns:
             info = self.call(rows, columns, x, pivots, tau, work, &lengths.work,
                              <char*>pivots + rounded(columns * sizeof(int)))
         else:
-            for place in range(columns):
-                pivots[place] = place + 1
+            for position in range(columns):
+                pivots[position] = position + 1
         return info
 
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
-        cdef npy_intp rows = items[0].rows, columns = items[0].columns, least = min(rows, columns), place
+        cdef npy_intp rows = items[0].rows, columns = items[0].columns, least = min(rows, columns), position
         cdef npy_intp width = rows if self.complete else least
         cdef Lengths lengths = self.kept_lengths(context, items)
         cdef int* pivots = <int*>(room + rounded(rows * max(columns, width) * self.itemsize)
                                   + rounded(least * self.itemsize) + rounded(<npy_intp>lengths.work * self.itemsize))
         cdef Item* order = &items[self.operands - 1]
         QRKernel.compute(self, context, items, room)
-        for place in range(columns):
-            (<int*>(order.data + place * order.row_step))[0] = pivots[place] - 1
+        for position in range(columns):
+            (<int*>(order.data + position * order.row_step))[0] = pivots[position] - 1
         return 0

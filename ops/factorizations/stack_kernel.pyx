@@ -65,26 +65,26 @@ cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp 
 cdef bint all_finite(const char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
     # An infinity or NaN has an exponent of ones only. Adding one unit of the exponent then sets the highest bit, which
     # the sign does not reach; a compiler makes vectors of this.
-    cdef npy_intp place
+    cdef npy_intp position
     cdef uint64_t wide = 0
     cdef uint32_t narrow = 0
     count <<= is_complex
     if precision == 8:
-        for place in range(count):
-            wide |= ((<const uint64_t*>data)[place] & <uint64_t>0x7FFFFFFFFFFFFFFF) + <uint64_t>0x0010000000000000
+        for position in range(count):
+            wide |= ((<const uint64_t*>data)[position] & <uint64_t>0x7FFFFFFFFFFFFFFF) + <uint64_t>0x0010000000000000
         return wide >> 63 == 0
-    for place in range(count):
-        narrow |= ((<const uint32_t*>data)[place] & <uint32_t>0x7FFFFFFF) + <uint32_t>0x00800000
+    for position in range(count):
+        narrow |= ((<const uint32_t*>data)[position] & <uint32_t>0x7FFFFFFF) + <uint32_t>0x00800000
     return narrow >> 31 == 0
 
 
 cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
-    cdef npy_intp place
-    for place in range(count << is_complex):
+    cdef npy_intp position
+    for position in range(count << is_complex):
         if precision == 8:
-            (<double*>data)[place] = NAN
+            (<double*>data)[position] = NAN
         else:
-            (<float*>data)[place] = NAN
+            (<float*>data)[position] = NAN
 
 
 cdef void fill_item_with_nan(const Item* item, int precision, bint is_complex) noexcept nogil:

@@ -106,7 +106,7 @@ cdef class TriangularSolveKernel(StackKernel):
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef Item x = items[0]
         cdef int order = <int>x.rows, columns = <int>items[1].columns, leading
-        cdef npy_intp size = self.itemsize, place
+        cdef npy_intp size = self.itemsize, position
         cdef char* out = items[2].data
         cdef bint by_rows, vector = columns == 1
         cdef char uplo, trans, diag = c'U' if self.unit else c'N'
@@ -131,9 +131,9 @@ cdef class TriangularSolveKernel(StackKernel):
             return NOT_FINITE
         if order <= (self.most_of_vector if vector else self.most):
             return self.solve_short(&x, out, columns)
-        place = 0 if self.unit else self.zero_of(&x)
-        if place:
-            return <int>place
+        position = 0 if self.unit else self.zero_of(&x)
+        if position:
+            return <int>position
         leading = <int>((x.row_step if by_rows else x.column_step) // size) if order > 1 else 1
         uplo = c'U' if self.lower == by_rows else c'L'
         trans = c'C' if self.transposition == CONJUGATED else c'T' if by_rows == (not self.transposition) else c'N'
@@ -147,9 +147,9 @@ cdef class TriangularSolveKernel(StackKernel):
 
     cdef int solve_short(self, const Item* x, char* out, int columns) noexcept nogil:
         cdef ShortSystem system
-        cdef npy_intp place = 0 if self.unit else self.zero_of(x)
-        if place:
-            return <int>place
+        cdef npy_intp position = 0 if self.unit else self.zero_of(x)
+        if position:
+            return <int>position
         system.x, system.row_step, system.column_step, system.order = x.data, x.row_step, x.column_step, x.rows
         if self.transposition:
             system.row_step, system.column_step = x.column_step, x.row_step
@@ -159,10 +159,10 @@ cdef class TriangularSolveKernel(StackKernel):
 
     cdef inline npy_intp zero_of(self, const Item* x) noexcept nogil:
         """The number, from 1, of the first element of the diagonal that is zero; 0: there is none."""
-        cdef npy_intp place
-        for place in range(x.rows):
-            if self.is_zero(x.data + place * (x.row_step + x.column_step)):
-                return place + 1
+        cdef npy_intp position
+        for position in range(x.rows):
+            if self.is_zero(x.data + position * (x.row_step + x.column_step)):
+                return position + 1
         return 0
 
     cdef inline bint is_zero(self, const char* element) noexcept nogil:

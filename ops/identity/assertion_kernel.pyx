@@ -93,39 +93,39 @@ cdef class EqualLengthsKernel(Kernel):
         self.guards = <Guard*>malloc(max(self.n_guards, 1) * sizeof(Guard))
         if self.lengths == NULL or self.guards == NULL:
             raise MemoryError()
-        for place, (number, operand, axis, _) in enumerate(lengths):
-            self.lengths[place] = Length(number, operand, axis)
-        for place, (number, operand, wanted) in enumerate(conditions):
-            self.guards[place] = Guard(number, operand, wanted)
+        for position, (number, operand, axis, _) in enumerate(lengths):
+            self.lengths[position] = Length(number, operand, axis)
+        for position, (number, operand, wanted) in enumerate(conditions):
+            self.guards[position] = Guard(number, operand, wanted)
 
     def __dealloc__(self):
         free(self.lengths)
         free(self.guards)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef int place
-        for place in range(1, self.n_lengths):
-            if self.lengths[place].group == self.lengths[place - 1].group \
-                    and length_of(self.lengths[place], operands) != length_of(self.lengths[place - 1], operands) \
-                    and self.is_needed(self.lengths[place].group, operands):
+        cdef int position
+        for position in range(1, self.n_lengths):
+            if self.lengths[position].group == self.lengths[position - 1].group \
+                    and length_of(self.lengths[position], operands) != length_of(self.lengths[position - 1], operands) \
+                    and self.is_needed(self.lengths[position].group, operands):
                 with gil:
-                    raise ValueError(self.mismatch(place, operands))
+                    raise ValueError(self.mismatch(position, operands))
         view_whole(operands[0], operands[self.n_inputs])
         return 0
 
     cdef bint is_needed(self, int group, Cell** operands) noexcept nogil:
-        cdef int place
-        for place in range(self.n_guards):
-            if self.guards[place].group == group \
-                    and is_true(operands[self.guards[place].operand]) != self.guards[place].wanted:
+        cdef int position
+        for position in range(self.n_guards):
+            if self.guards[position].group == group \
+                    and is_true(operands[self.guards[position].operand]) != self.guards[position].wanted:
                 return False
         return True
 
-    cdef str mismatch(self, int place, Cell** operands):
+    cdef str mismatch(self, int position, Cell** operands):
         """The message for two neighbours that differ."""
         names = [name for group in self.groups for _, _, name in group]
-        found = [length_of(self.lengths[place - 1], operands), length_of(self.lengths[place], operands)]
-        return mismatch_text(found, names[place - 1:place + 1])
+        found = [length_of(self.lengths[position - 1], operands), length_of(self.lengths[position], operands)]
+        return mismatch_text(found, names[position - 1:position + 1])
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         share(context, operands[self.n_inputs], operands[0], operands[0].data)

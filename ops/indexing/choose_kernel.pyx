@@ -123,12 +123,12 @@ cdef class ChooseKernel(Kernel):
 
     cdef int check_block(self, const char* line, npy_intp stride, npy_intp count, npy_intp choices) except -1 nogil:
         cdef npy_intp numbers[BLOCK]
-        cdef npy_intp place
+        cdef npy_intp position
         self.read(numbers, line, stride, count, 0, 1, True)
-        place = first_unknown(numbers, count, choices)
-        if place >= 0:
+        position = first_unknown(numbers, count, choices)
+        if position >= 0:
             with gil:
-                raise ValueError(f"invalid entry in choice array: {numbers[place]}, there are {choices} choices")
+                raise ValueError(f"invalid entry in choice array: {numbers[position]}, there are {choices} choices")
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:

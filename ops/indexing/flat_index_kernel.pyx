@@ -88,14 +88,14 @@ cdef inline bint any_outside(const char* line, npy_intp stride, npy_intp count, 
     """Whether a number of a line is not in [0, size). Then the sign bit of the number or of (size - 1 - number) is
     set."""
     cdef uint64_t signs = 0, last = <uint64_t>size - 1
-    cdef npy_intp place
+    cdef npy_intp position
     if stride == sizeof(int64_t):
-        for place in range(count):
-            signs |= (<const uint64_t*>line)[place] | (last - (<const uint64_t*>line)[place])
+        for position in range(count):
+            signs |= (<const uint64_t*>line)[position] | (last - (<const uint64_t*>line)[position])
     else:
-        for place in range(count):
-            signs |= (<const uint64_t*>(line + place * stride))[0] \
-                | (last - (<const uint64_t*>(line + place * stride))[0])
+        for position in range(count):
+            signs |= (<const uint64_t*>(line + position * stride))[0] \
+                | (last - (<const uint64_t*>(line + position * stride))[0])
     return signs >> 63
 
 
@@ -103,14 +103,14 @@ cdef int64_t first_outside(const Cell* positions, npy_intp size, bint* found) no
     """The first position that is not in [0, size), if there is one."""
     cdef Lines lines
     cdef bint more = first_line(&lines, positions)
-    cdef npy_intp place
+    cdef npy_intp position
     found[0] = False
     while more:
         if any_outside(lines.data, lines.stride, lines.length, size):
             found[0] = True
-            for place in range(lines.length):
-                if <size_t>(<int64_t*>(lines.data + place * lines.stride))[0] >= <size_t>size:
-                    return (<int64_t*>(lines.data + place * lines.stride))[0]
+            for position in range(lines.length):
+                if <size_t>(<int64_t*>(lines.data + position * lines.stride))[0] >= <size_t>size:
+                    return (<int64_t*>(lines.data + position * lines.stride))[0]
         more = next_line(&lines)
     return 0
 
@@ -187,23 +187,23 @@ cdef class UnravelIndexKernel(Kernel):
 
 cdef inline void divide_small(int64_t* left, int64_t* rest, npy_intp count, uint32_t length) noexcept nogil:
     """Divide numbers below 2**32: quotients are computed in place, and remainders are written to ``rest``."""
-    cdef npy_intp place
+    cdef npy_intp position
     cdef uint32_t number, quotient
-    for place in range(count):
-        number = <uint32_t>left[place]
+    for position in range(count):
+        number = <uint32_t>left[position]
         quotient = number // length
-        rest[place] = number - quotient * length
-        left[place] = quotient
+        rest[position] = number - quotient * length
+        left[position] = quotient
 
 
 cdef inline void divide(int64_t* left, int64_t* rest, npy_intp count, int64_t length) noexcept nogil:
-    cdef npy_intp place
+    cdef npy_intp position
     cdef int64_t number, quotient
-    for place in range(count):
-        number = left[place]
+    for position in range(count):
+        number = left[position]
         quotient = number // length
-        rest[place] = number - quotient * length
-        left[place] = quotient
+        rest[position] = number - quotient * length
+        left[position] = quotient
 
 
 cdef class RavelMultiIndexKernel(Kernel):
@@ -290,22 +290,22 @@ cdef class RavelMultiIndexKernel(Kernel):
     cdef inline void add_line(self, int64_t* target, const char* line, npy_intp stride, npy_intp count, int64_t length,
                               int64_t weight) noexcept nogil:
         """Add the contribution of one dimension's coordinates to the positions."""
-        cdef npy_intp place
+        cdef npy_intp position
         cdef int64_t coordinate
         if self.mode == RAISE and stride == sizeof(int64_t):
-            for place in range(count):
-                target[place] += weight * (<const int64_t*>line)[place]
+            for position in range(count):
+                target[position] += weight * (<const int64_t*>line)[position]
         elif self.mode == RAISE:
-            for place in range(count):
-                target[place] += weight * (<const int64_t*>(line + place * stride))[0]
+            for position in range(count):
+                target[position] += weight * (<const int64_t*>(line + position * stride))[0]
         elif self.mode == CLIP:
-            for place in range(count):
-                coordinate = (<const int64_t*>(line + place * stride))[0]
+            for position in range(count):
+                coordinate = (<const int64_t*>(line + position * stride))[0]
                 coordinate = 0 if coordinate < 0 else coordinate
-                target[place] += weight * (length - 1 if coordinate >= length else coordinate)
+                target[position] += weight * (length - 1 if coordinate >= length else coordinate)
         else:
-            for place in range(count):
-                coordinate = (<const int64_t*>(line + place * stride))[0]
+            for position in range(count):
+                coordinate = (<const int64_t*>(line + position * stride))[0]
                 if coordinate < 0 or coordinate >= length:
                     coordinate = (coordinate % length + length) % length
-                target[place] += weight * coordinate
+                target[position] += weight * coordinate

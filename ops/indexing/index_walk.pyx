@@ -28,12 +28,12 @@ cdef enum:
 
 # ---- preparing the layout --------------------------------------------------------------------------------------------
 cdef void start_walk(Walk* walk, Cell* partner, int rank) noexcept nogil:
-    cdef int place = partner.ndim - rank
-    lay_beside(partner, place, walk.before.ndim, walk.before.source)
-    place += walk.before.ndim
-    lay_beside(partner, place, walk.arrays.count, walk.arrays.partner)
-    place += walk.arrays.count
-    lay_beside(partner, place, walk.behind.ndim, walk.behind.source)
+    cdef int position = partner.ndim - rank
+    lay_beside(partner, position, walk.before.ndim, walk.before.source)
+    position += walk.before.ndim
+    lay_beside(partner, position, walk.arrays.count, walk.arrays.partner)
+    position += walk.arrays.count
+    lay_beside(partner, position, walk.behind.ndim, walk.behind.source)
     walk.partner = partner.data
     join_arrays(walk)
     walk.lines_alike = lines_are_alike(walk)
@@ -54,11 +54,13 @@ cdef inline void keep_row_loop(Walk* walk, int itemsize) noexcept nogil:
         walk.rows = NULL
 
 
-cdef inline void lay_beside(const Cell* partner, int place, int count, npy_intp* strides) noexcept nogil:
-    """The strides of ``count`` dimensions of the partner, starting with number ``place``; 0 where it is broadcast."""
+cdef inline void lay_beside(const Cell* partner, int position, int count, npy_intp* strides) noexcept nogil:
+    """The strides of ``count`` dimensions of the partner, from number ``position`` on; 0 where it is broadcast."""
     cdef int axis
     for axis in range(count):
-        strides[axis] = 0 if place + axis < 0 or partner.shape[place + axis] == 1 else partner.strides[place + axis]
+        strides[axis] = 0
+        if position + axis >= 0 and partner.shape[position + axis] != 1:
+            strides[axis] = partner.strides[position + axis]
 
 
 cdef inline void join(CopyPlan* dimensions) noexcept nogil:
@@ -152,44 +154,44 @@ cdef npy_intp find_offsets(Walk* walk, const npy_intp* index, npy_intp* offsets,
     """Compute the byte offsets of ``count`` positions, starting at ``index``, unless they are known; returns the offset
     to add to all of them."""
     cdef Source* source
-    cdef npy_intp place, one, common = 0
+    cdef npy_intp position, one, common = 0
     cdef bint first = True
     cdef int number, axis, last = walk.arrays.count - 1
     for number in range(walk.source_count):
         source = &walk.sources[number]
-        place = 0
+        position = 0
         for axis in range(last + 1):
-            place += index[axis] * source.strides[axis]
+            position += index[axis] * source.strides[axis]
         if source.strides[last] == 0:
-            offsets_of(source, place, 0, &one, 1, True)
+            offsets_of(source, position, 0, &one, 1, True)
             common += one
         elif not known:
-            offsets_of(source, place, source.strides[last], offsets, count, first)
+            offsets_of(source, position, source.strides[last], offsets, count, first)
             first = False
     if first and not known:
         memset(offsets, 0, count * sizeof(npy_intp))
     return common
 
 
-cdef inline void offsets_of(Source* source, npy_intp place, npy_intp stride, npy_intp* offsets, npy_intp count,
+cdef inline void offsets_of(Source* source, npy_intp position, npy_intp stride, npy_intp* offsets, npy_intp count,
                             bint first) noexcept nogil:
-    """Compute the offsets of ``count`` positions of one source, starting at ``place``: written if this is the first
+    """Compute the offsets of ``count`` positions of one source, starting at ``position``: written if this is the first
     source, else added."""
     if source.offsets != NULL:
-        source.offsets(offsets, source.data + place, stride, count, source.length, source.step, first)
+        source.offsets(offsets, source.data + position, stride, count, source.length, source.step, first)
     else:
-        add_true(&source.cursor, place, offsets, count, first)
+        add_true(&source.cursor, position, offsets, count, first)
 
 
-cdef void add_true(MaskCursor* cursor, npy_intp place, npy_intp* offsets, npy_intp count, bint first) noexcept nogil:
-    """Compute the offsets of ``count`` true elements of a mask, starting with number ``place``. The cursor only moves
-    forward, so an earlier place restarts it."""
+cdef void add_true(MaskCursor* cursor, npy_intp position, npy_intp* offsets, npy_intp count, bint first) noexcept nogil:
+    """Compute the offsets of ``count`` true elements of a mask, starting with number ``position``. The cursor only
+    moves forward, so an earlier position restarts it."""
     cdef npy_intp found[BLOCK]
     cdef npy_intp number
-    if cursor.given > place:
+    if cursor.given > position:
         mask_restart(cursor)
-    while cursor.given < place:
-        mask_next(cursor, found, min(place - cursor.given, <npy_intp>BLOCK))
+    while cursor.given < position:
+        mask_next(cursor, found, min(position - cursor.given, <npy_intp>BLOCK))
     if first:
         mask_next(cursor, offsets, count)
         return
@@ -200,7 +202,7 @@ cdef void add_true(MaskCursor* cursor, npy_intp place, npy_intp* offsets, npy_in
 
 cdef void move_block(Walk* walk, char* base, const npy_intp* offsets, npy_intp count, char* partner,
                      npy_intp stride) noexcept nogil:
-    """Move a block for every place of the dimensions in front of the arrays."""
+    """Move a block for every position of the dimensions in front of the arrays."""
     cdef npy_intp index[MAX_RANK]
     memset(index, 0, walk.before.ndim * sizeof(npy_intp))
     while True:

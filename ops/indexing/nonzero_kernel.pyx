@@ -33,7 +33,7 @@ cdef class NonzeroKernel(Kernel):
         cdef int64_t* columns = <int64_t*>operands[1].data
         cdef int last = mask.ndim - 1, axis
         cdef npy_intp index[MAX_RANK]
-        cdef npy_intp done = 0, found, place, column = 0, unasked = 0
+        cdef npy_intp done = 0, found, position, column = 0, unasked = 0
         cdef char* line = mask.data
         cdef const char* same = mask.data
         cdef CopyPlan plan                           # dimensions are not joined, because positions have all of them
@@ -46,8 +46,8 @@ cdef class NonzeroKernel(Kernel):
             found = find_true(columns + last * count + done, min(count - done, <npy_intp>UNASKED), line,
                               mask.strides[last], mask.shape[last], &column)
             for axis in range(last):
-                for place in range(done, done + found):
-                    columns[axis * count + place] = index[axis]
+                for position in range(done, done + found):
+                    columns[axis * count + position] = index[axis]
             done += found
             if ends_after(context, &unasked, (1 + found) * mask.ndim):
                 return 0

@@ -68,7 +68,7 @@ cdef class PermuteRowsKernel(Kernel):
         cdef CopyPlan rows
         cdef npy_intp index[MAX_RANK]
         cdef const char* source = x.data
-        cdef char* places = order.data
+        cdef char* positions = order.data
         cdef char* target = result.data
         cdef npy_intp unasked = 0
         cdef int axis, last = result.ndim - 1
@@ -81,14 +81,15 @@ cdef class PermuteRowsKernel(Kernel):
             index[axis], rows.shape[axis] = 0, result.shape[axis]
             rows.source[axis], rows.target[axis] = stride_of(x, axis), stride_of(order, axis)
         while True:
-            if self.move_row(context, &unasked, x, order, <char*>source, places, target, result.shape[last], inverse):
+            if self.move_row(context, &unasked, x, order, <char*>source, positions, target, result.shape[last],
+                             inverse):
                 return 0
             target += result.shape[last] * result.itemsize
-            if not next_place(&rows, last, index, &places, &source):
+            if not next_place(&rows, last, index, &positions, &source):
                 return 0
 
     cdef inline bint move_row(self, Context* context, npy_intp* unasked, const Cell* x, const Cell* order,
-                              char* source, const char* places, char* target, npy_intp length,
+                              char* source, const char* positions, char* target, npy_intp length,
                               bint inverse) noexcept nogil:
         """Permute a row; returns whether the call is to end."""
         cdef npy_intp offsets[BLOCK]
@@ -97,7 +98,7 @@ cdef class PermuteRowsKernel(Kernel):
         cdef int size = size_class(itemsize)
         while done < length:
             count = min(<npy_intp>BLOCK, length - done)
-            self.offsets(offsets, places + done * order_stride, order_stride, count, length,
+            self.offsets(offsets, positions + done * order_stride, order_stride, count, length,
                          itemsize if inverse else stride, True)
             if inverse:
                 phintys_set_items[size](target, offsets, source + done * stride, stride, count)

@@ -44,16 +44,17 @@ cdef void find_extremes(const integer* unused, const char* data, npy_intp stride
 
 
 cdef void extremes_of(Context* context, const Cell* vector, int64_t* extremes) noexcept nogil:
-    cdef npy_intp stride = vector.strides[0], place = 0
+    cdef npy_intp stride = vector.strides[0], position = 0
     cdef int64_t found[2]
-    while place < vector.shape[0] and not (place and interrupted(context)):
-        extremes_of_part(vector, vector.data + place * stride, stride, min(vector.shape[0] - place, <npy_intp>UNASKED),
+    while position < vector.shape[0] and not (position and interrupted(context)):
+        extremes_of_part(vector, vector.data + position * stride, stride,
+                         min(vector.shape[0] - position, <npy_intp>UNASKED),
                          found)
-        if place == 0 or is_below(vector, found[0], extremes[0]):
+        if position == 0 or is_below(vector, found[0], extremes[0]):
             extremes[0] = found[0]
-        if place == 0 or is_below(vector, extremes[1], found[1]):
+        if position == 0 or is_below(vector, extremes[1], found[1]):
             extremes[1] = found[1]
-        place += UNASKED
+        position += UNASKED
 
 
 cdef inline bint is_below(const Cell* vector, int64_t x, int64_t y) noexcept nogil:

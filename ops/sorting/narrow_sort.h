@@ -19,13 +19,13 @@ enum { PHINTYS_SHORT_FOR_COUNTING = 96, PHINTYS_SHORT_FOR_RADIX = 512 };
 
 /* `lowest` is the byte of the lowest number: 0x80 of signed ones. */
 static void phintys_sort_by_counting(uint8_t* data, npy_intp count, unsigned lowest) {
-    npy_intp counts[4][256] = {{0}}, place = 0;
+    npy_intp counts[4][256] = {{0}}, position = 0;
     /* Equal neighbours would wait for each other's count to be stored. */
-    for (; place + 4 <= count; place += 4)
+    for (; position + 4 <= count; position += 4)
         for (int lane = 0; lane < 4; lane++)
-            counts[lane][data[place + lane]]++;
-    for (; place < count; place++)
-        counts[0][data[place]]++;
+            counts[lane][data[position + lane]]++;
+    for (; position < count; position++)
+        counts[0][data[position]]++;
     for (unsigned number = 0; number < 256; number++) {
         unsigned byte = (number + lowest) & 0xff;
         npy_intp of_byte = counts[0][byte] + counts[1][byte] + counts[2][byte] + counts[3][byte];
@@ -68,11 +68,11 @@ static uint16_t phintys_half_of_key(uint16_t key) {
 
 static int phintys_sort_float16(void* data, npy_intp count, void* array) {
     uint16_t* halves = data;
-    for (npy_intp place = 0; place < count; place++)
-        halves[place] = phintys_key_of_half(halves[place]);
+    for (npy_intp position = 0; position < count; position++)
+        halves[position] = phintys_key_of_half(halves[position]);
     int failed = phintys_sort_uint16(data, count, array);
-    for (npy_intp place = 0; place < count; place++)
-        halves[place] = phintys_half_of_key(halves[place]);
+    for (npy_intp position = 0; position < count; position++)
+        halves[position] = phintys_half_of_key(halves[position]);
     return failed;
 }
 

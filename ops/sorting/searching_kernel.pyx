@@ -20,7 +20,7 @@ cdef extern from "sorting/searching_loops.h" nogil:
         bint or_equal
         bint wrong
     ctypedef void (*phintys_search_needles)(Haystack* haystack, const char* needles, npy_intp count,
-                                            int64_t* places) noexcept nogil
+                                            int64_t* positions) noexcept nogil
     const phintys_search_needles phintys_searches_for_needles[14][3]
 
 cdef struct Search:
@@ -28,13 +28,13 @@ cdef struct Search:
     Haystack haystack
     const char* needles
     npy_intp itemsize
-    int64_t* places
+    int64_t* positions
 
 
 cdef void search_range(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef Search* search = <Search*>argument
     cdef Haystack haystack = search.haystack
-    search.of_needles(&haystack, search.needles + start * search.itemsize, stop - start, search.places + start)
+    search.of_needles(&haystack, search.needles + start * search.itemsize, stop - start, search.positions + start)
     if haystack.wrong:
         search.haystack.wrong = True                 # any worker may set it, and no worker clears it
 
@@ -87,7 +87,7 @@ cdef class SearchsortedKernel(Kernel):
         cdef char* room = context.scratch
         cdef Search search
         search.of_needles, search.itemsize = self.of_needles, needles.itemsize
-        search.places = <int64_t*>operands[2 + self.ordered].data
+        search.positions = <int64_t*>operands[2 + self.ordered].data
         search.haystack.or_equal = self.right
         search.haystack.values, search.haystack.stride = operands[0].data, operands[0].strides[0]
         search.haystack.length, search.haystack.order, search.haystack.wrong = operands[0].shape[0], NULL, False

@@ -5,7 +5,7 @@
  * ends up, so there is no branch to guess, and the loads of a block overlap. A block of ascending needles that starts
  * after the one before it searches only the range that it spans, found by steps of doubling length; so sorted needles
  * cost little. NaN counts as larger than every number, as in NumPy; such needles are searched for one by one. Where it
- * costs little to see that values are not sorted, the places, which mean nothing, are those that NumPy finds.
+ * costs little to see that values are not sorted, the positions, which mean nothing, are those that NumPy finds.
  */
 #ifndef PHINTYS_SEARCHING_LOOPS_H
 #define PHINTYS_SEARCHING_LOOPS_H
@@ -21,11 +21,11 @@ typedef struct {
     const char *values;
     npy_intp stride, length;
     const int64_t *order;               /* the order in which the values are sorted; or NULL */
-    int or_equal;                       /* whether places are after equal values; read by `ordered` only */
+    int or_equal;                       /* whether positions are after equal values; read by `ordered` only */
     int wrong;                          /* set if a number read from the order is not a valid position */
 } Haystack;
 
-typedef void (*phintys_search_needles)(Haystack *haystack, const char *needles, npy_intp count, int64_t *places);
+typedef void (*phintys_search_needles)(Haystack *haystack, const char *needles, npy_intp count, int64_t *positions);
 
 /* ---- order: x is an element, y the needle ------------------------------------------------------------------------ */
 typedef struct { float real, imag; } phintys_complex64;

@@ -6,17 +6,17 @@
  */
 #define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, NAME)
 
-/* The element at a place of the sorted values. A position of `order` that is outside is noted and read as 0. */
-PHINTYS_INLINE T NAMED(element)(Haystack *hay, npy_intp place, int ordered) {
+/* The element at a position of the sorted values. A position of `order` that is outside is noted and read as 0. */
+PHINTYS_INLINE T NAMED(element)(Haystack *hay, npy_intp position, int ordered) {
     if (ordered) {
-        int outside = (uint64_t)hay->order[place] >= (uint64_t)hay->length;
+        int outside = (uint64_t)hay->order[position] >= (uint64_t)hay->length;
         hay->wrong |= outside;
-        place = outside ? 0 : hay->order[place];
+        position = outside ? 0 : hay->order[position];
     }
-    return *(const T *)(hay->values + place * hay->stride);
+    return *(const T *)(hay->values + position * hay->stride);
 }
 
-/* Whether the place of needle y is after element x, and so after an equal one if `or_equal`; y is no NaN. */
+/* Whether the position of needle y is after element x, and so after an equal one if `or_equal`; y is no NaN. */
 PHINTYS_INLINE int NAMED(is_before)(T x, T y, int or_equal) {
     return IS_LESS(x, y) | (or_equal && IS_SAME(x, y));
 }
@@ -31,8 +31,8 @@ PHINTYS_INLINE int NAMED(is_before_any)(T x, T y, int or_equal) {
     return IS_NAN(y) ? NAMED(is_before_nan)(x, y, or_equal) : NAMED(is_before)(x, y, or_equal);
 }
 
-/* The place of a NaN. Not inlined: it runs seldom, and four searches call it. */
-static __attribute__((noinline)) npy_intp NAMED(place_of_nan)(Haystack *hay, T needle, int or_equal, int ordered) {
+/* The position of a NaN. Not inlined: it runs seldom, and four searches call it. */
+static __attribute__((noinline)) npy_intp NAMED(position_of_nan)(Haystack *hay, T needle, int or_equal, int ordered) {
     npy_intp first = 0, end = hay->length;
     while (first < end) {
         npy_intp middle = first + (end - first) / 2;
@@ -50,7 +50,7 @@ PHINTYS_INLINE int NAMED(is_ascending)(const T *needles, int count) {
     return ascending;
 }
 
-/* A length from `start` on that holds all places up to that of the needle. */
+/* A length from `start` on that holds all positions up to that of the needle. */
 PHINTYS_INLINE npy_intp NAMED(reach)(Haystack *hay, npy_intp start, T needle, int or_equal, int ordered) {
     npy_intp end = start, step = 1;
     while (end < hay->length && NAMED(is_before)(NAMED(element)(hay, end, ordered), needle, or_equal)) {
@@ -60,21 +60,21 @@ PHINTYS_INLINE npy_intp NAMED(reach)(Haystack *hay, npy_intp start, T needle, in
     return (end < hay->length ? end + 1 : hay->length) - start;
 }
 
-/* The places of a whole block, between `start` and `start + left`. The range of each needle has `left` places, the
- * first of them in `places`; it is halved by adding half of it or nothing, without a branch. */
-PHINTYS_INLINE void NAMED(halve)(Haystack *hay, const T *needles, npy_intp start, npy_intp left, int64_t *places,
+/* The positions of a whole block, between `start` and `start + left`. The range of each needle has `left` positions,
+ * the first of them in `positions`; it is halved by adding half of it or nothing, without a branch. */
+PHINTYS_INLINE void NAMED(halve)(Haystack *hay, const T *needles, npy_intp start, npy_intp left, int64_t *positions,
                                  int or_equal, int ordered) {
-    for (int j = 0; j < PHINTYS_NEEDLES; j++) places[j] = start;
+    for (int j = 0; j < PHINTYS_NEEDLES; j++) positions[j] = start;
     if (left == 0) return;
     for (; left > 1; left -= left / 2) {
         npy_intp half = left / 2;
         for (int j = 0; j < PHINTYS_NEEDLES; j++) {
-            T element = NAMED(element)(hay, places[j] + half - 1, ordered);
-            places[j] += half & -(npy_intp)(NAMED(is_before)(element, needles[j], or_equal) != 0);
+            T element = NAMED(element)(hay, positions[j] + half - 1, ordered);
+            positions[j] += half & -(npy_intp)(NAMED(is_before)(element, needles[j], or_equal) != 0);
         }
     }
     for (int j = 0; j < PHINTYS_NEEDLES; j++)
-        places[j] += NAMED(is_before)(NAMED(element)(hay, places[j], ordered), needles[j], or_equal) != 0;
+        positions[j] += NAMED(is_before)(NAMED(element)(hay, positions[j], ordered), needles[j], or_equal) != 0;
 }
 
 /* Whether the values are sorted, as far as NaN lets this be seen. */
@@ -87,7 +87,7 @@ PHINTYS_INLINE int NAMED(is_sorted)(Haystack *hay, int ordered) {
 
 /* NumPy's own steps: each needle starts between the ends where the one before it stopped. Not inlined either. */
 static __attribute__((noinline)) void NAMED(search_unsorted)(Haystack *hay, const T *needles, npy_intp count,
-                                                             int64_t *places, int or_equal, int ordered) {
+                                                             int64_t *positions, int or_equal, int ordered) {
     npy_intp first = 0, end = hay->length;
     for (npy_intp i = 0; i < count; i++) {
         if (i && NAMED(is_before_any)(needles[i - 1], needles[i], or_equal)) end = hay->length;
@@ -98,16 +98,16 @@ static __attribute__((noinline)) void NAMED(search_unsorted)(Haystack *hay, cons
                 first = middle + 1;
             else end = middle;
         }
-        places[i] = first;
+        positions[i] = first;
     }
 }
 
-/* The places of all needles. Whether values are sorted is looked at where that costs no more than the search. The last
- * block is filled with its last needle. */
-PHINTYS_INLINE void NAMED(search)(Haystack *hay, const T *needles, npy_intp count, int64_t *places, int or_equal,
+/* The positions of all needles. Whether values are sorted is looked at where that costs no more than the search. The
+ * last block is filled with its last needle. */
+PHINTYS_INLINE void NAMED(search)(Haystack *hay, const T *needles, npy_intp count, int64_t *positions, int or_equal,
                                   int ordered) {
     if (hay->length <= count && !NAMED(is_sorted)(hay, ordered)) {
-        NAMED(search_unsorted)(hay, needles, count, places, or_equal, ordered);
+        NAMED(search_unsorted)(hay, needles, count, positions, or_equal, ordered);
         return;
     }
     for (npy_intp done = 0; done < count; done += PHINTYS_NEEDLES) {
@@ -117,27 +117,27 @@ PHINTYS_INLINE void NAMED(search)(Haystack *hay, const T *needles, npy_intp coun
         npy_intp start = 0, left = hay->length;
         for (int j = 0; j < PHINTYS_NEEDLES; j++) sought[j] = needles[done + (j < block ? j : block - 1)];
         if (done && NAMED(is_ascending)(needles + done - 1, block + 1)) {
-            start = places[done - 1];
+            start = positions[done - 1];
             left = NAMED(reach)(hay, start, sought[block - 1], or_equal, ordered);
         }
         NAMED(halve)(hay, sought, start, left, found, or_equal, ordered);
         for (int j = 0; j < block; j++)
-            places[done + j] = IS_NAN(sought[j]) ? NAMED(place_of_nan)(hay, sought[j], or_equal, ordered)
+            positions[done + j] = IS_NAN(sought[j]) ? NAMED(position_of_nan)(hay, sought[j], or_equal, ordered)
                                                  : found[j];
     }
 }
 
-static void NAMED(left)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
-    NAMED(search)(hay, (const T *)needles, count, places, 0, 0);
+static void NAMED(left)(Haystack *hay, const char *needles, npy_intp count, int64_t *positions) {
+    NAMED(search)(hay, (const T *)needles, count, positions, 0, 0);
 }
 
-static void NAMED(right)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
-    NAMED(search)(hay, (const T *)needles, count, places, 1, 0);
+static void NAMED(right)(Haystack *hay, const char *needles, npy_intp count, int64_t *positions) {
+    NAMED(search)(hay, (const T *)needles, count, positions, 1, 0);
 }
 
-/* Loads of elements at the places of `order` take longest by far, so one function serves both sides. */
-static void NAMED(ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *places) {
-    NAMED(search)(hay, (const T *)needles, count, places, hay->or_equal, 1);
+/* Loads of elements at the positions of `order` take longest by far, so one function serves both sides. */
+static void NAMED(ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *positions) {
+    NAMED(search)(hay, (const T *)needles, count, positions, hay->or_equal, 1);
 }
 
 #undef NAMED

@@ -1,9 +1,9 @@
-/* Selection without sorting: partitions of a line, and its largest or smallest elements with their places, for every
+/* Selection without sorting: partitions of a line, and its largest or smallest elements with their positions, for every
  * dtype. selection_loops.template.h has them for one dtype and one instruction set, quickselect.template.h the
  * partitions, selection_vectors.h what vectors need.
  *
  * NaN is after every number, as NumPy sorts. Among equal values the best are those that are first in the line, so their
- * places are determined.
+ * positions are determined.
  */
 #ifndef PHINTYS_SELECTION_LOOPS_H
 #define PHINTYS_SELECTION_LOOPS_H
@@ -25,25 +25,25 @@ typedef struct {
     npy_intp capacity;                  /* candidates that there is room for: more than `wanted`, or the whole line */
     int largest;                        /* or the smallest ones */
     int sorted;                         /* the best one first */
-    int place_size;                     /* bytes of the integers that hold places */
+    int position_size;                     /* bytes of the integers that hold positions */
     int (*sort)(void *, npy_intp, void *);                  /* NumPy's, of the dtype */
     int (*argsort)(void *, npy_intp *, npy_intp, void *);
-    int (*sort_places)(void *, npy_intp, void *);           /* NumPy's, of npy_intp */
+    int (*sort_positions)(void *, npy_intp, void *);           /* NumPy's, of npy_intp */
 } Best;
 
 /* A partition reads a line without gaps and writes another one, or the same. */
 typedef void (*phintys_partition)(const char *from, char *line, npy_intp count, const npy_intp *chosen,
                                   npy_intp n_chosen, char *room);
 typedef void (*phintys_argpartition)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
-                                     npy_intp n_chosen, char *room, char *places, npy_intp places_step);
+                                     npy_intp n_chosen, char *room, char *positions, npy_intp positions_step);
 typedef void (*phintys_best)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
-                             char *values, npy_intp values_step, char *places, npy_intp places_step);
+                             char *values, npy_intp values_step, char *positions, npy_intp positions_step);
 
 typedef struct {
     phintys_partition partition;
     phintys_argpartition argpartition;
     phintys_best best;
-    int value_size, place_size, pair_size;                  /* bytes */
+    int value_size, position_size, pair_size;                  /* bytes */
 } Selection;
 
 /* Bytes of an array in `room`. Vectors may be written past its end, and another one after these. */
@@ -54,20 +54,20 @@ static npy_intp phintys_partition_room(const Selection *of, npy_intp count) {
     return phintys_segment(count, of->value_size);
 }
 static npy_intp phintys_argpartition_room(const Selection *of, npy_intp count) {
-    return 2 * phintys_segment(count, of->value_size) + 2 * phintys_segment(count, of->place_size);
+    return 2 * phintys_segment(count, of->value_size) + 2 * phintys_segment(count, of->position_size);
 }
 static npy_intp phintys_best_room(const Selection *of, const Best *best) {
     if (best->wanted <= PHINTYS_FEW) return phintys_segment(best->wanted, of->pair_size);
-    return 3 * phintys_segment(best->capacity, of->value_size) + phintys_segment(best->capacity, of->place_size)
+    return 3 * phintys_segment(best->capacity, of->value_size) + phintys_segment(best->capacity, of->position_size)
            + phintys_segment(best->wanted, sizeof(npy_intp));
 }
 
-PHINTYS_INLINE void phintys_write_place(char *to, int size, npy_intp place) {
+PHINTYS_INLINE void phintys_write_position(char *to, int size, npy_intp position) {
     switch (size) {
-        case 1: *(int8_t *)to = (int8_t)place; break;
-        case 2: *(int16_t *)to = (int16_t)place; break;
-        case 4: *(int32_t *)to = (int32_t)place; break;
-        default: *(int64_t *)to = place;
+        case 1: *(int8_t *)to = (int8_t)position; break;
+        case 2: *(int16_t *)to = (int16_t)position; break;
+        case 4: *(int32_t *)to = (int32_t)position; break;
+        default: *(int64_t *)to = position;
     }
 }
 
@@ -195,12 +195,12 @@ static const Selection phintys_selections[] = {
 
 #define WIDTH 8
 #define COUNT(mask) __builtin_popcount(mask)
-#define PLACES(first) AVX2_PLACES_4(first)
+#define POSITIONS(first) AVX2_POSITIONS_4(first)
 #include "selection_of_4_bytes.template.h"
 
 #define WIDTH 4
 #define COUNT(mask) (__builtin_popcount(mask) >> 1)
-#define PLACES(first) AVX2_PLACES_8(first)
+#define POSITIONS(first) AVX2_POSITIONS_8(first)
 #include "selection_of_8_bytes.template.h"
 
 #undef SET
@@ -229,7 +229,7 @@ static const Selection phintys_selections[] = {
 #define ALL 0xffff
 #define PACK(vector, mask) AVX512_PACK_4(vector, mask)
 #define STORE_FIRST(to, vector, mask) _mm512_mask_storeu_epi32(to, AVX512_FIRST(16, mask), vector)
-#define PLACES(first) AVX512_PLACES_4(first)
+#define POSITIONS(first) AVX512_POSITIONS_4(first)
 #include "selection_of_4_bytes.template.h"
 #undef ALL
 #undef PACK
@@ -240,7 +240,7 @@ static const Selection phintys_selections[] = {
 #define ALL 0xff
 #define PACK(vector, mask) AVX512_PACK_8(vector, mask)
 #define STORE_FIRST(to, vector, mask) _mm512_mask_storeu_epi64(to, AVX512_FIRST(8, mask), vector)
-#define PLACES(first) AVX512_PLACES_8(first)
+#define POSITIONS(first) AVX512_POSITIONS_8(first)
 #include "selection_of_8_bytes.template.h"
 #undef ALL
 #undef PACK

@@ -1,10 +1,10 @@
 /* Partitions and the largest or smallest elements, for one dtype and one instruction set; see selection_loops.h.
  * Defined before the include:
- * T, P: the types of an element and of a place while it is computed; DTYPE, SET: their names.
+ * T, P: the types of an element and of a position while it is computed; DTYPE, SET: their names.
  * BEFORE(a, b), a total order of values; HAS_NAN, whether vectors compare NaN unlike it; MAYBE_ABOVE and MAYBE_BELOW,
  * tests that vectorise and are true at least where BEFORE(b, a) or BEFORE(a, b) is.
  * WIDTH, the elements of a vector V: 1 if there are no vectors. Else LOAD, STORE and SPREAD; BELOW and AT_MOST, which
- * return a bit mask; ALL, COUNT, PACK (elements of a mask to the front), PLACES (numbers from n on).
+ * return a bit mask; ALL, COUNT, PACK (elements of a mask to the front), POSITIONS (numbers from n on).
  * FOR_SET, the instruction set of functions; ENTRY, of the functions that others call. T and DTYPE are undefined at the
  * end.
  */
@@ -17,7 +17,7 @@
 #endif
 
 typedef T OF(value);
-typedef struct { T value; npy_intp place; } PAIR;
+typedef struct { T value; npy_intp position; } PAIR;
 
 #include "quickselect.template.h"
 
@@ -27,21 +27,22 @@ FOR_SET static void OF(partition_line)(const char *from, char *line, npy_intp co
 }
 
 FOR_SET static void OF(argpartition_line)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
-                                          npy_intp n_chosen, char *room, char *places, npy_intp places_step) {
-    const npy_intp values_size = phintys_segment(count, sizeof(T)), places_size = phintys_segment(count, sizeof(P));
+                                          npy_intp n_chosen, char *room, char *positions, npy_intp positions_step) {
+    const npy_intp values_size = phintys_segment(count, sizeof(T)), positions_size = phintys_segment(count, sizeof(P));
     T *values = (T *)room, *value_room = (T *)(room + values_size);
-    P *moved = (P *)(room + 2 * values_size), *place_room = (P *)(room + 2 * values_size + places_size);
+    P *moved = (P *)(room + 2 * values_size), *position_room = (P *)(room + 2 * values_size + positions_size);
     const T *from = (const T *)line;
     if (step != sizeof(T)) {
         from = values;
         for (npy_intp i = 0; i < count; i++) values[i] = *(const T *)(line + i * step), moved[i] = (P)i;
     }
-    if (sizeof(P) == sizeof(int64_t) && places_step == sizeof(int64_t)) {
-        for (npy_intp i = 0; i < count && from == values; i++) ((P *)places)[i] = (P)i;
-        moved = (P *)places;
+    if (sizeof(P) == sizeof(int64_t) && positions_step == sizeof(int64_t)) {
+        for (npy_intp i = 0; i < count && from == values; i++) ((P *)positions)[i] = (P)i;
+        moved = (P *)positions;
     }
-    OF(select_all)(from, values, moved, count, chosen, n_chosen, value_room, place_room);
-    for (npy_intp i = 0; i < count && (char *)moved != places; i++) *(int64_t *)(places + i * places_step) = moved[i];
+    OF(select_all)(from, values, moved, count, chosen, n_chosen, value_room, position_room);
+    for (npy_intp i = 0; i < count && (char *)moved != positions; i++) *(int64_t *)(positions + i
+                                                                                    * positions_step) = moved[i];
 }
 
 /* ---- the best elements ------------------------------------------------------------------------------------------- */
@@ -65,25 +66,27 @@ FOR_SET PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy
         if (i == count) return;
         const T value = *(const T *)(line + i * step);
         if (held == wanted && !BETTER(value, pairs[wanted - 1].value)) continue;
-        npy_intp place = held < wanted ? held++ : wanted - 1;
-        for (; place > 0 && BETTER(value, pairs[place - 1].value); place--) pairs[place] = pairs[place - 1];
-        pairs[place].value = value, pairs[place].place = i;
+        npy_intp position = held < wanted ? held++ : wanted - 1;
+        for (; position > 0 && BETTER(value, pairs[position - 1].value); position--) pairs[position] = pairs[position
+                                                                                                             - 1];
+        pairs[position].value = value, pairs[position].position = i;
     }
 }
 
 /* Elements that are candidates, in the order of the line, and room to select among them. */
 typedef struct {
     T *values, *copy, *room;
-    P *places;
+    P *positions;
     npy_intp held;
 } OF(Candidates);
 
 /* Appends the elements of a block that are better than `bound`, or of `with_equal`, not worse, until `capacity` are
- * held or, by a vector, exceeded; returns how many elements were read. `first` is the place of the block. The block may
- * be the array of candidates itself. */
-FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_places, npy_intp count, npy_intp first,
+ * held or, by a vector, exceeded; returns how many elements were read. `first` is the position of the block. The block
+ * may be the array of candidates itself. */
+FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_positions, npy_intp count,
+                                                  npy_intp first,
                                                   T bound, const int with_equal, const int largest,
-                                                  const int with_places, OF(Candidates) *found, npy_intp capacity) {
+                                                  const int with_positions, OF(Candidates) *found, npy_intp capacity) {
     npy_intp i = 0, held = found->held;
 #if WIDTH > 1
     const V limit = SPREAD(bound);
@@ -100,18 +103,18 @@ FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block
             const int mask = largest == with_equal ? BELOW(values, limit) ^ (largest ? ALL : 0)
                                                    : AT_MOST(values, limit) ^ (largest ? ALL : 0);
             STORE(found->values + held, PACK(values, mask));
-            if (with_places) {
-                const V numbers = block_places ? LOAD(block_places + i) : PLACES(first + i);
-                STORE(found->places + held, PACK(numbers, mask));
+            if (with_positions) {
+                const V numbers = block_positions ? LOAD(block_positions + i) : POSITIONS(first + i);
+                STORE(found->positions + held, PACK(numbers, mask));
             }
             held += COUNT(mask), i += WIDTH;
             continue;
         }
 #endif
         const T value = block[i];
-        const P place = block_places ? block_places[i] : (P)(first + i);
+        const P position = block_positions ? block_positions[i] : (P)(first + i);
         found->values[held] = value;
-        if (with_places) found->places[held] = place;
+        if (with_positions) found->positions[held] = position;
         held += with_equal ? !(largest ? BEFORE(value, bound) : BEFORE(bound, value)) : BETTER(value, bound);
         i++;
     }
@@ -119,20 +122,21 @@ FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block
     return i;
 }
 
-/* Keeps the best `wanted` candidates, of equal ones the first, and their order if places are wanted, too; returns the
- * worst of them. */
-FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, int largest, const int with_places) {
+/* Keeps the best `wanted` candidates, of equal ones the first, and their order if positions are wanted, too; returns
+ * the worst of them. */
+FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, int largest, const int with_positions) {
     const npy_intp count = found->held, chosen = largest ? count - wanted : wanted - 1;
     OF(select_all)(found->values, found->copy, NULL, count, &chosen, 1, found->room, NULL);
     const T bound = found->copy[chosen];
-    if (!with_places) {
+    if (!with_positions) {
         memcpy(found->values, found->copy + (largest ? chosen : 0), wanted * sizeof(T));
         found->held = wanted;
         return bound;
     }
     found->held = 0;
-    if (largest) OF(append_better)(found->values, found->places, count, 0, bound, 1, 1, with_places, found, count);
-    else OF(append_better)(found->values, found->places, count, 0, bound, 1, 0, with_places, found, count);
+    if (largest) OF(append_better)(found->values, found->positions, count, 0, bound, 1, 1, with_positions, found,
+                                   count);
+    else OF(append_better)(found->values, found->positions, count, 0, bound, 1, 0, with_positions, found, count);
     if (found->held > wanted) {                             /* too many are equal to the worst one */
         npy_intp left = 0, better = 0;
         for (npy_intp i = 0; i < found->held; i++) better += BETTER(found->values[i], bound);
@@ -141,7 +145,7 @@ FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, i
             const T value = found->values[i];
             const int is_better = BETTER(value, bound), kept = is_better | (equal > 0);
             found->values[left] = value;
-            if (with_places) found->places[left] = found->places[i];
+            if (with_positions) found->positions[left] = found->positions[i];
             equal -= !is_better, left += kept;
         }
         found->held = wanted;
@@ -152,17 +156,17 @@ FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, i
 /* The best elements of a line, in its order. Elements that are better than the worst of the best so far are collected;
  * when the room is full, the best are selected again. */
 FOR_SET PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
-                                             int largest, const int with_places, OF(Candidates) *found,
+                                             int largest, const int with_positions, OF(Candidates) *found,
                                              npy_intp capacity) {
     T gathered[256];
     npy_intp i = 0;
     for (; i < count && i < capacity; i++) {
         found->values[i] = *(const T *)(line + i * step);
-        if (with_places) found->places[i] = (P)i;
+        if (with_positions) found->positions[i] = (P)i;
     }
     found->held = i;
     while (found->held > wanted) {                          /* the room was full, or the line has ended */
-        const T bound = OF(keep_best)(found, wanted, largest, with_places);
+        const T bound = OF(keep_best)(found, wanted, largest, with_positions);
         while (i < count && found->held < capacity) {
             const T *block = (const T *)line + i;
             npy_intp length = count - i;
@@ -171,8 +175,8 @@ FOR_SET PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, np
                 for (npy_intp k = 0; k < length; k++) gathered[k] = *(const T *)(line + (i + k) * step);
                 block = gathered;
             }
-            if (largest) i += OF(append_better)(block, NULL, length, i, bound, 0, 1, with_places, found, capacity);
-            else i += OF(append_better)(block, NULL, length, i, bound, 0, 0, with_places, found, capacity);
+            if (largest) i += OF(append_better)(block, NULL, length, i, bound, 0, 1, with_positions, found, capacity);
+            else i += OF(append_better)(block, NULL, length, i, bound, 0, 0, with_positions, found, capacity);
         }
     }
 }
@@ -184,20 +188,20 @@ static void OF(order_of)(T *values, npy_intp count, const Best *best, npy_intp *
     for (npy_intp start = 0, end; start < count; start = end) {
         end = start + 1;
         while (end < count && !BEFORE(values[order[start]], values[order[end]])) end++;
-        if (end - start > 1) best->sort_places(order + start, end - start, NULL);
+        if (end - start > 1) best->sort_positions(order + start, end - start, NULL);
     }
 }
 
 static void OF(write_best)(OF(Candidates) *found, const Best *best, npy_intp *order, char *values,
-                           npy_intp values_step, char *places, npy_intp places_step) {
+                           npy_intp values_step, char *positions, npy_intp positions_step) {
     const npy_intp count = best->wanted;
-    if (!best->sorted || !places) {
+    if (!best->sorted || !positions) {
         if (best->sorted) best->sort(found->values, count, NULL);
         const int backwards = best->sorted && best->largest;
         for (npy_intp i = 0; values && i < count; i++)
             *(T *)(values + i * values_step) = found->values[backwards ? count - 1 - i : i];
-        for (npy_intp i = 0; places && i < count; i++)
-            phintys_write_place(places + i * places_step, best->place_size, found->places[i]);
+        for (npy_intp i = 0; positions && i < count; i++)
+            phintys_write_position(positions + i * positions_step, best->position_size, found->positions[i]);
         return;
     }
     OF(order_of)(found->values, count, best, order);
@@ -205,35 +209,36 @@ static void OF(write_best)(OF(Candidates) *found, const Best *best, npy_intp *or
         start = end - 1;
         while (start > 0 && !BEFORE(found->values[order[start - 1]], found->values[order[start]])) start--;
         for (npy_intp i = start; i < end; i++) found->room[out] = found->values[order[i]],
-            phintys_write_place(places + out++ * places_step, best->place_size, found->places[order[i]]);
+            phintys_write_position(positions + out++ * positions_step, best->position_size, found->positions[order[i]]);
     }
     for (npy_intp i = 0; i < count && !best->largest; i++) {
         found->room[i] = found->values[order[i]];
-        phintys_write_place(places + i * places_step, best->place_size, found->places[order[i]]);
+        phintys_write_position(positions + i * positions_step, best->position_size, found->positions[order[i]]);
     }
     for (npy_intp i = 0; values && i < count; i++) *(T *)(values + i * values_step) = found->room[i];
 }
 
 ENTRY static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
-                                   char *values, npy_intp values_step, char *places, npy_intp places_step) {
+                                   char *values, npy_intp values_step, char *positions, npy_intp positions_step) {
     if (best->wanted <= PHINTYS_FEW) {
         PAIR *pairs = (PAIR *)room;
         if (best->largest) OF(insert_best)(line, step, count, best->wanted, 1, pairs);
         else OF(insert_best)(line, step, count, best->wanted, 0, pairs);
         for (npy_intp i = 0; i < best->wanted; i++) {
             if (values) *(T *)(values + i * values_step) = pairs[i].value;
-            if (places) phintys_write_place(places + i * places_step, best->place_size, pairs[i].place);
+            if (positions) phintys_write_position(positions + i * positions_step, best->position_size,
+                                                  pairs[i].position);
         }
         return;
     }
     const npy_intp values_size = phintys_segment(best->capacity, sizeof(T));
-    const npy_intp places_size = phintys_segment(best->capacity, sizeof(P));
+    const npy_intp positions_size = phintys_segment(best->capacity, sizeof(P));
     OF(Candidates) found = {(T *)room, (T *)(room + values_size), (T *)(room + 2 * values_size),
                             (P *)(room + 3 * values_size), 0};
-    if (places) OF(collect_best)(line, step, count, best->wanted, best->largest, 1, &found, best->capacity);
+    if (positions) OF(collect_best)(line, step, count, best->wanted, best->largest, 1, &found, best->capacity);
     else OF(collect_best)(line, step, count, best->wanted, best->largest, 0, &found, best->capacity);
-    OF(write_best)(&found, best, (npy_intp *)(room + 3 * values_size + places_size), values, values_step, places,
-                   places_step);
+    OF(write_best)(&found, best, (npy_intp *)(room + 3 * values_size + positions_size), values, values_step, positions,
+                   positions_step);
 }
 
 #undef OF

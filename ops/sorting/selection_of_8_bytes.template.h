@@ -1,5 +1,5 @@
 /* Selections of the dtypes of 8 bytes by the vectors of one instruction set: selection_loops.h defines what it has, and
- * how it is for elements of 8 bytes (WIDTH, COUNT and PLACES are undefined at the end).
+ * how it is for elements of 8 bytes (WIDTH, COUNT and POSITIONS are undefined at the end).
  */
 #define ENTRY FOR_SET
 #define P int64_t
@@ -34,4 +34,4 @@
 #undef P
 #undef WIDTH
 #undef COUNT
-#undef PLACES
+#undef POSITIONS

@@ -60,9 +60,9 @@ PHINTYS_FOR_AVX2 static inline void phintys_store_first_avx2(int *to, __m256i ve
 #define AVX2_SPREAD_uint64(x) _mm256_set1_epi64x((int64_t)(x))
 #define AVX2_SPREAD_float32(x) _mm256_castps_si256(_mm256_set1_ps(x))
 #define AVX2_SPREAD_float64(x) _mm256_castpd_si256(_mm256_set1_pd(x))
-#define AVX2_PLACES_4(first)                                                                                           \
+#define AVX2_POSITIONS_4(first)                                                                                        \
     _mm256_add_epi32(_mm256_set1_epi32((int32_t)(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define AVX2_PLACES_8(first) _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3))
+#define AVX2_POSITIONS_8(first) _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3))
 
 #define AVX512_FLOATS(a, b, HOW) ((int)_mm512_cmp_ps_mask(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), HOW))
 #define AVX512_DOUBLES(a, b, HOW) ((int)_mm512_cmp_pd_mask(_mm512_castsi512_pd(a), _mm512_castsi512_pd(b), HOW))
@@ -86,8 +86,8 @@ PHINTYS_FOR_AVX2 static inline void phintys_store_first_avx2(int *to, __m256i ve
 #define AVX512_SPREAD_float64(x) _mm512_castpd_si512(_mm512_set1_pd(x))
 #define AVX512_PACK_4(vector, mask) _mm512_maskz_compress_epi32((__mmask16)(mask), vector)
 #define AVX512_PACK_8(vector, mask) _mm512_maskz_compress_epi64((__mmask8)(mask), vector)
-#define AVX512_PLACES_4(first) _mm512_add_epi32(_mm512_set1_epi32((int32_t)(first)), \
+#define AVX512_POSITIONS_4(first) _mm512_add_epi32(_mm512_set1_epi32((int32_t)(first)), \
     _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define AVX512_PLACES_8(first) _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+#define AVX512_POSITIONS_8(first) _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
 
 #endif

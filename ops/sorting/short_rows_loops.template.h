@@ -62,20 +62,20 @@ static void OF(phintys_sort_rows)(const char *from, npy_intp row_step, npy_intp 
 PHINTYS_CLONES
 static void OF(phintys_argsort_rows)(const char *from, npy_intp row_step, npy_intp step, npy_intp rows, int length,
                                      char *out) {
-    OF(Columns) keys, places;
+    OF(Columns) keys, positions;
     Network network;
     phintys_make_network(length, &network);
     memset(&keys, 0, sizeof(keys));
     for (npy_intp start = 0; start < rows; start += PHINTYS_SIDE_BY_SIDE) {
         const int count = rows - start < PHINTYS_SIDE_BY_SIDE ? (int)(rows - start) : PHINTYS_SIDE_BY_SIDE;
         for (int i = 0; i < length; i++)
-            for (int row = 0; row < PHINTYS_SIDE_BY_SIDE; row++) places.of[i][row] = i;
+            for (int row = 0; row < PHINTYS_SIDE_BY_SIDE; row++) positions.of[i][row] = i;
         for (int row = 0; row < count; row++)
             for (int i = 0; i < length; i++)
                 keys.of[i][row] = OF(key_of)(*(const T *)(from + (start + row) * row_step + i * step));
         for (int number = 0; number < network.count; number++) {
             V *a = keys.vectors[network.first[number]], *b = keys.vectors[network.second[number]];
-            V *of_a = places.vectors[network.first[number]], *of_b = places.vectors[network.second[number]];
+            V *of_a = positions.vectors[network.first[number]], *of_b = positions.vectors[network.second[number]];
             for (int part = 0; part < PHINTYS_SIDE_BY_SIDE / LANES; part++) {
                 const V x = a[part], y = b[part], of_x = of_a[part], of_y = of_b[part], ordered = (V)(x <= y);
                 a[part] = (x & ordered) | (y & ~ordered), b[part] = (y & ordered) | (x & ~ordered);
@@ -84,7 +84,7 @@ static void OF(phintys_argsort_rows)(const char *from, npy_intp row_step, npy_in
         }
         int64_t *target = (int64_t *)out + start * length;
         for (int row = 0; row < count; row++)
-            for (int i = 0; i < length; i++) target[row * length + i] = places.of[i][row];
+            for (int i = 0; i < length; i++) target[row * length + i] = positions.of[i][row];
     }
 }
 

@@ -1,5 +1,5 @@
-"""Kernels that sort lines along an axis, or the places of their elements, by NumPy's functions in C; and partitions and
-the largest or smallest elements, by those of ``selection_loops.h``.
+"""Kernels that sort lines along an axis, or the positions of their elements, by NumPy's functions in C; and partitions
+and the largest or smallest elements, by those of ``selection_loops.h``.
 
 NumPy's functions are those of the type's table (``PyArray_ArrFuncs``), which choose the instruction set themselves;
 ``narrow_sort.h`` has others for 8- and 16-bit numbers.
@@ -26,7 +26,7 @@ from phintys.vm.thresholds cimport LONG_SORT, PIECE_SORT
 cnp.import_array()
 
 ctypedef int (*SortFunction)(void* start, npy_intp count, void* array) noexcept nogil
-ctypedef int (*ArgSortFunction)(void* values, npy_intp* places, npy_intp count, void* array) noexcept nogil
+ctypedef int (*ArgSortFunction)(void* values, npy_intp* positions, npy_intp count, void* array) noexcept nogil
 
 cdef extern from "numpy/arrayobject.h" nogil:
     ctypedef struct PyArray_ArrFuncs:
@@ -45,21 +45,21 @@ cdef extern from "sorting/selection_loops.h" nogil:
         npy_intp capacity
         int largest
         int sorted
-        int place_size
+        int position_size
         SortFunction sort
         ArgSortFunction argsort
-        SortFunction sort_places
+        SortFunction sort_positions
     ctypedef void (*phintys_partition)(const char* source, char* line, npy_intp count, const npy_intp* chosen,
                                        npy_intp n_chosen, char* room) nogil
     ctypedef void (*phintys_argpartition)(const char* line, npy_intp step, npy_intp count, const npy_intp* chosen,
-                                          npy_intp n_chosen, char* room, char* places, npy_intp places_step) nogil
+                                          npy_intp n_chosen, char* room, char* positions, npy_intp positions_step) nogil
     ctypedef void (*phintys_best)(const char* line, npy_intp step, npy_intp count, const Best* best, char* room,
-                                  char* values, npy_intp values_step, char* places, npy_intp places_step) nogil
+                                  char* values, npy_intp values_step, char* positions, npy_intp positions_step) nogil
     ctypedef struct Selection:
         phintys_partition partition
         phintys_argpartition argpartition
         phintys_best best
-        int place_size
+        int position_size
     const Selection phintys_selections[14]
     const Selection phintys_vector_selections[2][6]
     npy_intp phintys_partition_room(const Selection* of, npy_intp count)
@@ -115,10 +115,10 @@ cdef struct Settings:
     const Selection* selection         # for this instruction set
     const Selection* any_selection     # for lines of any length
     int itemsize
-    const npy_intp* chosen             # the places whose elements a partition determines, ascending
+    const npy_intp* chosen             # the positions whose elements a partition determines, ascending
     npy_intp n_chosen
     Best best
-    bint values, places                # which results are wanted
+    bint values, positions                # which results are wanted
     bint* failed                       # set when there is no memory
 
 
@@ -166,20 +166,20 @@ cdef void partition_line(const void* argument, const Line* line, char* room) noe
 
 cdef void argsort_line(const void* argument, const Line* line, char* room) noexcept nogil:
     cdef const Settings* settings = <const Settings*>argument
-    cdef npy_intp count = line.lengths[0], place
+    cdef npy_intp count = line.lengths[0], position
     cdef char* values = line.data[0]
-    cdef npy_intp* places = <npy_intp*>line.data[1]
+    cdef npy_intp* positions = <npy_intp*>line.data[1]
     if line.steps[0] != settings.itemsize and count > 1:
         values = room
         move_line(room, settings.itemsize, line.data[0], line.steps[0], count, settings.itemsize)
     if line.steps[1] != sizeof(npy_intp) and count > 1:
-        places = <npy_intp*>(room + rounded(count * settings.itemsize))
-    for place in range(count):
-        places[place] = place
-    if settings.argsort(values, places, count, NULL) < 0:
+        positions = <npy_intp*>(room + rounded(count * settings.itemsize))
+    for position in range(count):
+        positions[position] = position
+    if settings.argsort(values, positions, count, NULL) < 0:
         settings.failed[0] = True
-    if <char*>places != line.data[1]:
-        move_line(line.data[1], line.steps[1], <char*>places, sizeof(npy_intp), count, sizeof(npy_intp))
+    if <char*>positions != line.data[1]:
+        move_line(line.data[1], line.steps[1], <char*>positions, sizeof(npy_intp), count, sizeof(npy_intp))
 
 
 cdef void argpartition_line(const void* argument, const Line* line, char* room) noexcept nogil:
@@ -190,10 +190,10 @@ cdef void argpartition_line(const void* argument, const Line* line, char* room) 
 
 cdef void best_of_line(const void* argument, const Line* line, char* room) noexcept nogil:
     cdef const Settings* settings = <const Settings*>argument
-    cdef int places = 1 + settings.values
+    cdef int positions = 1 + settings.values
     settings.selection.best(line.data[0], line.steps[0], line.lengths[0], &settings.best, room,
                             line.data[1] if settings.values else NULL, line.steps[1],
-                            line.data[places] if settings.places else NULL, line.steps[places])
+                            line.data[positions] if settings.positions else NULL, line.steps[positions])
 
 
 # ---- short rows ------------------------------------------------------------------------------------------------------
@@ -256,8 +256,8 @@ cdef class LineKernel(Kernel):
         return 0
 
     cdef const Selection* selection_for(self, npy_intp length) noexcept nogil:
-        """The selection for lines of a length, whose places it can hold."""
-        if self.settings.selection.place_size == 4 and length > INT32_MAX:
+        """The selection for lines of a length, whose positions it can hold."""
+        if self.settings.selection.position_size == 4 and length > INT32_MAX:
             return self.settings.any_selection
         return self.settings.selection
 
@@ -341,7 +341,7 @@ cdef class SortKernel(LineKernel):
 
 
 cdef class ArgSortKernel(LineKernel):
-    """The places of the elements in sorted order, as int64: ``(x, axis, out)``; parameters as of ``SortKernel``."""
+    """The positions of the elements in sorted order, as int64: ``(x, axis, out)``; parameters as of ``SortKernel``."""
 
     def __cinit__(self):
         self.examined, self.binding, self.may_fail = (1,), BOUND, True
@@ -377,30 +377,30 @@ cdef class ArgSortKernel(LineKernel):
 
 
 cdef class PartitionKernel(LineKernel):
-    """The elements, partly sorted: ``(x, chosen, axis, out)``. The chosen places are in any order; negative ones count
-    from the end.
+    """The elements, partly sorted: ``(x, chosen, axis, out)``. The chosen positions are in any order; negative ones
+    count from the end.
 
     Parameters
     ----------
     dtype : str
-    places : bool
-        Whether to return places, as int64, instead of elements.
+    positions : bool
+        Whether to return positions, as int64, instead of elements.
     """
-    cdef bint places
+    cdef bint positions
     cdef SortFunction sort_chosen
 
     def __cinit__(self):
         self.examined, self.binding = (1, 2), BOUND
 
-    def __init__(self, dtype, places):
-        self.describe("argpartition" if places else "partition", dtype)
-        self.places = places
+    def __init__(self, dtype, positions):
+        self.describe("argpartition" if positions else "partition", dtype)
+        self.positions = positions
         self.sort_chosen = numpy_sort("int64", 0)
 
     cdef npy_intp room_for(self, npy_intp length) noexcept nogil:
         """Bytes for each worker."""
         cdef const Selection* selection = self.selection_for(length)
-        if self.places:
+        if self.positions:
             return phintys_argpartition_room(selection, length)
         return phintys_partition_room(selection, length) + rounded(length * self.settings.itemsize)
 
@@ -432,14 +432,14 @@ cdef class PartitionKernel(LineKernel):
         self.sort_chosen(chosen, settings.n_chosen, NULL)
         context.scratch += rounded(settings.n_chosen * sizeof(npy_intp))
         cells[0], cells[1] = operands[0], operands[3]
-        result = self.walk(context, &settings, argpartition_line if self.places else partition_line, cells, 2, axis,
+        result = self.walk(context, &settings, argpartition_line if self.positions else partition_line, cells, 2, axis,
                            self.room_for(length))
         context.scratch = <char*>chosen
         return result
 
 
 cdef class TopKKernel(LineKernel):
-    """The largest elements of each line and their places: ``(x, k, values, places)``, or one of both.
+    """The largest elements of each line and their positions: ``(x, k, values, positions)``, or one of both.
 
     Parameters
     ----------
@@ -448,25 +448,25 @@ cdef class TopKKernel(LineKernel):
         Not negative.
     sorted : bool
         Whether the best element comes first.
-    place_dtype : str
-        The dtype of places.
-    values, places : bool
+    position_dtype : str
+        The dtype of positions.
+    values, positions : bool
         Which results there are.
     """
 
     def __cinit__(self):
         self.examined, self.binding = (1,), BOUND
 
-    def __init__(self, dtype, int axis, bint sorted, place_dtype, bint values, bint places):
+    def __init__(self, dtype, int axis, bint sorted, position_dtype, bint values, bint positions):
         self.describe("topk", dtype)
         self.axis = axis
         self.settings.best.sorted = sorted
-        self.settings.best.place_size = numpy.dtype(place_dtype).itemsize
+        self.settings.best.position_size = numpy.dtype(position_dtype).itemsize
         descriptor = numpy.dtype(dtype)
         self.settings.best.sort = quickest_sort(dtype)
         self.settings.best.argsort = PyDataType_GetArrFuncs(<void*>descriptor).argsort[0]
-        self.settings.best.sort_places = numpy_sort("int64", 0)
-        self.settings.values, self.settings.places = values, places
+        self.settings.best.sort_positions = numpy_sort("int64", 0)
+        self.settings.values, self.settings.positions = values, positions
 
     cdef npy_intp fit(self, Best* best, npy_intp k, npy_intp length) noexcept nogil:
         """Fill in what is wanted; returns the bytes of room for a worker."""
@@ -489,7 +489,7 @@ cdef class TopKKernel(LineKernel):
         for axis in range(operands[0].ndim):
             shape[axis] = operands[0].shape[axis]
         shape[self.axis] = k if k > 0 else -k
-        for axis in range(self.settings.values + self.settings.places):
+        for axis in range(self.settings.values + self.settings.positions):
             allocate(context, operands[2 + axis], shape)
         scratch(context, context.workers * self.fit(&best, k, length))
         return cell_size(operands[0]) >= LONG_SORT // 4
@@ -497,7 +497,7 @@ cdef class TopKKernel(LineKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Settings settings = self.settings
         cdef Cell* cells[3]
-        cdef int number, count = 1 + settings.values + settings.places
+        cdef int number, count = 1 + settings.values + settings.positions
         cdef npy_intp room = self.fit(&settings.best, integer_at(operands[1], 0), operands[0].shape[self.axis])
         settings.selection = self.selection_for(operands[0].shape[self.axis])
         cells[0] = operands[0]
