@@ -102,7 +102,7 @@ class Watch:
         try:
             return dumps(program)
         except (TypeError, pickle.PicklingError) as error:
-            assert program.calls and "cannot be saved" in str(error)
+            assert program.calls and "what is to be saved" in str(error)
             self.refused.append(str(error))
             return None
 
