@@ -11,6 +11,7 @@ from numpy cimport npy_intp
 from phintys.gpu.kernels.random_source import draw_source
 from phintys.gpu.runtime.driver cimport Arguments, put_address, put_integer, set_failure, upload
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS
 from phintys.ops.random.samples cimport generator_of_copy
@@ -59,6 +60,8 @@ cdef extern from *:
         PHINTYS_PHILOX
     void phintys_words_of_draw(const uint64_t* state, uint64_t threads, uint64_t* words) nogil
     void phintys_after_draw(uint64_t* state, uint64_t count, bint narrow) nogil
+
+phintys_set = set_of_process()
 
 cdef enum:
     EACH = 4                        # words of a thread, at least: it begins with some 30 products of 128 bits

@@ -21,6 +21,7 @@ import numpy
 from phintys.ops.elementwise.block_code cimport BlockCode, BlockTables, broadcast_shape, run_block, set_operands
 from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.sets cimport usable_set
 from phintys.ops.pooling.pool_kernel cimport (
     count_windows, mode_number, phintys_pool_task, phintys_pooling, pool_squares, pool_tasks)
 from phintys.vm.abi cimport (
@@ -29,7 +30,7 @@ from phintys.vm.abi cimport (
 from phintys.vm.guards cimport guards
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
-from phintys.ops.native.providers import built_in_title, usable_instructions
+from phintys.ops.native.providers import built_in_title
 
 cnp.import_array()
 
@@ -117,7 +118,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
         Task rows, narrow, narrow_tops, spreading, collecting
         Task square_packing, squares, finishing, square_pooling, square_patches, square_tops, square_products
         Task parts_of_squares
-    const phintys_convolution_set* convolution_set(int itemsize, int instructions)
+    const phintys_convolution_set* convolution_set(int itemsize, int set)
     const phintys_convolution_tasks* convolution_tasks(int itemsize)
     void* phintys_room(phintys_rooms* rooms, size_t size)
     void plan_convolution(phintys_work* work, phintys_rooms* rooms)
@@ -339,7 +340,7 @@ cdef class ConvolutionKernel(Kernel):
             self.image_shape[axis] = -1 if image_shape[axis] is None else image_shape[axis]
         for axis in range(self.filter_rank()):
             self.filter_shape[axis] = -1 if filter_shape[axis] is None else filter_shape[axis]
-        self.set = convolution_set(self.itemsize, len(usable_instructions()))
+        self.set = convolution_set(self.itemsize, usable_set())
         self.tasks = convolution_tasks(self.itemsize)
         self.providers = [("convolution", built_in_title())]
         self.following = None if following is None else Following(*following)

@@ -78,7 +78,7 @@ typedef void (*phintys_transpose)(const void* from, npy_intp from_row, npy_intp 
 typedef void (*phintys_row)(const phintys_sum*, const void* in, void* out, npy_intp out_filter, npy_intp length,
                             const void* weights);
 typedef struct {
-    int lanes;
+    int level, lanes;
     phintys_transpose transpose;
     phintys_patches patches;
     phintys_square_tops square_tops;
@@ -1128,38 +1128,26 @@ static void plan_convolution(phintys_work* work, phintys_rooms* rooms) {
 }
 
 /* ---- the loops for each type ------------------------------------------------------------------------------------- */
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-
-PHINTYS_FOR_AVX2 static inline float phintys_total_ps(__m256 a) {
-    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
-    return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
-}
-PHINTYS_FOR_AVX2 static inline double phintys_total_pd(__m256d a) {
-    __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
-}
-#endif
+#define LOOPS "convolution/convolution_sets.template.h"
+#define FLOATS
+#include "native/each_set.h"
+BY_SET_OF_FLOATS(part_line);
+BY_SET_OF_FLOATS(transform_patches);
+BY_SET_OF_FLOATS(transform_sums);
+BY_SET_OF_FLOATS(limit);
 
 #define T float
-#define SUFFIX ps                       /* of intrinsics */
-#include "convolution_sets.template.h"
-#undef SUFFIX
+#include "convolution_passes.template.h"
 #undef T
 #define T double
-#define SUFFIX pd
-#include "convolution_sets.template.h"
-#undef SUFFIX
+#include "convolution_passes.template.h"
 #undef T
 
-/* The loops of an element size for the instruction sets 0 (what every processor has), 1 and 2. */
-static const phintys_convolution_set* convolution_set(int itemsize, int instructions) {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (instructions == 2) return itemsize == sizeof(float) ? &convolution_float_avx512 : &convolution_double_avx512;
-    if (instructions == 1) return itemsize == sizeof(float) ? &convolution_float_avx2 : &convolution_double_avx2;
-#endif
-    return itemsize == sizeof(float) ? &convolution_float_baseline : &convolution_double_baseline;
+/* The loops of an element size for a set. */
+static const phintys_convolution_set* convolution_set(int itemsize, int set) {
+    static const phintys_convolution_set* const of_float[PHINTYS_SETS] = FOR_EACH_SET(&convolution_float);
+    static const phintys_convolution_set* const of_double[PHINTYS_SETS] = FOR_EACH_SET(&convolution_double);
+    return itemsize == sizeof(float) ? of_float[set] : of_double[set];
 }
 
 static const phintys_convolution_tasks* convolution_tasks(int itemsize) {

@@ -2,8 +2,8 @@
  * part of convolution_tiles.template.h. */
 /* Transformed patches of a row of squares, whose four lines have channels as neighbours: of each square `elements` of
  * them, whole vectors, one after the other. */
-FOR_SET static void IN_SET(patches)(const void* const* lines, npy_intp channels, npy_intp elements, npy_intp squares,
-                                    void* to, npy_intp step) {
+static void TYPED(patches)(const void* const* lines, npy_intp channels, npy_intp elements, npy_intp squares,
+                           void* to, npy_intp step) {
     static const int first[PATCH] = {0, 1, 2, 1}, second[PATCH] = {2, 2, 1, 3};
     T* numbers = to;
     for (npy_intp at = 0; at < 2 * squares * channels; at += 2 * channels)
@@ -24,13 +24,13 @@ FOR_SET static void IN_SET(patches)(const void* const* lines, npy_intp channels,
 }
 
 /* As many filters as the largest tile has. */
-#define TOPS IN_SET(tops_vector)
+#define TOPS TYPED(tops_vector)
 typedef T TOPS __attribute__((vector_size((REGISTERS == 32 ? 8 : 4) * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 /* The transformed gradient of a block of filters for a row of squares, from its two lines, which have filters as
  * neighbours. */
-FOR_SET static void IN_SET(square_tops)(const void* upper, const void* lower, npy_intp squares, void* to,
-                                        npy_intp step) {
+static void TYPED(square_tops)(const void* upper, const void* lower, npy_intp squares, void* to,
+                               npy_intp step) {
     const TOPS *from = upper, *below = lower;
     T* numbers = to;
     for (npy_intp s = 0; s < squares; s++, numbers += sizeof(TOPS) / sizeof(T)) {
@@ -48,7 +48,7 @@ FOR_SET static void IN_SET(square_tops)(const void* upper, const void* lower, np
 }
 
 /* Four numbers of a column or row of filters, from three elements. */
-FOR_SET PHINTYS_INLINE void IN_SET(four)(TOPS a, TOPS b, TOPS c, TOPS* to, int step) {
+PHINTYS_INLINE void TYPED(four)(TOPS a, TOPS b, TOPS c, TOPS* to, int step) {
     to[0] = a;
     to[step] = (a + b + c) * (T)0.5;
     to[2 * step] = (a - b + c) * (T)0.5;
@@ -56,14 +56,14 @@ FOR_SET PHINTYS_INLINE void IN_SET(four)(TOPS a, TOPS b, TOPS c, TOPS* to, int s
 }
 
 /* The 16 numbers of a block of filters for one plane, from their nine elements. */
-FOR_SET static void IN_SET(square_weights)(const void* taps, void* to, npy_intp step) {
+static void TYPED(square_weights)(const void* taps, void* to, npy_intp step) {
     const TOPS* from = taps;
     TOPS columns[3 * PATCH], row[PATCH];
 #pragma GCC unroll 3
-    for (int j = 0; j < 3; j++) IN_SET(four)(from[j], from[3 + j], from[6 + j], columns + j, 3);
+    for (int j = 0; j < 3; j++) TYPED(four)(from[j], from[3 + j], from[6 + j], columns + j, 3);
 #pragma GCC unroll 4
     for (int i = 0; i < PATCH; i++) {
-        IN_SET(four)(columns[3 * i], columns[3 * i + 1], columns[3 * i + 2], row, 1);
+        TYPED(four)(columns[3 * i], columns[3 * i + 1], columns[3 * i + 2], row, 1);
 #pragma GCC unroll 4
         for (int j = 0; j < PATCH; j++) *(TOPS*)((T*)to + (PATCH * i + j) * step) = row[j];
     }
@@ -71,7 +71,7 @@ FOR_SET static void IN_SET(square_weights)(const void* taps, void* to, npy_intp 
 #undef TOPS
 
 /* Three elements of a column or row of a filter, from four numbers. */
-FOR_SET PHINTYS_INLINE void IN_SET(three)(VECTOR a, VECTOR b, VECTOR c, VECTOR d, VECTOR* to, int step) {
+PHINTYS_INLINE void TYPED(three)(VECTOR a, VECTOR b, VECTOR c, VECTOR d, VECTOR* to, int step) {
     const VECTOR half = SPREAD((T)0.5), sum = (b + c) * half;
     to[0] = a + sum;
     to[step] = (b - c) * half;
@@ -79,19 +79,19 @@ FOR_SET PHINTYS_INLINE void IN_SET(three)(VECTOR a, VECTOR b, VECTOR c, VECTOR d
 }
 
 /* The nine elements of a filter for `channels` channels, whole vectors, from their 16 sums. */
-FOR_SET static void IN_SET(square_filter)(const void* sums, npy_intp step, npy_intp channels, void* to) {
+static void TYPED(square_filter)(const void* sums, npy_intp step, npy_intp channels, void* to) {
     const T* from = sums;
     T* elements = to;
     for (npy_intp c = 0; c < channels; c += LANES, from += LANES, elements += LANES) {
         VECTOR columns[3 * PATCH], row[3];
 #pragma GCC unroll 4
         for (int j = 0; j < PATCH; j++)
-            IN_SET(three)(LOAD(from + j * step), LOAD(from + (PATCH + j) * step), LOAD(from + (2 * PATCH + j) * step),
-                          LOAD(from + (3 * PATCH + j) * step), columns + j, PATCH);
+            TYPED(three)(LOAD(from + j * step), LOAD(from + (PATCH + j) * step), LOAD(from + (2 * PATCH + j) * step),
+                         LOAD(from + (3 * PATCH + j) * step), columns + j, PATCH);
 #pragma GCC unroll 3
         for (int i = 0; i < 3; i++) {
             const VECTOR* numbers = columns + i * PATCH;
-            IN_SET(three)(numbers[0], numbers[1], numbers[2], numbers[3], row, 1);
+            TYPED(three)(numbers[0], numbers[1], numbers[2], numbers[3], row, 1);
 #pragma GCC unroll 3
             for (int j = 0; j < 3; j++) STORE(elements + (3 * i + j) * channels, row[j]);
         }

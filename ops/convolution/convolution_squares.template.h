@@ -22,51 +22,6 @@ typedef struct {
     npy_intp image, row, first, count;  /* the row of squares, and columns [first, first + count) of it */
 } TYPED(squares);
 
-/* The even and the odd elements of a line. */
-PHINTYS_CLONES static void TYPED(part_line)(const T* restrict line, npy_intp count, T* restrict even, T* restrict odd) {
-    for (npy_intp x = 0; x < count; x++) {
-        even[x] = line[2 * x];
-        odd[x] = line[2 * x + 1];
-    }
-}
-
-/* Transformed patches of `count` squares. Their rows are given as even elements and, `row` further on, odd ones. */
-PHINTYS_CLONES static void TYPED(transform_patches)(const T* restrict rows, npy_intp row, npy_intp count,
-                                                    T* restrict to, npy_intp step) {
-    for (int i = 0; i < PATCH; i++, to += PATCH * step) {
-        const int first = i == 0 ? 0 : i == 2 ? 2 : 1, second = i == 2 ? 1 : i == 3 ? 3 : 2;
-        const T sign = i == 1 ? 1 : -1;
-        const T *even_a = rows + first * 2 * row, *even_b = rows + second * 2 * row;
-        const T *odd_a = even_a + row, *odd_b = even_b + row;
-        for (npy_intp x = 0; x < count; x++) {
-            const T a = even_a[x] + sign * even_b[x], b = odd_a[x] + sign * odd_b[x];
-            const T c = even_a[x + 1] + sign * even_b[x + 1], d = odd_a[x + 1] + sign * odd_b[x + 1];
-            to[x] = a - c;
-            to[x + step] = b + c;
-            to[x + 2 * step] = c - b;
-            to[x + 3 * step] = b - d;
-        }
-    }
-}
-
-/* The two rows of results of `count` squares from their 16 sums. */
-PHINTYS_CLONES static void TYPED(transform_sums)(const T* restrict from, npy_intp step, npy_intp count, T bias,
-                                                 T* restrict upper, T* restrict lower) {
-    for (npy_intp x = 0; x < count; x++) {
-        T left[PATCH], right[PATCH];
-        for (int i = 0; i < PATCH; i++) {
-            const T* sums = from + i * PATCH * step + x;
-            const T inner = sums[step] + sums[2 * step], difference = sums[step] - sums[2 * step];
-            left[i] = sums[0] + inner;
-            right[i] = difference - sums[3 * step];
-        }
-        upper[2 * x] = left[0] + left[1] + left[2] + bias;
-        upper[2 * x + 1] = right[0] + right[1] + right[2] + bias;
-        lower[2 * x] = left[1] - left[2] - left[3] + bias;
-        lower[2 * x + 1] = right[1] - right[2] - right[3] + bias;
-    }
-}
-
 /* Pack blocks [start, stop) of filters of all groups: for each number and plane the weights of all its filters. */
 static void TYPED(run_square_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
@@ -125,7 +80,7 @@ static void TYPED(lay_out_patches)(const phintys_work* work, const T* source, np
             continue;
         }
         TYPED(copy_short)(line + first, source + y * length + x + first, last - first);
-        TYPED(part_line)(line, half, to, to + row);
+        TYPED(part_line)[work->what.set->level](line, half, to, to + row);
     }
 }
 
@@ -143,8 +98,9 @@ static void TYPED(transform_plane)(const phintys_work* work, const T* source, np
                            half, line, laid_out, row);
     for (npy_intp at = 0; at < count;) {
         const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);
-        TYPED(transform_patches)(laid_out + (part.row - start.row) * 4 * row + part.first - from, row,
-                                 TYPED(rounded)(part.count), patches + at, step);
+        TYPED(transform_patches)[work->what.set->level](
+            laid_out + (part.row - start.row) * 4 * row + part.first - from, row, TYPED(rounded)(part.count),
+            patches + at, step);
         at += part.count;
     }
 }
@@ -160,14 +116,6 @@ static void TYPED(transform_stretch)(const phintys_work* work, npy_intp first, n
             part = smaller(count - at, (image + 1) * in_image - first - at);
             TYPED(transform_plane)(work, source, first + at, part, line, patches + at, step);
         }
-}
-
-/* Limit results. */
-PHINTYS_CLONES static void TYPED(limit)(T* results, npy_intp count, T low, T high) {
-    for (npy_intp x = 0; x < count; x++) {
-        const T value = low > results[x] ? low : results[x];            /* NaN stays */
-        results[x] = high < value ? high : value;
-    }
 }
 
 PHINTYS_INLINE T TYPED(larger_of)(T a, T b) {
@@ -215,8 +163,9 @@ static void TYPED(write_stretch)(const phintys_work* work, npy_intp first, npy_i
     for (npy_intp f = 0; f < filters; f++, sums += work->how.squares.at_once) {
         const npy_intp number = work->call.group * work->plan.outs + filter + f;
         const T bias = work->after.bias == NULL ? 0 : ((const T*)work->after.bias)[number];
-        TYPED(transform_sums)(sums, step, rounded, bias, upper, lower);
-        if (work->after.limited) TYPED(limit)(upper, 4 * rounded, (T)work->after.low, (T)work->after.high);
+        TYPED(transform_sums)[work->what.set->level](sums, step, rounded, bias, upper, lower);
+        if (work->after.limited)
+            TYPED(limit)[work->what.set->level](upper, 4 * rounded, (T)work->after.low, (T)work->after.high);
         if (pooled != NULL && !kept) TYPED(pool_squares)(&pooled->what, upper, lower, rounded, joined);
         for (npy_intp at = 0; at < count;) {
             const TYPED(squares) part = TYPED(squares_from)(work, first + at, count - at);

@@ -1,24 +1,19 @@
-/* The inner loops of convolutions for one type T and one instruction set; convolution_sets.template.h includes this
- * once for each set, and says how wide vectors are, what adds products to them (FUSED) and their elements (TOTAL), and
- * what finds the LARGER and the SMALLER of two: the second if they are equal or one is NaN. All of these are undefined
- * at the end.
+/* The inner loops of convolutions for one type T and one instruction set; convolution_sets.template.h includes this,
+ * and says how many registers there are, what adds products to vectors (FUSED) and their elements (TOTAL), and what
+ * finds the LARGER and the SMALLER of two. All of these are undefined at the end.
  *
  * A tile is the sums of some results: `vectors` stretches of LANES neighbouring results of `filters` filters each. They
  * stay in registers while all planes and all taps are added, so a tile is written once and never read.
  */
-#define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
-#define LANES ((int)(VECTOR_BYTES / sizeof(T)))
-#define VECTOR IN_SET(vector)
+#define LANES ((int)(SET_BYTES / sizeof(T)))
+#define VECTOR TYPED(Vector)
 #define LOAD(FROM) (*(const VECTOR*)(FROM))
 #define STORE(TO, VALUE) (*(VECTOR*)(TO) = (VALUE))
-#define SPREAD IN_SET(spread)
-
-typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
-FOR_SET PHINTYS_INLINE VECTOR SPREAD(T value) { return value - (VECTOR){0}; }   /* x - 0 is x, also for -0 and NaN */
+#define SPREAD TYPED(broadcast)
 
 /* Add the products of one tap of one plane. */
-FOR_SET PHINTYS_INLINE void IN_SET(add_tap)(const int filters, const int vectors, const T* const* at, npy_intp offset,
-                                            const T* weights, VECTOR sums[][MOST_VECTORS]) {
+PHINTYS_INLINE void TYPED(add_tap)(const int filters, const int vectors, const T* const* at, npy_intp offset,
+                                   const T* weights, VECTOR sums[][MOST_VECTORS]) {
     VECTOR x[MOST_VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; v++) x[v] = LOAD(at[v] + offset);
@@ -30,9 +25,9 @@ FOR_SET PHINTYS_INLINE void IN_SET(add_tap)(const int filters, const int vectors
     }
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vectors, const phintys_sum* sum,
-                                             const T* const* in, T* const* out, npy_intp out_filter, int wanted,
-                                             const T* weights) {
+PHINTYS_INLINE void TYPED(any_tile)(const int filters, const int vectors, const phintys_sum* sum,
+                                    const T* const* in, T* const* out, npy_intp out_filter, int wanted,
+                                    const T* weights) {
     VECTOR sums[MOST_FILTERS][MOST_VECTORS];
     const T* at[MOST_VECTORS];
     const npy_intp taps = sum->taps, plane = sum->plane;
@@ -48,11 +43,11 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
     if (taps == 1) {                    /* without a loop: 327 us instead of 347, 256 channels of 16 x 16 with AVX2 */
         npy_intp offset = offsets[0];
         for (npy_intp p = 0; p < sum->planes; p++, offset += plane, weights += filters + sum->skipped)
-            IN_SET(add_tap)(filters, vectors, at, offset, weights, sums);
+            TYPED(add_tap)(filters, vectors, at, offset, weights, sums);
     } else {
         for (npy_intp p = 0; p < sum->planes; p++) {
             for (npy_intp t = 0; t < taps; t++, weights += filters)
-                IN_SET(add_tap)(filters, vectors, at, offsets[t], weights, sums);
+                TYPED(add_tap)(filters, vectors, at, offsets[t], weights, sums);
             weights += sum->skipped;
 #pragma GCC unroll 8
             for (int v = 0; v < vectors; v++) at[v] += plane;
@@ -81,12 +76,12 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_tile)(const int filters, const int vector
 /* What rows of results of few planes are computed with. */
 typedef struct {
     VECTOR weights[FILTERS_OF_ROW][PLANES_OF_ROW], bias[FILTERS_OF_ROW], low, high;
-} IN_SET(row);
+} TYPED(row);
 
 /* A vector of results of each filter; planes and results are where it begins. */
-FOR_SET PHINTYS_INLINE void IN_SET(row_vector)(const int filters, const int planes, const int limited,
-                                               const IN_SET(row)* row, const T* in, npy_intp plane, T* out,
-                                               npy_intp out_filter) {
+PHINTYS_INLINE void TYPED(row_vector)(const int filters, const int planes, const int limited,
+                                      const TYPED(row)* row, const T* in, npy_intp plane, T* out,
+                                      npy_intp out_filter) {
     VECTOR values[PLANES_OF_ROW];
 #pragma GCC unroll 8
     for (int p = 0; p < planes; p++) values[p] = LOAD(in + p * plane);
@@ -101,42 +96,42 @@ FOR_SET PHINTYS_INLINE void IN_SET(row_vector)(const int filters, const int plan
     }
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(row_vectors)(const int filters, const int planes, const int limited,
-                                                const IN_SET(row) row, const T* in, npy_intp plane, T* out,
-                                                npy_intp out_filter, npy_intp length) {
+PHINTYS_INLINE void TYPED(row_vectors)(const int filters, const int planes, const int limited,
+                                       const TYPED(row) row, const T* in, npy_intp plane, T* out,
+                                       npy_intp out_filter, npy_intp length) {
     npy_intp x = 0;
     for (; x + LANES <= length; x += LANES)
-        IN_SET(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
+        TYPED(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
     if (x == length) return;
     x = length - LANES;
-    IN_SET(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
+    TYPED(row_vector)(filters, planes, limited, &row, in + x, plane, out + x, out_filter);
 }
 
 /* `length` results, a vector or more, of each of some filters of one element for few planes. */
-FOR_SET PHINTYS_INLINE void IN_SET(any_row)(const int filters, const int planes, const phintys_sum* sum, const T* in,
-                                            T* out, npy_intp out_filter, npy_intp length, const T* weights) {
-    IN_SET(row) row = {.low = SPREAD((T)sum->low), .high = SPREAD((T)sum->high)};
+PHINTYS_INLINE void TYPED(any_row)(const int filters, const int planes, const phintys_sum* sum, const T* in,
+                                   T* out, npy_intp out_filter, npy_intp length, const T* weights) {
+    TYPED(row) row = {.low = SPREAD((T)sum->low), .high = SPREAD((T)sum->high)};
 #pragma GCC unroll 8
     for (int f = 0; f < filters; f++) {
         row.bias[f] = SPREAD(sum->bias == NULL ? (T)0 : ((const T*)sum->bias)[f]);
 #pragma GCC unroll 8
         for (int p = 0; p < planes; p++) row.weights[f][p] = SPREAD(weights[p * sum->skipped + f]);
     }
-    if (sum->limited) IN_SET(row_vectors)(filters, planes, 1, row, in, sum->plane, out, out_filter, length);
-    else IN_SET(row_vectors)(filters, planes, 0, row, in, sum->plane, out, out_filter, length);
+    if (sum->limited) TYPED(row_vectors)(filters, planes, 1, row, in, sum->plane, out, out_filter, length);
+    else TYPED(row_vectors)(filters, planes, 0, row, in, sum->plane, out, out_filter, length);
 }
 
 #define ROW(FILTERS, PLANES) \
-    FOR_SET static void IN_SET(row_##FILTERS##_##PLANES)(const phintys_sum* sum, const void* in, void* out, \
+    static void TYPED(row_##FILTERS##_##PLANES)(const phintys_sum* sum, const void* in, void* out, \
             npy_intp out_filter, npy_intp length, const void* weights) { \
-        IN_SET(any_row)(FILTERS, PLANES, sum, in, out, out_filter, length, weights); \
+        TYPED(any_row)(FILTERS, PLANES, sum, in, out, out_filter, length, weights); \
     }
 ROW(1, 1) ROW(1, 2) ROW(1, 3) ROW(1, 4) ROW(2, 2) ROW(2, 3) ROW(2, 4)
 #undef ROW
 
 /* Add the products of a vector of positions. */
-FOR_SET PHINTYS_INLINE void IN_SET(add_dots)(const int filters, const int taps, const T* top, npy_intp top_plane,
-                                             const T* const* at, npy_intp offset, VECTOR sums[][MOST_VECTORS]) {
+PHINTYS_INLINE void TYPED(add_dots)(const int filters, const int taps, const T* top, npy_intp top_plane,
+                                    const T* const* at, npy_intp offset, VECTOR sums[][MOST_VECTORS]) {
     VECTOR values[MOST_VECTORS];
 #pragma GCC unroll 8
     for (int t = 0; t < taps; t++) values[t] = LOAD(at[t] + offset);
@@ -158,8 +153,8 @@ FOR_SET PHINTYS_INLINE void IN_SET(add_dots)(const int filters, const int taps, 
  * So filters + taps loads serve filters * taps multiplications. Lines of gradients are whole vectors, filled up with
  * zeros: what a tap sees beyond the end of a line is multiplied by 0. (If it is not finite, `mending` computes the
  * results anew.) */
-FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, const phintys_places* places,
-                                             const T* top, const T* image, const npy_intp* offsets, T* result) {
+PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phintys_places* places,
+                                    const T* top, const T* image, const npy_intp* offsets, T* result) {
     VECTOR sums[MOST_FILTERS][MOST_VECTORS];
     const T* at[MOST_VECTORS];
 #pragma GCC unroll 8
@@ -172,14 +167,14 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
 #pragma GCC unroll 8
             for (int t = 0; t < taps; t++) at[t] = image + offsets[t];
             for (npy_intp line = places->first; line < places->last; line++, y += LANES)
-                IN_SET(add_dots)(filters, taps, y, places->top_plane, at, places->lines[line], sums);
+                TYPED(add_dots)(filters, taps, y, places->top_plane, at, places->lines[line], sums);
             continue;
         }
         for (npy_intp line = places->first; line < places->last; line++, y += places->top_line) {
 #pragma GCC unroll 8
             for (int t = 0; t < taps; t++) at[t] = image + places->lines[line] + offsets[t];
             for (npy_intp v = 0; v < places->top_line; v += LANES)
-                IN_SET(add_dots)(filters, taps, y + v, places->top_plane, at, v, sums);
+                TYPED(add_dots)(filters, taps, y + v, places->top_plane, at, v, sums);
         }
     }
 #pragma GCC unroll 8
@@ -191,44 +186,44 @@ FOR_SET PHINTYS_INLINE void IN_SET(any_dots)(const int filters, const int taps, 
 #include "convolution_square_vectors.template.h"
 
 #define TILE(FILTERS, VECTORS) \
-    FOR_SET static void IN_SET(tile_##FILTERS##_##VECTORS)(const phintys_sum* sum, const void* const* in, \
+    static void TYPED(tile_##FILTERS##_##VECTORS)(const phintys_sum* sum, const void* const* in, \
             void* const* out, npy_intp out_filter, int wanted, const void* weights) { \
-        IN_SET(any_tile)(FILTERS, VECTORS, sum, (const T* const*)in, (T* const*)out, out_filter, wanted, weights); \
+        TYPED(any_tile)(FILTERS, VECTORS, sum, (const T* const*)in, (T* const*)out, out_filter, wanted, weights); \
     }
 #define DOTS(FILTERS, TAPS) \
-    FOR_SET static void IN_SET(dots_##FILTERS##_##TAPS)(const phintys_places* places, const void* top, \
+    static void TYPED(dots_##FILTERS##_##TAPS)(const phintys_places* places, const void* top, \
             const void* image, const npy_intp* offsets, void* result) { \
-        IN_SET(any_dots)(FILTERS, TAPS, places, top, image, offsets, result); \
+        TYPED(any_dots)(FILTERS, TAPS, places, top, image, offsets, result); \
     }
 #define LOOPS_OF_ANY_REGISTERS \
-    .lanes = LANES, .transpose = TRANSPOSE, .patches = IN_SET(patches), .square_tops = IN_SET(square_tops), \
-    .square_weights = IN_SET(square_weights), .square_filter = IN_SET(square_filter), \
-    .rows = {{IN_SET(row_1_1), IN_SET(row_1_2), IN_SET(row_1_3), IN_SET(row_1_4)}, \
-             {NULL, IN_SET(row_2_2), IN_SET(row_2_3), IN_SET(row_2_4)}}
+    .level = SET_LEVEL, .lanes = LANES, .transpose = TRANSPOSE, .patches = TYPED(patches), \
+    .square_tops = TYPED(square_tops), .square_weights = TYPED(square_weights), .square_filter = TYPED(square_filter), \
+    .rows = {{TYPED(row_1_1), TYPED(row_1_2), TYPED(row_1_3), TYPED(row_1_4)}, \
+             {NULL, TYPED(row_2_2), TYPED(row_2_3), TYPED(row_2_4)}}
 #if REGISTERS == 32
 TILE(8, 3) TILE(8, 2) TILE(8, 1) TILE(6, 4) TILE(6, 2) TILE(6, 1) TILE(4, 6) TILE(4, 3) TILE(4, 1)
 TILE(2, 6) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
 DOTS(6, 4) DOTS(4, 4) DOTS(2, 8) DOTS(1, 8) DOTS(8, 1)
-static const phintys_convolution_set IN_SET(convolution) = {
+static const phintys_convolution_set TYPED(convolution) = {
     LOOPS_OF_ANY_REGISTERS,
-    .sizes = {{8, {{3, IN_SET(tile_8_3)}, {2, IN_SET(tile_8_2)}, {1, IN_SET(tile_8_1)}}},
-              {6, {{4, IN_SET(tile_6_4)}, {2, IN_SET(tile_6_2)}, {1, IN_SET(tile_6_1)}}},
-              {4, {{6, IN_SET(tile_4_6)}, {3, IN_SET(tile_4_3)}, {1, IN_SET(tile_4_1)}}},
-              {2, {{6, IN_SET(tile_2_6)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
-              {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},
-    .dots = {{6, 4, IN_SET(dots_6_4)}, {4, 4, IN_SET(dots_4_4)}, {2, 8, IN_SET(dots_2_8)}, {1, 8, IN_SET(dots_1_8)},
-             [DOTS_OF_ONE] = {8, 1, IN_SET(dots_8_1)}},
+    .sizes = {{8, {{3, TYPED(tile_8_3)}, {2, TYPED(tile_8_2)}, {1, TYPED(tile_8_1)}}},
+              {6, {{4, TYPED(tile_6_4)}, {2, TYPED(tile_6_2)}, {1, TYPED(tile_6_1)}}},
+              {4, {{6, TYPED(tile_4_6)}, {3, TYPED(tile_4_3)}, {1, TYPED(tile_4_1)}}},
+              {2, {{6, TYPED(tile_2_6)}, {3, TYPED(tile_2_3)}, {1, TYPED(tile_2_1)}}},
+              {1, {{6, TYPED(tile_1_6)}, {4, TYPED(tile_1_4)}, {2, TYPED(tile_1_2)}, {1, TYPED(tile_1_1)}}}},
+    .dots = {{6, 4, TYPED(dots_6_4)}, {4, 4, TYPED(dots_4_4)}, {2, 8, TYPED(dots_2_8)}, {1, 8, TYPED(dots_1_8)},
+             [DOTS_OF_ONE] = {8, 1, TYPED(dots_8_1)}},
 };
 #else
 TILE(4, 3) TILE(4, 2) TILE(4, 1) TILE(2, 5) TILE(2, 3) TILE(2, 1) TILE(1, 6) TILE(1, 4) TILE(1, 2) TILE(1, 1)
 DOTS(4, 2) DOTS(2, 4) DOTS(1, 8) DOTS(4, 3) DOTS(8, 1)
-static const phintys_convolution_set IN_SET(convolution) = {
+static const phintys_convolution_set TYPED(convolution) = {
     LOOPS_OF_ANY_REGISTERS,
-    .sizes = {{4, {{3, IN_SET(tile_4_3)}, {2, IN_SET(tile_4_2)}, {1, IN_SET(tile_4_1)}}},
-              {2, {{5, IN_SET(tile_2_5)}, {3, IN_SET(tile_2_3)}, {1, IN_SET(tile_2_1)}}},
-              {1, {{6, IN_SET(tile_1_6)}, {4, IN_SET(tile_1_4)}, {2, IN_SET(tile_1_2)}, {1, IN_SET(tile_1_1)}}}},
-    .dots = {{4, 2, IN_SET(dots_4_2)}, {2, 4, IN_SET(dots_2_4)}, {1, 8, IN_SET(dots_1_8)},
-             [DOTS_OF_THREE] = {4, 3, IN_SET(dots_4_3)}, [DOTS_OF_ONE] = {8, 1, IN_SET(dots_8_1)}},
+    .sizes = {{4, {{3, TYPED(tile_4_3)}, {2, TYPED(tile_4_2)}, {1, TYPED(tile_4_1)}}},
+              {2, {{5, TYPED(tile_2_5)}, {3, TYPED(tile_2_3)}, {1, TYPED(tile_2_1)}}},
+              {1, {{6, TYPED(tile_1_6)}, {4, TYPED(tile_1_4)}, {2, TYPED(tile_1_2)}, {1, TYPED(tile_1_1)}}}},
+    .dots = {{4, 2, TYPED(dots_4_2)}, {2, 4, TYPED(dots_2_4)}, {1, 8, TYPED(dots_1_8)},
+             [DOTS_OF_THREE] = {4, 3, TYPED(dots_4_3)}, [DOTS_OF_ONE] = {8, 1, TYPED(dots_8_1)}},
 };
 #endif
 #undef LOOPS_OF_ANY_REGISTERS
@@ -239,11 +234,7 @@ static const phintys_convolution_set IN_SET(convolution) = {
 #undef LOAD
 #undef VECTOR
 #undef LANES
-#undef IN_SET
-#undef SET
-#undef FOR_SET
 #undef REGISTERS
-#undef VECTOR_BYTES
 #undef TRANSPOSE
 #undef FUSED
 #undef TOTAL

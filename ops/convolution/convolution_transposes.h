@@ -8,14 +8,13 @@
 #include <numpy/ndarraytypes.h>
 #include <string.h>
 
-#include "native/sets.h"
-#include "native/partial_stores.h"
+#include "native/vectors.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
+#ifdef PHINTYS_HAS_SETS
+PHINTYS_COMPILE_FOR("avx2,fma,f16c")
 
 /* Turn the rows of a square into its columns. */
-PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_float(__m256* x) {
+PHINTYS_INLINE void exchange_float(__m256* x) {
     __m256 y[8];
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
@@ -38,8 +37,7 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_float(__m256* x) {
 }
 /* Write four rows of eight as columns: half of a square, of which each column would be stored in part (18 us instead of
  * 5, where 256 filters of 256 elements are packed in fours). */
-PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_four_float(const float* from, npy_intp from_row, float* to,
-                                                         npy_intp to_row) {
+PHINTYS_INLINE void exchange_four_float(const float* from, npy_intp from_row, float* to, npy_intp to_row) {
     __m256 x[4], y[4];
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++) x[k] = _mm256_loadu_ps(from + k * from_row);
@@ -58,7 +56,7 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_four_float(const float* from, npy_
         _mm_storeu_ps(to + (k + 4) * to_row, _mm256_extractf128_ps(x[k], 1));
     }
 }
-PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_double(__m256d* x) {
+PHINTYS_INLINE void exchange_double(__m256d* x) {
     __m256d y[4];
 #pragma GCC unroll 2
     for (int k = 0; k < 2; k++) {
@@ -70,25 +68,12 @@ PHINTYS_FOR_AVX2 PHINTYS_INLINE void exchange_double(__m256d* x) {
     x[2] = _mm256_permute2f128_pd(y[0], y[2], 0x31);
     x[3] = _mm256_permute2f128_pd(y[1], y[3], 0x31);
 }
+PHINTYS_END_OF_SET
 #endif
 
-#define T float
-#define SUFFIX ps                       /* of intrinsics */
-#define VECTOR __m256
-#define SQUARE 8
-#include "convolution_transposes.template.h"
-#undef SQUARE
-#undef VECTOR
-#undef SUFFIX
-#undef T
-#define T double
-#define SUFFIX pd
-#define VECTOR __m256d
-#define SQUARE 4
-#include "convolution_transposes.template.h"
-#undef SQUARE
-#undef VECTOR
-#undef SUFFIX
-#undef T
+#define LOOPS "convolution/convolution_transposes.template.h"
+#define FLOATS
+#define TWO_SETS
+#include "native/each_set.h"
 
 #endif

@@ -1,20 +1,18 @@
-/* Loops and links of arithmetic_tree_loops.h for one type T and one instruction set: FOR_SET is what functions for it
- * are declared with, VECTOR_BYTES the width of its registers.
+/* Loops and links of arithmetic_tree_loops.h for one type T and one instruction set.
  *
  * A link computes eight vectors, a tile, from those that the link before left in registers and from arrays. Then it
  * jumps to the next link; the compiler makes a jump of a call that is all that is left to do. Eight vectors are as many
  * as functions pass in registers, and enough to hide the latency of an operation and the jump.
  */
-#define NAMED(NAME) PHINTYS_NAMED(PHINTYS_NAMED(NAME, T), SET)
-#define VECTOR NAMED(vector)
-#define IN_MEMORY NAMED(in_memory)
-#define WIDTH ((intptr_t)(VECTOR_BYTES / sizeof(T)))
-typedef T VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
-typedef T IN_MEMORY __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+#define VECTOR TYPED(vector)
+#define IN_MEMORY TYPED(in_memory)
+#define WIDTH ((intptr_t)(SET_BYTES / sizeof(T)))
+typedef T VECTOR __attribute__((vector_size(SET_BYTES), may_alias));
+typedef T IN_MEMORY __attribute__((vector_size(SET_BYTES), aligned(sizeof(T)), may_alias));
 
 /* ---- loops over arrays ------------------------------------------------------------------------------------------- */
 #define LOOP(NAME) \
-FOR_SET static void NAMED(NAME)(void* result, void* const* in, const double* c, intptr_t n) { \
+static void TYPED(NAME)(void* result, void* const* in, const double* c, intptr_t n) { \
     const T* x = (const T*)in[0]; const T* y = (const T*)in[1]; \
     const T* z = (const T*)in[2]; const T* w = (const T*)in[3]; \
     T* out = (T*)result; \
@@ -39,7 +37,7 @@ PHINTYS_OPERATIONS(LOOP)
 }
 /* The same for one vector and for one element. */
 #define RAISED(NAME, X) \
-FOR_SET static inline X NAMED(NAME)(X square, int left) { \
+static inline X TYPED(NAME)(X square, int left) { \
     X power = square; \
     int started = left & 1; \
     for (left >>= 1; left; left >>= 1) { \
@@ -59,7 +57,7 @@ RAISED(raised, T)
 #define WRITE(TO) { TO[0] = r0; TO[1] = r1; TO[2] = r2; TO[3] = r3; TO[4] = r4; TO[5] = r5; TO[6] = r6; TO[7] = r7; }
 #define ADD_SCALED(B, Y) { r0 += B * Y[0]; r1 += B * Y[1]; r2 += B * Y[2]; r3 += B * Y[3]; \
                            r4 += B * Y[4]; r5 += B * Y[5]; r6 += B * Y[6]; r7 += B * Y[7]; }
-FOR_SET static void NAMED(power)(void* result, void* const* in, const double* c, intptr_t n) {
+static void TYPED(power)(void* result, void* const* in, const double* c, intptr_t n) {
     const T* x = (const T*)in[0];
     T* out = (T*)result;
     const int exponent = (int)c[0];
@@ -72,10 +70,10 @@ FOR_SET static void NAMED(power)(void* result, void* const* in, const double* c,
         WRITE(to)
     }
     for (; i + WIDTH <= n; i += WIDTH)
-        *(IN_MEMORY*)(out + i) = NAMED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent);
-    for (; i < n; i++) out[i] = NAMED(raised)(x[i], exponent);
+        *(IN_MEMORY*)(out + i) = TYPED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent);
+    for (; i < n; i++) out[i] = TYPED(raised)(x[i], exponent);
 }
-FOR_SET static void NAMED(power_add)(void* result, void* const* in, const double* c, intptr_t n) {
+static void TYPED(power_add)(void* result, void* const* in, const double* c, intptr_t n) {
     const T *x = (const T*)in[0], *y = (const T*)in[1];
     T* out = (T*)result;
     const int exponent = (int)c[0];
@@ -90,23 +88,23 @@ FOR_SET static void NAMED(power_add)(void* result, void* const* in, const double
         WRITE(to)
     }
     for (; i + WIDTH <= n; i += WIDTH)
-        *(IN_MEMORY*)(out + i) = NAMED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent)
+        *(IN_MEMORY*)(out + i) = TYPED(raised_vector)(*(const IN_MEMORY*)(x + i), exponent)
             + b * *(const IN_MEMORY*)(y + i);
-    for (; i < n; i++) out[i] = NAMED(raised)(x[i], exponent) + b * y[i];
+    for (; i < n; i++) out[i] = TYPED(raised)(x[i], exponent) + b * y[i];
 }
 
 /* ---- links ------------------------------------------------------------------------------------------------------- */
 #define PARAMETERS const phintys_link* at, const phintys_operands* found, intptr_t offset, VECTOR r0, VECTOR r1, \
                    VECTOR r2, VECTOR r3, VECTOR r4, VECTOR r5, VECTOR r6, VECTOR r7
-typedef void (*NAMED(link_function))(PARAMETERS);
-#define NEXT_LINK ((NAMED(link_function))at[1].function)(at + 1, found, offset, r0, r1, r2, r3, r4, r5, r6, r7);
+typedef void (*TYPED(link_function))(PARAMETERS);
+#define NEXT_LINK ((TYPED(link_function))at[1].function)(at + 1, found, offset, r0, r1, r2, r3, r4, r5, r6, r7);
 #define OPERAND(K) ((IN_MEMORY*)(found->data[at->operands[K]] + (offset & found->moves[at->operands[K]])))
 
 #define r_(ARRAY, K) r##K
 #define m_(ARRAY, K) ARRAY[K]
 #define LINE(K, NAME, X, Y, Z, W) r##K = VALUE_##NAME(X##_(x, K), Y##_(y, K), Z##_(z, K), W##_(w, K));
 #define LINK(NAME, POSITION, X, Y, Z, W) \
-FOR_SET static void NAMED(link_##NAME##_##POSITION)(PARAMETERS) { \
+static void TYPED(link_##NAME##_##POSITION)(PARAMETERS) { \
     const IN_MEMORY *x = OPERAND(0), *y = OPERAND(1), *z = OPERAND(2), *w = OPERAND(3); \
     const T a = (T)at->constants[0], b = (T)at->constants[1]; \
     (void)x; (void)y; (void)z; (void)w; (void)a; (void)b; \
@@ -116,18 +114,18 @@ FOR_SET static void NAMED(link_##NAME##_##POSITION)(PARAMETERS) { \
 }
 PHINTYS_LINKS(LINK)
 
-FOR_SET static void NAMED(link_power_0)(PARAMETERS) {
+static void TYPED(link_power_0)(PARAMETERS) {
     VECTOR s0 = r0, s1 = r1, s2 = r2, s3 = r3, s4 = r4, s5 = r5, s6 = r6, s7 = r7;
     RAISE((int)at->constants[0])
     NEXT_LINK
 }
-FOR_SET static void NAMED(link_power_n)(PARAMETERS) {
+static void TYPED(link_power_n)(PARAMETERS) {
     const IN_MEMORY* x = OPERAND(0);
     VECTOR READ(x);
     RAISE((int)at->constants[0])
     NEXT_LINK
 }
-FOR_SET static void NAMED(link_power_add_0)(PARAMETERS) {
+static void TYPED(link_power_add_0)(PARAMETERS) {
     const IN_MEMORY* y = OPERAND(1);
     const T b = (T)at->constants[1];
     VECTOR s0 = r0, s1 = r1, s2 = r2, s3 = r3, s4 = r4, s5 = r5, s6 = r6, s7 = r7;
@@ -135,7 +133,7 @@ FOR_SET static void NAMED(link_power_add_0)(PARAMETERS) {
     ADD_SCALED(b, y)
     NEXT_LINK
 }
-FOR_SET static void NAMED(link_power_add_n)(PARAMETERS) {
+static void TYPED(link_power_add_n)(PARAMETERS) {
     const IN_MEMORY *x = OPERAND(0), *y = OPERAND(1);
     const T b = (T)at->constants[1];
     VECTOR READ(x);
@@ -144,18 +142,18 @@ FOR_SET static void NAMED(link_power_add_n)(PARAMETERS) {
     NEXT_LINK
 }
 
-FOR_SET static void NAMED(link_keep_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) NEXT_LINK }
-FOR_SET static void NAMED(link_store_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) }    /* the last link */
+static void TYPED(link_keep_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) NEXT_LINK }
+static void TYPED(link_store_0)(PARAMETERS) { IN_MEMORY* to = OPERAND(0); WRITE(to) }    /* the last link */
 
-FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_operands* found, phintys_gathered* gathered,
+static void TYPED(chain)(const phintys_link* link, const phintys_operands* found, phintys_gathered* gathered,
                                  int count, intptr_t bytes) {
-    const NAMED(link_function) first = (NAMED(link_function))link->function;
+    const TYPED(link_function) first = (TYPED(link_function))link->function;
     const VECTOR any = {0};
-    for (intptr_t offset = 0; offset < bytes; offset += 8 * VECTOR_BYTES) {
-        for (int k = 0; k < count; k++) gathered[k].gather(&gathered[k], 8 * VECTOR_BYTES / sizeof(T));
+    for (intptr_t offset = 0; offset < bytes; offset += 8 * SET_BYTES) {
+        for (int k = 0; k < count; k++) gathered[k].gather(&gathered[k], 8 * SET_BYTES / sizeof(T));
         first(link, found, offset, any, any, any, any, any, any, any, any);
     }
-#if VECTOR_BYTES > 16
+#if SET_BYTES > 16
     __builtin_ia32_vzeroupper();        /* the compiler does not see that links leave the upper halves in use */
 #endif
 }
@@ -176,4 +174,3 @@ FOR_SET static void NAMED(chain)(const phintys_link* link, const phintys_operand
 #undef WIDTH
 #undef IN_MEMORY
 #undef VECTOR
-#undef NAMED

@@ -23,7 +23,7 @@ from phintys.graph.config import config
 from phintys.ops.elementwise.arithmetic_chain import chained, most_read
 from phintys.ops.elementwise.scalar_code import numbered
 from phintys.ops.native.loops cimport InnerLoop, LoopFunction
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets cimport usable_set
 
 cnp.import_array()
 
@@ -51,6 +51,7 @@ cdef extern from "elementwise/arithmetic_tree_loops.h" nogil:
     const int phintys_tiles[3]
     ctypedef struct phintys_instruction:
         phintys_operation function
+        phintys_operation function_of_many
         int operands[4]
         int out
         double constants[2]
@@ -94,7 +95,7 @@ cdef class Tree:
     cdef readonly list listing, links
 
     def __cinit__(self, str dtype, int inputs, int locals_, list instructions, list links, int slots):
-        self.is_double, self.chosen = dtype == "float64", len(usable_instructions())
+        self.is_double, self.chosen = dtype == "float64", usable_set()
         self.listing, self.links = instructions, links
         self.tree.inputs, self.tree.locals, self.tree.instructions = inputs, locals_, len(instructions)
         self.tree.slots, self.tree.tile = slots, phintys_tiles[self.chosen]
@@ -112,12 +113,14 @@ cdef class Tree:
     cdef int write_instructions(self, list instructions) except -1:
         cdef int index, operand
         cdef phintys_instruction* target
+        cdef const phintys_operation* functions
         for index in range(len(instructions)):
             name, out, operands, constants = instructions[index]
             target = &self.tree.instruction[index]
             row = operation_rows[name]
-            target.function = (phintys_operation_table[<int>row].of_double[self.chosen] if self.is_double
-                               else phintys_operation_table[<int>row].of_float[self.chosen])
+            functions = (&phintys_operation_table[<int>row].of_double[0] if self.is_double
+                         else &phintys_operation_table[<int>row].of_float[0])
+            target.function, target.function_of_many = functions[self.chosen], functions[min(self.chosen, 1)]
             target.out = out
             for operand in range(len(operands)):
                 target.operands[operand] = operands[operand]

@@ -13,7 +13,7 @@ from phintys.ops.factorizations.stack_kernel cimport (
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets cimport usable_set
 
 include "short_orders.pxi"
 
@@ -133,7 +133,7 @@ cdef class CholeskyKernel(StackKernel):
     cdef npy_intp most                 # the highest of these
 
     def __init__(self, str dtype, int lead, bint lower, bint nan):
-        cdef int instructions = len(usable_instructions())
+        cdef int instructions = usable_set()
         self.describe(dtype, lead, (2, 2), 1)
         self.potrf = <Potrf>library_function("potrf", self.typenum)
         self.lower, self.nan = lower, nan

@@ -1,5 +1,5 @@
 /* Cholesky factors and triangular systems of low order, in float32 and float64, without LAPACK: each compiled for three
- * instruction sets (`usable_instructions`). LAPACK's functions cost more here than their arithmetic: they prepare
+ * instruction sets. LAPACK's functions cost more here than their arithmetic: they prepare
  * blocks, and compute what is narrower than a block number by number. short_orders.pxi says up to which order these are
  * used.
  *
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "products/float_vectors.h"
+#include "native/vectors.h"
 
 enum {
     SHORT_BLOCK = 4,                    /* rows that are computed at once */
@@ -49,70 +49,19 @@ static size_t short_cholesky_bytes(npy_intp order, int itemsize) {
 #else
 #define UNROLLED
 #endif
-#define LOCAL(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, SET))
-#define LOCAL_WIDE(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, WIDE_SET))
 #define ROOT(T) PHINTYS_NAMED(ROOT, T)
 #define ROOT_float sqrtf
 #define ROOT_double sqrt
 
-/* Vectors of a tile: with its four rows of sums, a row above and an element of x they fill the registers. */
-#define SET baseline
-#define WIDE_SET baseline
-#define FOR_SET
-#define TILE_VECTORS 2
-#define T float
-#include "factorizations/short_loops.template.h"
-#undef T
-#define T double
-#include "factorizations/short_loops.template.h"
-#undef T
-#undef SET
-#undef WIDE_SET
-#undef FOR_SET
-#undef TILE_VECTORS
-
-#if PHINTYS_PRODUCT_SETS == 3
-#define SET avx2
-#define WIDE_SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define TILE_VECTORS 3
-#define T float
-#include "factorizations/short_loops.template.h"
-#undef T
-#define T double
-#include "factorizations/short_loops.template.h"
-#undef T
-#undef SET
-#undef FOR_SET
-#undef TILE_VECTORS
-
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define TILE_VECTORS 4
-#define T float
-#include "factorizations/short_loops.template.h"
-#undef T
-#define T double
-#include "factorizations/short_loops.template.h"
-#undef T
-#undef SET
-#undef WIDE_SET
-#undef FOR_SET
-#undef TILE_VECTORS
-
-#define ALL_SETS(NAME) {NAME##_baseline, NAME##_avx2, NAME##_avx512}
-#else
-#define ALL_SETS(NAME) {NAME##_baseline, NAME##_baseline, NAME##_baseline}
-#endif
-#undef LOCAL
-#undef LOCAL_WIDE
+#define LOOPS "factorizations/short_loops.template.h"
+#define FLOATS
+#include "native/each_set.h"
 #undef UNROLLED
 
-/* By type and instruction set: 0 the baseline, 1 AVX2, 2 AVX-512. */
-static const ShortCholesky short_choleskys_float[] = ALL_SETS(short_cholesky_float);
-static const ShortCholesky short_choleskys_double[] = ALL_SETS(short_cholesky_double);
-static const ShortSolve short_solves_float[] = ALL_SETS(short_solve_float);
-static const ShortSolve short_solves_double[] = ALL_SETS(short_solve_double);
-#undef ALL_SETS
+/* By instruction set. */
+static const ShortCholesky short_choleskys_float[PHINTYS_SETS] = FOR_EACH_SET(short_cholesky_float);
+static const ShortCholesky short_choleskys_double[PHINTYS_SETS] = FOR_EACH_SET(short_cholesky_double);
+static const ShortSolve short_solves_float[PHINTYS_SETS] = FOR_EACH_SET(short_solve_float);
+static const ShortSolve short_solves_double[PHINTYS_SETS] = FOR_EACH_SET(short_solve_double);
 
 #endif

@@ -1,17 +1,19 @@
 /* Cholesky factors and triangular systems for one type and instruction set; short_loops.h says what they do. */
 
-#define VECTOR LOCAL(Vector)
-#define WIDE LOCAL_WIDE(Wide)
+/* Vectors of a tile: with its four rows of sums, a row above and an element of x they fill the registers. */
+#define TILE_VECTORS (SET_LEVEL + 2)
+#define VECTOR TYPED(Vector)
+#define WIDE TYPED(Wide)
 #define LANES ((int)(sizeof(VECTOR) / sizeof(T)))
 #define WIDE_LANES ((int)(32 / sizeof(T)))
-#define SQUARE PHINTYS_NAMED(SQUARE, T)
+#define SQUARE WIDE_LANES
 #define NUMBER(AT) (*(const T *)(AT))
 
 /* ---- many right sides -------------------------------------------------------------------------------------------- */
 /* `rest`: how many columns the last vector has; `partial`: whether these are not all, as a constant. */
-FOR_SET PHINTYS_INLINE VECTOR LOCAL(short_load)(const char *from, int vector, int last, int partial, int rest) {
+PHINTYS_INLINE VECTOR TYPED(short_load)(const char *from, int vector, int last, int partial, int rest) {
     const T *at = (const T *)from + vector * LANES;
-    return partial && vector == last ? LOCAL(load_part)(at, rest) : *(const VECTOR *)at;
+    return partial && vector == last ? TYPED(load_part)(at, rest) : *(const VECTOR *)at;
 }
 
 /* The rows [row, row + rows) of a few vectors of right sides; `first`: these vectors in the row 0.
@@ -27,8 +29,8 @@ FOR_SET PHINTYS_INLINE VECTOR LOCAL(short_load)(const char *from, int vector, in
  * used for all `rows`), and subtracted from the right sides. Then the small triangle is solved: row i needs the rows
  * before it in the tile, which are still in registers. After the loop over k, `x` is at column `row`, where that
  * triangle begins. `inverses` has one division for each row of the matrix, not for each right side. */
-FOR_SET PHINTYS_INLINE void LOCAL(solved_tile)(const ShortSystem *s, npy_intp row, char *first, const T *inverses,
-                                               int rows, int vectors, int partial, int rest) {
+PHINTYS_INLINE void TYPED(solved_tile)(const ShortSystem *s, npy_intp row, char *first, const T *inverses,
+                                       int rows, int vectors, int partial, int rest) {
     VECTOR values[SHORT_BLOCK][TILE_VECTORS];
     const npy_intp down = s->row_step, right = s->column_step, step = s->out_step;
     const char *x = s->x + row * down, *above = first;
@@ -37,36 +39,36 @@ FOR_SET PHINTYS_INLINE void LOCAL(solved_tile)(const ShortSystem *s, npy_intp ro
         UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = (VECTOR){0};
     for (npy_intp k = 0; k < row; k++, x += right, above += step) {
         VECTOR other[TILE_VECTORS];
-        UNROLLED for (int v = 0; v < vectors; v++) other[v] = LOCAL(short_load)(above, v, vectors - 1, partial, rest);
+        UNROLLED for (int v = 0; v < vectors; v++) other[v] = TYPED(short_load)(above, v, vectors - 1, partial, rest);
         UNROLLED for (int i = 0; i < rows; i++) {
-            const VECTOR one = LOCAL(broadcast)(NUMBER(x + i * down));
-            UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = LOCAL(multiply_add)(one, other[v], values[i][v]);
+            const VECTOR one = TYPED(broadcast)(NUMBER(x + i * down));
+            UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = TYPED(multiply_add)(one, other[v], values[i][v]);
         }
     }
     UNROLLED for (int i = 0; i < rows; i++, out += step, x += down) {
         UNROLLED for (int v = 0; v < vectors; v++)
-            values[i][v] = LOCAL(short_load)(out, v, vectors - 1, partial, rest) - values[i][v];
+            values[i][v] = TYPED(short_load)(out, v, vectors - 1, partial, rest) - values[i][v];
         UNROLLED for (int k = 0; k < i; k++) {
-            const VECTOR one = LOCAL(broadcast)(-NUMBER(x + k * right));
+            const VECTOR one = TYPED(broadcast)(-NUMBER(x + k * right));
             UNROLLED for (int v = 0; v < vectors; v++)
-                values[i][v] = LOCAL(multiply_add)(one, values[k][v], values[i][v]);
+                values[i][v] = TYPED(multiply_add)(one, values[k][v], values[i][v]);
         }
-        const VECTOR inverse = LOCAL(broadcast)(inverses[row + i]);
+        const VECTOR inverse = TYPED(broadcast)(inverses[row + i]);
         UNROLLED for (int v = 0; v < vectors; v++) {
             values[i][v] = values[i][v] * inverse;
-            if (partial && v == vectors - 1) LOCAL(store_part)((T *)out + v * LANES, values[i][v], rest);
+            if (partial && v == vectors - 1) TYPED(store_part)((T *)out + v * LANES, values[i][v], rest);
             else *((VECTOR *)out + v) = values[i][v];
         }
     }
 }
 
 #define PANEL(VECTORS, PARTIAL)                                                                                        \
-    FOR_SET static void LOCAL(solved_panel##VECTORS##PARTIAL)(const ShortSystem *s, char *first, const T *inverses,    \
+    static void TYPED(solved_panel##VECTORS##PARTIAL)(const ShortSystem *s, char *first, const T *inverses,    \
                                                               int rest) {                                              \
         npy_intp row = 0;                                                                                              \
         for (; row + SHORT_BLOCK <= s->order; row += SHORT_BLOCK)                                                      \
-            LOCAL(solved_tile)(s, row, first, inverses, SHORT_BLOCK, VECTORS, PARTIAL, rest);                          \
-        for (; row < s->order; row++) LOCAL(solved_tile)(s, row, first, inverses, 1, VECTORS, PARTIAL, rest);          \
+            TYPED(solved_tile)(s, row, first, inverses, SHORT_BLOCK, VECTORS, PARTIAL, rest);                          \
+        for (; row < s->order; row++) TYPED(solved_tile)(s, row, first, inverses, 1, VECTORS, PARTIAL, rest);          \
     }
 PANEL(1, 0)
 PANEL(1, 1)
@@ -82,17 +84,17 @@ PANEL(4, 1)
 #endif
 #undef PANEL
 
-static void (*const LOCAL(solved_panels)[][2])(const ShortSystem *, char *, const T *, int) = {
-    {LOCAL(solved_panel10), LOCAL(solved_panel11)}, {LOCAL(solved_panel20), LOCAL(solved_panel21)},
+static void (*const TYPED(solved_panels)[][2])(const ShortSystem *, char *, const T *, int) = {
+    {TYPED(solved_panel10), TYPED(solved_panel11)}, {TYPED(solved_panel20), TYPED(solved_panel21)},
 #if TILE_VECTORS > 2
-    {LOCAL(solved_panel30), LOCAL(solved_panel31)},
+    {TYPED(solved_panel30), TYPED(solved_panel31)},
 #endif
 #if TILE_VECTORS > 3
-    {LOCAL(solved_panel40), LOCAL(solved_panel41)},
+    {TYPED(solved_panel40), TYPED(solved_panel41)},
 #endif
 };
 
-FOR_SET static void LOCAL(solve_many)(const ShortSystem *s) {
+static void TYPED(solve_many)(const ShortSystem *s) {
     T inverses[SHORT_ORDER];
     for (npy_intp i = 0; i < s->order; i++)
         inverses[i] = s->unit ? 1 : 1 / NUMBER(s->x + i * (s->row_step + s->column_step));
@@ -101,7 +103,7 @@ FOR_SET static void LOCAL(solve_many)(const ShortSystem *s) {
         const npy_intp left = s->columns - column, whole = (left + LANES - 1) / LANES;
         const int vectors = whole > TILE_VECTORS ? TILE_VECTORS : (int)whole;
         const int count = left < vectors * LANES ? (int)left : vectors * LANES;
-        LOCAL(solved_panels)[vectors - 1][count < vectors * LANES](s, s->out + column * sizeof(T), inverses,
+        TYPED(solved_panels)[vectors - 1][count < vectors * LANES](s, s->out + column * sizeof(T), inverses,
                                                                    count - (vectors - 1) * LANES);
         column += count;
     }
@@ -109,24 +111,24 @@ FOR_SET static void LOCAL(solve_many)(const ShortSystem *s) {
 
 /* ---- one right side ---------------------------------------------------------------------------------------------- */
 /* Subtract what `count` columns of x, which have no gaps and begin at `x`, contribute to y. */
-FOR_SET PHINTYS_INLINE void LOCAL(subtract_columns)(T *y, const char *x, npy_intp step, const T *factors,
-                                                    npy_intp length, int count) {
+PHINTYS_INLINE void TYPED(subtract_columns)(T *y, const char *x, npy_intp step, const T *factors,
+                                            npy_intp length, int count) {
     npy_intp i = 0;
     for (; i < length; i += LANES) {
         const int partial = length - i < LANES, rest = (int)(length - i);
-        VECTOR value = partial ? LOCAL(load_part)(y + i, rest) : *(const VECTOR *)(y + i);
+        VECTOR value = partial ? TYPED(load_part)(y + i, rest) : *(const VECTOR *)(y + i);
         UNROLLED for (int j = 0; j < count; j++) {
             const T *column = (const T *)(x + j * step) + i;
-            const VECTOR other = partial ? LOCAL(load_part)(column, rest) : *(const VECTOR *)column;
-            value = LOCAL(multiply_add)(LOCAL(broadcast)(-factors[j]), other, value);
+            const VECTOR other = partial ? TYPED(load_part)(column, rest) : *(const VECTOR *)column;
+            value = TYPED(multiply_add)(TYPED(broadcast)(-factors[j]), other, value);
         }
-        if (partial) LOCAL(store_part)(y + i, value, rest);
+        if (partial) TYPED(store_part)(y + i, value, rest);
         else *(VECTOR *)(y + i) = value;
     }
 }
 
 /* The columns of x have no gaps: `count` unknowns from `first` on, whose own triangle is solved number by number. */
-FOR_SET PHINTYS_INLINE void LOCAL(solve_columns)(const ShortSystem *s, T *y, npy_intp first, int lower, int count) {
+PHINTYS_INLINE void TYPED(solve_columns)(const ShortSystem *s, T *y, npy_intp first, int lower, int count) {
     const npy_intp step = s->column_step;
     const char *x = s->x + first * step;
     T factors[SHORT_BLOCK];
@@ -141,28 +143,28 @@ FOR_SET PHINTYS_INLINE void LOCAL(solve_columns)(const ShortSystem *s, T *y, npy
         factors[j] = y[first + j] = s->unit ? value : value / column[j];
     }
     if (lower)
-        LOCAL(subtract_columns)(y + first + count, x + (first + count) * sizeof(T), step, factors,
+        TYPED(subtract_columns)(y + first + count, x + (first + count) * sizeof(T), step, factors,
                                 s->order - first - count, count);
     else
-        LOCAL(subtract_columns)(y, x, step, factors, first, count);
+        TYPED(subtract_columns)(y, x, step, factors, first, count);
 }
 
-FOR_SET static void LOCAL(solve_by_columns)(const ShortSystem *s, int lower) {
+static void TYPED(solve_by_columns)(const ShortSystem *s, int lower) {
     const npy_intp order = s->order;
     T *y = (T *)s->out;
     npy_intp done = 0;
     for (; done + SHORT_BLOCK <= order; done += SHORT_BLOCK) {
-        if (lower) LOCAL(solve_columns)(s, y, done, 1, SHORT_BLOCK);
-        else LOCAL(solve_columns)(s, y, order - done - SHORT_BLOCK, 0, SHORT_BLOCK);
+        if (lower) TYPED(solve_columns)(s, y, done, 1, SHORT_BLOCK);
+        else TYPED(solve_columns)(s, y, order - done - SHORT_BLOCK, 0, SHORT_BLOCK);
     }
     for (; done < order; done++) {
-        if (lower) LOCAL(solve_columns)(s, y, done, 1, 1);
-        else LOCAL(solve_columns)(s, y, order - done - 1, 0, 1);
+        if (lower) TYPED(solve_columns)(s, y, done, 1, 1);
+        else TYPED(solve_columns)(s, y, order - done - 1, 0, 1);
     }
 }
 
 /* The rows of x have no gaps: `count` unknowns from `first` on, 1 or 4. */
-FOR_SET PHINTYS_INLINE void LOCAL(solve_rows)(const ShortSystem *s, T *y, npy_intp first, int lower, int count) {
+PHINTYS_INLINE void TYPED(solve_rows)(const ShortSystem *s, T *y, npy_intp first, int lower, int count) {
     const npy_intp step = s->row_step, begin = lower ? 0 : first + count, end = lower ? first : s->order;
     const char *x = s->x + first * step;
     WIDE sums[4] = {{0}, {0}, {0}, {0}};
@@ -170,16 +172,17 @@ FOR_SET PHINTYS_INLINE void LOCAL(solve_rows)(const ShortSystem *s, T *y, npy_in
     npy_intp k = begin;
     for (; k + WIDE_LANES <= end; k += WIDE_LANES)
         UNROLLED for (int i = 0; i < count; i++)
-            sums[i] = LOCAL_WIDE(wide_multiply_add)(*(const WIDE *)((const T *)(x + i * step) + k),
-                                                    *(const WIDE *)(y + k), sums[i]);
+            sums[i] = TYPED(wide_multiply_add)(*(const WIDE *)((const T *)(x + i * step) + k),
+                                               *(const WIDE *)(y + k), sums[i]);
     if (k < end) {
         const int rest = (int)(end - k);
-        const WIDE other = LOCAL_WIDE(wide_load_part)(y + k, rest);
+        const WIDE other = TYPED(wide_load_part)(y + k, rest);
         UNROLLED for (int i = 0; i < count; i++)
-            sums[i] = LOCAL_WIDE(wide_multiply_add)(
-                LOCAL_WIDE(wide_load_part)((const T *)(x + i * step) + k, rest), other, sums[i]);
+            sums[i] = TYPED(wide_multiply_add)(
+                                               TYPED(wide_load_part)((const T *)(x + i * step) + k, rest), other,
+                                                sums[i]);
     }
-    LOCAL_WIDE(wide_sums)(sums[0], sums[1], sums[2], sums[3], known);
+    TYPED(wide_sums)(sums[0], sums[1], sums[2], sums[3], known);
     UNROLLED for (int done = 0; done < count; done++) {
         const int i = lower ? done : count - 1 - done;
         const T *row = (const T *)(x + i * step) + first;
@@ -192,25 +195,25 @@ FOR_SET PHINTYS_INLINE void LOCAL(solve_rows)(const ShortSystem *s, T *y, npy_in
     }
 }
 
-FOR_SET static void LOCAL(solve_by_rows)(const ShortSystem *s, int lower) {
+static void TYPED(solve_by_rows)(const ShortSystem *s, int lower) {
     const npy_intp order = s->order;
     T *y = (T *)s->out;
     npy_intp done = 0;
     for (; done + SHORT_BLOCK <= order; done += SHORT_BLOCK) {
-        if (lower) LOCAL(solve_rows)(s, y, done, 1, SHORT_BLOCK);
-        else LOCAL(solve_rows)(s, y, order - done - SHORT_BLOCK, 0, SHORT_BLOCK);
+        if (lower) TYPED(solve_rows)(s, y, done, 1, SHORT_BLOCK);
+        else TYPED(solve_rows)(s, y, order - done - SHORT_BLOCK, 0, SHORT_BLOCK);
     }
     for (; done < order; done++) {
-        if (lower) LOCAL(solve_rows)(s, y, done, 1, 1);
-        else LOCAL(solve_rows)(s, y, order - done - 1, 0, 1);
+        if (lower) TYPED(solve_rows)(s, y, done, 1, 1);
+        else TYPED(solve_rows)(s, y, order - done - 1, 0, 1);
     }
 }
 
-FOR_SET static void LOCAL(short_solve)(const ShortSystem *s, int lower) {
+static void TYPED(short_solve)(const ShortSystem *s, int lower) {
     ShortSystem turned = *s;
     if (s->columns == 1 && s->out_step == sizeof(T)) {
-        if (s->row_step == sizeof(T)) LOCAL(solve_by_columns)(s, lower);
-        else LOCAL(solve_by_rows)(s, lower);
+        if (s->row_step == sizeof(T)) TYPED(solve_by_columns)(s, lower);
+        else TYPED(solve_by_rows)(s, lower);
         return;
     }
     if (!lower) {
@@ -220,7 +223,7 @@ FOR_SET static void LOCAL(short_solve)(const ShortSystem *s, int lower) {
         turned.column_step = -s->column_step;
         turned.out_step = -s->out_step;
     }
-    LOCAL(solve_many)(&turned);
+    TYPED(solve_many)(&turned);
 }
 
 /* ---- Cholesky factors -------------------------------------------------------------------------------------------- */
@@ -231,7 +234,7 @@ FOR_SET static void LOCAL(short_solve)(const ShortSystem *s, int lower) {
 #define HEAD_LANES (HEAD * LANES)
 
 /* Zeros in front of the triangle's rows, which vectors read, and behind them. */
-FOR_SET PHINTYS_INLINE void LOCAL(pad)(T *room, npy_intp order, npy_intp width) {
+PHINTYS_INLINE void TYPED(pad)(T *room, npy_intp order, npy_intp width) {
     for (npy_intp row = 0; row < order; row++) {
         T *at = room + row * width;
         for (npy_intp column = row / HEAD_LANES * HEAD_LANES; column < row; column += LANES)
@@ -245,7 +248,7 @@ FOR_SET PHINTYS_INLINE void LOCAL(pad)(T *room, npy_intp order, npy_intp width) 
     }
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(take_triangle)(const T *matrix, npy_intp order, int lower, T *room, npy_intp width) {
+PHINTYS_INLINE void TYPED(take_triangle)(const T *matrix, npy_intp order, int lower, T *room, npy_intp width) {
     npy_intp row = 0;
     if (!lower) {
         for (; row < order; row++)
@@ -254,13 +257,13 @@ FOR_SET PHINTYS_INLINE void LOCAL(take_triangle)(const T *matrix, npy_intp order
     }
     for (; row + SQUARE <= order; row += SQUARE)
         for (npy_intp column = 0; column <= row; column += SQUARE)
-            LOCAL_WIDE(transposed)(matrix + row * order + column, order * sizeof(T), room + column * width + row,
-                                   width);
+            TYPED(transposed)(matrix + row * order + column, order * sizeof(T), room + column * width + row,
+                              width);
     for (; row < order; row++)
         for (npy_intp column = 0; column <= row; column++) room[column * width + row] = matrix[row * order + column];
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(give_triangle)(T *matrix, npy_intp order, int lower, const T *room, npy_intp width) {
+PHINTYS_INLINE void TYPED(give_triangle)(T *matrix, npy_intp order, int lower, const T *room, npy_intp width) {
     npy_intp row = 0;
     if (!lower) {
         for (; row < order; row++) {
@@ -271,15 +274,15 @@ FOR_SET PHINTYS_INLINE void LOCAL(give_triangle)(T *matrix, npy_intp order, int 
     }
     for (; row + SQUARE <= order; row += SQUARE)
         for (npy_intp column = 0; column <= row; column += SQUARE)
-            LOCAL_WIDE(transposed)(room + column * width + row, width * sizeof(T), matrix + row * order + column,
-                                   order);
+            TYPED(transposed)(room + column * width + row, width * sizeof(T), matrix + row * order + column,
+                              order);
     for (; row < order; row++)
         for (npy_intp column = 0; column <= row; column++) matrix[row * order + column] = room[column * width + row];
     for (row = 0; row < order; row++) memset(matrix + row * order + row + 1, 0, (order - row - 1) * sizeof(T));
 }
 
 /* The triangle of a block, number by number, and the inverses of its diagonal; `at`: its first element. */
-FOR_SET PHINTYS_INLINE int LOCAL(factor_block)(const T *at, npy_intp width, T factors[][SHORT_BLOCK], T *inverses) {
+PHINTYS_INLINE int TYPED(factor_block)(const T *at, npy_intp width, T factors[][SHORT_BLOCK], T *inverses) {
     UNROLLED for (int i = 0; i < SHORT_BLOCK; i++) {
         T square = at[i * width + i];
         UNROLLED for (int k = 0; k < i; k++) square -= factors[k][i] * factors[k][i];
@@ -296,8 +299,8 @@ FOR_SET PHINTYS_INLINE int LOCAL(factor_block)(const T *at, npy_intp width, T fa
 }
 
 /* A block of rows of a few vectors, less what the rows above contribute. */
-FOR_SET PHINTYS_INLINE void LOCAL(remainder)(VECTOR values[][TILE_VECTORS], const T *room, npy_intp width, npy_intp row,
-                                             npy_intp column, int vectors) {
+PHINTYS_INLINE void TYPED(remainder)(VECTOR values[][TILE_VECTORS], const T *room, npy_intp width, npy_intp row,
+                                     npy_intp column, int vectors) {
     const T *above = room + column, *x = room + row, *at = room + row * width + column;
     UNROLLED for (int i = 0; i < SHORT_BLOCK; i++)
         UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = (VECTOR){0};
@@ -305,64 +308,64 @@ FOR_SET PHINTYS_INLINE void LOCAL(remainder)(VECTOR values[][TILE_VECTORS], cons
         VECTOR other[TILE_VECTORS];
         UNROLLED for (int v = 0; v < vectors; v++) other[v] = *((const VECTOR *)above + v);
         UNROLLED for (int i = 0; i < SHORT_BLOCK; i++) {
-            const VECTOR one = LOCAL(broadcast)(x[i]);
-            UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = LOCAL(multiply_add)(one, other[v], values[i][v]);
+            const VECTOR one = TYPED(broadcast)(x[i]);
+            UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = TYPED(multiply_add)(one, other[v], values[i][v]);
         }
     }
     UNROLLED for (int i = 0; i < SHORT_BLOCK; i++, at += width)
         UNROLLED for (int v = 0; v < vectors; v++) values[i][v] = *((const VECTOR *)at + v) - values[i][v];
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(finish)(VECTOR values[][TILE_VECTORS], T *at, npy_intp width,
-                                          T factors[][SHORT_BLOCK], const T *inverses, int vectors) {
+PHINTYS_INLINE void TYPED(finish)(VECTOR values[][TILE_VECTORS], T *at, npy_intp width,
+                                  T factors[][SHORT_BLOCK], const T *inverses, int vectors) {
     UNROLLED for (int i = 0; i < SHORT_BLOCK; i++, at += width) {
         UNROLLED for (int k = 0; k < i; k++) {
-            const VECTOR one = LOCAL(broadcast)(-factors[k][i]);
+            const VECTOR one = TYPED(broadcast)(-factors[k][i]);
             UNROLLED for (int v = 0; v < vectors; v++)
-                values[i][v] = LOCAL(multiply_add)(one, values[k][v], values[i][v]);
+                values[i][v] = TYPED(multiply_add)(one, values[k][v], values[i][v]);
         }
         UNROLLED for (int v = 0; v < vectors; v++) {
-            values[i][v] = values[i][v] * LOCAL(broadcast)(inverses[i]);
+            values[i][v] = values[i][v] * TYPED(broadcast)(inverses[i]);
             *((VECTOR *)at + v) = values[i][v];
         }
     }
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(factor_tile)(T *room, npy_intp width, npy_intp row, npy_intp column,
-                                               T factors[][SHORT_BLOCK], const T *inverses, int vectors) {
+PHINTYS_INLINE void TYPED(factor_tile)(T *room, npy_intp width, npy_intp row, npy_intp column,
+                                       T factors[][SHORT_BLOCK], const T *inverses, int vectors) {
     VECTOR values[SHORT_BLOCK][TILE_VECTORS];
-    LOCAL(remainder)(values, room, width, row, column, vectors);
-    LOCAL(finish)(values, room + row * width + column, width, factors, inverses, vectors);
+    TYPED(remainder)(values, room, width, row, column, vectors);
+    TYPED(finish)(values, room + row * width + column, width, factors, inverses, vectors);
 }
 
 /* Returns what `ShortCholesky` does. */
-FOR_SET static int LOCAL(factor)(T *room, npy_intp order, npy_intp width) {
+static int TYPED(factor)(T *room, npy_intp order, npy_intp width) {
     T factors[SHORT_BLOCK][SHORT_BLOCK], inverses[SHORT_BLOCK];
     VECTOR values[SHORT_BLOCK][TILE_VECTORS];
     for (npy_intp row = 0; row < order; row += SHORT_BLOCK) {
         npy_intp column = row / LANES * LANES;
         T *at = room + row * width + column;
-        LOCAL(remainder)(values, room, width, row, column, HEAD);
+        TYPED(remainder)(values, room, width, row, column, HEAD);
         UNROLLED for (int i = 0; i < SHORT_BLOCK; i++)
             UNROLLED for (int v = 0; v < HEAD; v++) *((VECTOR *)(at + i * width) + v) = values[i][v];
-        const int failed = LOCAL(factor_block)(room + row * width + row, width, factors, inverses);
+        const int failed = TYPED(factor_block)(room + row * width + row, width, factors, inverses);
         if (failed) return (int)row + failed;
-        LOCAL(finish)(values, at, width, factors, inverses, HEAD);
+        TYPED(finish)(values, at, width, factors, inverses, HEAD);
         UNROLLED for (int i = 0; i < SHORT_BLOCK; i++) room[(row + i) * (width + 1)] = factors[i][i];
         column += HEAD_LANES;
         for (; column + TILE_VECTORS * LANES <= width; column += TILE_VECTORS * LANES)
-            LOCAL(factor_tile)(room, width, row, column, factors, inverses, TILE_VECTORS);
-        for (; column < width; column += LANES) LOCAL(factor_tile)(room, width, row, column, factors, inverses, 1);
+            TYPED(factor_tile)(room, width, row, column, factors, inverses, TILE_VECTORS);
+        for (; column < width; column += LANES) TYPED(factor_tile)(room, width, row, column, factors, inverses, 1);
     }
     return 0;
 }
 
-FOR_SET static int LOCAL(short_cholesky)(char *matrix, npy_intp order, int lower, char *room) {
+static int TYPED(short_cholesky)(char *matrix, npy_intp order, int lower, char *room) {
     const npy_intp width = (order + HEAD_LANES - 1) / HEAD_LANES * HEAD_LANES;
-    LOCAL(pad)((T *)room, order, width);
-    LOCAL(take_triangle)((const T *)matrix, order, lower, (T *)room, width);
-    const int failed = LOCAL(factor)((T *)room, order, width);
-    if (!failed) LOCAL(give_triangle)((T *)matrix, order, lower, (const T *)room, width);
+    TYPED(pad)((T *)room, order, width);
+    TYPED(take_triangle)((const T *)matrix, order, lower, (T *)room, width);
+    const int failed = TYPED(factor)((T *)room, order, width);
+    if (!failed) TYPED(give_triangle)((T *)matrix, order, lower, (const T *)room, width);
     return failed;
 }
 
@@ -374,3 +377,4 @@ FOR_SET static int LOCAL(short_cholesky)(char *matrix, npy_intp order, int lower
 #undef LANES
 #undef WIDE
 #undef VECTOR
+#undef TILE_VECTORS

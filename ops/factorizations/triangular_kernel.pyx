@@ -12,7 +12,7 @@ from phintys.ops.factorizations.stack_kernel cimport (
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets cimport usable_set
 
 include "short_orders.pxi"
 
@@ -72,7 +72,7 @@ cdef class TriangularSolveKernel(StackKernel):
 
     def __init__(self, str dtype, int lead, int rank, bint lower, int transposition, bint unit,
                  bint nan=False, spread=()):
-        cdef int instructions = len(usable_instructions())
+        cdef int instructions = usable_set()
         self.describe(dtype, lead, (2, rank, rank), 2, spread)
         self.fails_with_nan = nan
         self.trsm = <Trsm>library_function("trsm", self.typenum)

@@ -17,7 +17,8 @@ import sys
 import numpy
 
 from phintys.graph.config import config
-from phintys.ops.native.providers import TITLES, cost_of, providers, usable_instructions
+from phintys.ops.native.providers import TITLES, cost_of, providers
+from phintys.ops.native.sets cimport usable_set
 from phintys.ops.native.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
 from phintys.vm.python_api cimport PyErr_WriteUnraisable, PyObject
 from phintys.ops.native.vector_math import FUNCTIONS, NO_UFUNCS
@@ -190,7 +191,7 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     cdef int first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
-        if count == 2 and "avx2" in usable_instructions() and vector_cast(dtypes[0], dtypes[1]) != NULL:
+        if count == 2 and usable_set() and vector_cast(dtypes[0], dtypes[1]) != NULL:
             return <LoopFunction>vector_cast(dtypes[0], dtypes[1])
         return phintys_casts[first][<int>TYPE_INDEX[dtypes[1]]] if count == 2 else NULL
     if name == "switch":

@@ -11,22 +11,15 @@ import numpy
 
 from phintys.graph.config import config
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.vector_math import LIBRARIES, supported_instructions
+from phintys.ops.native.sets import sets_of_processor, usable_sets
+from phintys.ops.native.vector_math import LIBRARIES
 
 # Another provider must be so many times as fast as NumPy or SciPy, whose bits users may compare with.
 WORTH = 1.1
 MOST_ULPS = 4
 
-# config.cpu: the instruction sets that it allows
-ALLOWED = {"native": ("avx2", "avx512"), "avx2": ("avx2",), "baseline": ()}
-
 TITLES = {"libmvec avx2": "glibc AVX2", "libmvec avx512": "glibc AVX-512",
           "phintys avx2": "phintys AVX2", "phintys avx512": "phintys AVX-512"}
-
-
-def usable_instructions():
-    """The instruction sets that the processor has and ``config.cpu`` allows, the widest last."""
-    return tuple([name for name in supported_instructions() if name in ALLOWED[config.cpu]])
 
 
 def built_in_title(sets=None):
@@ -37,13 +30,13 @@ def built_in_title(sets=None):
     sets : int, optional
         The number of instruction sets that were usable when the loops were chosen; by default the present number.
     """
-    instructions = supported_instructions()[:sets] if sets is not None else usable_instructions()
+    instructions = sets_of_processor()[:sets] if sets is not None else usable_sets()
     return TITLES[f"phintys {instructions[-1]}"] if instructions else "phintys"
 
 
 def numpy_column():
     """The column of the table for NumPy's loops in this process, if NumPy is restricted to ``config.cpu``."""
-    if "avx512" not in usable_instructions():
+    if "avx512" not in usable_sets():
         return "numpy avx2"
     features = getattr(numpy._core._multiarray_umath, "__cpu_features__", {})
     return "numpy avx512" if features.get("X86_V4") or features.get("AVX512_SKX") else "numpy avx2"
@@ -67,7 +60,7 @@ def providers(name, dtype):
     row = MEASURED.get((name, dtype))
     if row is None or config.math == "numpy":
         return []
-    return offers(row, usable_instructions(), numpy_column())
+    return offers(row, usable_sets(), numpy_column())
 
 
 def offers(row, instruction_sets, numpys):

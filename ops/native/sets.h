@@ -75,6 +75,16 @@ enum { PHINTYS_SETS = 3 };
 static const int phintys_lowest_set = 0;
 static __attribute__((unused)) const int* phintys_set = &phintys_lowest_set;
 
+/* Two features that not every processor of the highest level has: products of 52 bits, and operations on bytes. The few
+ * functions that need them are compiled for them by themselves, and called if these say so of a level. */
+#ifdef PHINTYS_HAS_SETS
+#define PHINTYS_HAS_IFMA(LEVEL) ((LEVEL) == 2 && __builtin_cpu_supports("avx512ifma"))
+#define PHINTYS_HAS_BW(LEVEL) ((LEVEL) == 2 && __builtin_cpu_supports("avx512bw"))
+#else
+#define PHINTYS_HAS_IFMA(LEVEL) 0
+#define PHINTYS_HAS_BW(LEVEL) 0
+#endif
+
 /* The highest level that the processor has: called by sets.pyx only. */
 static inline int phintys_set_of_processor(void) {
 #ifdef PHINTYS_HAS_SETS

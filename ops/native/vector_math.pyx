@@ -5,12 +5,13 @@ where it is missing (older than 2.22, another C library, another processor) or l
 there is no loop. Built-in functions are in ``special/vector_functions.h``. A provider is named by library and
 instruction set, ``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
 """
-cdef extern from "native/vector_math.h" nogil:
+from phintys.ops.native.sets import sets_of_processor
+
+cdef extern from "native/special/vector_math.h" nogil:
     enum: PHINTYS_AVX2
     enum: PHINTYS_AVX512
     enum: PHINTYS_INSTRUCTION_SETS
     enum: PHINTYS_VECTOR_TYPES
-    int phintys_has_instructions(int)
     void* phintys_find_vector_function(int, const char*)
     VectorLoop phintys_half_to_float
     VectorLoop phintys_float_to_half
@@ -36,11 +37,6 @@ cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (
 LIBRARIES = ("libmvec", "phintys")
 
 
-def supported_instructions():
-    """The instruction sets of ``SETS`` that this processor has, the widest last."""
-    return tuple([name for name, (number, letter, width) in SETS.items() if phintys_has_instructions(number)])
-
-
 def symbol_of(str name, str dtype, str instructions):
     """The name that a vector function has in libmvec, or None if it can have none."""
     if name not in FUNCTIONS or dtype not in DTYPES or instructions not in SETS:
@@ -61,7 +57,7 @@ cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_ca
     if library not in LIBRARIES:
         return NULL
     symbol = symbol_of(name, dtype, instructions)
-    if symbol is None or not phintys_has_instructions(SETS[instructions][0]):
+    if symbol is None or instructions not in sets_of_processor():
         return NULL
     call.function, call.fills = phintys_find_vector_function(library == "phintys", symbol.encode()), False
     if call.function == NULL:

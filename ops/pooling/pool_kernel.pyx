@@ -10,15 +10,15 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.sets cimport usable_set
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_POOL, PIECE_POOL
-from phintys.ops.native.providers import usable_instructions
 
 cdef extern from "pooling/pool_loops.h" nogil:
-    const phintys_pool_tasks* phintys_pool_tasks_of(int typenum)
-    size_t pool_room_size_double(const phintys_pooling* p, int copied)
+    const phintys_pool_tasks* phintys_pool_tasks_of(int typenum, int set)
+    size_t pool_room_size_double "pool_room_size_double_baseline"(const phintys_pooling* p, int copied)
 
 cdef extern from "pooling/pool_tables.h" nogil:
     ctypedef struct phintys_pool_table:
@@ -27,8 +27,8 @@ cdef extern from "pooling/pool_tables.h" nogil:
                                              npy_intp last, char* room) noexcept
     ctypedef struct phintys_pool_table_set:
         phintys_pool_table_task task
-    const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int instructions)
-    phintys_pool_squares phintys_pool_squares_of(int typenum, int instructions)
+    const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int set)
+    phintys_pool_squares phintys_pool_squares_of(int typenum, int set)
     size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
                                    const phintys_pool_table_set* set, char* memory)
     size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers)
@@ -56,12 +56,12 @@ cdef void table_piece(void* argument, int worker, npy_intp start, npy_intp stop)
 
 cdef const phintys_pool_tasks* pool_tasks(int typenum) noexcept nogil:
     """The loops for a type of NumPy, or NULL."""
-    return phintys_pool_tasks_of(typenum)
+    return phintys_pool_tasks_of(typenum, usable_set())
 
 
 cdef phintys_pool_squares pool_squares(int typenum):
     """What this processor, or the option ``cpu``, has for squares of a type, or NULL."""
-    return phintys_pool_squares_of(typenum, len(usable_instructions()))
+    return phintys_pool_squares_of(typenum, usable_set())
 
 
 cdef int mode_number(str mode, bint ignore_border) except -1:
@@ -130,7 +130,7 @@ cdef class PoolingKernel(Kernel):
     cdef bint ignore_border
 
     def __init__(self, str dtype, int pooled, str mode="max", bint ignore_border=True):
-        cdef const phintys_pool_tasks* tasks = phintys_pool_tasks_of(numpy.dtype(dtype).num)
+        cdef const phintys_pool_tasks* tasks = phintys_pool_tasks_of(numpy.dtype(dtype).num, usable_set())
         if tasks == NULL:
             raise TypeError(f"pooling takes real numbers, not {dtype}")
         self.describe(tasks)
@@ -318,7 +318,7 @@ cdef class MaxPoolGradKernel(PoolingKernel):
 
     def __init__(self, str dtype, *arguments, **named):
         PoolingKernel.__init__(self, dtype, *arguments, **named)
-        self.table_set = phintys_pool_table_set_of(numpy.dtype(dtype).num, len(usable_instructions()))
+        self.table_set = phintys_pool_table_set_of(numpy.dtype(dtype).num, usable_set())
 
     cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
         self.check_results(p, operands[0], operands[1], 1)

@@ -125,44 +125,38 @@ PHINTYS_INLINE npy_intp phintys_window_size(const phintys_pooling* p, npy_intp h
 /* Loops are compiled for two types of floats and for the widest integers. Rows of all other types are converted. */
 #define FROM(TYPE, VALUE) for (npy_intp j = 0; j < length; j++) target[j] = VALUE(*(const TYPE*)(source + j * stride))
 #define TO(TYPE, VALUE) for (npy_intp j = 0; j < length; j++) ((TYPE*)target)[j] = (TYPE)VALUE(values[j])
-#define CLONES PHINTYS_AVX2_CLONES
+#define TYPENUM PHINTYS_NAMED(PHINTYS_TYPENUM, T)
+enum {
+    PHINTYS_TYPENUM_float = NPY_FLOAT, PHINTYS_TYPENUM_double = NPY_DOUBLE,
+    PHINTYS_TYPENUM_npy_int64 = NPY_INT64, PHINTYS_TYPENUM_npy_uint64 = NPY_UINT64
+};
 #define IS_NAN(A) ((A) != (A))
-#define T double
-#define TYPENUM NPY_DOUBLE
-#include "pool_loops.template.h"
-#undef TYPENUM
-#undef T
-#define T float
-#define TYPENUM NPY_FLOAT
-#include "pool_loops.template.h"
-#undef TYPENUM
-#undef T
+#define LOOPS "pooling/pool_loops.template.h"
+#define FLOATS
+#define TWO_SETS
+#include "native/each_set.h"
 #undef IS_NAN
-#undef CLONES
-#define CLONES                          /* integers are seldom pooled: no copies for other instruction sets */
-#define IS_NAN(A) 0
+#define IS_NAN(A) 0                     /* integers are seldom pooled: they are compiled for the baseline only */
 #define T npy_int64
-#define TYPENUM NPY_INT64
 #include "pool_loops.template.h"
-#undef TYPENUM
 #undef T
 #define T npy_uint64
-#define TYPENUM NPY_UINT64
 #include "pool_loops.template.h"
-#undef TYPENUM
 #undef T
 #undef IS_NAN
-#undef CLONES
+#undef TYPENUM
 #undef TO
 #undef FROM
 
-/* The tasks for a type number of NumPy, or NULL. */
-static const phintys_pool_tasks* phintys_pool_tasks_of(int typenum) {
+/* The tasks for a type number of NumPy and a set of instructions, or NULL. */
+static const phintys_pool_tasks* phintys_pool_tasks_of(int typenum, int set) {
+    static const phintys_pool_tasks* const of_float[PHINTYS_SETS] = FOR_TWO_SETS(&pool_tasks_float);
+    static const phintys_pool_tasks* const of_double[PHINTYS_SETS] = FOR_TWO_SETS(&pool_tasks_double);
     switch (typenum) {
         case NPY_BOOL: case NPY_UINT8: case NPY_UINT16: case NPY_UINT32: case NPY_UINT64: return &pool_tasks_npy_uint64;
         case NPY_INT8: case NPY_INT16: case NPY_INT32: case NPY_INT64: return &pool_tasks_npy_int64;
-        case NPY_HALF: case NPY_FLOAT: return &pool_tasks_float;
-        case NPY_DOUBLE: return &pool_tasks_double;
+        case NPY_HALF: case NPY_FLOAT: return of_float[set];
+        case NPY_DOUBLE: return of_double[set];
     }
     return NULL;
 }

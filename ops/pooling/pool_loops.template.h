@@ -1,4 +1,4 @@
-/* The loops of pool_loops.h for one type T; CLONES says for which instruction sets they are compiled.
+/* The loops of pool_loops.h for one type T and one instruction set.
  *
  * Windows that reach beyond the image are at the ends of a row. Loops over all others, [inside.start, inside.stop),
  * have no conditions, so the compiler makes vectors of them; for the usual windows and steps they are compiled with
@@ -39,7 +39,7 @@ PHINTYS_INLINE T LARGER(T a, T b) {
     return IS_NAN(a) ? a : larger;
 }
 
-PHINTYS_INLINE T TYPED(joined)(T a, T b, int sums) { return sums ? a + b : LARGER(a, b); }
+PHINTYS_INLINE T TYPED(joined_two)(T a, T b, int sums) { return sums ? a + b : LARGER(a, b); }
 
 /* Copies a row of any type. */
 static void TYPED(copy_row)(int typenum, T* restrict target, const char* source, npy_intp length, npy_intp stride) {
@@ -115,7 +115,7 @@ PHINTYS_INLINE void TYPED(join_neighbours_const)(T* restrict out, const T* restr
                                                  npy_intp step, int sums) {
     for (npy_intp o = 0; o < count; o++) {
         T all = x[o * step];
-        for (npy_intp j = 1; j < window; j++) all = TYPED(joined)(all, x[o * step + j], sums);
+        for (npy_intp j = 1; j < window; j++) all = TYPED(joined_two)(all, x[o * step + j], sums);
         out[o] = all;
     }
 }
@@ -127,7 +127,7 @@ PHINTYS_INLINE void TYPED(join_neighbours)(T* restrict out, const T* restrict x,
     else if (step == 1) {
         for (npy_intp o = 0; o < count; o++) out[o] = x[o];
         for (npy_intp j = 1; j < window; j++)
-            for (npy_intp o = 0; o < count; o++) out[o] = TYPED(joined)(out[o], x[o + j], sums);
+            for (npy_intp o = 0; o < count; o++) out[o] = TYPED(joined_two)(out[o], x[o + j], sums);
     } else
         TYPED(join_neighbours_const)(out, x, count, window, step, sums);
 }
@@ -142,12 +142,12 @@ PHINTYS_INLINE const T* TYPED(join_rows)(const char** rows, npy_intp count, npy_
     if (count >= 3) {
         c = (const T*)rows[row++];
         for (npy_intp j = 0; j < length; j++)
-            line[j] = TYPED(joined)(TYPED(joined)(a[j], b[j], sums), c[j], sums);
+            line[j] = TYPED(joined_two)(TYPED(joined_two)(a[j], b[j], sums), c[j], sums);
     } else
-        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined)(a[j], b[j], sums);
+        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined_two)(a[j], b[j], sums);
     for (; row < count; row++) {
         b = (const T*)rows[row];
-        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined)(line[j], b[j], sums);
+        for (npy_intp j = 0; j < length; j++) line[j] = TYPED(joined_two)(line[j], b[j], sums);
     }
     return line;
 }
@@ -156,8 +156,8 @@ PHINTYS_INLINE const T* TYPED(join_rows)(const char** rows, npy_intp count, npy_
 PHINTYS_INLINE void TYPED(join_squares)(T* restrict out, const T* restrict a, const T* restrict b, npy_intp count,
                                         int sums) {
     for (npy_intp o = 0; o < count; o++)
-        out[o] = TYPED(joined)(TYPED(joined)(a[2 * o], b[2 * o], sums),
-                               TYPED(joined)(a[2 * o + 1], b[2 * o + 1], sums), sums);
+        out[o] = TYPED(joined_two)(TYPED(joined_two)(a[2 * o], b[2 * o], sums),
+                               TYPED(joined_two)(a[2 * o + 1], b[2 * o + 1], sums), sums);
 }
 
 PHINTYS_INLINE void TYPED(divide_row)(const phintys_pooling* p, T* out, npy_intp height, phintys_pool_range inside) {
@@ -247,7 +247,7 @@ PHINTYS_INLINE void TYPED(pool_rows)(const phintys_pooling* p, npy_intp first, n
                 out[o] = 0;
                 if (covered.start < covered.stop) out[o] = line[covered.start];
                 for (npy_intp j = covered.start + 1; j < covered.stop; j++)
-                    out[o] = TYPED(joined)(out[o], line[j], sums);
+                    out[o] = TYPED(joined_two)(out[o], line[j], sums);
             }
         }
         if (p->mode >= PHINTYS_POOL_AVERAGE_WINDOW) TYPED(divide_row)(p, out, height, inside);
@@ -255,11 +255,11 @@ PHINTYS_INLINE void TYPED(pool_rows)(const phintys_pooling* p, npy_intp first, n
     }
 }
 
-CLONES static void TYPED(pool_maxima)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_maxima)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     TYPED(pool_rows)(p, first, last, memory, 0);
 }
 
-CLONES static void TYPED(pool_sums)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_sums)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     TYPED(pool_rows)(p, first, last, memory, 1);
 }
 
@@ -342,31 +342,31 @@ PHINTYS_INLINE void TYPED(add_windows)(const phintys_pooling* p, T* restrict out
 
 /* out[2k] and out[2k + 1] for windows of 3 at steps of 2 from the start of the row on: of one row of results, or of
  * two, one above the other. Elements at even places have two windows. */
-PHINTYS_INLINE T TYPED(part)(T x, T maximum, T gradient) { return x == maximum ? gradient : (T)0; }
+PHINTYS_INLINE T TYPED(share)(T x, T maximum, T gradient) { return x == maximum ? gradient : (T)0; }
 
 PHINTYS_INLINE void TYPED(add_threes)(T* restrict out, const T* restrict x, const T* restrict m, const T* restrict g,
                                       const T* restrict n, const T* restrict h, npy_intp count, npy_intp length,
                                       int two) {
-    out[0] = TYPED(part)(x[0], m[0], g[0]);
-    out[1] = TYPED(part)(x[1], m[0], g[0]);
+    out[0] = TYPED(share)(x[0], m[0], g[0]);
+    out[1] = TYPED(share)(x[1], m[0], g[0]);
     if (two) {
-        out[0] += TYPED(part)(x[0], n[0], h[0]);
-        out[1] += TYPED(part)(x[1], n[0], h[0]);
+        out[0] += TYPED(share)(x[0], n[0], h[0]);
+        out[1] += TYPED(share)(x[1], n[0], h[0]);
     }
     for (npy_intp k = 1; k < count; k++) {
         const T even = x[2 * k], odd = x[2 * k + 1];
-        T first = TYPED(part)(even, m[k - 1], g[k - 1]), second = TYPED(part)(odd, m[k], g[k]);
-        first += TYPED(part)(even, m[k], g[k]);
+        T first = TYPED(share)(even, m[k - 1], g[k - 1]), second = TYPED(share)(odd, m[k], g[k]);
+        first += TYPED(share)(even, m[k], g[k]);
         if (two) {
-            first += TYPED(part)(even, n[k - 1], h[k - 1]);
-            first += TYPED(part)(even, n[k], h[k]);
-            second += TYPED(part)(odd, n[k], h[k]);
+            first += TYPED(share)(even, n[k - 1], h[k - 1]);
+            first += TYPED(share)(even, n[k], h[k]);
+            second += TYPED(share)(odd, n[k], h[k]);
         }
         out[2 * k] = first;
         out[2 * k + 1] = second;
     }
-    out[2 * count] = TYPED(part)(x[2 * count], m[count - 1], g[count - 1]);
-    if (two) out[2 * count] += TYPED(part)(x[2 * count], n[count - 1], h[count - 1]);
+    out[2 * count] = TYPED(share)(x[2 * count], m[count - 1], g[count - 1]);
+    if (two) out[2 * count] += TYPED(share)(x[2 * count], n[count - 1], h[count - 1]);
     for (npy_intp j = 2 * count + 1; j < length; j++) out[j] = 0;
 }
 
@@ -386,7 +386,7 @@ PHINTYS_INLINE void TYPED(spread_squares)(T* restrict out, const T* restrict x, 
         out[2 * o + 1] = x[2 * o + 1] == maximum ? given : (T)0;
     }
     if (2 * pairs < length)
-        out[2 * pairs] = pairs < count ? TYPED(part)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
+        out[2 * pairs] = pairs < count ? TYPED(share)(x[2 * pairs], maxima[pairs], gradient[pairs]) : 0;
 }
 
 /* Writes for each element of a row of the image the maximum of its window, and what the window gives to it: 0 where
@@ -405,7 +405,7 @@ PHINTYS_INLINE void TYPED(spread_windows)(const phintys_pooling* p, T* restrict 
 
 PHINTYS_INLINE void TYPED(give_to_maxima)(T* restrict out, const T* restrict x, const T* restrict maximum_of,
                                           const T* restrict given_to, npy_intp length) {
-    for (npy_intp j = 0; j < length; j++) out[j] = TYPED(part)(x[j], maximum_of[j], given_to[j]);
+    for (npy_intp j = 0; j < length; j++) out[j] = TYPED(share)(x[j], maximum_of[j], given_to[j]);
 }
 
 PHINTYS_INLINE void TYPED(copy_squares)(T* restrict out, const T* restrict gradient, T divisor, npy_intp pairs,
@@ -483,7 +483,7 @@ PHINTYS_INLINE void TYPED(max_by_phases)(const phintys_pooling* p, T* restrict o
     if (!direct) TYPED(from_phases)(out, sums, length, step, pad, phase_length);
 }
 
-CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
     const npy_intp pad = p->pad[axis], phase_length = TYPED(phase_length)(p);
@@ -527,7 +527,7 @@ CLONES static void TYPED(pool_max_gradient)(const phintys_pooling* p, npy_intp f
     }
 }
 
-CLONES static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_sum_gradient)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1, divides = p->mode >= PHINTYS_POOL_AVERAGE_WINDOW;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
     const npy_intp pad = p->pad[axis], phase_length = TYPED(phase_length)(p);
@@ -580,7 +580,7 @@ PHINTYS_INLINE void TYPED(select_const)(T* restrict out, const T* restrict x, co
 /* Of each window the sum of y (image 2) where x (image 0) is the window's maximum (image 1). One element of the window
  * after the other is compared in all windows of a row at once, so the inner loop is one over windows, with constant
  * steps where these are 1 or 2. */
-CLONES static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis], step = p->step[axis];
     const ROOM room = TYPED(divided_room)(p, memory);
@@ -615,7 +615,7 @@ CLONES static void TYPED(pool_max_selected)(const phintys_pooling* p, npy_intp f
 /* Of each window the element of y (image 1) where x (image 0) has its first maximum, rows before columns; NaN is larger
  * than every number, and the first one counts. Windows are walked one by one: which of equals is the first depends on
  * all elements before. */
-CLONES static void TYPED(pool_max_first)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
+static void TYPED(pool_max_first)(const phintys_pooling* p, npy_intp first, npy_intp last, char* memory) {
     const int axis = p->pooled - 1;
     const npy_intp length = p->shape[p->outer + axis], count = p->count[axis];
     const ROOM room = TYPED(divided_room)(p, memory);

@@ -27,8 +27,7 @@
 
 #include <numpy/npy_math.h>
 
-#include "native/sets.h"
-#include "native/partial_stores.h"
+#include "native/vectors.h"
 #include "pooling/pool_loops.h"
 
 enum {
@@ -306,212 +305,28 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
     return most;
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-
-/* Sixteen numbers from `first` on by a step. */
-PHINTYS_FOR_AVX512 PHINTYS_INLINE __m512i phintys_numbers(int first, int step) {
-    const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return _mm512_add_epi32(_mm512_set1_epi32(first), _mm512_mullo_epi32(numbers, _mm512_set1_epi32(step)));
-}
-
-/* Masks of the lanes from one to before another; `paired`: in each half. */
-PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256i phintys_lanes_between(int paired, int from, int to) {
-    const __m256i lanes = paired ? _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3)
-                                 : _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_and_si256(_mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(from - 1)),
-                            _mm256_cmpgt_epi32(_mm256_set1_epi32(to), lanes));
-}
-PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256i phintys_pairs_between(int paired, int from, int to) {
-    const __m256i lanes = paired ? _mm256_setr_epi64x(0, 1, 0, 1) : _mm256_setr_epi64x(0, 1, 2, 3);
-    return _mm256_and_si256(_mm256_cmpgt_epi64(lanes, _mm256_set1_epi64x(from - 1)),
-                            _mm256_cmpgt_epi64(_mm256_set1_epi64x(to), lanes));
-}
-PHINTYS_INLINE unsigned phintys_bits_between(int half, int from, int to) {
-    const unsigned bits = ((1u << to) - 1) & ~((1u << from) - 1);
-    return half ? bits | bits << half : bits;
-}
-
-/* Pairs 0, 2, 1, 3 in order. */
-PHINTYS_FOR_AVX2 PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
-    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), _MM_SHUFFLE(3, 1, 2, 0)));
-}
-
-PHINTYS_FOR_AVX512 PHINTYS_INLINE __m512 phintys_both_halves(__m256 first, __m256 second) {
-    return _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(first)),
-                                               _mm256_castps_pd(second), 1));
-}
-PHINTYS_FOR_AVX512 PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
-    return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(value), 1));
-}
-
-/* ---- the words that the templates are written in, for each type and instruction set ------------------------------ */
-/* LARGER(A, B)                  the larger of each two, NaN if one is: of NaN and B, MAX is B, so A is put back
- * EVEN(A, B), ODD(A, B)         the elements of A and then B that have even, or odd, numbers
- * EVEN_IN_LANES, ODD_IN_LANES   the same within each 128 bits: one instruction, but another order. PARTED gives it to
- *                               other vectors; LOW_IN_LANES and HIGH_IN_LANES put both back as they were
- * MASK_BETWEEN(P, FROM, TO)     the elements [FROM, TO); if P (`paired`), of both halves of a vector
- * LOAD_WHERE, ZERO_ELSE         what the mask leaves out is not read, or 0
- * HALVES(A, B)                  half a vector from each of two addresses: rows of two images, where rows are short
- * PLACED(VALUES, INDEX)         element i is VALUES[INDEX[i]]; PLACED_OR_ZERO: 0 where the table has no window
- * ADD_WHERE_EQUAL(S, A, B, V)   S + V where A == B, else S: the gradient goes to elements that are the maximum */
-#define PHINTYS_PARTED _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7)
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define VECTOR_BYTES PHINTYS_AVX512_BYTES
-#define INDICES __m512i
-#define LOAD_INDICES _mm512_loadu_si512
-#define T float
-#define VECTOR __m512
-#define LOAD _mm512_loadu_ps
-#define STORE _mm512_storeu_ps
-#define STORE_FIRST(TO, VALUE, COUNT) _mm512_mask_storeu_ps(TO, (__mmask16)((1u << (COUNT)) - 1), VALUE)
-#define LOAD_FIRST(FROM, COUNT) _mm512_maskz_loadu_ps((__mmask16)((1u << (COUNT)) - 1), FROM)
-#define LARGER(A, B) _mm512_mask_mov_ps(_mm512_max_ps(A, B), _mm512_cmp_ps_mask(A, A, _CMP_UNORD_Q), A)
-#define EVEN(A, B) _mm512_permutex2var_ps(A, phintys_numbers(0, 2), B)
-#define ODD(A, B) _mm512_permutex2var_ps(A, phintys_numbers(1, 2), B)
-#include "pool_squares.template.h"
-#define MASK __mmask16
-#define MASK_BETWEEN(PAIRED, FROM, TO) (__mmask16)phintys_bits_between((PAIRED) ? 8 : 0, FROM, TO)
-#define LOAD_WHERE(MASK, FROM) _mm512_maskz_loadu_ps(MASK, FROM)
-#define ZERO_ELSE(MASK, VALUE) _mm512_maskz_mov_ps(MASK, VALUE)
-#define HALVES(A, B) phintys_both_halves(_mm256_loadu_ps(A), _mm256_loadu_ps(B))
-#define PARTED(VALUE) _mm512_castpd_ps(_mm512_permutexvar_pd(PHINTYS_PARTED, _mm512_castps_pd(VALUE)))
-#define EVEN_IN_LANES(A, B) _mm512_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0))
-#define ODD_IN_LANES(A, B) _mm512_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
-#define LOW_IN_LANES _mm512_unpacklo_ps
-#define HIGH_IN_LANES _mm512_unpackhi_ps
-#define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
-#define PLACED_OR_ZERO(VALUES, INDEX) _mm512_permutex2var_ps(VALUES, INDEX, _mm512_setzero_ps())
-#define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), VALUE)
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
-#define PAIRED
-#include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef PAIRED
-#define T double
-#define VECTOR __m512d
-#define LOAD _mm512_loadu_pd
-#define STORE _mm512_storeu_pd
-#define STORE_FIRST(TO, VALUE, COUNT) _mm512_mask_storeu_pd(TO, (__mmask8)((1u << (COUNT)) - 1), VALUE)
-#define LOAD_FIRST(FROM, COUNT) _mm512_maskz_loadu_pd((__mmask8)((1u << (COUNT)) - 1), FROM)
-#define LARGER(A, B) _mm512_mask_mov_pd(_mm512_max_pd(A, B), _mm512_cmp_pd_mask(A, A, _CMP_UNORD_Q), A)
-#define EVEN(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), B)
-#define ODD(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), B)
-#include "pool_squares.template.h"
-#define MASK __mmask8
-#define MASK_BETWEEN(PAIRED, FROM, TO) (__mmask8)phintys_bits_between((PAIRED) ? 4 : 0, FROM, TO)
-#define LOAD_WHERE(MASK, FROM) _mm512_maskz_loadu_pd(MASK, FROM)
-#define ZERO_ELSE(MASK, VALUE) _mm512_maskz_mov_pd(MASK, VALUE)
-#define HALVES(A, B) _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(A)), _mm256_loadu_pd(B), 1)
-#define PARTED(VALUE) _mm512_permutexvar_pd(PHINTYS_PARTED, VALUE)
-#define EVEN_IN_LANES _mm512_unpacklo_pd
-#define ODD_IN_LANES _mm512_unpackhi_pd
-#define LOW_IN_LANES _mm512_unpacklo_pd
-#define HIGH_IN_LANES _mm512_unpackhi_pd
-#define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_setzero_ps()))
-#define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), VALUE)
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
-#include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef SET
-#undef FOR_SET
-#undef VECTOR_BYTES
-#undef INDICES
-#undef LOAD_INDICES
-
-#define SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define VECTOR_BYTES PHINTYS_AVX2_BYTES
-#define INDICES __m256i
-#define LOAD_INDICES(FROM) _mm256_loadu_si256((const __m256i*)(FROM))
-#define T float
-#define VECTOR __m256
-#define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
-#define STORE_FIRST(TO, VALUE, COUNT) phintys_store_first_ps(TO, VALUE, (int)(COUNT))
-#define LOAD_FIRST(FROM, COUNT) \
-    _mm256_maskload_ps(FROM, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(COUNT)), \
-                                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)))
-#define LARGER(A, B) _mm256_blendv_ps(_mm256_max_ps(A, B), A, _mm256_cmp_ps(A, A, _CMP_UNORD_Q))
-#define EVEN(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0)))
-#define ODD(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1)))
-#include "pool_squares.template.h"
-#define MASK __m256
-#define MASK_BETWEEN(PAIRED, FROM, TO) _mm256_castsi256_ps(phintys_lanes_between(PAIRED, FROM, TO))
-#define ZERO_ELSE(MASK, VALUE) _mm256_and_ps(MASK, VALUE)
-#define LOAD_WHERE(MASK, FROM) ZERO_ELSE(MASK, LOAD(FROM))
-#define HALVES(A, B) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(A)), _mm_loadu_ps(B), 1)
-#define PARTED phintys_in_order_ps
-#define EVEN_IN_LANES(A, B) _mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0))
-#define ODD_IN_LANES(A, B) _mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
-#define LOW_IN_LANES _mm256_unpacklo_ps
-#define HIGH_IN_LANES _mm256_unpackhi_ps
-#define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm256_blendv_ps(PLACED(VALUES, INDEX), _mm256_setzero_ps(), _mm256_castsi256_ps(INDEX))
-#define IF_EQUAL(A, B, VALUE) _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE)
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, IF_EQUAL(A, B, VALUE))
-#include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#define T double
-#define VECTOR __m256d
-#define LOAD _mm256_loadu_pd
-#define STORE _mm256_storeu_pd
-#define STORE_FIRST(TO, VALUE, COUNT) phintys_store_first_pd(TO, VALUE, (int)(COUNT))
-#define LOAD_FIRST(FROM, COUNT) \
-    _mm256_maskload_pd(FROM, _mm256_cmpgt_epi64(_mm256_set1_epi64x(COUNT), _mm256_setr_epi64x(0, 1, 2, 3)))
-#define LARGER(A, B) _mm256_blendv_pd(_mm256_max_pd(A, B), A, _mm256_cmp_pd(A, A, _CMP_UNORD_Q))
-#define EVEN(A, B) _mm256_permute4x64_pd(_mm256_unpacklo_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
-#define ODD(A, B) _mm256_permute4x64_pd(_mm256_unpackhi_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
-#include "pool_squares.template.h"
-#define MASK __m256d
-#define MASK_BETWEEN(PAIRED, FROM, TO) _mm256_castsi256_pd(phintys_pairs_between(PAIRED, FROM, TO))
-#define ZERO_ELSE(MASK, VALUE) _mm256_and_pd(MASK, VALUE)
-#define LOAD_WHERE(MASK, FROM) ZERO_ELSE(MASK, LOAD(FROM))
-#define HALVES(A, B) _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(A)), _mm_loadu_pd(B), 1)
-#define PARTED(VALUE) _mm256_permute4x64_pd(VALUE, _MM_SHUFFLE(3, 1, 2, 0))
-#define EVEN_IN_LANES _mm256_unpacklo_pd
-#define ODD_IN_LANES _mm256_unpackhi_pd
-#define LOW_IN_LANES _mm256_unpacklo_pd
-#define HIGH_IN_LANES _mm256_unpackhi_pd
-#define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm256_blendv_pd(PLACED(VALUES, INDEX), _mm256_setzero_pd(), _mm256_castsi256_pd(INDEX))
-#define IF_EQUAL(A, B, VALUE) _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE)
-#define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, IF_EQUAL(A, B, VALUE))
-#include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef SET
-#undef FOR_SET
-#undef VECTOR_BYTES
-#undef INDICES
-#undef LOAD_INDICES
+#ifdef PHINTYS_HAS_SETS
+#define LOOPS "pooling/pool_sets.template.h"
+#include "native/each_set.h"
 #endif
 
-/* The loops of a type number for the instruction sets 0 (what every processor has), 1 and 2; NULL: there are none. */
-static const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int instructions) {
-#if defined(__GNUC__) && defined(__x86_64__)
+/* The loops of a type number for a set; NULL: there are none. */
+static const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int set) {
+#ifdef PHINTYS_HAS_SETS
     static const phintys_pool_table_set sets[2][2] = {
-        {{PHINTYS_AVX2_BYTES, -2, 0, table_gradient_float_avx2},
-         {PHINTYS_AVX2_BYTES, -2, 0, table_gradient_double_avx2}},
-        {{PHINTYS_AVX512_BYTES, 16, 1, table_gradient_float_avx512},
-         {PHINTYS_AVX512_BYTES, 16, 0, table_gradient_double_avx512}}};
-    if (instructions && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE))
-        return &sets[instructions - 1][typenum == NPY_DOUBLE];
+        {{32, -2, 0, table_gradient_float_avx2}, {32, -2, 0, table_gradient_double_avx2}},
+        {{64, 16, 1, table_gradient_float_avx512}, {64, 16, 0, table_gradient_double_avx512}}};
+    if (set && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE)) return &sets[set - 1][typenum == NPY_DOUBLE];
 #endif
     return NULL;
 }
 
-/* What there is for squares of a type number and an instruction set; NULL: nothing. */
-static phintys_pool_squares phintys_pool_squares_of(int typenum, int instructions) {
-#if defined(__GNUC__) && defined(__x86_64__)
+/* What there is for squares of a type number and a set; NULL: nothing. */
+static phintys_pool_squares phintys_pool_squares_of(int typenum, int set) {
+#ifdef PHINTYS_HAS_SETS
     static const phintys_pool_squares squares[2][2] = {{squares_float_avx2, squares_double_avx2},
                                                        {squares_float_avx512, squares_double_avx512}};
-    if (instructions && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE))
-        return squares[instructions - 1][typenum == NPY_DOUBLE];
+    if (set && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE)) return squares[set - 1][typenum == NPY_DOUBLE];
 #endif
     return NULL;
 }

@@ -6,53 +6,52 @@
  * even and odd columns within their lanes of 16 bytes, and the maxima and gradients of a row of windows are put into
  * the same order. Slot `s` of a column has its window number column / step - s; windows that do not exist count as 0.
  */
-#define IN_SET(NAME) PHINTYS_NAMED(TYPED(NAME), SET)
-enum { IN_SET(walk_lanes) = VECTOR_BYTES / sizeof(T) };
+enum { TYPED(walk_lanes) = SET_BYTES / sizeof(T) };
 
 /* Where images are that follow each other in memory: `count` of them, or as many pairs. */
 typedef struct {
     const T *x, *maxima, *gradient;
     T* out;
     npy_intp count;
-} IN_SET(walked);
+} TYPED(walked);
 
 /* The lengths of an image and its windows, and which part of it: rows [first, last), and columns from `column` on. What
  * is `ahead` elements further on is fetched meanwhile, if this is not 0. */
 typedef struct {
     npy_intp rows, line, windows, width, elements, results;
     npy_intp first, last, column, ahead;
-} IN_SET(part);
+} TYPED(part);
 
 /* Ask for what a later row of windows at steps of 1 will need. It comes into the second cache: in the first one, it
  * would replace what is just being read (2.2 ms instead of 1.4, with 2^21 elements in images of 64 x 64). */
-PHINTYS_INLINE void IN_SET(fetch_near)(const T* place) { __builtin_prefetch(place, 0, 2); }
+PHINTYS_INLINE void TYPED(fetch_near)(const T* place) { __builtin_prefetch(place, 0, 2); }
 
 /* Ask for a later part of a row, and for where its result goes. With AVX2 more is computed until it is needed, and the
  * second cache is near enough. */
-PHINTYS_INLINE void IN_SET(fetch)(const T* x, T* out) {
-    __builtin_prefetch(x, 0, VECTOR_BYTES == 64 ? 3 : 2);
-    __builtin_prefetch(out, 1, VECTOR_BYTES == 64 ? 3 : 2);
+PHINTYS_INLINE void TYPED(fetch)(const T* x, T* out) {
+    __builtin_prefetch(x, 0, SET_BYTES == 64 ? 3 : 2);
+    __builtin_prefetch(out, 1, SET_BYTES == 64 ? 3 : 2);
 }
 
 /* How many elements ahead of what is walked this is asked for: a stripe, or several if it comes into the second cache
  * (8 MB in images of 64 x 64, windows of 3 x 3 at steps of 1: 1.27 ms, 1.66 one stripe ahead). */
-PHINTYS_INLINE npy_intp IN_SET(distance)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp stripe) {
-    const int stripes = p->step[0] == 1 || VECTOR_BYTES == 32 ? 4 : 1;
+PHINTYS_INLINE npy_intp TYPED(distance)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp stripe) {
+    const int stripes = p->step[0] == 1 || SET_BYTES == 32 ? 4 : 1;
     if (table->images * table->elements * (npy_intp)sizeof(T) <= POOL_FAR_BYTES) return 0;
     if (phintys_pool_at_once(table) > 1) return 2 * table->elements;
     return stripes * phintys_least(stripe, p->shape[p->outer]) * table->line;
 }
 
 /* The lanes of a slot whose window exists, of which the first lane has number `number`. */
-FOR_SET PHINTYS_INLINE MASK IN_SET(windows_there)(const int paired, npy_intp number, npy_intp count) {
-    const npy_intp lanes = paired ? IN_SET(walk_lanes) / 2 : IN_SET(walk_lanes);
+PHINTYS_INLINE MASK TYPED(windows_there)(const int paired, npy_intp number, npy_intp count) {
+    const npy_intp lanes = paired ? TYPED(walk_lanes) / 2 : TYPED(walk_lanes);
     const npy_intp from = number < 0 ? phintys_least(-number, lanes) : 0;
     const npy_intp to = phintys_least(phintys_most(count - number, 0), lanes);
     return MASK_BETWEEN(paired, (int)from, (int)to);
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(ones_down)(const int window, const IN_SET(part)* part, const MASK* there, const T* x,
-                                              const T* maxima, const T* gradient, T* out) {
+PHINTYS_INLINE void TYPED(ones_down)(const int window, const TYPED(part)* part, const MASK* there, const T* x,
+                                     const T* maxima, const T* gradient, T* out) {
     const npy_intp line = part->line, width = part->width, stop = phintys_least(part->last, part->windows);
     npy_intp t = phintys_most(part->first - (window - 1), 0);
     VECTOR values[3], sums[3] = {{0}};
@@ -61,10 +60,10 @@ FOR_SET PHINTYS_INLINE void IN_SET(ones_down)(const int window, const IN_SET(par
     for (; t < stop; t++) {
         VECTOR m[3], g[3];
         if (part->ahead) {
-            IN_SET(fetch_near)(x + t * line + part->ahead);
-            IN_SET(fetch_near)(out + t * line + part->ahead);
-            IN_SET(fetch_near)(maxima + t * width + part->ahead);
-            IN_SET(fetch_near)(gradient + t * width + part->ahead);
+            TYPED(fetch_near)(x + t * line + part->ahead);
+            TYPED(fetch_near)(out + t * line + part->ahead);
+            TYPED(fetch_near)(maxima + t * width + part->ahead);
+            TYPED(fetch_near)(gradient + t * width + part->ahead);
         }
         values[window - 1] = LOAD(x + (t + window - 1) * line);
 #pragma GCC unroll 3
@@ -89,64 +88,64 @@ FOR_SET PHINTYS_INLINE void IN_SET(ones_down)(const int window, const IN_SET(par
     }
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(walk_ones)(const int window, const IN_SET(part)* part, IN_SET(walked) images) {
+PHINTYS_INLINE void TYPED(walk_ones)(const int window, const TYPED(part)* part, TYPED(walked) images) {
     MASK there[3];
 #pragma GCC unroll 3
     for (int slot = 0; slot < window; slot++)
-        there[slot] = IN_SET(windows_there)(0, part->column - slot, part->width);
+        there[slot] = TYPED(windows_there)(0, part->column - slot, part->width);
     for (npy_intp n = 0; n < images.count; n++) {
         const npy_intp at = n * part->elements + part->column, result = n * part->results + part->column;
-        IN_SET(ones_down)(window, part, there, images.x + at, images.maxima + result, images.gradient + result,
-                          images.out + at);
+        TYPED(ones_down)(window, part, there, images.x + at, images.maxima + result, images.gradient + result,
+                         images.out + at);
     }
 }
 
 /* Even and odd columns of a row: a vector of each. */
-typedef struct { VECTOR even, odd; } IN_SET(columns);
+typedef struct { VECTOR even, odd; } TYPED(columns);
 
-FOR_SET PHINTYS_INLINE IN_SET(columns) IN_SET(load_columns)(const T* x, npy_intp apart) {
+PHINTYS_INLINE TYPED(columns) TYPED(load_columns)(const T* x, npy_intp apart) {
     const VECTOR first = LOAD(x), second = LOAD(x + apart);
-    return (IN_SET(columns)){EVEN_IN_LANES(first, second), ODD_IN_LANES(first, second)};
+    return (TYPED(columns)){EVEN_IN_LANES(first, second), ODD_IN_LANES(first, second)};
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(store_columns)(T* out, npy_intp apart, IN_SET(columns) sums) {
+PHINTYS_INLINE void TYPED(store_columns)(T* out, npy_intp apart, TYPED(columns) sums) {
     STORE(out, LOW_IN_LANES(sums.even, sums.odd));
     STORE(out + apart, HIGH_IN_LANES(sums.even, sums.odd));
 }
 
-FOR_SET PHINTYS_INLINE VECTOR IN_SET(load_windows)(const int paired, const T* from, npy_intp apart) {
-    return PARTED(paired ? HALVES(from, from + apart) : LOAD(from));
+PHINTYS_INLINE VECTOR TYPED(load_windows)(const int paired, const T* from, npy_intp apart) {
+    return PARTED(paired ? (VECTOR)HALVES(from, from + apart) : LOAD(from));
 }
 
-FOR_SET PHINTYS_INLINE VECTOR IN_SET(load_given)(const int paired, MASK there, const T* from, npy_intp apart) {
+PHINTYS_INLINE VECTOR TYPED(load_given)(const int paired, MASK there, const T* from, npy_intp apart) {
     if (paired) return PARTED(ZERO_ELSE(there, HALVES(from, from + apart)));
     return PARTED(LOAD_WHERE(there, from));
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(add_row)(const int window, IN_SET(columns)* sums, IN_SET(columns) values,
-                                            const VECTOR* m, const VECTOR* g) {
+PHINTYS_INLINE void TYPED(add_row)(const int window, TYPED(columns)* sums, TYPED(columns) values,
+                                   const VECTOR* m, const VECTOR* g) {
     sums->even = ADD_WHERE_EQUAL(sums->even, values.even, m[0], g[0]);
     sums->odd = ADD_WHERE_EQUAL(sums->odd, values.odd, m[0], g[0]);
     if (window == 3) sums->even = ADD_WHERE_EQUAL(sums->even, values.even, m[1], g[1]);
 }
 
 /* The first row of windows of a row of the image. */
-FOR_SET PHINTYS_INLINE IN_SET(columns) IN_SET(first_row)(const int window, IN_SET(columns) values, const VECTOR* m,
-                                                         const VECTOR* g) {
-    IN_SET(columns) sums = {IF_EQUAL(values.even, m[0], g[0]), IF_EQUAL(values.odd, m[0], g[0])};
+PHINTYS_INLINE TYPED(columns) TYPED(first_row)(const int window, TYPED(columns) values, const VECTOR* m,
+                                               const VECTOR* g) {
+    TYPED(columns) sums = {IF_EQUAL(values.even, m[0], g[0]), IF_EQUAL(values.odd, m[0], g[0])};
     if (window == 3) sums.even = ADD_WHERE_EQUAL(sums.even, values.even, m[1], g[1]);
     return sums;
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(twos_down)(const int window, const int paired, const IN_SET(part)* part,
-                                              const MASK* there, const T* x, const T* maxima, const T* gradient,
-                                              T* out) {
+PHINTYS_INLINE void TYPED(twos_down)(const int window, const int paired, const TYPED(part)* part,
+                                     const MASK* there, const T* x, const T* maxima, const T* gradient,
+                                     T* out) {
     const npy_intp line = part->line, width = part->width, results = part->results;
     const npy_intp stop = phintys_least((part->last + 1) / 2, part->windows);
-    const npy_intp apart = paired ? part->elements : IN_SET(walk_lanes);
+    const npy_intp apart = paired ? part->elements : TYPED(walk_lanes);
     npy_intp t = phintys_most(part->first / 2 - (window == 3), 0), row;
-    IN_SET(columns) values = {{0}, {0}}, sums = {{0}, {0}}, next;
-    if (window == 3) values = IN_SET(load_columns)(x + 2 * t * line, apart);
+    TYPED(columns) values = {{0}, {0}}, sums = {{0}, {0}}, next;
+    if (window == 3) values = TYPED(load_columns)(x + 2 * t * line, apart);
     for (; t < stop; t++) {
         VECTOR m[2], g[2];
         row = 2 * t;
@@ -154,66 +153,66 @@ FOR_SET PHINTYS_INLINE void IN_SET(twos_down)(const int window, const int paired
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 const npy_intp place = (row + k / 2) * line + k % 2 * apart + part->ahead;
-                if (k % 2 == 0 || VECTOR_BYTES == 64 || paired) IN_SET(fetch)(x + place, out + place);
+                if (k % 2 == 0 || SET_BYTES == 64 || paired) TYPED(fetch)(x + place, out + place);
             }
         }
 #pragma GCC unroll 2
         for (int slot = 0; slot < window - 1; slot++) {
-            m[slot] = IN_SET(load_windows)(paired, maxima + t * width - slot, results);
-            g[slot] = IN_SET(load_given)(paired, there[slot], gradient + t * width - slot, results);
+            m[slot] = TYPED(load_windows)(paired, maxima + t * width - slot, results);
+            g[slot] = TYPED(load_given)(paired, there[slot], gradient + t * width - slot, results);
         }
-        if (window == 3) IN_SET(add_row)(window, &sums, values, m, g);
-        else sums = IN_SET(first_row)(window, IN_SET(load_columns)(x + row * line, apart), m, g);
-        next = IN_SET(first_row)(window, IN_SET(load_columns)(x + (row + 1) * line, apart), m, g);
+        if (window == 3) TYPED(add_row)(window, &sums, values, m, g);
+        else sums = TYPED(first_row)(window, TYPED(load_columns)(x + row * line, apart), m, g);
+        next = TYPED(first_row)(window, TYPED(load_columns)(x + (row + 1) * line, apart), m, g);
         if (row >= part->first) {
-            IN_SET(store_columns)(out + row * line, apart, sums);
-            IN_SET(store_columns)(out + (row + 1) * line, apart, next);
+            TYPED(store_columns)(out + row * line, apart, sums);
+            TYPED(store_columns)(out + (row + 1) * line, apart, next);
         }
         if (window == 3) {
-            values = IN_SET(load_columns)(x + (row + 2) * line, apart);
-            sums = IN_SET(first_row)(window, values, m, g);
+            values = TYPED(load_columns)(x + (row + 2) * line, apart);
+            sums = TYPED(first_row)(window, values, m, g);
         }
     }
-    if (window == 2) sums = (IN_SET(columns)){{0}, {0}};
+    if (window == 2) sums = (TYPED(columns)){{0}, {0}};
     for (row = 2 * t; row < part->last; row++) {                /* rows below the last row of windows */
-        if (row >= part->first) IN_SET(store_columns)(out + row * line, apart, sums);
-        sums = (IN_SET(columns)){{0}, {0}};
+        if (row >= part->first) TYPED(store_columns)(out + row * line, apart, sums);
+        sums = (TYPED(columns)){{0}, {0}};
     }
 }
 
-FOR_SET PHINTYS_INLINE void IN_SET(walk_twos)(const int window, const int paired, const IN_SET(part)* part,
-                                              IN_SET(walked) images) {
+PHINTYS_INLINE void TYPED(walk_twos)(const int window, const int paired, const TYPED(part)* part,
+                                     TYPED(walked) images) {
     const npy_intp number = part->column / 2;
     MASK there[2];
 #pragma GCC unroll 2
     for (int slot = 0; slot < window - 1; slot++)
-        there[slot] = IN_SET(windows_there)(paired, number - slot, part->width);
+        there[slot] = TYPED(windows_there)(paired, number - slot, part->width);
     for (npy_intp n = 0; n < images.count; n++) {
         const npy_intp at = (1 + paired) * n * part->elements + part->column;
         const npy_intp result = (1 + paired) * n * part->results + number;
-        IN_SET(twos_down)(window, paired, part, there, images.x + at, images.maxima + result, images.gradient + result,
-                          images.out + at);
+        TYPED(twos_down)(window, paired, part, there, images.x + at, images.maxima + result, images.gradient + result,
+                         images.out + at);
     }
 }
 
 /* Stripes of rows that stay in the first cache, from the left to the right. The last columns are those that end where
  * the row ends, so some of them are computed twice. */
-FOR_SET PHINTYS_INLINE void IN_SET(walk_stripes)(const int window, const int step, const int paired, npy_intp stripe,
-                                                 IN_SET(part) part, IN_SET(walked) images) {
-    const npy_intp columns = IN_SET(walk_lanes) * (paired ? 1 : step);
+PHINTYS_INLINE void TYPED(walk_stripes)(const int window, const int step, const int paired, npy_intp stripe,
+                                        TYPED(part) part, TYPED(walked) images) {
+    const npy_intp columns = TYPED(walk_lanes) * (paired ? 1 : step);
     for (part.first = 0; part.first < part.rows; part.first = part.last) {
         part.last = part.rows - part.first < stripe + stripe / 2 ? part.rows : part.first + stripe;
         for (npy_intp column = 0; column < part.line; column += columns) {
             part.column = phintys_least(column, part.line - columns);
-            if (step == 1) IN_SET(walk_ones)(window, &part, images);
-            else IN_SET(walk_twos)(window, paired, &part, images);
+            if (step == 1) TYPED(walk_ones)(window, &part, images);
+            else TYPED(walk_twos)(window, paired, &part, images);
         }
     }
 }
 
 #define WALK(NAME, WINDOW, STEP, PAIRED) \
-    FOR_SET static void IN_SET(NAME)(npy_intp stripe, IN_SET(part) part, IN_SET(walked) images) { \
-        IN_SET(walk_stripes)(WINDOW, STEP, PAIRED, stripe, part, images); \
+    static void TYPED(NAME)(npy_intp stripe, TYPED(part) part, TYPED(walked) images) { \
+        TYPED(walk_stripes)(WINDOW, STEP, PAIRED, stripe, part, images); \
     }
 WALK(walk_twos_by_one, 2, 1, 0)
 WALK(walk_threes_by_one, 3, 1, 0)
@@ -224,25 +223,25 @@ WALK(walk_pairs_of_threes, 3, 2, 1)
 #undef WALK
 
 /* Some images, or pairs. */
-FOR_SET static void IN_SET(walk_some)(const phintys_pooling* p, const phintys_pool_table* table,
-                                      IN_SET(walked) images) {
-    static void (*const walks[])(npy_intp stripe, IN_SET(part) part, IN_SET(walked) images) = {
-        [POOL_TWOS_BY_ONE] = IN_SET(walk_twos_by_one), [POOL_THREES_BY_ONE] = IN_SET(walk_threes_by_one),
-        [POOL_TWOS] = IN_SET(walk_twos_by_two), [POOL_THREES] = IN_SET(walk_threes_by_two),
-        [POOL_PAIRS_OF_TWOS] = IN_SET(walk_pairs_of_twos), [POOL_PAIRS_OF_THREES] = IN_SET(walk_pairs_of_threes)};
+static void TYPED(walk_some)(const phintys_pooling* p, const phintys_pool_table* table,
+                             TYPED(walked) images) {
+    static void (*const walks[])(npy_intp stripe, TYPED(part) part, TYPED(walked) images) = {
+        [POOL_TWOS_BY_ONE] = TYPED(walk_twos_by_one), [POOL_THREES_BY_ONE] = TYPED(walk_threes_by_one),
+        [POOL_TWOS] = TYPED(walk_twos_by_two), [POOL_THREES] = TYPED(walk_threes_by_two),
+        [POOL_PAIRS_OF_TWOS] = TYPED(walk_pairs_of_twos), [POOL_PAIRS_OF_THREES] = TYPED(walk_pairs_of_threes)};
     const npy_intp stripe = phintys_pool_stripe(table, sizeof(T));
-    IN_SET(part) part = {p->shape[p->outer], table->line, p->count[0], p->count[1], table->elements, table->results};
-    part.ahead = IN_SET(distance)(p, table, stripe);
+    TYPED(part) part = {p->shape[p->outer], table->line, p->count[0], p->count[1], table->elements, table->results};
+    part.ahead = TYPED(distance)(p, table, stripe);
     walks[table->direct](stripe, part, images);
 }
 
 /* The same at the ends of memory, beyond which nothing may be read: maxima and gradients of one or two images are
  * copied, and a single image of two. */
-FOR_SET static void IN_SET(walk_at_end)(const phintys_pooling* p, const phintys_pool_table* table,
-                                        IN_SET(walked) images, npy_intp count, char* memory) {
+static void TYPED(walk_at_end)(const phintys_pooling* p, const phintys_pool_table* table,
+                               TYPED(walked) images, npy_intp count, char* memory) {
     const npy_intp elements = table->elements, results = table->results, at_once = phintys_pool_at_once(table);
-    const npy_intp space = at_once * results + 3 * IN_SET(walk_lanes);
-    T *maxima = (T*)memory + IN_SET(walk_lanes), *gradient = maxima + space, *x = gradient + space;
+    const npy_intp space = at_once * results + 3 * TYPED(walk_lanes);
+    T *maxima = (T*)memory + TYPED(walk_lanes), *gradient = maxima + space, *x = gradient + space;
     T *out = images.out, *copy = x + at_once * elements;
     memset(memory, 0, 2 * space * sizeof(T));
     memcpy(maxima, images.maxima, count * results * sizeof(T));
@@ -253,33 +252,32 @@ FOR_SET static void IN_SET(walk_at_end)(const phintys_pooling* p, const phintys_
         memcpy(x, images.x, count * elements * sizeof(T));
         images.x = x, images.out = copy;
     }
-    IN_SET(walk_some)(p, table, images);
+    TYPED(walk_some)(p, table, images);
     if (count < at_once) memcpy(out, copy, count * elements * sizeof(T));
 }
 
-FOR_SET static void IN_SET(walk_gradient)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
-                                          npy_intp last, char* memory) {
+static void TYPED(walk_gradient)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
+                                 npy_intp last, char* memory) {
     const npy_intp elements = table->elements, results = table->results, at_once = phintys_pool_at_once(table);
-    const npy_intp beyond = 2 * IN_SET(walk_lanes) / results + 1;    /* images that are read after the last one */
+    const npy_intp beyond = 2 * TYPED(walk_lanes) / results + 1;    /* images that are read after the last one */
     const npy_intp in_cache = phintys_most(POOL_BLOCK_BYTES / (elements * sizeof(T)), at_once);
     while (first < last) {
-        IN_SET(walked) images = {(const T*)p->images[0].data + first * elements,
-                                 (const T*)p->images[1].data + first * results,
-                                 (const T*)p->images[2].data + first * results,
-                                 (T*)p->images[3].data + first * elements};
+        TYPED(walked) images = {(const T*)p->images[0].data + first * elements,
+                                (const T*)p->images[1].data + first * results,
+                                (const T*)p->images[2].data + first * results,
+                                (T*)p->images[3].data + first * elements};
         npy_intp count = phintys_least(last, table->images - beyond) - first;
         images.count = first ? phintys_least(count, in_cache) / at_once : 0;
         if (images.count > 0) {
             count = images.count * at_once;
-            IN_SET(walk_some)(p, table, images);
+            TYPED(walk_some)(p, table, images);
         } else {
             count = phintys_least(at_once, last - first);
-            IN_SET(walk_at_end)(p, table, images, count, memory);
+            TYPED(walk_at_end)(p, table, images, count, memory);
         }
         first += count;
     }
 }
-#undef IN_SET
 #undef MASK
 #undef MASK_BETWEEN
 #undef ZERO_ELSE

@@ -25,7 +25,8 @@ from phintys.vm.abi cimport (
 from phintys.vm.thresholds cimport ALONE_MATRIX, ALONE_VECTOR, LONG_MATRIX, LONG_VECTOR, PIECE_MATRIX, PIECE_VECTOR
 from phintys.vm.workers cimport workers_look
 
-from phintys.ops.native.providers import built_in_title, usable_instructions
+from phintys.ops.native.providers import built_in_title
+from phintys.ops.native.sets cimport usable_set
 from phintys.ops.products.blas_library import blas_title
 
 cnp.import_array()
@@ -46,7 +47,7 @@ cdef extern from "products/product.h" nogil:
     ctypedef void (*ProductLoop)(const Product*) noexcept nogil
 
 cdef extern from "products/small_product_loops.h" nogil:
-    ProductLoop product_loop(int typenum, int itemsize)
+    ProductLoop product_loop(int typenum, int itemsize, int set)
 
 cdef extern from "products/float_product_loops.h" nogil:
     ProductLoop[3] float_products          # by instruction set: the baseline, AVX2, AVX-512
@@ -164,10 +165,10 @@ cdef int run_bound(Context* context, Cell** operands) noexcept nogil:
 cdef ProductLoop loops_of(int typenum, int itemsize) except? NULL:
     """The loops for a NumPy type number and for the instruction sets that may be used; NULL if there are none."""
     if typenum == cnp.NPY_FLOAT64:
-        return double_products[<int>len(usable_instructions())]
+        return double_products[usable_set()]
     if typenum == cnp.NPY_FLOAT32:
-        return float_products[<int>len(usable_instructions())]
-    return product_loop(typenum, itemsize)
+        return float_products[usable_set()]
+    return product_loop(typenum, itemsize, usable_set())
 
 
 def title_of_loops(int instructions):
@@ -219,7 +220,7 @@ cdef class ProductKernel(Kernel):
         if self.loops == NULL:
             raise TypeError(f"there is no native product of {dtype}")
         if self.typenum in (cnp.NPY_FLOAT32, cnp.NPY_FLOAT64):
-            self.instructions = len(usable_instructions())
+            self.instructions = usable_set()
         for axis, flag in enumerate(spread):
             self.spread[axis] = flag
         self.is_complex = numpy.dtype(dtype).kind == "c"
@@ -639,7 +640,7 @@ cdef class GerKernel(Kernel):
         self.loops = loops_of(numpy.dtype(dtype).num, self.itemsize)
         if self.loops == NULL:
             raise TypeError(f"there is no native product of {dtype}")
-        self.instructions = len(usable_instructions()) if numpy.dtype(dtype).kind == "f" else -1
+        self.instructions = usable_set() if numpy.dtype(dtype).kind == "f" else -1
         memcpy(self.one, <char*>one, len(one))
 
     @property

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "products/float_vectors.h"
+#include "native/vectors.h"
 #include "products/product.h"
 
 enum {
@@ -50,68 +50,13 @@ static size_t panel_bytes(const Product *p, int itemsize) {
 #define UNROLLED
 #endif
 
-/* A name for the present type and instruction set. */
-#define LOCAL(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, SET))
-#define LOCAL_WIDE(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(T, WIDE_SET))
-
-/* Rows and vectors of a tile: its sums, a row of y and an element of x take all registers, 16 or 32. */
-#define SET baseline
-#define WIDE_SET baseline
-#define FOR_SET
-#define TILE_ROWS 4
-#define TILE_VECTORS 2
-#define T float
-#include "float_product_loops.template.h"
-#undef T
-#define T double
-#include "float_product_loops.template.h"
-#undef T
-#undef SET
-#undef WIDE_SET
-#undef FOR_SET
-#undef TILE_VECTORS
-
-#if PHINTYS_PRODUCT_SETS == 3
-#define SET avx2
-#define WIDE_SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define TILE_VECTORS 3
-#define T float
-#include "float_product_loops.template.h"
-#undef T
-#define T double
-#include "float_product_loops.template.h"
-#undef T
-#undef SET
-#undef FOR_SET
-#undef TILE_ROWS
-
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define TILE_ROWS 8
-#define T float
-#include "float_product_loops.template.h"
-#undef T
-#define T double
-#include "float_product_loops.template.h"
-#undef T
-#undef SET
-#undef WIDE_SET
-#undef FOR_SET
-#undef TILE_VECTORS
-
-#define ALL_SETS(NAME) {NAME##_baseline, NAME##_avx2, NAME##_avx512}
-#else
-#define ALL_SETS(NAME) {NAME##_baseline, NAME##_baseline, NAME##_baseline}
-#endif
-#undef TILE_ROWS
-#undef LOCAL
-#undef LOCAL_WIDE
+#define LOOPS "products/float_product_loops.template.h"
+#define FLOATS
+#include "native/each_set.h"
 #undef UNROLLED
 
-/* By type and instruction set: 0 the baseline, 1 AVX2, 2 AVX-512. */
-static const ProductLoop float_products[] = ALL_SETS(product_float);
-static const ProductLoop double_products[] = ALL_SETS(product_double);
-#undef ALL_SETS
+/* By instruction set. */
+static const ProductLoop float_products[PHINTYS_SETS] = FOR_EACH_SET(product_float);
+static const ProductLoop double_products[PHINTYS_SETS] = FOR_EACH_SET(product_double);
 
 #endif

@@ -1,32 +1,39 @@
-/* Products of float32 or float64 for one instruction set; float_product_loops.h defines what they are made of.
+/* Products of float32 or float64 for one instruction set.
  *
  * A tile is up to TILE_ROWS x TILE_VECTORS vectors of the result, which stay in registers while the loop over k runs:
  * an element of x is multiplied by a vector of a row of y. Each element of the result is one chain of sums in the order
  * of k, so its value depends on its row of x and its column of y alone. A panel is the columns of one tile. */
 
-#define VECTOR LOCAL(Vector)
-#define WIDE LOCAL_WIDE(Wide)
+/* Rows and vectors of a tile: its sums, a row of y and an element of x take all registers, 16 or 32. */
+#if SET_LEVEL == 2
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+#define TILE_VECTORS (SET_LEVEL ? 3 : 2)
+#define VECTOR TYPED(Vector)
+#define WIDE TYPED(Wide)
 #define LANES ((int)(sizeof(VECTOR) / sizeof(T)))
 #define WIDE_LANES ((int)(32 / sizeof(T)))
-#define SQUARE PHINTYS_NAMED(SQUARE, T)
+#define SQUARE WIDE_LANES
 
-typedef struct { T alpha, beta; int scaled, accumulated; } LOCAL(Scale);
+typedef struct { T alpha, beta; int scaled, accumulated; } TYPED(Scale);
 
-FOR_SET PHINTYS_INLINE VECTOR LOCAL(scaled)(VECTOR sum, VECTOR start, const LOCAL(Scale) *scale) {
-    if (scale->scaled) sum = LOCAL(broadcast)(scale->alpha) * sum;
-    return scale->accumulated ? LOCAL(multiply_add)(LOCAL(broadcast)(scale->beta), start, sum) : sum;
+PHINTYS_INLINE VECTOR TYPED(scaled)(VECTOR sum, VECTOR start, const TYPED(Scale) *scale) {
+    if (scale->scaled) sum = TYPED(broadcast)(scale->alpha) * sum;
+    return scale->accumulated ? TYPED(multiply_add)(TYPED(broadcast)(scale->beta), start, sum) : sum;
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 /* `rest`: how many columns the last vector has; 0: all. `partial`: whether that is so, as a constant. */
-FOR_SET PHINTYS_INLINE VECTOR LOCAL(load)(const char *from, int vector, int last, int partial, int rest) {
+PHINTYS_INLINE VECTOR TYPED(load)(const char *from, int vector, int last, int partial, int rest) {
     const T *at = (const T *)from + vector * LANES;
-    return partial && vector == last ? LOCAL(load_part)(at, rest) : *(const VECTOR *)at;
+    return partial && vector == last ? TYPED(load_part)(at, rest) : *(const VECTOR *)at;
 }
 
 /* What comes after a block of rows, whose operands are fetched from memory while the block is computed. */
-FOR_SET PHINTYS_INLINE void LOCAL(fetch_ahead)(const Product *p, const char *x, const char *start, const char *out,
-                                               const Ahead *ahead, int rows, int bytes) {
+PHINTYS_INLINE void TYPED(fetch_ahead)(const Product *p, const char *x, const char *start, const char *out,
+                                       const Ahead *ahead, int rows, int bytes) {
     const npy_intp next = ahead->rows;
     for (int i = 0; i < rows; i++) {
         const char *from = x + (next + i) * p->xs0;
@@ -38,9 +45,9 @@ FOR_SET PHINTYS_INLINE void LOCAL(fetch_ahead)(const Product *p, const char *x, 
     }
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const char *y, npy_intp y_step, npy_intp row,
-                                        npy_intp column, const LOCAL(Scale) *scale, int rows, int vectors, int partial,
-                                        int rest, const Ahead *ahead) {
+PHINTYS_INLINE void TYPED(tile)(const Product *p, const char *x, const char *y, npy_intp y_step, npy_intp row,
+                                npy_intp column, const TYPED(Scale) *scale, int rows, int vectors, int partial,
+                                int rest, const Ahead *ahead) {
     VECTOR sums[TILE_ROWS][MOST_VECTORS];
     const npy_intp x_step = p->xs1, x_row = p->xs0;
     char *out = p->out + row * p->os0 + column * sizeof(T);
@@ -54,44 +61,44 @@ FOR_SET PHINTYS_INLINE void LOCAL(tile)(const Product *p, const char *x, const c
                 if (scale->accumulated) __builtin_prefetch(start + i * p->ss0 + v * sizeof(VECTOR));
             }
     if (ahead != NULL)
-        LOCAL(fetch_ahead)(p, x, scale->accumulated && p->ss0 ? start : NULL, out, ahead, rows,
+        TYPED(fetch_ahead)(p, x, scale->accumulated && p->ss0 ? start : NULL, out, ahead, rows,
                            vectors * (int)sizeof(VECTOR));
     for (npy_intp l = 0; l < p->k; l++, x += x_step, y += y_step) {
         VECTOR other[MOST_VECTORS];
-        UNROLLED for (int v = 0; v < vectors; v++) other[v] = LOCAL(load)(y, v, vectors - 1, partial, rest);
+        UNROLLED for (int v = 0; v < vectors; v++) other[v] = TYPED(load)(y, v, vectors - 1, partial, rest);
         UNROLLED for (int i = 0; i < rows; i++) {
-            const VECTOR one = LOCAL(broadcast)(*(const T *)(x + i * x_row));
-            UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] = LOCAL(multiply_add)(one, other[v], sums[i][v]);
+            const VECTOR one = TYPED(broadcast)(*(const T *)(x + i * x_row));
+            UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] = TYPED(multiply_add)(one, other[v], sums[i][v]);
         }
     }
     UNROLLED for (int i = 0; i < rows; i++, out += p->os0, start += p->ss0)
         UNROLLED for (int v = 0; v < vectors; v++) {
             VECTOR first = (VECTOR){0};
-            if (scale->accumulated) first = LOCAL(load)(start, v, vectors - 1, partial, rest);
-            sums[i][v] = LOCAL(scaled)(sums[i][v], first, scale);
-            if (partial && v == vectors - 1) LOCAL(store_part)((T *)out + v * LANES, sums[i][v], rest);
+            if (scale->accumulated) first = TYPED(load)(start, v, vectors - 1, partial, rest);
+            sums[i][v] = TYPED(scaled)(sums[i][v], first, scale);
+            if (partial && v == vectors - 1) TYPED(store_part)((T *)out + v * LANES, sums[i][v], rest);
             else *((VECTOR *)out + v) = sums[i][v];
         }
 }
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 #define PANEL_PARAMETERS const Product *p, npy_intp row, npy_intp stop, const char *y, npy_intp y_step, \
-                         npy_intp column, const LOCAL(Scale) *scale, int rest, const Ahead *ahead
+                         npy_intp column, const TYPED(Scale) *scale, int rest, const Ahead *ahead
 /* Rows [row, stop) of a panel. */
 #define PANEL(VECTORS, PARTIAL)                                                                                        \
-    FOR_SET static void LOCAL(panel##VECTORS##PARTIAL)(PANEL_PARAMETERS) {                                             \
+    static void TYPED(panel##VECTORS##PARTIAL)(PANEL_PARAMETERS) {                                             \
         const char *x = p->x + row * p->xs0;                                                                           \
         for (; row + TILE_ROWS <= stop; row += TILE_ROWS, x += TILE_ROWS * p->xs0)                                     \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, TILE_ROWS, VECTORS, PARTIAL, rest, ahead);                \
+            TYPED(tile)(p, x, y, y_step, row, column, scale, TILE_ROWS, VECTORS, PARTIAL, rest, ahead);                \
         if (TILE_ROWS > 4 && row + 4 <= stop) {                                                                        \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, 4, VECTORS, PARTIAL, rest, ahead);                        \
+            TYPED(tile)(p, x, y, y_step, row, column, scale, 4, VECTORS, PARTIAL, rest, ahead);                        \
             row += 4, x += 4 * p->xs0;                                                                                 \
         }                                                                                                              \
         if (row + 2 <= stop) {                                                                                         \
-            LOCAL(tile)(p, x, y, y_step, row, column, scale, 2, VECTORS, PARTIAL, rest, ahead);                        \
+            TYPED(tile)(p, x, y, y_step, row, column, scale, 2, VECTORS, PARTIAL, rest, ahead);                        \
             row += 2, x += 2 * p->xs0;                                                                                 \
         }                                                                                                              \
-        if (row < stop) LOCAL(tile)(p, x, y, y_step, row, column, scale, 1, VECTORS, PARTIAL, rest, ahead);            \
+        if (row < stop) TYPED(tile)(p, x, y, y_step, row, column, scale, 1, VECTORS, PARTIAL, rest, ahead);            \
     }
 PANEL(1, 0)
 PANEL(1, 1)
@@ -103,36 +110,36 @@ PANEL(3, 1)
 #endif
 #undef PANEL
 
-static void (*const LOCAL(panels)[][2])(PANEL_PARAMETERS) = {
-    {LOCAL(panel10), LOCAL(panel11)}, {LOCAL(panel20), LOCAL(panel21)},
+static void (*const TYPED(panels)[][2])(PANEL_PARAMETERS) = {
+    {TYPED(panel10), TYPED(panel11)}, {TYPED(panel20), TYPED(panel21)},
 #if TILE_VECTORS == 3
-    {LOCAL(panel30), LOCAL(panel31)},
+    {TYPED(panel30), TYPED(panel31)},
 #endif
 };
 #undef PANEL_PARAMETERS
 
 /* Copy `count` columns of rows of y without gaps. What is missing in the last vector is 0. */
-FOR_SET static void LOCAL(pack_rows)(const char *from, npy_intp step, npy_intp k, int count, int width, T *to) {
+static void TYPED(pack_rows)(const char *from, npy_intp step, npy_intp k, int count, int width, T *to) {
     const int whole = count / LANES, rest = count % LANES;
     for (npy_intp l = 0; l < k; l++, from += step, to += width) {
         for (int v = 0; v < whole; v++) ((VECTOR *)to)[v] = ((const VECTOR *)from)[v];
-        if (rest) ((VECTOR *)to)[whole] = LOCAL(load_part)((const T *)from + whole * LANES, rest);
+        if (rest) ((VECTOR *)to)[whole] = TYPED(load_part)((const T *)from + whole * LANES, rest);
     }
 }
 
 /* Copy `count` columns of y, one row after the other. */
-FOR_SET static void LOCAL(pack)(const Product *p, npy_intp column, int count, int width, T *to) {
+static void TYPED(pack)(const Product *p, npy_intp column, int count, int width, T *to) {
     const char *from = p->y + column * p->ys1;
     npy_intp l = 0;
     if (p->ys1 == sizeof(T)) {
-        LOCAL(pack_rows)(from, p->ys0, p->k, count, width, to);
+        TYPED(pack_rows)(from, p->ys0, p->k, count, width, to);
         return;
     }
     if (p->ys0 == sizeof(T))
         for (; l + SQUARE <= p->k; l += SQUARE, from += SQUARE * sizeof(T), to += SQUARE * width) {
             int j = 0;
             for (; j + SQUARE <= count; j += SQUARE)
-                LOCAL_WIDE(transposed)((const T *)(from + j * p->ys1), p->ys1, to + j, width);
+                TYPED(transposed)((const T *)(from + j * p->ys1), p->ys1, to + j, width);
             for (; j < count; j++)
                 for (int i = 0; i < SQUARE; i++) to[i * width + j] = ((const T *)(from + j * p->ys1))[i];
         }
@@ -141,108 +148,108 @@ FOR_SET static void LOCAL(pack)(const Product *p, npy_intp column, int count, in
 }
 
 /* How many vectors the next panel has, when `left` columns are left. Four are two panels of two. */
-PHINTYS_INLINE int LOCAL(panel_vectors)(npy_intp left) {
+PHINTYS_INLINE int TYPED(panel_vectors)(npy_intp left) {
     const npy_intp vectors = (left + LANES - 1) / LANES;
     return vectors <= TILE_VECTORS ? (int)vectors : vectors == 4 ? 2 : TILE_VECTORS;
 }
 
 /* Rows [row, stop), from a column on; `ahead`: from which distance rows are fetched meanwhile, 0: none are. */
-FOR_SET static void LOCAL(by_panels)(const Product *p, npy_intp row, npy_intp stop, npy_intp column,
-                                     const LOCAL(Scale) *scale, npy_intp ahead) {
+static void TYPED(by_panels)(const Product *p, npy_intp row, npy_intp stop, npy_intp column,
+                             const TYPED(Scale) *scale, npy_intp ahead) {
     T own[PANEL_ON_STACK / sizeof(T)] __attribute__((aligned(64)));
     const int packed = wants_packing(p, sizeof(T));
     while (column < p->n) {
-        const int vectors = LOCAL(panel_vectors)(p->n - column), width = vectors * LANES;
+        const int vectors = TYPED(panel_vectors)(p->n - column), width = vectors * LANES;
         const int count = p->n - column < width ? (int)(p->n - column) : width;
         const char *y = p->y + column * p->ys1;
         npy_intp step = p->ys0;
         if (packed) {
             y = p->k * width * sizeof(T) <= PANEL_ON_STACK ? (char *)own : p->room;
             step = width * sizeof(T);
-            LOCAL(pack)(p, column, count, width, (T *)y);
+            TYPED(pack)(p, column, count, width, (T *)y);
         }
         const Ahead next = {ahead, column * p->k / p->n * sizeof(T), (column + count) * p->k / p->n * sizeof(T)};
-        LOCAL(panels)[vectors - 1][count < width](p, row, stop, y, step, column, scale, count - (width - LANES),
+        TYPED(panels)[vectors - 1][count < width](p, row, stop, y, step, column, scale, count - (width - LANES),
                                                   ahead ? &next : NULL);
         column += count;
     }
 }
 
 /* As many rows of x at a time as stay in the cache while all panels use them. */
-FOR_SET static void LOCAL(by_blocks)(const Product *p, const LOCAL(Scale) *scale) {
+static void TYPED(by_blocks)(const Product *p, const TYPED(Scale) *scale) {
     const npy_intp fitting = BLOCK_BYTES / ((p->k + 1) * sizeof(T)) & ~(npy_intp)(TILE_ROWS - 1);
     const npy_intp length = fitting < BLOCK_ROWS ? BLOCK_ROWS : fitting;
     const int streams = p->xs1 == sizeof(T) && (double)p->m * (p->k + p->n) * sizeof(T) > STREAMED_BYTES;
     for (npy_intp row = 0; row < p->m; row += length) {
         const npy_intp left = p->m - row;
-        LOCAL(by_panels)(p, row, left < length ? p->m : row + length, 0, scale, streams && left > length ? length : 0);
+        TYPED(by_panels)(p, row, left < length ? p->m : row + length, 0, scale, streams && left > length ? length : 0);
     }
 }
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */
 /* One row by a matrix whose rows have no gaps: more vectors at once than in a tile of several rows. */
-FOR_SET static void LOCAL(row_by_matrix)(const Product *p, const LOCAL(Scale) *scale) {
+static void TYPED(row_by_matrix)(const Product *p, const TYPED(Scale) *scale) {
     npy_intp column = 0;
     for (; column + MOST_VECTORS * LANES <= p->n; column += MOST_VECTORS * LANES)
-        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, MOST_VECTORS, 0, 0, NULL);
+        TYPED(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, MOST_VECTORS, 0, 0, NULL);
     for (; column + 4 * LANES <= p->n; column += 4 * LANES)
-        LOCAL(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, 4, 0, 0, NULL);
-    if (column < p->n) LOCAL(by_panels)(p, 0, 1, column, scale, 0);
+        TYPED(tile)(p, p->x, p->y + column * sizeof(T), p->ys0, 0, column, scale, 1, 4, 0, 0, NULL);
+    if (column < p->n) TYPED(by_panels)(p, 0, 1, column, scale, 0);
 }
 
 /* `rows` rows without gaps by a vector without gaps. Lane l of 32 bytes adds up the products l, l + WIDE_LANES, ...;
  * the lanes are then added by pairs of neighbours. */
-FOR_SET PHINTYS_INLINE void LOCAL(dots)(const char *x, npy_intp step, const T *y, npy_intp k, int rows, T *results) {
+PHINTYS_INLINE void TYPED(dots)(const char *x, npy_intp step, const T *y, npy_intp k, int rows, T *results) {
     WIDE s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
     const T *x0 = (const T *)x, *x1 = (const T *)(x + step), *x2 = (const T *)(x + 2 * step),
             *x3 = (const T *)(x + 3 * step);
     npy_intp l = 0;
     for (; l + WIDE_LANES <= k; l += WIDE_LANES) {
         const WIDE other = *(const WIDE *)(y + l);
-        s0 = LOCAL_WIDE(wide_multiply_add)(*(const WIDE *)(x0 + l), other, s0);
+        s0 = TYPED(wide_multiply_add)(*(const WIDE *)(x0 + l), other, s0);
         if (rows == 1) continue;
-        s1 = LOCAL_WIDE(wide_multiply_add)(*(const WIDE *)(x1 + l), other, s1);
-        s2 = LOCAL_WIDE(wide_multiply_add)(*(const WIDE *)(x2 + l), other, s2);
-        s3 = LOCAL_WIDE(wide_multiply_add)(*(const WIDE *)(x3 + l), other, s3);
+        s1 = TYPED(wide_multiply_add)(*(const WIDE *)(x1 + l), other, s1);
+        s2 = TYPED(wide_multiply_add)(*(const WIDE *)(x2 + l), other, s2);
+        s3 = TYPED(wide_multiply_add)(*(const WIDE *)(x3 + l), other, s3);
     }
     if (l < k) {
         const int rest = (int)(k - l);
-        const WIDE other = LOCAL_WIDE(wide_load_part)(y + l, rest);
-        s0 = LOCAL_WIDE(wide_multiply_add)(LOCAL_WIDE(wide_load_part)(x0 + l, rest), other, s0);
+        const WIDE other = TYPED(wide_load_part)(y + l, rest);
+        s0 = TYPED(wide_multiply_add)(TYPED(wide_load_part)(x0 + l, rest), other, s0);
         if (rows > 1) {
-            s1 = LOCAL_WIDE(wide_multiply_add)(LOCAL_WIDE(wide_load_part)(x1 + l, rest), other, s1);
-            s2 = LOCAL_WIDE(wide_multiply_add)(LOCAL_WIDE(wide_load_part)(x2 + l, rest), other, s2);
-            s3 = LOCAL_WIDE(wide_multiply_add)(LOCAL_WIDE(wide_load_part)(x3 + l, rest), other, s3);
+            s1 = TYPED(wide_multiply_add)(TYPED(wide_load_part)(x1 + l, rest), other, s1);
+            s2 = TYPED(wide_multiply_add)(TYPED(wide_load_part)(x2 + l, rest), other, s2);
+            s3 = TYPED(wide_multiply_add)(TYPED(wide_load_part)(x3 + l, rest), other, s3);
         }
     }
-    LOCAL_WIDE(wide_sums)(s0, s1, s2, s3, results);
+    TYPED(wide_sums)(s0, s1, s2, s3, results);
 }
 
-FOR_SET PHINTYS_INLINE void LOCAL(store_sums)(const Product *p, npy_intp row, int rows, const T *sums,
-                                      const LOCAL(Scale) *scale) {
+PHINTYS_INLINE void TYPED(store_sums)(const Product *p, npy_intp row, int rows, const T *sums,
+                                      const TYPED(Scale) *scale) {
     T *out = (T *)p->out + row;
     for (int i = 0; i < rows; i++) {
         T sum = sums[i];
         if (scale->scaled) sum = scale->alpha * sum;
         if (scale->accumulated)
-            sum = LOCAL_WIDE(number_multiply_add)(scale->beta, *(const T *)(p->start + (row + i) * p->ss0), sum);
+            sum = TYPED(number_multiply_add)(scale->beta, *(const T *)(p->start + (row + i) * p->ss0), sum);
         out[i] = sum;
     }
 }
 
 /* Neither has gaps, and nothing is scaled or added: most of the small products. */
-FOR_SET static void LOCAL(plain_rows_by_vector)(const Product *p) {
+static void TYPED(plain_rows_by_vector)(const Product *p) {
     const T *y = (const T *)p->y;
     const char *x = p->x;
     T *out = (T *)p->out, *end = out + p->m, sums[4];
-    for (; end - out >= 4; out += 4, x += 4 * p->xs0) LOCAL(dots)(x, p->xs0, y, p->k, 4, out);
+    for (; end - out >= 4; out += 4, x += 4 * p->xs0) TYPED(dots)(x, p->xs0, y, p->k, 4, out);
     for (; out < end; out++, x += p->xs0) {
-        LOCAL(dots)(x, 0, y, p->k, 1, sums);
+        TYPED(dots)(x, 0, y, p->k, 1, sums);
         *out = sums[0];
     }
 }
 
-FOR_SET static void LOCAL(rows_by_vector)(const Product *p, const LOCAL(Scale) *scale) {
+static void TYPED(rows_by_vector)(const Product *p, const TYPED(Scale) *scale) {
     T own[VECTOR_ON_STACK / sizeof(T)], sums[4];
     const T *y = (const T *)p->y;
     const char *x = p->x;
@@ -252,32 +259,32 @@ FOR_SET static void LOCAL(rows_by_vector)(const Product *p, const LOCAL(Scale) *
         y = own;
     }
     for (; row + 4 <= p->m; row += 4, x += 4 * p->xs0) {
-        LOCAL(dots)(x, p->xs0, y, p->k, 4, sums);
-        LOCAL(store_sums)(p, row, 4, sums, scale);
+        TYPED(dots)(x, p->xs0, y, p->k, 4, sums);
+        TYPED(store_sums)(p, row, 4, sums, scale);
     }
     for (; row < p->m; row++, x += p->xs0) {
-        LOCAL(dots)(x, 0, y, p->k, 1, sums);
-        LOCAL(store_sums)(p, row, 1, sums, scale);
+        TYPED(dots)(x, 0, y, p->k, 1, sums);
+        TYPED(store_sums)(p, row, 1, sums, scale);
     }
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
-FOR_SET static __attribute__((noinline)) void LOCAL(any_product)(const Product *p) {
-    const LOCAL(Scale) scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,
+static __attribute__((noinline)) void TYPED(any_product)(const Product *p) {
+    const TYPED(Scale) scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,
                                 p->alpha != NULL, p->beta != NULL};
     if (p->n == 1 && p->xs1 == sizeof(T) && (p->ys0 == sizeof(T) || p->k <= VECTOR_ON_STACK / (npy_intp)sizeof(T)))
-        LOCAL(rows_by_vector)(p, &scale);
+        TYPED(rows_by_vector)(p, &scale);
     else if (p->m == 1 && p->ys1 == sizeof(T))
-        LOCAL(row_by_matrix)(p, &scale);
+        TYPED(row_by_matrix)(p, &scale);
     else
-        LOCAL(by_blocks)(p, &scale);
+        TYPED(by_blocks)(p, &scale);
 }
 
-FOR_SET static void LOCAL(product)(const Product *p) {
+static void TYPED(product)(const Product *p) {
     if (p->n == 1 && p->xs1 == sizeof(T) && p->ys0 == sizeof(T) && p->alpha == NULL && p->beta == NULL)
-        LOCAL(plain_rows_by_vector)(p);
+        TYPED(plain_rows_by_vector)(p);
     else
-        LOCAL(any_product)(p);
+        TYPED(any_product)(p);
 }
 
 #undef VECTOR
@@ -285,3 +292,5 @@ FOR_SET static void LOCAL(product)(const Product *p) {
 #undef LANES
 #undef WIDE_LANES
 #undef SQUARE
+#undef TILE_ROWS
+#undef TILE_VECTORS

@@ -73,7 +73,7 @@
             *(T *)out = scale->accumulated ? sum + scale->beta * *(T *)out : sum;                                      \
         }                                                                                                              \
     }                                                                                                                  \
-    PHINTYS_AVX2_CLONES static void product_##SUFFIX(const Product *p) {                                               \
+    static void product_##SUFFIX(const Product *p) {                                                                   \
         const Scale_##SUFFIX scale = {p->alpha ? *(const T *)p->alpha : 1, p->beta ? *(const T *)p->beta : 0,          \
                                       p->alpha != NULL, p->beta != NULL};                                              \
         const npy_intp wide = p->ys1 == sizeof(T) ? p->n : 0, lanes = LANES_##SUFFIX;                                  \
@@ -105,11 +105,14 @@
 #define ADD_PRODUCT(SUM, A, B) (SUM) += (A) * (B)
 #define OR_PRODUCT(SUM, A, B) (SUM) |= (A) & (B)
 
-DEFINE_INTEGER(bool, uint8_t, OR_PRODUCT)
-DEFINE_INTEGER(int8, uint8_t, ADD_PRODUCT)          /* signed and unsigned integers wrap around in the same way */
-DEFINE_INTEGER(int16, uint16_t, ADD_PRODUCT)
-DEFINE_INTEGER(int32, uint32_t, ADD_PRODUCT)
-DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
+#define LOOPS "products/small_product_loops.template.h"
+#define TWO_SETS
+#include "native/each_set.h"
+BY_TWO_SETS(product_bool);
+BY_TWO_SETS(product_int8);
+BY_TWO_SETS(product_int16);
+BY_TWO_SETS(product_int32);
+BY_TWO_SETS(product_int64);
 
 /* Complex numbers as pairs of numbers: C's complex multiplication calls a library function to handle infinities. */
 #define DEFINE_COMPLEX(SUFFIX, T)                                                                                      \
@@ -143,19 +146,19 @@ DEFINE_INTEGER(int64, uint64_t, ADD_PRODUCT)
 DEFINE_COMPLEX(complex64, float)
 DEFINE_COMPLEX(complex128, double)
 
-/* Returns the loop for a NumPy type number, or NULL. */
-static ProductLoop product_loop(int typenum, int itemsize) {
+/* Returns the loop for a NumPy type number and a set, or NULL. */
+static ProductLoop product_loop(int typenum, int itemsize, int set) {
     switch (typenum) {
-    case NPY_BOOL: return product_bool;
+    case NPY_BOOL: return product_bool[set];
     case NPY_CFLOAT: return product_complex64;
     case NPY_CDOUBLE: return product_complex128;
     case NPY_HALF: case NPY_FLOAT: case NPY_DOUBLE: return NULL;
     }
     switch (itemsize) {
-    case 1: return product_int8;
-    case 2: return product_int16;
-    case 4: return product_int32;
-    case 8: return product_int64;
+    case 1: return product_int8[set];
+    case 2: return product_int16[set];
+    case 4: return product_int32[set];
+    case 8: return product_int64[set];
     }
     return NULL;
 }

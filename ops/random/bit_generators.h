@@ -144,22 +144,11 @@ static inline uint32_t phintys_mt19937_mixed(uint32_t key, uint32_t next, uint32
     return far ^ mixed >> 1 ^ (-(mixed & 1) & 0x9908b0dfu);
 }
 
-/* The block of keys after `key`, beside it. */
-PHINTYS_CLONES static void phintys_mt19937_next_block(const uint32_t* restrict key, uint32_t* restrict next) {
-    for (int place = 0; place < 227; place++)
-        next[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);
-    for (int place = 227; place < 623; place++)
-        next[place] = phintys_mt19937_mixed(key[place], key[place + 1], next[place - 227]);
-    next[623] = phintys_mt19937_mixed(key[623], next[0], next[396]);
-}
-
-PHINTYS_CLONES static void phintys_mt19937_refill(uint32_t* key) {
-    for (int place = 0; place < 227; place++)
-        key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place + 397]);
-    for (int place = 227; place < 623; place++)
-        key[place] = phintys_mt19937_mixed(key[place], key[place + 1], key[place - 227]);
-    key[623] = phintys_mt19937_mixed(key[623], key[0], key[396]);
-}
+#define LOOPS "random/state_loops.template.h"
+#include "native/each_set.h"
+BY_SET(phintys_mt19937_next_block);
+BY_SET(phintys_mt19937_refill);
+BY_SET(phintys_copy_state);
 
 static inline uint32_t phintys_mt19937_tempered(uint32_t y) {
     y ^= y >> 11;
@@ -172,7 +161,7 @@ static uint32_t phintys_mt19937_half(void* state) {
     uint64_t* own = (uint64_t*)state + PHINTYS_OWN;
     uint32_t* key = (uint32_t*)(own + 1);
     if (own[0] >= 624) {
-        phintys_mt19937_refill(key);
+        phintys_mt19937_refill[*phintys_set](key);
         own[0] = 0;
     }
     return phintys_mt19937_tempered(key[own[0]++]);
@@ -275,17 +264,6 @@ static inline void phintys_make_valid(uint64_t* state) {
         own[3] |= 1;
     if (state[PHINTYS_KIND] == PHINTYS_MT19937 && !phintys_mt19937_is_valid((uint32_t*)(own + 1)))
         *(uint32_t*)(own + 1) |= 0x80000000u;
-}
-
-/* Copy a state. At this length memcpy takes an instruction for strings, which is slow to begin. */
-PHINTYS_CLONES static void phintys_copy_state(uint64_t* restrict copy, const uint64_t* restrict state,
-                                              ptrdiff_t words) {
-    ptrdiff_t place = 0;
-    for (; place + 8 <= words; place += 8) {
-        memcpy(copy + place, state + place, 64);
-        __asm__ volatile("" ::: "memory");              /* else the loop becomes a call of memcpy */
-    }
-    for (; place < words; place++) copy[place] = state[place];
 }
 
 /* The functions that advance a state, for NumPy's distributions. */

@@ -1,6 +1,13 @@
 /* The method of Box and Muller for numbers of type T; see box_muller_loops.h. Logarithm, sine and cosine are written as
  * polynomials here, of which the compiler makes vectors: a number has the same bits on every processor and at every
- * position. */
+ * position. First what is compiled for each instruction set. */
+#ifdef SET
+/* Replace each pair (first[i], second[i]). */
+static void IN_SET(NAME(phintys_normal_blocks))(ptrdiff_t blocks, T* restrict first, T* restrict second) {
+    for (ptrdiff_t place = 0; place < blocks * PAIRS; place++)
+        NAME(phintys_normal_pair)(first + place, second + place);
+}
+#else
 
 static inline T NAME(phintys_of_bits)(BITS bits) {
     T number;
@@ -64,11 +71,9 @@ static inline void NAME(phintys_normal_pair)(T* first, T* second) {
     *second = radius * sine;
 }
 
-/* Replace each pair (first[i], second[i]). */
-PHINTYS_CLONES static void NAME(phintys_normal_blocks)(ptrdiff_t blocks, T* restrict first, T* restrict second) {
-    for (ptrdiff_t place = 0; place < blocks * PAIRS; place++)
-        NAME(phintys_normal_pair)(first + place, second + place);
-}
+#define LOOPS "random/box_muller_loops.template.h"
+#include "native/each_set.h"
+BY_SET(NAME(phintys_normal_blocks));
 
 /* At most 16 normal numbers, of the next uniform numbers of streams whose states follow each other: as
  * phintys_mrg_samples and then phintys_normal_pairs, but what is between them stays in registers. */
@@ -93,7 +98,7 @@ static void NAME(phintys_normal_pairs)(ptrdiff_t start, ptrdiff_t stop, ptrdiff_
     const ptrdiff_t whole = count - pairs;              /* pairs of which both numbers are kept */
     const ptrdiff_t blocks = ((stop < whole ? stop : whole) - start) / PAIRS;
     if (blocks > 0) {
-        NAME(phintys_normal_blocks)(blocks, numbers + start, numbers + pairs + start);
+        NAME(phintys_normal_blocks)[*phintys_set](blocks, numbers + start, numbers + pairs + start);
         start += blocks * PAIRS;
     }
     for (; start < stop; start += PAIRS) {
@@ -104,7 +109,7 @@ static void NAME(phintys_normal_pairs)(ptrdiff_t start, ptrdiff_t stop, ptrdiff_
         for (ptrdiff_t place = 0; place < left; place++) first[place] = numbers[start + place];
         for (ptrdiff_t place = 0; place < seconds; place++) second[place] = numbers[pairs + start + place];
         if (seconds < left) second[left - 1] = last;
-        NAME(phintys_normal_blocks)(1, first, second);
+        NAME(phintys_normal_blocks)[*phintys_set](1, first, second);
         for (ptrdiff_t place = 0; place < left; place++) numbers[start + place] = first[place];
         for (ptrdiff_t place = 0; place < seconds; place++) numbers[pairs + start + place] = second[place];
     }
@@ -129,3 +134,4 @@ static void NAME(phintys_normal_pairs)(ptrdiff_t start, ptrdiff_t stop, ptrdiff_
 #undef QUARTER_LOW
 #undef SQRT
 #undef SAMPLE
+#endif

@@ -23,6 +23,7 @@ from phintys.ops.native.distributions cimport (
     random_weibull, random_zipf)
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.random.samples cimport (
     MOST, Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count, store_real)
 from phintys.vm.abi cimport (
@@ -63,14 +64,15 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_pcg64_floats(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_after(const uint64_t* state, npy_intp count, bint narrow, uint64_t* after)
     void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, npy_intp count, uint64_t* out)
-    void phintys_prepare_pcg64(bint vectors, bint wide)
+    void phintys_prepare_pcg64()
     void phintys_pcg64_normals(uint64_t* state, npy_intp count, double* out)
     void phintys_pcg64_short_normals(uint64_t* state, npy_intp count, float* out)
     ctypedef struct phintys_binomial:
         npy_intp most
     bint phintys_read_binomial(phintys_binomial* table, int64_t trials, double p)
     bint phintys_legacy_successes(phintys_binomial* table, int64_t trials, double p)
-    bint phintys_successes(const phintys_binomial* table, npy_intp numbers, double* number, double* count)
+    bint phintys_successes "phintys_successes[*phintys_set]"(const phintys_binomial* table, npy_intp numbers,
+                                                             double* number, double* count)
     npy_intp phintys_successes_of(const phintys_binomial* table, double number)
     int64_t phintys_counted(const phintys_binomial* table, int64_t successes)
 
@@ -159,13 +161,8 @@ cdef dict FUNCTIONS = {
 }
 
 
-phintys_prepare_pcg64(True, True)
-
-
-def use_vectors(bint allowed, bint wide=True):
-    """Allow, or forbid, vector instructions that only some processors have: ``wide`` ones are of AVX-512, others of
-    AVX2. The numbers are the same."""
-    phintys_prepare_pcg64(allowed, wide)
+phintys_prepare_pcg64()
+phintys_set = set_of_process()
 
 
 cdef double uniform_between(bitgen_t* bits, double low, double high) noexcept nogil:

@@ -14,11 +14,6 @@
 /* ---- MT19937 ----------------------------------------------------------------------------------------------------- */
 enum {PHINTYS_KEYS = 624};
 
-/* All words of a block, tempered. */
-PHINTYS_CLONES static void phintys_mt19937_temper(const uint32_t* key, ptrdiff_t count, uint32_t* out) {
-    for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_mt19937_tempered(key[place]);
-}
-
 /* The words (first, second), one after the other in memory, as an integer below 2**53, and this as a number from 0 to
  * 1: what phintys_mt19937_fraction computes. The halves of the integer are converted by adding them to powers of 2,
  * because few processors convert vectors of long integers; all of it is exact. */
@@ -33,9 +28,39 @@ static inline double phintys_fraction_of_pair(const uint32_t* key) {
     return ((high - (0x1p84 + 0x1p52)) + low) * (1.0 / 9007199254740992.0);
 }
 
-PHINTYS_CLONES static void phintys_mt19937_fractions(const uint32_t* key, ptrdiff_t pairs, double* out) {
-    for (ptrdiff_t pair = 0; pair < pairs; pair++) out[pair] = phintys_fraction_of_pair(key + 2 * pair);
+/* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
+enum {PHINTYS_POINTS = 64};
+typedef struct {
+    double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];
+} phintys_points;
+
+/* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
+static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t place, double logarithm, double mean,
+                                      double deviation, double* out) {
+    const double factor = sqrt(-2 * logarithm / points->square[place]);
+    out[2 * place] = mean + deviation * (factor * points->y[place]);
+    out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
 }
+
+/* NumPy subtracts the probabilities of 0, 1, 2, ... successes from a uniform number until it is smaller. Here these
+ * probabilities are computed once, and many numbers advance side by side. A number that exceeds all of them is replaced
+ * by the next one, which practically never happens. */
+enum {PHINTYS_SUCCESSES = 128};
+typedef struct {
+    double probability[PHINTYS_SUCCESSES];
+    ptrdiff_t most;                 /* successes that NumPy counts before it takes another number */
+    int64_t trials;                 /* the count is this minus the successes if `mirrored` */
+    int mirrored;
+} phintys_binomial;
+
+#define LOOPS "random/draw_loops.template.h"
+#include "native/each_set.h"
+BY_SET(phintys_mt19937_temper);
+BY_SET(phintys_mt19937_fractions);
+BY_SET(phintys_scaled);
+BY_SET(phintys_mt19937_points);
+BY_SET(phintys_polar_pairs);
+BY_SET(phintys_successes);
 
 /* Numbers from 0 to 1; pairs of words between two refills are used in one loop. */
 static void phintys_mt19937_doubles(uint64_t* state, ptrdiff_t count, double* out) {
@@ -44,7 +69,7 @@ static void phintys_mt19937_doubles(uint64_t* state, ptrdiff_t count, double* ou
     while (count > 0) {
         ptrdiff_t pairs = own[0] >= PHINTYS_KEYS ? 0 : (ptrdiff_t)(PHINTYS_KEYS - own[0]) / 2;
         pairs = pairs < count ? pairs : count;
-        phintys_mt19937_fractions(key + own[0], pairs, out);
+        phintys_mt19937_fractions[*phintys_set](key + own[0], pairs, out);
         own[0] += 2 * pairs;
         out += pairs;
         count -= pairs;
@@ -55,16 +80,11 @@ static void phintys_mt19937_doubles(uint64_t* state, ptrdiff_t count, double* ou
     }
 }
 
-/* low + width * number, as NumPy rounds it. */
-PHINTYS_CLONES static void phintys_scaled(ptrdiff_t count, double low, double width, double* out) {
-    for (ptrdiff_t place = 0; place < count; place++) out[place] = low + width * out[place];
-}
-
 static void phintys_mt19937_uniform(uint64_t* state, ptrdiff_t count, double low, double width, double* out) {
     for (ptrdiff_t done = 0; done < count; done += 1024) {
         ptrdiff_t part = count - done < 1024 ? count - done : 1024;
         phintys_mt19937_doubles(state, part, out + done);
-        if (low != 0 || width != 1) phintys_scaled(part, low, width, out + done);
+        if (low != 0 || width != 1) phintys_scaled[*phintys_set](part, low, width, out + done);
     }
 }
 
@@ -74,25 +94,8 @@ static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double
     for (ptrdiff_t done = 0, part; done < count; done += part) {
         part = count - done < 256 ? count - done : 256;
         memcpy(words, numbers + done, (size_t)part * sizeof *numbers);
-        phintys_mt19937_fractions(words, part, numbers + done);
-        if (low != 0 || width != 1) phintys_scaled(part, low, width, numbers + done);
-    }
-}
-
-/* Points (x, y) of the square from -1 to 1, each of four words, and their squared distances from the centre. */
-enum {PHINTYS_POINTS = 64};
-typedef struct {
-    double x[PHINTYS_POINTS], y[PHINTYS_POINTS], square[PHINTYS_POINTS];
-} phintys_points;
-
-PHINTYS_CLONES static void phintys_mt19937_points(const uint32_t* key, ptrdiff_t count, phintys_points* points) {
-    double fraction[2 * PHINTYS_POINTS];
-    for (ptrdiff_t pair = 0; pair < 2 * count; pair++) fraction[pair] = phintys_fraction_of_pair(key + 2 * pair);
-    for (ptrdiff_t place = 0; place < count; place++) {
-        double x = 2 * fraction[2 * place] - 1, y = 2 * fraction[2 * place + 1] - 1;
-        points->x[place] = x;
-        points->y[place] = y;
-        points->square[place] = x * x + y * y;
+        phintys_mt19937_fractions[*phintys_set](words, part, numbers + done);
+        if (low != 0 || width != 1) phintys_scaled[*phintys_set](part, low, width, numbers + done);
     }
 }
 
@@ -117,22 +120,8 @@ static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, 
 /* The points of words that are in the circle. */
 static ptrdiff_t phintys_points_of(const uint32_t* key, ptrdiff_t count, ptrdiff_t wanted, phintys_points* points,
                                    ptrdiff_t* used) {
-    phintys_mt19937_points(key, count, points);
+    phintys_mt19937_points[*phintys_set](key, count, points);
     return phintys_points_inside(points, count, wanted, used);
-}
-
-/* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
-static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t place, double logarithm, double mean,
-                                      double deviation, double* out) {
-    const double factor = sqrt(-2 * logarithm / points->square[place]);
-    out[2 * place] = mean + deviation * (factor * points->y[place]);
-    out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
-}
-
-PHINTYS_CLONES static void phintys_polar_pairs(const phintys_points* points, const double* logarithms, ptrdiff_t count,
-                                               double mean, double deviation, double* out) {
-    for (ptrdiff_t place = 0; place < count; place++)
-        phintys_polar_pair(points, place, logarithms[place], mean, deviation, out);
 }
 
 /* Vectors of what has just been stored number by number wait for it, so a few points are not worth vectors. */
@@ -144,7 +133,7 @@ static void phintys_polar(const phintys_points* points, ptrdiff_t count, double 
         return;
     }
     for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
-    phintys_polar_pairs(points, logarithms, count, mean, deviation, out);
+    phintys_polar_pairs[*phintys_set](points, logarithms, count, mean, deviation, out);
 }
 
 /* One normal number of a RandomState from the words before the next refill; returns 0 if they do not suffice. */
@@ -219,12 +208,12 @@ static void phintys_mt19937_words(uint64_t* state, ptrdiff_t count, uint32_t* ou
     memcpy(out, key + own[0], (size_t)part * sizeof *out);
     own[0] += (uint64_t)part;
     for (out += part, count -= part; count >= PHINTYS_KEYS; out += PHINTYS_KEYS, count -= PHINTYS_KEYS) {
-        phintys_mt19937_next_block(last, out);
+        phintys_mt19937_next_block[*phintys_set](last, out);
         last = out;
     }
     if (last != key) memcpy(key, last, PHINTYS_KEYS * sizeof *key);
     if (count > 0) {
-        phintys_mt19937_refill(key);
+        phintys_mt19937_refill[*phintys_set](key);
         memcpy(out, key, (size_t)count * sizeof *out);
         own[0] = (uint64_t)count;
     }
@@ -255,8 +244,8 @@ static inline uint32_t phintys_tempered_half(void* generator) {
     phintys_tempered_words* words = (phintys_tempered_words*)generator;
     uint64_t* own = words->state + PHINTYS_OWN;
     if (own[0] >= PHINTYS_KEYS) {
-        phintys_mt19937_refill((uint32_t*)(own + 1));
-        phintys_mt19937_temper((uint32_t*)(own + 1), PHINTYS_KEYS, words->words);
+        phintys_mt19937_refill[*phintys_set]((uint32_t*)(own + 1));
+        phintys_mt19937_temper[*phintys_set]((uint32_t*)(own + 1), PHINTYS_KEYS, words->words);
         own[0] = 0;
     }
     return words->words[own[0]++];
@@ -279,7 +268,7 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
     bitgen_t bits = {words, phintys_tempered_next, phintys_tempered_short, phintys_tempered_double,
                      phintys_tempered_raw};
     words->state = state;
-    phintys_mt19937_temper((uint32_t*)(state + PHINTYS_OWN + 1), PHINTYS_KEYS, words->words);
+    phintys_mt19937_temper[*phintys_set]((uint32_t*)(state + PHINTYS_OWN + 1), PHINTYS_KEYS, words->words);
     return bits;
 }
 
@@ -289,15 +278,12 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
  * processor works on both at once. */
 enum {PHINTYS_LANE = 256};
 
-/* The jump that lanes need often, and whether vectors are used: set when the module is loaded. */
+/* The jump that lanes need often: set when the module is loaded. */
 static phintys_jump phintys_lane_jump;
-static int phintys_vectors_allowed, phintys_avx2_allowed;
 
-static void phintys_prepare_pcg64(int vectors, int wide) {
+static void phintys_prepare_pcg64(void) {
     phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
     phintys_prepare_vectors();
-    phintys_vectors_allowed = vectors && wide && phintys_has_ifma();
-    phintys_avx2_allowed = vectors && phintys_has_avx2();
 }
 
 /* EACH(offset, bits) uses number `place` of a lane; `here` becomes the state after both lanes. */
@@ -319,12 +305,12 @@ static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out)
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
 #define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + place] = phintys_unit(BITS)
     phintys_jump jump = {1, 0};
-    if (phintys_vectors_allowed && count >= 4 * PHINTYS_AHEAD) {
+    if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 4 * PHINTYS_AHEAD) {
         const ptrdiff_t rounds = count / PHINTYS_AHEAD;
         here = phintys_vectors_of_doubles(here, increment, rounds, out);
         count -= rounds * PHINTYS_AHEAD;
         out += rounds * PHINTYS_AHEAD;
-    } else if (phintys_avx2_allowed && count >= 4 * PHINTYS_AHEAD_AVX2) {
+    } else if (*phintys_set && count >= 4 * PHINTYS_AHEAD_AVX2) {
         const ptrdiff_t rounds = count / PHINTYS_AHEAD_AVX2;
         here = phintys_halves_of_doubles(here, increment, rounds, out);
         count -= rounds * PHINTYS_AHEAD_AVX2;
@@ -361,13 +347,13 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
         memcpy(out + 2 * ((OFFSET) + place), pair, sizeof pair);                                                       \
     } while (0)
     phintys_jump jump = {1, 0};
-    if (phintys_vectors_allowed && count >= 8 * PHINTYS_AHEAD) {
+    if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 8 * PHINTYS_AHEAD) {
         const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD);
         here = phintys_vectors_of_floats(here, increment, rounds, out);
         state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
         count -= 2 * rounds * PHINTYS_AHEAD;
         out += 2 * rounds * PHINTYS_AHEAD;
-    } else if (phintys_avx2_allowed && count >= 8 * PHINTYS_AHEAD_AVX2) {
+    } else if (*phintys_set && count >= 8 * PHINTYS_AHEAD_AVX2) {
         const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD_AVX2);
         here = phintys_halves_of_floats(here, increment, rounds, out);
         state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
@@ -635,17 +621,6 @@ static int phintys_ziggurat_agrees(void) {
 
 /* ---- binomial counts with at most 30 expected successes ---------------------------------------------------------- */
 
-/* NumPy subtracts the probabilities of 0, 1, 2, ... successes from a uniform number until it is smaller. Here these
- * probabilities are computed once, and many numbers advance side by side. A number that exceeds all of them is replaced
- * by the next one, which practically never happens. */
-enum {PHINTYS_SUCCESSES = 128};
-typedef struct {
-    double probability[PHINTYS_SUCCESSES];
-    ptrdiff_t most;                 /* successes that NumPy counts before it takes another number */
-    int64_t trials;                 /* the count is this minus the successes if `mirrored` */
-    int mirrored;
-} phintys_binomial;
-
 static double phintys_chosen_uniform(void* state) { return *(double*)state; }
 
 /* The successes that one number means; more than table->most: it is to be replaced. */
@@ -703,24 +678,6 @@ static int phintys_read_binomial(phintys_binomial* table, int64_t trials, double
             return 0;
     }
     return 1;
-}
-
-/* Counts of successes for uniform numbers, which are destroyed; returns whether a number exceeded all probabilities. */
-PHINTYS_CLONES static int phintys_successes(const phintys_binomial* table, ptrdiff_t numbers, double* number,
-                                            double* count) {
-    double active = 1;
-    for (ptrdiff_t place = 0; place < numbers; place++) count[place] = 0;
-    for (ptrdiff_t successes = 0; successes <= table->most && active; successes++) {
-        const double probability = table->probability[successes];
-        active = 0;
-        for (ptrdiff_t place = 0; place < numbers; place++) {
-            const double more = number[place] > probability ? 1 : 0;
-            count[place] += more;
-            number[place] = more != 0 ? number[place] - probability : -1;
-            active += more;
-        }
-    }
-    return active != 0;
 }
 
 #endif

@@ -12,6 +12,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.random.samples cimport read_size
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
@@ -34,8 +35,7 @@ cdef extern from "random/mrg_loops.h" nogil:
     int32_t phintys_mrg_next_alone(uint32_t* x)
     float phintys_mrg_float(int32_t z)
     double phintys_mrg_double(int32_t z)
-    bint phintys_mrg_vectors
-    void phintys_mrg_use_vectors(bint allowed)
+    bint phintys_mrg_vectors()
     void phintys_mrg_substreams(int32_t* state, npy_intp rows, const int64_t* first, const int64_t* second)
 
 cdef extern from "random/box_muller_loops.h" nogil:
@@ -47,13 +47,7 @@ cdef extern from "random/box_muller_loops.h" nogil:
     void phintys_mrg_few_normals_double(const int32_t* state, int32_t* advanced, int count, double* out)
 
 
-phintys_mrg_use_vectors(True)
-
-
-def use_vectors(bint allowed):
-    """Allow, or forbid, vector instructions that only some processors have; the numbers are the same."""
-    phintys_mrg_use_vectors(allowed)
-
+phintys_set = set_of_process()
 
 cdef enum:
     PAIRS = 64                      # of a piece: whole blocks of either type
@@ -172,7 +166,7 @@ cdef class MrgUniformKernel(Kernel):
 cdef inline bint draw_few_normals(const Cell* state, Cell* advanced, Cell* samples) noexcept nogil:
     """Draw normal samples, if a vector has a lane for each and all are of different streams; returns whether so."""
     cdef npy_intp count = cell_size(samples)
-    if not phintys_mrg_vectors or not 2 < count <= PHINTYS_MRG_FEW or (count + 1) // 2 * 2 > state.shape[0]:
+    if not phintys_mrg_vectors() or not 2 < count <= PHINTYS_MRG_FEW or (count + 1) // 2 * 2 > state.shape[0]:
         return False
     if not cell_is_contiguous(state):
         return False

@@ -66,12 +66,9 @@ static inline int32_t phintys_mrg_next_alone(uint32_t* x) {
 }
 
 /* ---- one integer of each of a few streams, by vectors (AVX-512) -------------------------------------------------- */
-#if defined(__GNUC__) && defined(__x86_64__)
+#ifdef PHINTYS_HAS_SETS
 #include <immintrin.h>
 #define PHINTYS_MRG_WIDE __attribute__((target("avx512f,avx512bw")))
-static int phintys_mrg_has_vectors(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-}
 
 /* Of which stream the new first number (+ 16: the new fourth number) is at each place of 16 states. */
 #define PHINTYS_MRG_SOURCES(S) S, S, S, S + 16, S + 16, S + 16
@@ -178,7 +175,6 @@ PHINTYS_MRG_WIDE static inline void phintys_mrg_store(const void* samples, ptrdi
 }
 #else
 #define PHINTYS_MRG_WIDE
-static int phintys_mrg_has_vectors(void) { return 0; }
 static void phintys_mrg_integers_of_few(const int32_t* state, int32_t* advanced, int streams, int32_t* integers) {
     (void)state, (void)advanced, (void)streams, (void)integers;             /* never called */
 }
@@ -190,12 +186,12 @@ static void phintys_mrg_store(const void* samples, ptrdiff_t bytes, void* out) {
 }
 #endif
 
-static int phintys_mrg_vectors;             /* whether there are such instructions, and they may be used */
-static void phintys_mrg_use_vectors(int allowed) { phintys_mrg_vectors = allowed && phintys_mrg_has_vectors(); }
+/* Whether there are such instructions, and they may be used. */
+static inline int phintys_mrg_vectors(void) { return PHINTYS_HAS_BW(*phintys_set); }
 
 /* The numbers of PHINTYS_MRG_LANES streams as rows of one number of each stream, and back. */
 static inline void phintys_mrg_lanes_of(const int32_t* state, uint32_t* lanes) {
-    if (phintys_mrg_vectors) {
+    if (phintys_mrg_vectors()) {
         phintys_mrg_lanes_by_vectors(state, lanes);
         return;
     }
@@ -203,7 +199,7 @@ static inline void phintys_mrg_lanes_of(const int32_t* state, uint32_t* lanes) {
         for (int part = 0; part < 6; part++) lanes[part * PHINTYS_MRG_LANES + lane] = (uint32_t)state[6 * lane + part];
 }
 static inline void phintys_mrg_states_of(const uint32_t* lanes, int32_t* advanced) {
-    if (phintys_mrg_vectors) {
+    if (phintys_mrg_vectors()) {
         phintys_mrg_states_by_vectors(lanes, advanced);
         return;
     }

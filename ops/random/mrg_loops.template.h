@@ -1,11 +1,16 @@
-/* Samples of dtype T: streams [start, stop) of `streams`, each with all of its samples among the first `size`. */
-
-PHINTYS_CLONES
-static void NAME(phintys_mrg_rows)(uint32_t* lanes, ptrdiff_t rows, ptrdiff_t streams, T* out) {
+/* Samples of dtype T: streams [start, stop) of `streams`, each with all of its samples among the first `size`.
+ * First what is compiled for each instruction set. */
+#ifdef SET
+static void IN_SET(NAME(phintys_mrg_rows))(uint32_t* lanes, ptrdiff_t rows, ptrdiff_t streams, T* out) {
     for (ptrdiff_t row = 0; row < rows; row++, out += streams)
         for (int lane = 0; lane < PHINTYS_MRG_LANES; lane++)
             out[lane] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
 }
+#else
+
+#define LOOPS "random/mrg_loops.template.h"
+#include "native/each_set.h"
+BY_SET(NAME(phintys_mrg_rows));
 
 /* One sample of each of at most 16 streams. */
 PHINTYS_MRG_WIDE
@@ -26,12 +31,12 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
     for (; start + PHINTYS_MRG_LANES <= stop && start + PHINTYS_MRG_LANES <= size; start += PHINTYS_MRG_LANES) {
         ptrdiff_t rows = (size - start - PHINTYS_MRG_LANES) / streams + 1;      /* of the last lane; others have more */
         phintys_mrg_lanes_of(state + 6 * start, lanes);
-        NAME(phintys_mrg_rows)(lanes, rows, streams, out + start);
+        NAME(phintys_mrg_rows)[*phintys_set](lanes, rows, streams, out + start);
         for (ptrdiff_t place = rows * streams + start, lane = 0; lane < PHINTYS_MRG_LANES && place < size; lane++)
             out[place++] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
         phintys_mrg_states_of(lanes, advanced + 6 * start);
     }
-    while (phintys_mrg_vectors && size <= streams && start + 4 <= stop && start + 4 <= size) {
+    while (phintys_mrg_vectors() && size <= streams && start + 4 <= stop && start + 4 <= size) {
         const ptrdiff_t left = (stop < size ? stop : size) - start;
         const int few = left < PHINTYS_MRG_FEW ? (int)left : PHINTYS_MRG_FEW;
         NAME(phintys_mrg_few)(state + 6 * start, advanced + 6 * start, few, out + start);
@@ -44,3 +49,4 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
         for (int part = 0; part < 6; part++) advanced[6 * start + part] = (int32_t)x[part];
     }
 }
+#endif

@@ -16,6 +16,7 @@ from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_bounded_uint64_fill, random_multinomial, random_standard_gamma)
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport clear_in_parts
 from phintys.ops.random.samples cimport (
     Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
@@ -40,6 +41,8 @@ cdef extern from "random/legacy_binomial.h" nogil:
     void phintys_legacy_multinomial(bitgen_t* bits, int64_t trials, int64_t* counts, const double* p,
                                     npy_intp outcomes, bint skips, phintys_legacy_table* table)
 
+
+phintys_set = set_of_process()
 
 cdef inline void read_line(const Cell* cell, const char* data, double* out) noexcept nogil:
     """The last dimension of an array of float64, from an address on."""

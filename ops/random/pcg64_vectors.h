@@ -40,26 +40,20 @@ static void phintys_prepare_vectors(void) {
     phintys_vector_jump = phintys_jump_of(PHINTYS_AHEAD);
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#ifdef PHINTYS_HAS_SETS
 #include <immintrin.h>
-#define PHINTYS_IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
-
-static int phintys_has_ifma(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512ifma");
-}
-
+PHINTYS_COMPILE_FOR("avx512f,avx512dq,avx512ifma")
 typedef struct {__m512i low, middle, high;} phintys_limbs;
 #define PHINTYS_LIMB 0xfffffffffffffULL
 
-PHINTYS_IFMA static inline phintys_limbs phintys_limbs_of(phintys_uint128 value) {
+static inline phintys_limbs phintys_limbs_of(phintys_uint128 value) {
     phintys_limbs limbs = {_mm512_set1_epi64((long long)(value & PHINTYS_LIMB)),
                            _mm512_set1_epi64((long long)(value >> 52 & PHINTYS_LIMB)),
                            _mm512_set1_epi64((long long)(value >> 104))};
     return limbs;
 }
 
-PHINTYS_IFMA static inline phintys_limbs phintys_advanced_limbs(phintys_limbs a, phintys_limbs b, phintys_limbs c) {
+static inline phintys_limbs phintys_advanced_limbs(phintys_limbs a, phintys_limbs b, phintys_limbs c) {
     phintys_limbs r;
     r.low = _mm512_madd52lo_epu64(c.low, a.low, b.low);
     r.middle = _mm512_madd52hi_epu64(c.middle, a.low, b.low);
@@ -77,7 +71,7 @@ PHINTYS_IFMA static inline phintys_limbs phintys_advanced_limbs(phintys_limbs a,
 }
 
 /* What phintys_pcg64_output makes of eight states. */
-PHINTYS_IFMA static inline __m512i phintys_output_of_limbs(phintys_limbs s) {
+static inline __m512i phintys_output_of_limbs(phintys_limbs s) {
     const __m512i limb = _mm512_set1_epi64((long long)PHINTYS_LIMB), below = _mm512_set1_epi64((1LL << 40) - 1);
     const __m512i low = _mm512_or_si512(_mm512_and_si512(s.low, limb), _mm512_slli_epi64(s.middle, 52));
     const __m512i high = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi64(s.middle, 12), below),
@@ -85,26 +79,26 @@ PHINTYS_IFMA static inline __m512i phintys_output_of_limbs(phintys_limbs s) {
     return _mm512_rorv_epi64(_mm512_xor_si512(low, high), _mm512_srli_epi64(high, 58));
 }
 
-PHINTYS_IFMA static inline void phintys_store_doubles(__m512i bits, double* out) {
+static inline void phintys_store_doubles(__m512i bits, double* out) {
     _mm512_storeu_pd(out, _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_srli_epi64(bits, 11)),
                                         _mm512_set1_pd(1.0 / 9007199254740992.0)));
 }
 
 /* Two of each number, the lower half first, as it is in memory. */
-PHINTYS_IFMA static inline void phintys_store_floats(__m512i bits, float* out) {
+static inline void phintys_store_floats(__m512i bits, float* out) {
     _mm512_storeu_ps(out, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_srli_epi32(bits, 8)),
                                         _mm512_set1_ps(1.0f / 16777216.0f)));
 }
 
 /* Eight words as a vector: they have just been stored one by one, and a load of all would wait for that. */
-PHINTYS_IFMA static inline __m512i phintys_of_eight(const uint64_t* w) {
+static inline __m512i phintys_of_eight(const uint64_t* w) {
     return _mm512_setr_epi64((long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3], (long long)w[4],
                              (long long)w[5], (long long)w[6], (long long)w[7]);
 }
 
 /* The states after 1, 2, ..., 32 steps, as limbs of four vectors: the first one step by step, others from the one
  * before (step by step, all took 8 % of a dropout layer). */
-PHINTYS_IFMA static void phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment, phintys_limbs* vectors) {
+static void phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment, phintys_limbs* vectors) {
     const phintys_limbs by = phintys_limbs_of(phintys_next_jump.factor);
     const phintys_limbs plus = phintys_limbs_of(increment * phintys_next_jump.sum);
     uint64_t limbs[3][8];
@@ -122,7 +116,7 @@ PHINTYS_IFMA static void phintys_first_limbs(phintys_uint128 here, phintys_uint1
 }
 
 /* The state in the last lane of a vector. */
-PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
+static phintys_uint128 phintys_last_state(phintys_limbs s) {
     uint64_t low[8], middle[8], high[8];
     _mm512_storeu_si512(low, s.low);
     _mm512_storeu_si512(middle, s.middle);
@@ -132,7 +126,7 @@ PHINTYS_IFMA static phintys_uint128 phintys_last_state(phintys_limbs s) {
 }
 
 #define PHINTYS_VECTORS(NAME, TYPE, EACH, STORE)                                                                       \
-    PHINTYS_IFMA static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,        \
+    static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,        \
                                              TYPE* out) {                                                              \
         const phintys_limbs by = phintys_limbs_of(phintys_vector_jump.factor);                                         \
         const phintys_limbs plus = phintys_limbs_of(increment * phintys_vector_jump.sum);                              \
@@ -151,10 +145,8 @@ PHINTYS_VECTORS(phintys_vectors_of_doubles, double, 8, phintys_store_doubles)
 PHINTYS_VECTORS(phintys_vectors_of_floats, float, 16, phintys_store_floats)
 
 /* ---- AVX2 -------------------------------------------------------------------------------------------------------- */
-#define PHINTYS_HALVES __attribute__((target("avx2")))
-
-static int phintys_has_avx2(void) { return __builtin_cpu_supports("avx2") != 0; }
-
+PHINTYS_END_OF_SET
+PHINTYS_COMPILE_FOR("avx2")
 typedef struct {__m256i low, high;} phintys_halves;
 
 /* A factor and what is added, as the instructions need them: 32 bits of a number in each place of 64. */
@@ -163,7 +155,7 @@ typedef struct {
     __m256i plus[2], plus_high;
 } phintys_halves_step;
 
-PHINTYS_HALVES static inline phintys_halves_step phintys_step_of_halves(phintys_uint128 factor, phintys_uint128 plus) {
+static inline phintys_halves_step phintys_step_of_halves(phintys_uint128 factor, phintys_uint128 plus) {
     const uint64_t low = (uint64_t)factor, high = (uint64_t)(factor >> 64);
     phintys_halves_step step = {
         {_mm256_set1_epi64x((long long)low), _mm256_set1_epi64x((long long)(low >> 32)),
@@ -177,7 +169,7 @@ PHINTYS_HALVES static inline phintys_halves_step phintys_step_of_halves(phintys_
 }
 
 /* state * factor + plus: no sum of the lower half overflows 64 bits. */
-PHINTYS_HALVES static inline phintys_halves phintys_advanced_halves(phintys_halves s, const phintys_halves_step* by) {
+static inline phintys_halves phintys_advanced_halves(phintys_halves s, const phintys_halves_step* by) {
     const __m256i below = _mm256_set1_epi64x(0xffffffff), upper = _mm256_srli_epi64(s.low, 32);
     const __m256i first = _mm256_add_epi64(_mm256_mul_epu32(s.low, by->factor[0]), by->plus[0]);
     const __m256i second = _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(s.low, by->factor[1]), by->plus[1]),
@@ -197,14 +189,14 @@ PHINTYS_HALVES static inline phintys_halves phintys_advanced_halves(phintys_halv
 }
 
 /* What phintys_pcg64_output makes of four states. */
-PHINTYS_HALVES static inline __m256i phintys_output_of_halves(phintys_halves s) {
+static inline __m256i phintys_output_of_halves(phintys_halves s) {
     const __m256i folded = _mm256_xor_si256(s.low, s.high), turn = _mm256_srli_epi64(s.high, 58);
     return _mm256_or_si256(_mm256_srlv_epi64(folded, turn),
                            _mm256_sllv_epi64(folded, _mm256_sub_epi64(_mm256_set1_epi64x(64), turn)));
 }
 
 /* Halves of the integers are converted by adding them to powers of 2, as in phintys_fraction_of_pair. */
-PHINTYS_HALVES static inline void phintys_store_four_doubles(__m256i bits, double* out) {
+static inline void phintys_store_four_doubles(__m256i bits, double* out) {
     const __m256i powers[2] = {_mm256_set1_epi64x(0x4330000000000000), _mm256_set1_epi64x(0x4530000000000000)};
     const __m256d high = _mm256_castsi256_pd(_mm256_or_si256(_mm256_srli_epi64(bits, 43), powers[1]));
     const __m256d low = _mm256_castsi256_pd(_mm256_blend_epi32(_mm256_srli_epi64(bits, 11), powers[0], 0xaa));
@@ -212,14 +204,14 @@ PHINTYS_HALVES static inline void phintys_store_four_doubles(__m256i bits, doubl
     _mm256_storeu_pd(out, _mm256_mul_pd(integer, _mm256_set1_pd(1.0 / 9007199254740992.0)));
 }
 
-PHINTYS_HALVES static inline void phintys_store_eight_floats(__m256i bits, float* out) {
+static inline void phintys_store_eight_floats(__m256i bits, float* out) {
     _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srli_epi32(bits, 8)),
                                         _mm256_set1_ps(1.0f / 16777216.0f)));
 }
 
 /* The states after 1, 2, ..., 16 steps. */
-PHINTYS_HALVES static inline void phintys_first_halves(phintys_uint128 here, phintys_uint128 increment,
-                                                       phintys_halves* vectors) {
+static inline void phintys_first_halves(phintys_uint128 here, phintys_uint128 increment,
+                                        phintys_halves* vectors) {
     const phintys_halves_step next = phintys_step_of_halves(phintys_next_jump_avx2.factor,
                                                             increment * phintys_next_jump_avx2.sum);
     long long low[4], high[4];
@@ -234,7 +226,7 @@ PHINTYS_HALVES static inline void phintys_first_halves(phintys_uint128 here, phi
 }
 
 #define PHINTYS_VECTORS_AVX2(NAME, TYPE, EACH, STORE)                                                                  \
-    PHINTYS_HALVES static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,      \
+    static phintys_uint128 NAME(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,      \
                                                TYPE* out) {                                                            \
         const phintys_halves_step by = phintys_step_of_halves(phintys_vector_jump_avx2.factor,                         \
                                                               increment * phintys_vector_jump_avx2.sum);               \
@@ -253,10 +245,9 @@ PHINTYS_HALVES static inline void phintys_first_halves(phintys_uint128 here, phi
 
 PHINTYS_VECTORS_AVX2(phintys_halves_of_doubles, double, 4, phintys_store_four_doubles)
 PHINTYS_VECTORS_AVX2(phintys_halves_of_floats, float, 8, phintys_store_eight_floats)
+PHINTYS_END_OF_SET
 
 #else
-static int phintys_has_ifma(void) { return 0; }
-static int phintys_has_avx2(void) { return 0; }
 static phintys_uint128 phintys_halves_of_doubles(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,
                                                  double* out) { return here; }
 static phintys_uint128 phintys_halves_of_floats(phintys_uint128 here, phintys_uint128 increment, ptrdiff_t rounds,

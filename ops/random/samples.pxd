@@ -14,7 +14,7 @@ from phintys.vm.limits cimport MAX_RANK
 
 cdef extern from "random/bit_generators.h" nogil:
     const int phintys_state_words[]
-    void phintys_copy_state(uint64_t* copy, const uint64_t* state, ptrdiff_t words)
+    void phintys_copy_state "phintys_copy_state[*phintys_set]"(uint64_t* copy, const uint64_t* state, ptrdiff_t words)
     void phintys_make_valid(uint64_t* state)
     bitgen_t phintys_bit_generator(uint64_t* state)
 

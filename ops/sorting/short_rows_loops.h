@@ -34,38 +34,20 @@ static void phintys_make_network(int length, Network *network) {
 typedef void (*phintys_sort_rows)(const char *from, npy_intp row_step, npy_intp step, npy_intp rows, int length,
                                   char *out);
 
-#define T int32_t
-#define KEY int32_t
-#define DTYPE int32
-#define IS_FLOAT 0
-#include "short_rows_loops.template.h"
-#define T int64_t
-#define KEY int64_t
-#define DTYPE int64
-#define IS_FLOAT 0
-#include "short_rows_loops.template.h"
-#define T float
-#define KEY int32_t
-#define DTYPE float32
-#define IS_FLOAT 1
-#include "short_rows_loops.template.h"
-#define T double
-#define KEY int64_t
-#define DTYPE float64
-#define IS_FLOAT 1
-#include "short_rows_loops.template.h"
+#define LOOPS "sorting/short_rows_sets.template.h"
+#include "native/each_set.h"
 
 typedef struct {
-    phintys_sort_rows sort, argsort;
+    phintys_sort_rows sort[PHINTYS_SETS], argsort[PHINTYS_SETS];
     int longest_sort, longest_argsort;  /* so many elements of a row are sorted faster than by NumPy */
 } ShortRows;
 
 /* In this order: int32, int64, float32, float64. */
 static const ShortRows phintys_short_rows[] = {
-    {phintys_sort_rows_int32, phintys_argsort_rows_int32, 24, 32},
-    {phintys_sort_rows_int64, phintys_argsort_rows_int64, 24, 32},
-    {phintys_sort_rows_float32, phintys_argsort_rows_float32, 20, 32},
-    {phintys_sort_rows_float64, phintys_argsort_rows_float64, 20, 32},
+    {FOR_EACH_SET(phintys_sort_rows_int32), FOR_EACH_SET(phintys_argsort_rows_int32), 24, 32},
+    {FOR_EACH_SET(phintys_sort_rows_int64), FOR_EACH_SET(phintys_argsort_rows_int64), 24, 32},
+    {FOR_EACH_SET(phintys_sort_rows_float32), FOR_EACH_SET(phintys_argsort_rows_float32), 20, 32},
+    {FOR_EACH_SET(phintys_sort_rows_float64), FOR_EACH_SET(phintys_argsort_rows_float64), 20, 32},
 };
 
 #endif

@@ -1,7 +1,7 @@
-/* Short rows of one dtype; see short_rows_loops.h. Defined before the include, undefined at its end: T, DTYPE; KEY, the
- * signed integer of its size; IS_FLOAT.
+/* Short rows of one dtype, for one instruction set; see short_rows_loops.h. Defined before the include, undefined at
+ * its end: T, DTYPE; KEY, the signed integer of its size; IS_FLOAT.
  */
-#define OF(FUNCTION) PHINTYS_NAMED(FUNCTION, DTYPE)
+#define OF(FUNCTION) IN_SET(PHINTYS_NAMED(FUNCTION, DTYPE))
 #define V OF(vector)
 #define LANES (64 / (int)sizeof(KEY))
 
@@ -34,7 +34,6 @@ PHINTYS_INLINE T OF(value_of)(KEY key) {
 #endif
 }
 
-PHINTYS_CLONES
 static void OF(phintys_sort_rows)(const char *from, npy_intp row_step, npy_intp step, npy_intp rows, int length,
                                   char *out) {
     OF(Columns) keys;
@@ -59,7 +58,6 @@ static void OF(phintys_sort_rows)(const char *from, npy_intp row_step, npy_intp 
     }
 }
 
-PHINTYS_CLONES
 static void OF(phintys_argsort_rows)(const char *from, npy_intp row_step, npy_intp step, npy_intp rows, int length,
                                      char *out) {
     OF(Columns) keys, positions;

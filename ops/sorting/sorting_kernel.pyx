@@ -15,7 +15,8 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops import TYPES
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
+from phintys.ops.native.sets import usable_sets
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.sorting.line_walk cimport Line, LineTask, lines_of, walk_lines
 from phintys.vm.abi cimport (
@@ -71,7 +72,8 @@ cdef extern from "sorting/short_rows_loops.h" nogil:
     ctypedef void (*phintys_sort_rows)(const char* source, npy_intp row_step, npy_intp step, npy_intp rows, int length,
                                        char* out) noexcept nogil
     ctypedef struct ShortRows:
-        phintys_sort_rows sort, argsort
+        phintys_sort_rows sort[PHINTYS_SETS]
+        phintys_sort_rows argsort[PHINTYS_SETS]
         int longest_sort, longest_argsort
     const ShortRows phintys_short_rows[4]
 
@@ -241,15 +243,16 @@ cdef class LineKernel(Kernel):
     cdef int axis                      # or, where it is operand 1 or later, its number there
     cdef bint failing
     cdef const ShortRows* short_rows   # NULL: none of this dtype or kind
+    cdef int set                       # of instructions
 
     cdef int describe(self, str name, str dtype) except -1:
         self.name = name
         self.settings.itemsize = numpy.dtype(dtype).itemsize
         self.settings.any_selection = self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
-        self.short_rows = NULL
+        self.short_rows, self.set = NULL, usable_set()
         if dtype in SHORT_ROW_TYPES:
             self.short_rows = &phintys_short_rows[<int>SHORT_ROW_TYPES.index(dtype)]
-        allowed = usable_instructions()
+        allowed = usable_sets()
         for number, instructions in enumerate(VECTOR_SETS):
             if dtype in VECTOR_TYPES and instructions in allowed:
                 self.settings.selection = &phintys_vector_selections[<int>number][<int>VECTOR_TYPES.index(dtype)]
@@ -333,7 +336,7 @@ cdef class SortKernel(LineKernel):
         axis += x.ndim if axis < 0 else 0
         if self.short_rows != NULL and can_be_side_by_side(x, axis, self.short_rows.longest_sort) and (
                 out.data != x.data or cell_is_contiguous(x)):
-            sort_side_by_side(context, self.short_rows.sort, x, out, self.grain(x.shape[axis]))
+            sort_side_by_side(context, self.short_rows.sort[self.set], x, out, self.grain(x.shape[axis]))
             return 0
         if out.data != x.data:
             copy_strided(x.ndim, x.shape, out.data, out.strides, x.data, x.strides, x.itemsize)
@@ -369,7 +372,7 @@ cdef class ArgSortKernel(LineKernel):
         cdef int axis = <int>number_at(operands[1])
         axis += operands[0].ndim if axis < 0 else 0
         if self.short_rows != NULL and can_be_side_by_side(operands[0], axis, self.short_rows.longest_argsort):
-            sort_side_by_side(context, self.short_rows.argsort, operands[0], operands[2],
+            sort_side_by_side(context, self.short_rows.argsort[self.set], operands[0], operands[2],
                               self.grain(operands[0].shape[axis]))
             return 0
         cells[0], cells[1] = operands[0], operands[2]

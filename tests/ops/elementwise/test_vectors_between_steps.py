@@ -10,7 +10,7 @@ import phintys
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.scalar_code import ScalarCode
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets import usable_sets
 from phintys.vm.abi import run_kernel
 
 D, F = "float64", "float32"
@@ -94,9 +94,9 @@ def test_nothing_is_written_after_a_result(cpu):
 
 def test_steps_work_on_whole_vectors():
     """The first step is asked for the elements of the input, and fills its register; the last one writes a result."""
-    for cpu, width in (("native", {0: 1, 1: 4, 2: 8}[len(usable_instructions())]), ("avx2", 4), ("baseline", 1)):
+    for cpu, width in (("native", {0: 1, 1: 4, 2: 8}[len(usable_sets())]), ("avx2", 4), ("baseline", 1)):
         with change_flags(cpu=cpu):
-            if cpu == "avx2" and not usable_instructions():
+            if cpu == "avx2" and not usable_sets():
                 continue
             assert build("a chain").blocks.vectors == [1, width, width, width, 1]
             assert build("an input that is read again").blocks.vectors[1:2] == [1]     # no room after the input

@@ -4,6 +4,7 @@ import pytest
 from kernel_cases import CASES, case, kernel_classes
 
 from phintys.graph.config import change_flags
+from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.sets import sets_of_processor, usable_sets
 from phintys.vm.abi import run_kernel
 
@@ -29,12 +30,12 @@ def numbers(*shape, dtype="float64"):
 def reductions(dtype):
     """Sums, products and tests of lines, of columns, and with gaps."""
     x, total = numbers(37, 41, dtype=dtype), "bool" if dtype == "bool" else dtype
-    layout = [(dtype, (False, False))]
+    line = ScalarCode([dtype], outputs=[0]), [(False, False)]
     for function in [np.add, np.logical_or] if dtype != "bool" else [np.logical_and]:
         result = "bool" if function is not np.add else total
         for axis in (0, 1):
             yield case("ReductionKernel", x, outputs=((1, result),),
-                       arguments=(layout, [], [], 0, function, [axis], result, result))
+                       arguments=(*line, function, [axis], result, result))
     yield case("ArgKernel", x, outputs=((1, "int64"),), arguments=(dtype, 2, (0,), "argmax"))
     yield case("ArgKernel", x[:, :9], outputs=((1, "int64"),), arguments=(dtype, 2, (1,), "argmin"))
 

@@ -7,8 +7,7 @@ from family_cases import LAYOUTS
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.native.providers import usable_instructions
-from phintys.ops.native.vector_math import supported_instructions
+from phintys.ops.native.sets import sets_of_processor, usable_sets
 from phintys.ops.products.blas import gemm, gemv, ger
 from phintys.ops.types.tensor_type import TensorType
 
@@ -137,7 +136,7 @@ def test_what_is_no_number_stays_in_its_row_and_column(instructions, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_an_element_depends_on_its_row_and_column_alone(instructions, dtype):
     """Not on where it is, on the order of memory, on what is added, or on scratch memory."""
-    if not usable_instructions():
+    if not usable_sets():
         pytest.skip("BLAS computes products of this size")
     x, y, z = matrices(dtype)
     function, added = phintys.function([x, y], T.dot(x, y)), phintys.function([z, x, y], z + T.dot(x, y))
@@ -149,7 +148,7 @@ def test_an_element_depends_on_its_row_and_column_alone(instructions, dtype):
         assert numpy.array_equal(function(a[rows], b[:, columns]), whole[rows, columns])
 
 
-@pytest.mark.skipif("avx512" not in supported_instructions(), reason="needs a processor with AVX-512")
+@pytest.mark.skipif("avx512" not in sets_of_processor(), reason="needs a processor with AVX-512")
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_avx2_and_avx512_give_the_same_bits(dtype):
     x, y, z = matrices(dtype)

@@ -7,7 +7,6 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.random.draw_kernel import use_vectors
 from phintys.ops.random.generator_states import words_of_random_state
 from phintys.tensor.opt import Assert
 from phintys.tensor.shared_randomstreams import RandomStreams
@@ -43,10 +42,10 @@ def words(shared):
     return shared.get_value(return_internal_type=True)
 
 
-@pytest.mark.parametrize("vectors", [True, False])
+@pytest.mark.parametrize("cpu", ["native", "baseline"])
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 10, 16, 17, 50])
 @pytest.mark.parametrize("name", DRAWS)
-def test_numbers_and_states(name, size, vectors):
+def test_numbers_and_states(name, size, cpu):
     """Of calls that cross the refill of the words at 624 at all places, beside draws of a length that is not known."""
     function, shared, state = stream(name, size)
     length = T.lscalar()
@@ -55,15 +54,12 @@ def test_numbers_and_states(name, size, vectors):
     varied = phintys.function([length], other, givens={source.state_updates[0][0]: shared}, no_default_updates=True,
                               updates=[(shared, phintys.clone(source.state_updates[0][1],
                                                               {source.state_updates[0][0]: shared}))])
-    try:
-        use_vectors(vectors)
+    with phintys.change_flags(cpu=cpu):
         for turn in range(150):
             numpy.testing.assert_array_equal(function(), DRAWS[name][1](state, size))
             if turn % 10 == 0:
                 numpy.testing.assert_array_equal(varied(turn % 7), DRAWS[name][1](state, turn % 7))
             numpy.testing.assert_array_equal(words(shared), words_of_random_state(state))
-    finally:
-        use_vectors(True)
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 50])

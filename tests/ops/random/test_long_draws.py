@@ -4,7 +4,6 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.random.draw_kernel import use_vectors
 from phintys.ops.random.generator_states import words_of, words_of_random_state
 from phintys.random import default_rng
 from phintys.tensor.shared_randomstreams import RandomStreams
@@ -74,12 +73,9 @@ def test_processors_without_vectors_of_long_products(name):
     length, bits = T.lscalar(), numpy.random.PCG64(5)
     function = phintys.function([length], GENERATOR_DRAWS[name](default_rng(bits), length))
     generator = numpy.random.Generator(bits)
-    try:
-        for turn, size in enumerate((*SIZES, *SIZES, *SIZES)):
-            use_vectors(turn % 4 > 0, wide=turn % 4 > 1)
+    for turn, size in enumerate((*SIZES, *SIZES, *SIZES)):
+        with phintys.change_flags(cpu=("baseline", "avx2", "native", "native")[turn % 4]):
             numpy.testing.assert_array_equal(function(size), GENERATOR_DRAWS[name](generator, size))
-    finally:
-        use_vectors(True)
 
 
 @pytest.mark.parametrize("workers", [1, 3], indirect=True)
@@ -105,12 +101,9 @@ def test_normal_numbers_of_a_random_state_without_vectors(mean, deviation):
     sample = stream.normal((length,), mean, deviation)
     stream.state_updates[0][0].set_value(state)
     function = phintys.function([length], sample)
-    try:
-        for turn, size in enumerate([*range(70), *range(70), 3, 620, 1, 1251, 5000, 9, 2, 2, 2]):
-            use_vectors(turn % 3 != 1)
+    for turn, size in enumerate([*range(70), *range(70), 3, 620, 1, 1251, 5000, 9, 2, 2, 2]):
+        with phintys.change_flags(cpu="baseline" if turn % 3 == 1 else "native"):
             numpy.testing.assert_array_equal(function(size), state.normal(mean, deviation, size))
-    finally:
-        use_vectors(True)
 
 
 @pytest.mark.parametrize("step", [1, 2, -1])

@@ -8,7 +8,6 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.ops.random.mrg_kernel import use_vectors
 from phintys.ops.random.mrg_normal import WithFirstRows
 from phintys.sandbox import rng_mrg
 from phintys.sandbox.rng_mrg import MRG_RandomStreams
@@ -94,14 +93,11 @@ def test_normal_numbers_are_made_of_uniform_ones(count, streams, dtype):
 def test_vectors_of_few_streams_change_no_number(name, dtype, streams):
     size = T.lscalar()
     results = []
-    try:
-        for allowed in (True, False):
-            use_vectors(allowed)
+    for cpu in ("native", "baseline"):
+        with phintys.change_flags(cpu=cpu):
             stream = MRG_RandomStreams(12345)
             draw = phintys.function([size], getattr(stream, name)((size,), dtype=dtype, nstreams=streams))
             results.append([draw(n) for n in (*range(1, 40), 60, 64, 65, 70, 80, 129, 300, 300)])
-    finally:
-        use_vectors(True)
     for by_vectors, one_by_one in zip(*results):
         numpy.testing.assert_array_equal(by_vectors, one_by_one)
 

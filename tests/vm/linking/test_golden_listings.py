@@ -6,7 +6,7 @@ from program_listings import code, listing, m, shared, x, y
 
 import phintys
 import phintys.tensor as T
-from phintys.ops.native.providers import usable_instructions
+from phintys.ops.native.sets import usable_sets
 from phintys.ops.products.blas_library import blas_title
 
 
@@ -164,7 +164,7 @@ def loops_of(inputs, outputs):
 def test_the_listing_says_whose_products_they_are(cpu):
     a, b, n = T.dtensor3s(2) + [T.lmatrix()]
     with phintys.change_flags(cpu=cpu):
-        own = {"avx512": "phintys AVX-512", "avx2": "phintys AVX2", "": "phintys"}[(usable_instructions() or [""])[-1]]
+        own = {"avx512": "phintys AVX-512", "avx2": "phintys AVX2", "": "phintys"}[(usable_sets() or [""])[-1]]
         either = f"product: {own}, or {blas_title()} where that is faster"
         assert loops_of([m, x], T.dot(m, x)) == [either]
         assert loops_of([m], 2 * T.dot(m, m) + m) == [either]

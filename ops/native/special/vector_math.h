@@ -13,8 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "native/sets.h"
-#include "native/partial_stores.h"
+#include "native/vectors.h"
 #include "native/special/vector_call.h"
 
 typedef void (*phintys_vector_loop)(char**, const intptr_t*, const intptr_t*, void*);
@@ -24,21 +23,11 @@ enum { PHINTYS_VECTOR_FLOAT16, PHINTYS_VECTOR_FLOAT32, PHINTYS_VECTOR_FLOAT64, P
 enum { PHINTYS_VECTOR_BLOCK = 256 };        /* elements of an operand with gaps: 2 KiB of float64 */
 
 #if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-
 #include "native/special/vector_functions.h"
 
 #if defined(__linux__)
 #include <dlfcn.h>
 #endif
-
-/* Every processor with AVX2 converts float16, too. */
-static int phintys_has_instructions(int set) {
-    __builtin_cpu_init();
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return set == PHINTYS_AVX2 ? avx2
-        : avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-}
 
 /* The address of a built-in vector function, or of one of libmvec; NULL if there is none. */
 static void* phintys_find_vector_function(int built_in, const char* symbol) {
@@ -56,35 +45,23 @@ static void* phintys_find_vector_function(int built_in, const char* symbol) {
 #endif
 }
 
-/* ---- the first `count` elements of a vector ---------------------------------------------------------------------- */
+/* ---- the first `count` elements of a vector, which is filled up with the first  */
 static const int64_t phintys_masks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 static const int32_t phintys_half_masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
-PHINTYS_FOR_AVX2 static inline __m256d load_part_double_avx2(const double* from, intptr_t count) {
+PHINTYS_FOR_AVX2 static inline __m256d load_filled_double_avx2(const double* from, intptr_t count) {
     __m256i mask = _mm256_loadu_si256((const __m256i*)(phintys_masks + 4 - count));
     return _mm256_blendv_pd(_mm256_set1_pd(*from), _mm256_maskload_pd(from, mask), _mm256_castsi256_pd(mask));
 }
-PHINTYS_FOR_AVX2 static inline void store_part_double_avx2(double* to, __m256d value, intptr_t count) {
-    phintys_store_first_pd(to, value, (int)count);
-}
-PHINTYS_FOR_AVX2 static inline __m256 load_part_float_avx2(const float* from, intptr_t count) {
+PHINTYS_FOR_AVX2 static inline __m256 load_filled_float_avx2(const float* from, intptr_t count) {
     __m256i mask = _mm256_loadu_si256((const __m256i*)(phintys_half_masks + 8 - count));
     return _mm256_blendv_ps(_mm256_set1_ps(*from), _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask));
 }
-PHINTYS_FOR_AVX2 static inline void store_part_float_avx2(float* to, __m256 value, intptr_t count) {
-    phintys_store_first_ps(to, value, (int)count);
-}
-PHINTYS_FOR_AVX512 static inline __m512d load_part_double_avx512(const double* from, intptr_t count) {
+PHINTYS_FOR_AVX512 static inline __m512d load_filled_double_avx512(const double* from, intptr_t count) {
     return _mm512_mask_loadu_pd(_mm512_set1_pd(*from), (__mmask8)((1u << count) - 1), from);
 }
-PHINTYS_FOR_AVX512 static inline void store_part_double_avx512(double* to, __m512d value, intptr_t count) {
-    _mm512_mask_storeu_pd(to, (__mmask8)((1u << count) - 1), value);
-}
-PHINTYS_FOR_AVX512 static inline __m512 load_part_float_avx512(const float* from, intptr_t count) {
+PHINTYS_FOR_AVX512 static inline __m512 load_filled_float_avx512(const float* from, intptr_t count) {
     return _mm512_mask_loadu_ps(_mm512_set1_ps(*from), (__mmask16)((1u << count) - 1), from);
-}
-PHINTYS_FOR_AVX512 static inline void store_part_float_avx512(float* to, __m512 value, intptr_t count) {
-    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
 }
 
 /* ---- operands without gaps --------------------------------------------------------------------------------------- */
@@ -98,7 +75,7 @@ FOR_SET static void unary_line_##TYPE##_##SET(const phintys_vector_call* call, c
     VECTOR (*of)(VECTOR) = (VECTOR (*)(VECTOR))call->function; \
     intptr_t i = 0; \
     for (; i + WIDTH <= n; i += WIDTH) STORE(out + i, of(LOAD(x + i))); \
-    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i)), n - i, call->fills); \
+    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_filled_##TYPE##_##SET(x + i, n - i)), n - i, call->fills); \
 } \
 FOR_SET static void binary_line_##TYPE##_##SET(const phintys_vector_call* call, const TYPE* x, const TYPE* y, \
                                                TYPE* out, intptr_t n) { \
@@ -106,8 +83,8 @@ FOR_SET static void binary_line_##TYPE##_##SET(const phintys_vector_call* call, 
     VECTOR (*of)(VECTOR, VECTOR) = (VECTOR (*)(VECTOR, VECTOR))call->function; \
     intptr_t i = 0; \
     for (; i + WIDTH <= n; i += WIDTH) STORE(out + i, of(LOAD(x + i), LOAD(y + i))); \
-    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_part_##TYPE##_##SET(x + i, n - i), \
-                                                    load_part_##TYPE##_##SET(y + i, n - i)), n - i, call->fills); \
+    if (i < n) store_end_##TYPE##_##SET(out + i, of(load_filled_##TYPE##_##SET(x + i, n - i), \
+                                                    load_filled_##TYPE##_##SET(y + i, n - i)), n - i, call->fills); \
 }
 PHINTYS_LINES(avx2, PHINTYS_FOR_AVX2, double, __m256d, _mm256_loadu_pd, _mm256_storeu_pd)
 PHINTYS_LINES(avx2, PHINTYS_FOR_AVX2, float, __m256, _mm256_loadu_ps, _mm256_storeu_ps)
@@ -228,7 +205,6 @@ static const phintys_vector_loop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][
     PHINTYS_ROW_OF_LOOPS(avx2), PHINTYS_ROW_OF_LOOPS(avx512)};
 
 #else
-static int phintys_has_instructions(int set) { (void)set; return 0; }
 static void* phintys_find_vector_function(int built_in, const char* symbol) {
     (void)built_in; (void)symbol;
     return NULL;
