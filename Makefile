@@ -23,7 +23,7 @@ ASV := $(RUN) -m asv --config asv_bench/asv.conf.json
 # -I keeps the source tree out of the import path. The tests use all cores.
 TEST := $(RUN) -I -m pytest -n $(WORKERS)
 # What `make check` runs: at least one test file for each floor, those that find most for their time.
-QUICK := tests/test_tiny.py tests/test_layers.py tests/docs tests/graph/test_function_graph.py \
+QUICK := tests/test_tiny.py tests/test_layers.py tests/test_mirror.py tests/docs tests/graph/test_function_graph.py \
 	tests/graph/test_nodes.py tests/vm/linking tests/optimizer/engine tests/ops/elementwise tests/ops/shape \
 	tests/ops/nnet tests/ops/types
 # Short, but long enough that results are worth keeping; asv throws those of its own --quick away.
