@@ -1,4 +1,8 @@
-"""Positions of extrema on the device; see ``ArgKernel`` and ``ExtremumKernel``, of which they take the arguments."""
+"""Positions of extrema on the device; see ``ArgKernel`` and ``ExtremumKernel``, of which they take the arguments.
+
+A block of threads searches the elements of one result (``arg_source.py``). Of equal elements the first one counts, and
+the first NaN before all numbers, as on the host: the order in which threads meet decides nothing.
+"""
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.arg_source import NAMES, THREADS, arg_source

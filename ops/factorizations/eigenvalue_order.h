@@ -1,5 +1,6 @@
 /* Which eigenvalues LAPACK puts first in a Schur form: those in the left or right half of the plane, or inside or
- * outside the unit circle; of a matrix, and of a pair of matrices. */
+ * outside the unit circle; of a matrix, and of a pair of matrices. LAPACK calls these functions from inside a
+ * factorization, without the GIL, so they read nothing but their arguments; `schur_kernel.pyx` passes them to it. */
 #ifndef PHINTYS_EIGENVALUE_ORDER_H
 #define PHINTYS_EIGENVALUE_ORDER_H
 #include <math.h>

@@ -1,4 +1,8 @@
-"""Eigenvalues and -vectors of general matrices, and matrix exponentials, for each matrix of a stack."""
+"""Eigenvalues and -vectors of general matrices, and matrix exponentials, for each matrix of a stack.
+
+``eigen.py`` and ``exponential.py`` make these kernels; ``StackKernel`` calls ``compute`` for each matrix. LAPACK
+overwrites what it is given, so it gets copies, and no eigenvalues of a matrix that is not finite are asked of it.
+"""
 import warnings
 
 import numpy

@@ -1,5 +1,6 @@
 /* Inner loops of choosing. Each takes the number of a choice for each element of a line, and the addresses of the
- * choices' elements. */
+ * choices' elements. `choose_kernel.pyx` calls them for lines, with numbers that it has checked, wrapped or clipped:
+ * they are taken as they are. */
 #ifndef PHINTYS_CHOOSE_LOOPS_H
 #define PHINTYS_CHOOSE_LOOPS_H
 

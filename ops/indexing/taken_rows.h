@@ -1,5 +1,6 @@
 /* Copies of rows at positions, checked in the same pass: for few rows, where three passes (checks, offsets, copies)
- * take longer than the copies themselves. */
+ * take longer than the copies themselves. `rows_kernel.pyx` calls them. What was copied before a position that is out
+ * of range does not matter, as the call then fails. */
 #ifndef PHINTYS_TAKEN_ROWS_H
 #define PHINTYS_TAKEN_ROWS_H
 

@@ -1,5 +1,6 @@
 /* Steps of linear recurrences of rows, r[j] = term[j] + factor[j] r[j-1]. The columns are independent, so the inner
- * loop runs over them and can be vectorised. */
+ * loop runs over them and can be vectorised. `recurrence_body.pyx` calls one for many steps. A step rounds twice, like
+ * the multiplication and the addition of other loops: nothing is fused. */
 #ifndef PHINTYS_RECURRENCE_LOOPS_H
 #define PHINTYS_RECURRENCE_LOOPS_H
 

@@ -1,4 +1,5 @@
 # How the plain loops see the operands of a product; storage_orders.pxd says how BLAS does. Included by blas_kernel.pyx.
+# No element moves: a product that is turned has the same elements in the same memory, under other names.
 
 cdef inline bint turn(Product* product, npy_intp itemsize) noexcept nogil:
     """Transpose a product with a vector where that makes the memory of its matrix run along the innermost loop.

@@ -1,4 +1,6 @@
-# Results from accumulators: cast to the output's dtype, and put in C order. Included by reduction_kernel.pyx.
+# Results from accumulators: cast to the output's dtype, and put in C order. Included by reduction_kernel.pyx, which
+# calls `hand_out` after the last element. Accumulators without a cast that are in C order are not copied: they are in
+# the result's memory already.
 
 cdef void hand_out(ReductionWalk* walk, LoopFunction cast, Cell* result, npy_intp count, unsigned long long reduced,
                    bint keepdims) noexcept nogil:

@@ -1,4 +1,8 @@
-"""All lines of arrays along one axis: see ``line_walk.pxd``."""
+"""All lines of arrays along one axis: see ``line_walk.pxd``.
+
+Kernels of sorting call ``walk_lines`` from ``run``. Each worker has scratch memory of its own, and walks a range of
+lines in C order of the other dimensions, so no two workers write to one line.
+"""
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context, parallel

@@ -1,5 +1,6 @@
-/* Orders of values, as NumPy sorts: BEFORE_OF_...(a, b), whether a is before b. NaN is after every number.
- */
+/* Orders of values, as NumPy sorts: BEFORE_OF_...(a, b), whether a is before b. NaN is after every number. Selections
+ * and the order of rows use these; each is a total preorder, also of NaN, so that equal means that neither is before
+ * the other. */
 #ifndef PHINTYS_ORDERS_H
 #define PHINTYS_ORDERS_H
 
