@@ -24,15 +24,16 @@ def distribute(fgraph, node):
     if len(product.powers) < 2:
         return None
     changed, product = False, product.copy()
+    exponentials = [factor for factor in product.powers if key(factor) == "exp"]
     for factor, exponent in list(product.powers.items()):
         if exponent == 1 and key(factor) in ("add", "sub") and factor.type.dtype == out.type.dtype \
                 and readers(factor) == 1:
-            changed |= _move_into(factor, product, out, readers)
+            changed |= _move_into(factor, product, exponentials, out, readers)
     return factors.build(product, out) if changed else None
 
 
-def _move_into(factor, product, out, readers):
-    """Move factors of ``product`` into the sum ``factor``; return whether there were any."""
+def _move_into(factor, product, exponentials, out, readers):
+    """Move factors of ``product``, among them ``exponentials``, into the sum ``factor``; return whether any moved."""
     total = sum_of(factor, readers)
     if len(total.terms) > LARGEST_SUM:
         return False
@@ -40,7 +41,7 @@ def _move_into(factor, product, out, readers):
     if total.constant:
         terms.append(Product())
         terms[-1].coefficient = total.constant
-    for exponential in [other for other in product.powers if key(other) == "exp"]:
+    for exponential in exponentials:
         for term in terms:
             _write_as_powers(term, exponential)
     opposite = dict.fromkeys([other for term in terms for other, power in term.powers.items()
