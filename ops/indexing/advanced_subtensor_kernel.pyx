@@ -7,14 +7,14 @@ An index is given as a plan: a list of entries in the order of the index express
 * ``("array", operand number, dtype, rank)`` and ``("mask", operand number, rank)``.
 
 The rules are NumPy's: arrays are broadcast together, and a mask is equivalent to the positions of its true elements.
-The op determines the place of their dimensions in the result (``lead``). ``prepare`` checks every position, so that
+The op determines where their dimensions are in the result (``lead``). ``prepare`` checks every position, so that
 ``run`` cannot fail and nothing is written before the whole index is known to be valid. No data is passed from
 ``prepare`` to ``run``: ``run`` converts positions to byte offsets, one block at a time, on the stack.
 
 Without masks and computed slices, positions decide no layout. Then kernels can be bound, to a step that checks the
 positions before it does what ``run`` does. Few elements or rows at vectors of positions, the frequent case in bodies of
 loops, have a step that knows the layout (``Points``). Many elements that are added at constant positions have a step
-that knows them by place (``Groups``).
+that knows them by target (``Groups``).
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
@@ -24,7 +24,7 @@ from numpy cimport npy_intp
 from phintys.ops.indexing.index_parts cimport (
     Part, Range, checked_operands, integer_position, is_computed, read_part, slice_range)
 from phintys.ops.indexing.index_walk cimport Source, Walk, start_walk, walk_positions
-from phintys.ops.indexing.constant_positions cimport AddGroupsLoop, Place, group_positions, phintys_add_groups
+from phintys.ops.indexing.constant_positions cimport AddGroupsLoop, Target, group_positions, phintys_add_groups
 from phintys.ops.native.indexed_loops cimport (
     AddAtLoop, ItemLoop, OffsetLoop, OutsideLoop, phintys_add_at, phintys_add_items, phintys_add_line,
     phintys_first_outside, phintys_get_items, phintys_get_line, phintys_offsets, phintys_set_items, phintys_set_line,
@@ -80,14 +80,14 @@ cdef struct Points:                 # elements, or rows without gaps, at the pos
     ItemLoop items
     RowLoop rows                    # NULL: elements
 
-cdef struct Groups:                 # elements added at constant positions; places and offsets follow
+cdef struct Groups:                 # elements added at constant positions; targets and offsets follow
     AddGroupsLoop add
-    npy_intp count                  # of places
+    npy_intp count                  # of targets
     npy_intp copied                 # bytes of the array that a copy with another part begins with
     const int32_t* offsets
 
 cdef enum:
-    PER_PLACE = 4                   # elements for each place of the array, at the least, that make groups worth it
+    PER_TARGET = 4                  # elements for each element of the array, at the least, that make groups worth it
 
 
 cdef int check_bound(Context* context, Cell** operands) except -1 nogil:
@@ -156,7 +156,7 @@ cdef int add_groups(Context* context, Cell** operands) noexcept nogil:
     cdef char* target = operands[3].data
     if target != operands[0].data:
         memcpy(target, operands[0].data, groups.copied)
-    groups.add(target, <const Place*>(groups + 1), groups.count, groups.offsets, operands[1].data)
+    groups.add(target, <const Target*>(groups + 1), groups.count, groups.offsets, operands[1].data)
     return 0
 
 
@@ -422,16 +422,16 @@ cdef int check_mask(const Cell* mask, const Cell* array, int first) except -1 no
 
 cdef void walk_in_parts(Context* context, Walk* walk) noexcept nogil:
     """The walk on one thread, from its start on: a mask is read in this order, and later values overwrite earlier."""
-    cdef npy_intp place = 0, step = UNASKED
+    cdef npy_intp done = 0, step = UNASKED
     cdef int axis
     for axis in range(walk.before.ndim):
         step = step // walk.before.shape[axis]
     for axis in range(walk.behind.ndim):
         step = step // walk.behind.shape[axis]
     step = max(step, <npy_intp>1024)
-    while place < walk.size and not (place and interrupted(context)):
-        walk_positions(walk, 0, place, min(walk.size, place + step))
-        place += step
+    while done < walk.size and not (done and interrupted(context)):
+        walk_positions(walk, 0, done, min(walk.size, done + step))
+        done += step
 
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------
@@ -537,7 +537,7 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         self.checked = checked_operands(self.slices_vary or self.mask_count > 0, 2, result)
         self.add_at, self.constants = NULL, constants
         self.private_bytes = max(self.private_bytes, <int>(sizeof(Groups) + constants * sizeof(int32_t)
-                                         + constants // PER_PLACE * sizeof(Place)))
+                                         + constants // PER_TARGET * sizeof(Target)))
         if self.source_count == 1 and self.mask_count == 0 and not sets:
             for index in range(self.count):
                 if self.entries[index].kind == ARRAY:
@@ -579,18 +579,18 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         cdef const Cell* array = operands[0]
         cdef const Cell* value = operands[1]
         cdef const Cell* positions = operands[2]
-        cdef Place* places = <Place*>(groups + 1)
+        cdef Target* targets = <Target*>(groups + 1)
         cdef npy_intp count
         if (not self.constants or not positions.flags & CELL_CONSTANT or array.ndim != 1
                 or array.shape[0] * array.itemsize > PART):
             return False
         count = positions.shape[0]
         if (count > self.constants or not cell_is_contiguous(array) or not cell_is_contiguous(operands[3])
-                or array.shape[0] == 0 or count < PER_PLACE * array.shape[0]):
+                or array.shape[0] == 0 or count < PER_TARGET * array.shape[0]):
             return False
-        groups.offsets = <const int32_t*>(places + array.shape[0])
+        groups.offsets = <const int32_t*>(targets + array.shape[0])
         groups.count = group_positions(
-            places, <int32_t*>groups.offsets, self.entries[0].dtype, positions.data, positions.strides[0], count,
+            targets, <int32_t*>groups.offsets, self.entries[0].dtype, positions.data, positions.strides[0], count,
             array.shape[0], array.itemsize, 0 if value.ndim == 0 or value.shape[0] == 1 else value.strides[0])
         groups.add, groups.copied = phintys_add_groups[self.dtype], array.shape[0] * array.itemsize
         return groups.count > 0
@@ -645,10 +645,10 @@ cdef class AdvancedIncSubtensorKernel(AdvancedIndexKernel):
         return 0
 
     cdef void add_in_parts(self, Context* context, Walk* walk) noexcept nogil:
-        cdef npy_intp place = 0
-        while place < walk.size and not (place and interrupted(context)):
+        cdef npy_intp done = 0
+        while done < walk.size and not (done and interrupted(context)):
             self.add_at(walk.base, walk.sources.step, walk.sources.length,
-                        walk.sources.data + place * walk.sources.strides[0], walk.sources.strides[0],
-                        walk.partner + place * walk.arrays.partner[0], walk.arrays.partner[0],
-                        min(walk.size - place, <npy_intp>UNASKED))
-            place += UNASKED
+                        walk.sources.data + done * walk.sources.strides[0], walk.sources.strides[0],
+                        walk.partner + done * walk.arrays.partner[0], walk.arrays.partner[0],
+                        min(walk.size - done, <npy_intp>UNASKED))
+            done += UNASKED

@@ -1,8 +1,8 @@
 /* Elements at positions that are constants: what follows from the positions is worked out once, into a table.
  *
  * Gathered elements have their offsets in the table, in half of the bytes of int64 positions. Elements that are added
- * are grouped by the place that they are added to, so that each place is read and written once: nothing waits for a
- * store to the same place. Within a place the order of additions stays, and so do roundings. Places with equally many
+ * are grouped by the element that they are added to, so that each of these is read and written once: no load waits for
+ * a store to the same one. The order of additions to an element stays, and so do roundings. Targets with equally many
  * elements follow each other: the processor foresees the end of a loop that it has just run.
  */
 #ifndef PHINTYS_CONSTANT_POSITIONS_H
@@ -49,20 +49,20 @@ static int table_of_offsets(int32_t *table, int dtype, const char *positions, np
 }
 
 /* ---- added elements ---------------------------------------------------------------------------------------------- */
-/* A place: its offset, and the end of its elements in the list of their offsets. */
+/* An element that is added to: its offset, and the end of its elements in the list of their offsets. */
 typedef struct {
     int32_t offset, end;
-} Place;
-typedef void (*AddGroupsLoop)(char *array, const Place *places, npy_intp count, const int32_t *offsets,
+} Target;
+typedef void (*AddGroupsLoop)(char *array, const Target *targets, npy_intp count, const int32_t *offsets,
                               const char *partner);
 
 #define DEFINE_ADD_GROUPS(NAME, T, SUM)                                                                                \
-    static void add_groups_##NAME(char *array, const Place *places, npy_intp count, const int32_t *offsets,            \
+    static void add_groups_##NAME(char *array, const Target *targets, npy_intp count, const int32_t *offsets,          \
                                   const char *partner) {                                                               \
         const int32_t *next = offsets;                                                                                 \
         for (npy_intp i = 0; i < count; i++) {                                                                         \
-            T *target = (T *)(array + places[i].offset), sum = *target;                                                \
-            const int32_t *end = offsets + places[i].end;                                                              \
+            T *target = (T *)(array + targets[i].offset), sum = *target;                                               \
+            const int32_t *end = offsets + targets[i].end;                                                             \
             do sum = SUM(sum, *(const T *)(partner + *next));                                                          \
             while (++next < end);                                                                                      \
             *target = sum;                                                                                             \
@@ -76,9 +76,9 @@ static const AddGroupsLoop phintys_add_groups[] = {
     add_groups_uint16, add_groups_uint32, add_groups_uint64, add_groups_float16, add_groups_float32,
     add_groups_float64, add_groups_complex64, add_groups_complex128};
 
-/* Group positions that have been checked, by what they stand for; `places` has room for `length` places, `offsets` for
- * `count` elements. Returns the number of places, or 0 if the table is impossible. */
-static npy_intp group_positions(Place *places, int32_t *offsets, int dtype, const char *positions, npy_intp stride,
+/* Group positions that have been checked, by what they stand for; `targets` has memory for `length` targets, `offsets`
+ * for `count` elements. Returns the number of targets, or 0 if the table is impossible. */
+static npy_intp group_positions(Target *targets, int32_t *offsets, int dtype, const char *positions, npy_intp stride,
                                 npy_intp count, npy_intp length, npy_intp step, npy_intp partner_stride) {
     if (!fits_int32(length, step) || !fits_int32(count, partner_stride)) return 0;
     npy_intp *of = calloc((size_t)(2 * count + 2 * length + 2), sizeof(npy_intp));
@@ -87,17 +87,17 @@ static npy_intp group_positions(Place *places, int32_t *offsets, int dtype, cons
     npy_intp number = 0, end = 0;
     phintys_offsets[dtype](of, positions, stride, count, length, 1, 1);
     for (npy_intp i = 0; i < count; i++) sizes[of[i]]++;
-    for (npy_intp place = 0; place < length; place++)
-        if (sizes[place]) before[sizes[place] + 1]++;
+    for (npy_intp element = 0; element < length; element++)
+        if (sizes[element]) before[sizes[element] + 1]++;
     for (npy_intp size = 1; size <= count; size++) before[size + 1] += before[size];
-    for (npy_intp place = 0; place < length; place++)
-        if (sizes[place]) places[before[sizes[place]]++].offset = (int32_t)place, number++;
+    for (npy_intp element = 0; element < length; element++)
+        if (sizes[element]) targets[before[sizes[element]]++].offset = (int32_t)element, number++;
     for (npy_intp i = 0; i < number; i++) {
-        const npy_intp place = places[i].offset;
-        next[place] = end;
-        end += sizes[place];
-        places[i].end = (int32_t)end;
-        places[i].offset = (int32_t)(place * step);
+        const npy_intp element = targets[i].offset;
+        next[element] = end;
+        end += sizes[element];
+        targets[i].end = (int32_t)end;
+        targets[i].offset = (int32_t)(element * step);
     }
     for (npy_intp i = 0; i < count; i++) offsets[next[of[i]]++] = (int32_t)(i * partner_stride);
     free(of);

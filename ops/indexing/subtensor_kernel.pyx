@@ -31,7 +31,7 @@ cdef struct Region:                 # part of an array
     npy_intp strides[MAX_RANK]
 
 
-cdef struct Place:                  # what the step of a view knows
+cdef struct BoundView:              # what the bound run of a view knows
     npy_intp offset                 # from the first byte of the source
     int result
     int count                       # of turns, which follow
@@ -69,25 +69,25 @@ cdef inline bint is_inline(const Cell* cell) noexcept nogil:
     return <char*>cell.value <= cell.data < <char*>cell.value + INLINE_BYTES
 
 
-cdef int view_at_place(Context* context, Cell** operands) noexcept nogil:
-    cdef const Place* place = <const Place*>context.private_memory
-    share(context, operands[place.result], operands[0], operands[0].data + place.offset)
+cdef int view_at_offset(Context* context, Cell** operands) noexcept nogil:
+    cdef const BoundView* bound = <const BoundView*>context.private_memory
+    share(context, operands[bound.result], operands[0], operands[0].data + bound.offset)
     return 0
 
 
 cdef int view_at_turns(Context* context, Cell** operands) noexcept nogil:
     """The same with integers that are computed."""
-    cdef const Place* place = <const Place*>context.private_memory
-    cdef const Turn* turn = <const Turn*>(place + 1)
-    cdef const Turn* end = turn + place.count
-    cdef npy_intp offset = place.offset, position
+    cdef const BoundView* bound = <const BoundView*>context.private_memory
+    cdef const Turn* turn = <const Turn*>(bound + 1)
+    cdef const Turn* end = turn + bound.count
+    cdef npy_intp offset = bound.offset, position
     while turn != end:
         position = find_position(turn.part, operands, turn.length, turn.axis)
         if position < 0:
             return -1
         offset += position * turn.stride
         turn += 1
-    share(context, operands[place.result], operands[0], operands[0].data + offset)
+    share(context, operands[bound.result], operands[0], operands[0].data + offset)
     return 0
 
 
@@ -149,7 +149,7 @@ cdef class SubtensorKernel(IndexKernel):
         IndexKernel.__init__(self, plan)
         self.examined = tuple(range(1, 1 + integers))
         self.checked = checked_operands(self.slices_vary, 1, 1 + integers)
-        self.private_bytes = sizeof(Place) + self.turns * <int>sizeof(Turn)
+        self.private_bytes = sizeof(BoundView) + self.turns * <int>sizeof(Turn)
         self.result = 1 + integers
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -173,38 +173,38 @@ cdef class SubtensorKernel(IndexKernel):
         return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
-        cdef Place* place = <Place*>context.private_memory
+        cdef BoundView* bound = <BoundView*>context.private_memory
         cdef Cell* view = operands[self.result]
         if self.turns and not self.slices_vary:
-            return self.bind_turns(place, operands, bound_run)
+            return self.bind_turns(bound, operands, bound_run)
         if cell_size(view):
-            place.offset, place.result = view.data - operands[0].data, self.result
+            bound.offset, bound.result = view.data - operands[0].data, self.result
             if is_inline(operands[0]):               # the view has a copy of the value
-                place.offset -= <char*>view.value - <char*>operands[0].value
-            bound_run[0] = view_at_place
+                bound.offset -= <char*>view.value - <char*>operands[0].value
+            bound_run[0] = view_at_offset
         return BOUND_VIEW
 
-    cdef Binding bind_turns(self, Place* place, Cell** operands, BoundRun* bound_run) noexcept nogil:
-        """Write down which integers choose a place; without elements there is none."""
-        cdef Turn* turn = <Turn*>(place + 1)
+    cdef Binding bind_turns(self, BoundView* bound, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        """Write down which integers choose where the view begins; without elements nothing does."""
+        cdef Turn* turn = <Turn*>(bound + 1)
         cdef const Cell* source = operands[0]
         cdef Row* row
         cdef Range part
         cdef int axis
         if cell_size(operands[self.result]) == 0:
             return UNBOUND
-        place.offset, place.result, place.count = 0, self.result, self.turns
+        bound.offset, bound.result, bound.count = 0, self.result, self.turns
         for axis in range(self.count):
             row = &self.rows[axis]
             if not row.drops:
                 slice_of(row, operands, source.shape[axis], axis, &part)
-                place.offset += part.start * source.strides[axis]
+                bound.offset += part.start * source.strides[axis]
             elif is_computed(&row.start):
                 turn.part, turn.axis = &row.start, axis
                 turn.length, turn.stride = source.shape[axis], source.strides[axis]
                 turn += 1
             else:
-                place.offset += find_position(&row.start, operands, source.shape[axis], axis) * source.strides[axis]
+                bound.offset += find_position(&row.start, operands, source.shape[axis], axis) * source.strides[axis]
         bound_run[0] = view_at_turns
         return BOUND_VIEW
 
@@ -277,7 +277,7 @@ cdef class IncSubtensorKernel(IndexKernel):
     cdef inline void add_in_parts(self, Context* context, int ndim, Region* region, char* values,
                                   const npy_intp* strides) noexcept nogil:
         """Add values along the longest dimension by parts, between which the call may end."""
-        cdef npy_intp place = 0, count, whole = 1, size = 1
+        cdef npy_intp position = 0, count, whole = 1, size = 1
         cdef int axis, longest = 0
         for axis in range(ndim):
             size *= region.shape[axis]
@@ -287,8 +287,8 @@ cdef class IncSubtensorKernel(IndexKernel):
             line_by_line(self.add, ndim, region.shape, region.data, region.strides, values, strides)
             return
         count = max(UNASKED // (size // whole), <npy_intp>1)
-        while place < whole and not (place and interrupted(context)):
-            region.shape[longest] = min(count, whole - place)
-            line_by_line(self.add, ndim, region.shape, region.data + place * region.strides[longest], region.strides,
-                         values + place * strides[longest], strides)
-            place += count
+        while position < whole and not (position and interrupted(context)):
+            region.shape[longest] = min(count, whole - position)
+            line_by_line(self.add, ndim, region.shape, region.data + position * region.strides[longest], region.strides,
+                         values + position * strides[longest], strides)
+            position += count
