@@ -256,7 +256,11 @@ typedef struct {
 } phintys_work;
 
 /* Multiplications between two questions whether the call is to end: about a millisecond. */
-enum { UNASKED = 10000000 };
+enum {
+    UNASKED = 10000000,
+    MOVING = 10,                        /* what moving an element takes */
+    MANY_ELEMENTS = 1 << 20             /* are moved in parts */
+};
 
 /* After so many more multiplications. */
 static inline int is_to_end(const phintys_work* work, npy_intp* unasked, npy_intp more) {

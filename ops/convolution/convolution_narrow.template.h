@@ -145,9 +145,11 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
     const npy_intp *count = what->result, *image = what->image, *window = what->window;
     const npy_intp size = image[Z] * image[Y] * image[X], places = TYPED(places_of)(work);
     npy_intp* seen = (npy_intp*)(work->call.rooms + worker * work->plan.room);  /* by element of a filter */
+    npy_intp unasked = 0;
     for (npy_intp n = 0; n < what->images; n++)
-        memset((T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size, 0,
-               (stop - start) * size * sizeof(T));
+        TYPED(fill_in_parts)(
+            work, (T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size, NULL,
+            (stop - start) * size);
     for (npy_intp place = 0; place < places; place++) {
         const npy_intp at[] = {place / (count[X] * count[Y]), place / count[X] % count[Y], place % count[X]};
         npy_intp inside = 0, *numbers = seen + work->plan.window;
@@ -168,6 +170,7 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
             T* to = (T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size;
             for (npy_intp c = start; c < stop; c++, from += work->plan.window, to += size)
                 for (npy_intp k = 0; k < inside; k++) to[seen[k]] += from[numbers[k]];
+            if (is_to_end(work, &unasked, MOVING * (stop - start) * (inside + 1))) return;
         }
     }
 }

@@ -26,21 +26,37 @@ static void TYPED(lay_out_row)(const phintys_axis* axis, npy_intp phase, const T
     memset(row + last, 0, (length - last) * sizeof(T));
 }
 
+/* Copy elements, or write zeros if there is nothing to copy, in parts if there are many. */
+static void TYPED(fill_in_parts)(const phintys_work* work, T* to, const T* from, npy_intp elements) {
+    for (npy_intp at = 0; at < elements; at += MANY_ELEMENTS) {
+        const npy_intp count = smaller(MANY_ELEMENTS, elements - at);
+        if (at > 0 && work->call.stops(work->call.context)) return;
+        if (from == NULL) memset(to + at, 0, count * sizeof(T));
+        else memcpy(to + at, from + at, count * sizeof(T));
+    }
+}
+
 /* Lay out a plane without parts: the source between borders of zeros. */
 static void TYPED(lay_out_whole)(const phintys_work* work, const T* source, T* plane) {
     const phintys_axis *axis = work->plan.axis;
     const npy_intp row = axis[X].length, depth = axis[Y].length * row, length = axis[X].source;
-    memset(plane, 0, work->plan.plane * sizeof(T));
+    const int asks = work->plan.plane > MANY_ELEMENTS;
+    npy_intp unasked = 0;
+    TYPED(fill_in_parts)(work, plane, NULL, work->plan.plane);
     plane += axis[Z].origin * depth + axis[Y].origin * row + axis[X].origin;
     for (npy_intp z = 0; z < axis[Z].source; z++)
-        for (npy_intp y = 0; y < axis[Y].source; y++, source += length)
+        for (npy_intp y = 0; y < axis[Y].source; y++, source += length) {
+            if (asks && is_to_end(work, &unasked, MOVING * length)) return;
             TYPED(copy_short)(plane + z * depth + y * row, source, length);
+        }
 }
 
 /* Lay out one plane: its slots, each with its rows. */
 static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* plane) {
     const phintys_axis *axis = work->plan.axis;
     const npy_intp row = axis[X].length;
+    const int asks = work->plan.plane > MANY_ELEMENTS;
+    npy_intp unasked = 0;
     if (work->plan.whole) {
         TYPED(lay_out_whole)(work, source, plane);
         return;
@@ -56,6 +72,7 @@ static void TYPED(lay_out_plane)(const phintys_work* work, const T* source, T* p
                     const npy_intp z = j * axis[Z].step + phase_z - axis[Z].origin;
                     for (npy_intp k = 0; k < axis[Y].length; k++, plane += row) {
                         const npy_intp y = k * axis[Y].step + phase_y - axis[Y].origin;
+                        if (asks && is_to_end(work, &unasked, MOVING * row)) return;
                         if (z < 0 || z >= axis[Z].source || y < 0 || y >= axis[Y].source)
                             memset(plane, 0, row * sizeof(T));
                         else
@@ -961,16 +978,18 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
     const npy_intp filters = work->what.filters,
         per_line = work->how.lines.count == count[Z] && count[Y] > 1 ? count[Y] : 1;
     const npy_intp size = count[Z] * count[Y] * count[X];
+    npy_intp unasked = 0;
     for (npy_intp number = start; number < stop && !work->how.lines.top_in_place; number++) {
         const npy_intp image = work->call.image + number / filters, filter = number % filters;
         const T* from = (const T*)work->call.top + TYPED(tops_before)(work, image) + filter * size;
         const npy_intp place = work->how.lines.joined ? filter * work->plan.images_at_once + number / filters : number;
         T* to = TYPED(top_room)(work) + place * work->how.lines.count * work->how.lines.top_line;
         if (work->how.lines.count * work->how.lines.top_line == size) {
-            memcpy(to, from, size * sizeof(T));
+            TYPED(fill_in_parts)(work, to, from, size);
             continue;
         }
         for (npy_intp line = 0; line < work->how.lines.count; line++, to += work->how.lines.top_line) {
+            if (is_to_end(work, &unasked, MOVING * work->how.lines.top_line)) return;
             npy_intp end = 0;
             for (npy_intp row = 0; row < per_line; row++, from += count[X]) {
                 memset(to + end, 0, (row * work->plan.axis[X].length - end) * sizeof(T));
@@ -1105,7 +1124,10 @@ static void TYPED(run_parts_of_lines)(void* argument, int worker, npy_intp start
         phintys_work part = TYPED(part)(work, number, 0);
         part.call.at = number * work->how.lines.count / work->plan.parts;
         part.call.until = (number + 1) * work->how.lines.count / work->plan.parts;
-        for (; part.call.at < part.call.until; part.call.at += work->how.lines.at_once) TYPED(add_lines)(&part);
+        for (; part.call.at < part.call.until; part.call.at += work->how.lines.at_once) {
+            TYPED(add_lines)(&part);
+            if (work->call.stops(work->call.context)) return;
+        }
     }
 }
 

@@ -25,7 +25,8 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.nnet.softmax_kernel cimport Real
 from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel, scratch)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel,
+    scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_BATCH_NORMALIZATION, PIECE_BATCH_NORMALIZATION
 
@@ -127,7 +128,7 @@ cdef class BatchNormKernel(Kernel):
         cdef npy_intp channels
         cdef Work work
         cdef Room room
-        work.kind, work.itemsize = self.kind, self.itemsize
+        work.kind, work.itemsize, work.context = self.kind, self.itemsize, context
         plan(&work.walk, x, self.averaged)
         room.next, room.size = context.scratch, 0
         furnish(context, &work, &room, x, operands[1] if self.kind == GRADIENT else NULL, found, count)

@@ -41,6 +41,7 @@ cdef struct ChannelWalk:
 # One run of a kernel, as its loops and its workers see it.
 cdef struct Work:
     ChannelWalk walk
+    Context* context
     Kind kind
     int set                        # of instructions
     int itemsize                   # 4 or 8: of all elements but epsilon and the factor
@@ -104,8 +105,9 @@ cdef void plan(ChannelWalk* walk, const Cell* x, unsigned long long averaged) no
     walk.runs = walk.groups == 2 and (walk.inner >= LONG_RUN or walk.outer < FEW_ROWS)
 
 
-cdef void number_columns(Work* work) noexcept nogil:
-    """Write the channel of each column, where averaged dimensions are between or after kept ones.
+cdef bint number_columns(Work* work) noexcept nogil:
+    """Write the channel of each column, where averaged dimensions are between or after kept ones; return whether all
+    are written: the call may be to end.
 
     Counts through the columns; a step along a kept group changes the channel, one along an averaged group does not.
     """
@@ -120,6 +122,8 @@ cdef void number_columns(Work* work) noexcept nogil:
         if walk.kept[group]:
             step *= walk.lengths[group]
     for column in range(walk.columns):
+        if column % UNASKED == UNASKED - 1 and interrupted(work.context):
+            return False
         work.channel_of[column] = <int32_t>channel
         for group in range(walk.groups - 1, -1, -1):
             channel += steps[group]
@@ -128,6 +132,7 @@ cdef void number_columns(Work* work) noexcept nogil:
                 break
             channel -= steps[group] * walk.lengths[group]
             index[group] = 0
+    return True
 
 
 # ---- scratch memory --------------------------------------------------------------------------------------------------

@@ -23,10 +23,25 @@ enum {
     BLOCK_ROWS = 128,               /* the same of columns */
     PIVOT_ELEMENTS = 256,           /* a 16th of the block that they are the pivot of: an error 16 times as large */
     PIVOT_ROWS = 16,                /* of the first BLOCK_ROWS rows: the same of columns */
+    UNASKED = 1048576,              /* elements: loops ask no earlier whether the call is to end */
     COLUMNS = 512                   /* worked on together: three sums of each, at most 12 KiB, stay in the L1 cache */
 };
 
 typedef struct { double count, mean, square; } phintys_moments;     /* square: the sum of squared deviations */
+
+/* Of one thread: asks now and then whether the call is to end. What loops leave then does not matter. */
+typedef struct {
+    int (*stops)(void* context);
+    void* context;
+    npy_intp unasked;               /* elements since it last asked */
+} phintys_asking;
+
+PHINTYS_INLINE int phintys_stops(phintys_asking* asking, npy_intp elements) {
+    asking->unasked += elements;
+    if (asking->unasked < UNASKED) return 0;
+    asking->unasked = 0;
+    return asking->stops(asking->context);
+}
 
 /* The sum of squared deviations from the mean, from `sum` and `square`, the sums of distances from a pivot and of their
  * squares. Rounding can make it negative, which is corrected to 0. */

@@ -37,7 +37,7 @@ PHINTYS_INLINE double TYPED(sum_of)(const T* x, npy_intp n) {
 /* Mean and squared deviations of all elements of the runs. A block is BLOCK elements, which may begin and end within a
  * run and cover several short ones; `run` and `at` are the position of the next element. */
 static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_intp step,
-                                              npy_intp inner) {
+                                              npy_intp inner, phintys_asking* asking) {
     enum { W = VECTOR_BYTES / sizeof(T) };
     phintys_moments all = {0, 0, 0};
     npy_intp run = 0, at = 0;
@@ -73,6 +73,7 @@ static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_in
         const double sum = TYPED(total)((s0 + s1) + (s2 + s3)) + s, square = TYPED(total)((q0 + q1) + (q2 + q3)) + q;
         phintys_merge(&all, (double)count, pivot + sum / count, phintys_centred((double)count, sum, square));
         pivot = TYPED(near)(all.mean);
+        if (phintys_stops(asking, count)) break;
     }
     return all;
 }
@@ -89,7 +90,7 @@ static void TYPED(normalize_runs)(const T* x, T* out, npy_intp outer, npy_intp s
 /* sums[0]: of dy; sums[1]: of dy * (x - mean); sums[2]: of x - mean. Blocks as in `moments_of_runs`; a, b and c are the
  * sums of a block. */
 static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_intp step, npy_intp inner,
-                                T mean, double* sums) {
+                                T mean, double* sums, phintys_asking* asking) {
     enum { W = VECTOR_BYTES / sizeof(T) };
     npy_intp run = 0, at = 0;
     sums[0] = sums[1] = sums[2] = 0;
@@ -120,6 +121,7 @@ static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_int
         sums[0] += TYPED(total)(a0 + a1) + a;
         sums[1] += TYPED(total)(b0 + b1) + b;
         sums[2] += TYPED(total)(c0 + c1) + c;
+        if (phintys_stops(asking, count)) return;
     }
 }
 
@@ -137,7 +139,7 @@ static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* out, npy_intp ou
 /* Mean and squared deviations of each column. s and q are a block's sums of distances from the pivot and of squares;
  * four rows at once, so that the sums are loaded and stored a quarter as often. */
 static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, npy_intp width,
-                                      double* mean, double* square) {
+                                      double* mean, double* square, phintys_asking* asking) {
     T pivot[COLUMNS], s[COLUMNS], q[COLUMNS];
     const npy_intp few = rows < PIVOT_ROWS ? rows : PIVOT_ROWS;
     for (npy_intp j = 0; j < width; j++) s[j] = x[j];
@@ -180,6 +182,7 @@ static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, 
             }
         }
         for (npy_intp j = 0; j < width; j++) pivot[j] = TYPED(near)(mean[j]);
+        if (phintys_stops(asking, count * width)) return;
     }
 }
 
@@ -194,7 +197,8 @@ static void TYPED(normalize_columns)(const T* x, T* out, npy_intp rows, npy_intp
 
 /* Of each column the sums of dy, of dy * (x - mean), and of x - mean; a, b and c are those of a block of rows. */
 static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_intp step, npy_intp width,
-                                   const T* mean, double* of_dy, double* of_product, double* of_x) {
+                                   const T* mean, double* of_dy, double* of_product, double* of_x,
+                                   phintys_asking* asking) {
     T a[COLUMNS], b[COLUMNS], c[COLUMNS];
     for (npy_intp j = 0; j < width; j++) of_dy[j] = of_product[j] = of_x[j] = 0;
     for (npy_intp start = 0; start < rows; start += BLOCK_ROWS) {
@@ -224,6 +228,7 @@ static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_i
             of_product[j] += b[j];
             of_x[j] += c[j];
         }
+        if (phintys_stops(asking, count * width)) return;
     }
 }
 

@@ -4,19 +4,26 @@
 cdef extern from "nnet/batch_normalization_loops.h" nogil:
     ctypedef struct phintys_moments:
         double count, mean, square
+    ctypedef struct phintys_asking:
+        int (*stops)(void* context) noexcept nogil
+        void* context
+        npy_intp unasked
+    bint phintys_stops(phintys_asking* asking, npy_intp elements)
     phintys_moments (*moments_of_runs_float[PHINTYS_SETS])(const float* x, npy_intp outer, npy_intp step,
-                                                           npy_intp inner) noexcept nogil
+                                                           npy_intp inner, phintys_asking* asking) noexcept nogil
     phintys_moments (*moments_of_runs_double[PHINTYS_SETS])(const double* x, npy_intp outer, npy_intp step,
-                                                            npy_intp inner) noexcept nogil
+                                                            npy_intp inner, phintys_asking* asking) noexcept nogil
     void (*normalize_runs_float[PHINTYS_SETS])(const float* x, float* out, npy_intp outer, npy_intp step,
                                                npy_intp inner, float shift, float slope, float offset) noexcept nogil
     void (*normalize_runs_double[PHINTYS_SETS])(const double* x, double* out, npy_intp outer, npy_intp step,
                                                 npy_intp inner, double shift, double slope,
                                                 double offset) noexcept nogil
     void (*sums_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp outer, npy_intp step,
-                                             npy_intp inner, float mean, double* sums) noexcept nogil
+                                             npy_intp inner, float mean, double* sums,
+                                             phintys_asking* asking) noexcept nogil
     void (*sums_of_runs_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp outer, npy_intp step,
-                                              npy_intp inner, double mean, double* sums) noexcept nogil
+                                              npy_intp inner, double mean, double* sums,
+                                              phintys_asking* asking) noexcept nogil
     void (*gradient_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp outer,
                                                  npy_intp step, npy_intp inner, float mean, float scale, float slope,
                                                  float offset) noexcept nogil
@@ -24,9 +31,9 @@ cdef extern from "nnet/batch_normalization_loops.h" nogil:
                                                   npy_intp step, npy_intp inner, double mean, double scale,
                                                   double slope, double offset) noexcept nogil
     void (*moments_of_columns_float[PHINTYS_SETS])(const float* x, npy_intp rows, npy_intp step, npy_intp width,
-                                                   double* mean, double* square) noexcept nogil
+                                                   double* mean, double* square, phintys_asking* asking) noexcept nogil
     void (*moments_of_columns_double[PHINTYS_SETS])(const double* x, npy_intp rows, npy_intp step, npy_intp width,
-                                                    double* mean, double* square) noexcept nogil
+                                                    double* mean, double* square, phintys_asking* asking) noexcept nogil
     void (*normalize_columns_float[PHINTYS_SETS])(const float* x, float* out, npy_intp rows, npy_intp step,
                                                   npy_intp width, const float* shift, const float* slope,
                                                   const float* offset) noexcept nogil
@@ -35,10 +42,11 @@ cdef extern from "nnet/batch_normalization_loops.h" nogil:
                                                    const double* offset) noexcept nogil
     void (*sums_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp rows, npy_intp step,
                                                 npy_intp width, const float* mean, double* of_dy, double* of_product,
-                                                double* of_x) noexcept nogil
+                                                double* of_x, phintys_asking* asking) noexcept nogil
     void (*sums_of_columns_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp rows, npy_intp step,
                                                  npy_intp width, const double* mean, double* of_dy,
-                                                 double* of_product, double* of_x) noexcept nogil
+                                                 double* of_product, double* of_x,
+                                                 phintys_asking* asking) noexcept nogil
     void (*gradient_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp rows,
                                                     npy_intp step, npy_intp width, const float* mean,
                                                     const float* scale, const float* slope,
@@ -48,9 +56,10 @@ cdef extern from "nnet/batch_normalization_loops.h" nogil:
                                                      const double* scale, const double* slope,
                                                      const double* offset) noexcept nogil
     enum:
-        COLUMNS
+        COLUMNS, UNASKED
 
 cdef enum:
+    FINISHING = 16                 # what a channel takes, in elements
     LEAST_COLUMNS = 64             # for one worker: a few cache lines of each row
 
 
@@ -59,14 +68,22 @@ cdef inline npy_intp grain(npy_intp elements, npy_intp least) noexcept nogil:
     return max(PIECE_BATCH_NORMALIZATION // max(elements, <npy_intp>1), least)
 
 
+cdef inline phintys_asking asking_in(const Work* work) noexcept nogil:
+    """For one thread."""
+    cdef phintys_asking asking
+    asking.stops, asking.context, asking.unasked = <int (*)(void*) noexcept nogil>interrupted, work.context, 0
+    return asking
+
+
 # ---- runs: a channel is finished while it is in the cache ------------------------------------------------------------
 cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """Channels [start, stop), of all problems of the batch, one after the other."""
     cdef npy_intp outer = work.walk.outer, inner = work.walk.inner, channels = work.walk.channels
-    cdef npy_intp step = work.walk.columns, channel, place
+    cdef npy_intp step = work.walk.columns, channel, place, run, at, runs, width
     cdef double sums[SUMS]
     cdef Real c[COEFFICIENTS]
     cdef phintys_moments moments
+    cdef phintys_asking asking = asking_in(work)
     cdef const Real* x
     cdef const Real* dy
     cdef Real* out
@@ -75,28 +92,40 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
         place = channel // channels * outer * step + channel % channels * inner
         x, dy, out = <const Real*>work.x + place, <const Real*>work.dy + place, <Real*>work.out + place
         if work.kind == TRAIN:
-            moments = moments_of_runs_float[work.set](x, outer, step, inner) if Real is float \
-                else moments_of_runs_double[work.set](x, outer, step, inner)
+            moments = moments_of_runs_float[work.set](x, outer, step, inner, &asking) if Real is float \
+                else moments_of_runs_double[work.set](x, outer, step, inner, &asking)
             sums[0], sums[1] = moments.mean, moments.square
         elif work.kind == GRADIENT:
             if Real is float:
                 sums_of_runs_float[work.set](x, dy, outer, step, inner, (<const float*>work.parameters[1])[channel],
-                                             sums)
+                                             sums, &asking)
             else:
                 sums_of_runs_double[work.set](x, dy, outer, step, inner, (<const double*>work.parameters[1])[channel],
-                                              sums)
+                                              sums, &asking)
         finish(work, channel, sums[0], sums[1], sums[2], c)
         if work.out == NULL:
             continue
-        if work.kind == GRADIENT:
-            if Real is float:
-                gradient_of_runs_float[work.set](x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
+        run = at = 0
+        runs, width = max(UNASKED // inner, <npy_intp>1), min(inner, <npy_intp>UNASKED)
+        while run < outer:                              # the result, in pieces of runs, or of one
+            place = run * step + at
+            runs, width = min(runs, outer - run), min(width, inner - at)
+            if work.kind == GRADIENT:
+                if Real is float:
+                    gradient_of_runs_float[work.set](x + place, dy + place, out + place, runs, step, width, c[0], c[1],
+                                                     c[2], c[3])
+                else:
+                    gradient_of_runs_double[work.set](x + place, dy + place, out + place, runs, step, width, c[0], c[1],
+                                                      c[2], c[3])
+            elif Real is float:
+                normalize_runs_float[work.set](x + place, out + place, runs, step, width, c[0], c[1], c[2])
             else:
-                gradient_of_runs_double[work.set](x, dy, out, outer, step, inner, c[0], c[1], c[2], c[3])
-        elif Real is float:
-            normalize_runs_float[work.set](x, out, outer, step, inner, c[0], c[1], c[2])
-        else:
-            normalize_runs_double[work.set](x, out, outer, step, inner, c[0], c[1], c[2])
+                normalize_runs_double[work.set](x + place, out + place, runs, step, width, c[0], c[1], c[2])
+            if phintys_stops(&asking, runs * width):
+                return
+            at += width
+            if at == inner:
+                run, at, width = run + runs, 0, min(inner, <npy_intp>UNASKED)
 
 
 cdef void channels_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -114,21 +143,22 @@ cdef inline void sum_columns(const Work* work, npy_intp start, npy_intp stop, Re
     cdef const Real* x = <const Real*>work.x
     cdef const Real* dy = <const Real*>work.dy
     cdef const Real* mean = <const Real*>work.coefficients[0]
+    cdef phintys_asking asking = asking_in(work)
     while start < stop:
         width = min(stop - start, <npy_intp>COLUMNS)
         if work.kind == TRAIN:
             if Real is float:
                 moments_of_columns_float[work.set](x + start, rows, step, width, work.sums[0] + start,
-                                                   work.sums[1] + start)
+                                                   work.sums[1] + start, &asking)
             else:
                 moments_of_columns_double[work.set](x + start, rows, step, width, work.sums[0] + start,
-                                                    work.sums[1] + start)
+                                                    work.sums[1] + start, &asking)
         elif Real is float:
             sums_of_columns_float[work.set](x + start, dy + start, rows, step, width, mean + start,
-                                            work.sums[0] + start, work.sums[1] + start, work.sums[2] + start)
+                                            work.sums[0] + start, work.sums[1] + start, work.sums[2] + start, &asking)
         else:
             sums_of_columns_double[work.set](x + start, dy + start, rows, step, width, mean + start,
-                                             work.sums[0] + start, work.sums[1] + start, work.sums[2] + start)
+                                             work.sums[0] + start, work.sums[1] + start, work.sums[2] + start, &asking)
         start += width
 
 
@@ -147,6 +177,7 @@ cdef void merge_columns(const Work* work) noexcept nogil:
     ``phintys_merge``.
     """
     cdef npy_intp column, channel, columns = work.walk.columns, channels = work.walk.channels
+    cdef phintys_asking asking = asking_in(work)
     cdef double rows = work.walk.outer, share = <double>channels / columns, distance
     cdef int number
     for number in range(2 if work.kind == TRAIN else SUMS):
@@ -154,6 +185,8 @@ cdef void merge_columns(const Work* work) noexcept nogil:
             work.channel_sums[number][channel] = 0
         for column in range(columns):
             work.channel_sums[number][work.channel_of[column]] += work.sums[number][column]
+            if phintys_stops(&asking, 1):
+                return
     if work.kind == TRAIN:
         for channel in range(channels):
             work.channel_sums[0][channel] *= share
@@ -161,11 +194,14 @@ cdef void merge_columns(const Work* work) noexcept nogil:
             channel = work.channel_of[column]
             distance = work.sums[0][column] - work.channel_sums[0][channel]
             work.channel_sums[1][channel] += rows * distance * distance
+            if phintys_stops(&asking, 1):
+                return
 
 
 cdef inline void finish_channels(const Work* work, npy_intp first, Real* anything) noexcept nogil:
     """Results and coefficients of the channels from number ``first`` on."""
     cdef npy_intp channel
+    cdef phintys_asking asking = asking_in(work)
     cdef int number
     cdef Real c[COEFFICIENTS]
     c[0] = c[1] = c[2] = c[3] = 0
@@ -174,13 +210,18 @@ cdef inline void finish_channels(const Work* work, npy_intp first, Real* anythin
                work.channel_sums[2][channel], c)
         for number in range(COEFFICIENTS):
             (<Real*>work.channel_coefficients[number])[channel] = c[number]
+        if phintys_stops(&asking, FINISHING):
+            return
 
 
 cdef inline void spread(const Work* work, const Real* of_channels, Real* of_columns) noexcept nogil:
     """Each column gets the number of its channel."""
     cdef npy_intp column
+    cdef phintys_asking asking = asking_in(work)
     for column in range(work.walk.columns):
         of_columns[column] = of_channels[work.channel_of[column]]
+        if phintys_stops(&asking, 1):
+            return
 
 
 cdef void spread_coefficients(const Work* work, int count) noexcept nogil:
@@ -207,6 +248,7 @@ cdef void set_means(const Work* work, npy_intp first) noexcept nogil:
 cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """The result's rows [start, stop), some columns at a time so that their coefficients stay in the L1 cache."""
     cdef npy_intp step = work.walk.columns, column = 0, width
+    cdef phintys_asking asking = asking_in(work)
     cdef const Real* x = <const Real*>work.x + start * step
     cdef const Real* dy = <const Real*>work.dy + start * step
     cdef Real* out = <Real*>work.out + start * step
@@ -228,6 +270,8 @@ cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* 
         else:
             normalize_columns_double[work.set](x + column, out + column, stop - start, step, width, c[0] + column,
                                                c[1] + column, c[2] + column)
+        if phintys_stops(&asking, (stop - start) * width):
+            return
         column += width
 
 
@@ -243,8 +287,8 @@ cdef void do_columns(Context* context, Work* work) noexcept nogil:
     """All problems of the batch, one after the other."""
     cdef ChannelWalk* walk = &work.walk
     cdef npy_intp problem, elements = walk.outer * walk.columns * work.itemsize
-    if walk.merged:
-        number_columns(work)
+    if walk.merged and not number_columns(work):
+        return
     for problem in range(walk.batch):
         if work.kind == GRADIENT:
             set_means(work, problem * walk.channels)

@@ -8,8 +8,9 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.indexed_loops cimport position_dtype
+from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
-from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.thresholds cimport LONG_BATCHED
 
@@ -38,10 +39,10 @@ cdef inline npy_intp position_at(const Cell* positions, npy_intp row, npy_intp c
     return position + length if position < 0 else position
 
 
-cdef inline void start_from(Cell* out, Cell* o) noexcept nogil:
+cdef inline void start_from(Context* context, Cell* out, Cell* o) noexcept nogil:
     """Copy the first operand, unless the output has its memory."""
     if out.data != o.data and cell_size(out):
-        copy_strided(o.ndim, o.shape, out.data, out.strides, o.data, o.strides, o.itemsize)
+        copy_in_parts(context, o.ndim, o.shape, out.data, out.strides, o.data, o.strides, o.itemsize)
 
 
 cdef class BlockSparseKernel(Kernel):
@@ -104,22 +105,28 @@ cdef class BlockGemvKernel(BlockSparseKernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef npy_intp work = self.work_of_example(operands), batch = operands[2].shape[0]
-        start_from(operands[5], operands[0])
+        cdef Products products = Products(context, operands)
+        start_from(context, operands[5], operands[0])
         if cell_size(operands[5]) == 0:
             return 0
         if work * batch > 2 * LONG_BATCHED:
-            parallel(context, add_examples, operands, batch, LONG_BATCHED // (work + 1) + 1)
+            parallel(context, add_examples, &products, batch, LONG_BATCHED // (work + 1) + 1)
         else:
-            add_examples(operands, 0, 0, batch)
+            add_examples(&products, 0, 0, batch)
         return 0
 
 
+cdef struct Products:
+    Context* context
+    Cell** operands
+
+
 cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    cdef Cell** operands = <Cell**>argument
+    cdef Cell** operands = (<Products*>argument).operands
     cdef Cell* weights = operands[1]
     cdef Cell* h = operands[2]
     cdef Cell* out = operands[5]
-    cdef npy_intp example, i, j, column
+    cdef npy_intp example, i, j, column, place, width, unasked = 0
     cdef npy_intp* strides = weights.strides
     cdef const char* x
     cdef const char* block
@@ -132,12 +139,20 @@ cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop
                 x = h.data + example * h.strides[0] + i * h.strides[1]
                 block = weights.data + column * strides[1] \
                     + position_at(operands[3], example, i, weights.shape[0]) * strides[0]
-                if out.itemsize == sizeof(float):
-                    add_block_product_float[usable_set()](<float*>row, x, h.strides[2], block, strides[2], strides[3],
-                                                          weights.shape[2], weights.shape[3])
-                else:
-                    add_block_product_double[usable_set()](<double*>row, x, h.strides[2], block, strides[2],
-                                                           strides[3], weights.shape[2], weights.shape[3])
+                place = 0
+                while place < weights.shape[3]:                 # a large block in parts of some columns
+                    width = min(weights.shape[3] - place, UNASKED // (weights.shape[2] + 1) + 1)
+                    if out.itemsize == sizeof(float):
+                        add_block_product_float[usable_set()](<float*>row + place, x, h.strides[2],
+                                                              block + place * strides[3], strides[2], strides[3],
+                                                              weights.shape[2], width)
+                    else:
+                        add_block_product_double[usable_set()](<double*>row + place, x, h.strides[2],
+                                                               block + place * strides[3], strides[2], strides[3],
+                                                               weights.shape[2], width)
+                    place += width
+                    if ends_after((<Products*>argument).context, &unasked, weights.shape[2] * width):
+                        return
 
 
 cdef class BlockOuterKernel(BlockSparseKernel):
@@ -172,11 +187,11 @@ cdef class BlockOuterKernel(BlockSparseKernel):
         cdef Cell* x = operands[1]
         cdef Cell* y = operands[2]
         cdef Cell* out = operands[6]
-        cdef npy_intp example, i, j
+        cdef npy_intp example, i, j, place, height, unasked = 0
         cdef const char* left
         cdef const char* right
         cdef char* block
-        start_from(out, operands[0])
+        start_from(context, out, operands[0])
         if cell_size(out) == 0:
             return 0
         for example in range(x.shape[0]):
@@ -186,12 +201,20 @@ cdef class BlockOuterKernel(BlockSparseKernel):
                     right = y.data + example * y.strides[0] + j * y.strides[1]
                     block = out.data + position_at(operands[3], example, i, out.shape[0]) * out.strides[0] \
                         + position_at(operands[4], example, j, out.shape[1]) * out.strides[1]
-                    if out.itemsize == sizeof(float):
-                        add_outer_product_float[usable_set()](<float*>block, (<float*>operands[5].data)[0], left,
-                                                              x.strides[2], right, y.strides[2], out.shape[2],
-                                                              out.shape[3])
-                    else:
-                        add_outer_product_double[usable_set()](<double*>block, (<double*>operands[5].data)[0], left,
-                                                               x.strides[2], right, y.strides[2], out.shape[2],
-                                                               out.shape[3])
+                    place = 0
+                    while place < out.shape[2]:                 # a large block in parts of some rows
+                        height = min(out.shape[2] - place, UNASKED // out.shape[3] + 1)
+                        if out.itemsize == sizeof(float):
+                            add_outer_product_float[usable_set()](<float*>(block + place * out.strides[2]),
+                                                                  (<float*>operands[5].data)[0],
+                                                                  left + place * x.strides[2], x.strides[2], right,
+                                                                  y.strides[2], height, out.shape[3])
+                        else:
+                            add_outer_product_double[usable_set()](<double*>(block + place * out.strides[2]),
+                                                                   (<double*>operands[5].data)[0],
+                                                                   left + place * x.strides[2], x.strides[2], right,
+                                                                   y.strides[2], height, out.shape[3])
+                        place += height
+                        if ends_after(context, &unasked, height * out.shape[3]):
+                            return 0
         return 0

@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.native.strided_copy cimport copy_strided
+from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.thresholds cimport LONG_PREPEND
 
@@ -54,7 +54,7 @@ cdef class PrependKernel(Kernel):
             number = self.number
         column[0], column[1] = matrix.shape[0], 1
         repeated[0] = repeated[1] = 0
-        copy_strided(2, column, out.data, out.strides, number, repeated, out.itemsize)
-        copy_strided(2, matrix.shape, out.data + out.itemsize, out.strides, matrix.data, matrix.strides,
-                     out.itemsize)
+        copy_in_parts(context, 2, column, out.data, out.strides, number, repeated, out.itemsize)
+        copy_in_parts(context, 2, matrix.shape, out.data + out.itemsize, out.strides, matrix.data, matrix.strides,
+                      out.itemsize)
         return 0

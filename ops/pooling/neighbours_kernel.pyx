@@ -4,15 +4,15 @@ For each element of a patch, the patches for which it lies in the image form at 
 one inside the image, and, if images are wrapped, one beyond each of its ends. A stretch is copied, or added, by
 strides. If all patches are inside, all is one copy.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
 import numpy
 
+from phintys.ops.native.asking cimport clear, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport InnerLoop, find_loop
-from phintys.ops.native.strided_copy cimport copy_in_parts, copy_strided
-from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted
+from phintys.ops.native.strided_copy cimport copy_in_parts
+from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.thresholds cimport LONG_COPY
 
 MODES = ("valid", "half", "full", "wrap_centered", "ignore_borders")
@@ -180,7 +180,7 @@ cdef class Images2NeibsKernel(NeighboursKernel):
             self.copy_all(context, images, out, grids)
             return 0
         if self.mode != WRAP_CENTERED:
-            memset(out.data, 0, cell_size(out) * out.itemsize)
+            clear(context, out.data, cell_size(out) * out.itemsize)
         self.copy_stretches(context, images, out, grids)
         return 0
 
@@ -290,10 +290,10 @@ cdef class SumNeibsKernel(NeighboursKernel):
         cdef Grid grids[2]
         cdef Stretch rows[3]
         cdef Stretch columns[3]
-        cdef npy_intp i, j
+        cdef npy_intp i, j, unasked = 0
         cdef int row, column, row_count, column_count
         self.read(out.shape[2], out.shape[3], operands[1], operands[2], grids)
-        memset(out.data, 0, cell_size(out) * out.itemsize)
+        clear(context, out.data, cell_size(out) * out.itemsize)
         if cell_size(neibs) == 0:
             return 0
         for i in range(grids[0].patch):
@@ -302,14 +302,15 @@ cdef class SumNeibsKernel(NeighboursKernel):
                 column_count = stretches_of(&grids[1], self.mode, j, columns)
                 for row in range(row_count):
                     for column in range(column_count):
-                        self.add(neibs, out, grids, i * grids[1].patch + j, &rows[row], &columns[column])
-                        if interrupted(context):
+                        if not self.add(context, neibs, out, grids, i * grids[1].patch + j, &rows[row],
+                                        &columns[column], &unasked):
                             return 0
         return 0
 
-    cdef inline void add(self, Cell* neibs, Cell* out, const Grid* grids, npy_intp element, const Stretch* rows,
-                         const Stretch* columns) noexcept nogil:
-        """One element of the patches in two stretches, for all images and channels."""
+    cdef inline bint add(self, Context* context, Cell* neibs, Cell* out, const Grid* grids, npy_intp element,
+                         const Stretch* rows, const Stretch* columns, npy_intp* unasked) noexcept nogil:
+        """Add one element of the patches in two stretches, for all images and channels; return whether the call goes
+        on."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
         cdef npy_intp image, row, count = columns.stop - columns.start
@@ -323,3 +324,6 @@ cdef class SumNeibsKernel(NeighboursKernel):
                     + ((image * grids[0].count + row) * grids[1].count + columns.start) * neibs.strides[0]
                 arguments[2] = arguments[0]
                 self.loop.function(arguments, &count, steps, self.loop.data)
+                if ends_after(context, unasked, max(count, 1)):
+                    return False
+        return True

@@ -10,12 +10,13 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport UNASKED
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.random.samples cimport read_size
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, parallel
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_MRG, LONG_NORMAL, PIECE_MRG, PIECE_NORMAL
 
@@ -53,6 +54,7 @@ cdef enum:
     PAIRS = 64                      # of a piece: whole blocks of either type
 
 cdef struct Work:
+    Context* context
     const int32_t* state
     int32_t* advanced               # the new one
     npy_intp streams
@@ -63,15 +65,25 @@ cdef struct Work:
 
 
 cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
-    """The samples of groups of streams."""
+    """The samples of groups of streams, if there are many in parts: each begins where the last has left the streams."""
     cdef Work* work = <Work*>argument
+    cdef const int32_t* state = work.state
+    cdef npy_intp part, place = 0, count
     start, stop = start * PHINTYS_MRG_LANES, min(stop * PHINTYS_MRG_LANES, work.streams)
-    if work.typenum == cnp.NPY_FLOAT64:
-        phintys_mrg_samples_double(work.state, work.advanced, start, stop, work.streams, work.size, <double*>work.out)
-    elif work.typenum == cnp.NPY_FLOAT32:
-        phintys_mrg_samples_float(work.state, work.advanced, start, stop, work.streams, work.size, <float*>work.out)
-    else:
-        phintys_mrg_samples_half(work.state, work.advanced, start, stop, work.streams, work.size, <uint16_t*>work.out)
+    part = (UNASKED // max(stop - start, <npy_intp>1) + 1) * work.streams
+    while place < work.size and not (place and interrupted(work.context)):
+        count = work.size - place
+        if count >= 2 * part:
+            count = part
+        if work.typenum == cnp.NPY_FLOAT64:
+            phintys_mrg_samples_double(state, work.advanced, start, stop, work.streams, count,
+                                       <double*>work.out + place)
+        elif work.typenum == cnp.NPY_FLOAT32:
+            phintys_mrg_samples_float(state, work.advanced, start, stop, work.streams, count, <float*>work.out + place)
+        else:
+            phintys_mrg_samples_half(state, work.advanced, start, stop, work.streams, count,
+                                     <uint16_t*>work.out + place)
+        place, state = place + count, work.advanced
 
 
 cdef void normal_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -145,6 +157,7 @@ cdef class MrgUniformKernel(Kernel):
         cdef Cell* advanced = operands[2]
         cdef npy_intp rows, groups, used
         work.advanced, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
+        work.context = context
         work.out, work.size, work.state = operands[3].data, cell_size(operands[3]), <int32_t*>state.data
         if not cell_is_contiguous(state):
             copy_strided(2, advanced.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)

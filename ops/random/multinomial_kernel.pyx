@@ -9,6 +9,7 @@ from libc.math cimport fabs
 from libc.stdint cimport uint16_t
 from numpy cimport npy_intp
 
+from phintys.ops.native.asking cimport ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.python_api cimport PyErr_SetString
@@ -19,6 +20,7 @@ cdef extern from "native/half_floats.h" nogil:
     uint16_t phintys_to_half(double value)
 
 cdef struct Work:
+    Context* context
     const Cell* probabilities
     const Cell* uniform
     const Cell* out
@@ -69,11 +71,15 @@ cdef inline double uniform_at(Work* work, npy_intp sample, npy_intp row) noexcep
     return float_at(work.uniform.data + place * work.uniform.strides[0], work.uniform.typenum)
 
 
-cdef inline void read_row(Work* work, npy_intp row, double* values) noexcept nogil:
+cdef inline bint read_row(Work* work, npy_intp row, double* values, npy_intp* unasked) noexcept nogil:
+    """Read a row of probabilities; return whether the call goes on."""
     cdef const Cell* p = work.probabilities
     cdef npy_intp column
     for column in range(p.shape[1]):
         values[column] = float_at(p.data + row * p.strides[0] + column * p.strides[1], p.typenum)
+        if ends_after(work.context, unasked, 1):
+            return False
+    return True
 
 
 cdef bint accumulate(double* values, npy_intp count) noexcept nogil:
@@ -116,25 +122,32 @@ cdef npy_intp first_above(const double* sums, npy_intp count, double number, bin
 cdef void counted_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Numbers of how often each outcome was selected."""
     cdef Work* work = <Work*>argument
-    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place, unasked = 0
     cdef double* sums = work.room + worker * 2 * outcomes
     cdef npy_intp* counts = <npy_intp*>(sums + outcomes)
     cdef char* out
     cdef bint grows
     for row in range(start, stop):
-        read_row(work, row, sums)
+        if not read_row(work, row, sums, &unasked):
+            return
         grows = accumulate(sums, outcomes)
         if is_wrong(work, sums, row, grows):
             return
         for place in range(outcomes):
             counts[place] = 0
+            if ends_after(work.context, &unasked, 1):
+                return
         for sample in range(work.samples):
             place = first_above(sums, outcomes, uniform_at(work, sample, row), grows)
             if place < outcomes:
                 counts[place] += 1
+            if ends_after(work.context, &unasked, 1 if grows else place + 1):
+                return
         out = work.out.data + row * outcomes * work.out.itemsize
         for place in range(outcomes):
             store(out + place * work.out.itemsize, work.out.typenum, work.out.itemsize, counts[place])
+            if ends_after(work.context, &unasked, 1):
+                return
 
 
 cdef void remove(double* values, npy_intp outcomes, npy_intp place, double before, int typenum) noexcept nogil:
@@ -151,15 +164,17 @@ cdef void remove(double* values, npy_intp outcomes, npy_intp place, double befor
 cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """The outcomes that were selected, in order; without replacement each at most once."""
     cdef Work* work = <Work*>argument
-    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place, unasked = 0
     cdef double* values = work.room + worker * 2 * outcomes
     cdef double total, number
     cdef char* out
     for row in range(start, stop):
-        read_row(work, row, values)
+        if not read_row(work, row, values, &unasked):
+            return
         if is_wrong(work, values, row, accumulate(values, outcomes)):
             return
-        read_row(work, row, values)
+        if not read_row(work, row, values, &unasked):
+            return
         out = work.out.data + row * work.samples * work.out.itemsize
         for sample in range(work.samples):
             total, place, number = 0, 0, uniform_at(work, sample, row)
@@ -172,6 +187,8 @@ cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop)
                 remove(values, outcomes, place, total - values[place], work.probabilities.typenum)
             store(out, work.out.typenum, work.out.itemsize, place if place < outcomes else -1)
             out += work.out.itemsize
+            if ends_after(work.context, &unasked, place + 1 if work.replace else 2 * outcomes):
+                return
 
 
 cdef void fail_row(Work* work) noexcept with gil:
@@ -237,7 +254,7 @@ cdef class MultinomialKernel(Kernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Work work
         cdef Cell* p = operands[0]
-        work.probabilities, work.uniform, work.out = p, operands[1], operands[3]
+        work.context, work.probabilities, work.uniform, work.out = context, p, operands[1], operands[3]
         work.samples, work.replace, work.room = integer_at(operands[2], 0), self.replace, <double*>context.scratch
         work.checked = self.checked
         work.wrong, work.tolerance = -1, 1e-2 if p.typenum == cnp.NPY_FLOAT16 else 1e-3

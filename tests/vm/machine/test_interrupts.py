@@ -15,6 +15,7 @@ from long_kernels import LATE, LONG, SHORT, KernelOp, called
 import phintys
 import phintys.tensor as T
 from phintys.graph.traversal import graph_inputs
+from phintys.sandbox.rng_mrg import MRG_RandomStreams
 from phintys.tensor.shared_randomstreams import RandomStreams
 from phintys.vm.machine.interpreter import interrupt_at_look
 
@@ -111,6 +112,16 @@ CASES = {
     "sums of repetitions": (T.grad((T.repeat(m, 3, axis=0) ** 2).sum(), m), (rows,)),
     "added part": (T.inc_subtensor(m[1:, ::2], m[1:, ::2]), (np.tile(rows, (5, 1)),)),
     "losses": (T.nnet.categorical_crossentropy(m, i), (numbers.reshape(-1, 2), positions[:SIZE // 2] % 2)),
+    "few long rows are normalized": (T.nnet.bn.batch_normalization_train(m, m[:1], m[:1], "per-activation")[0],
+                                     (np.tile(numbers, 4).reshape(4, SIZE),)),
+    "one long channel is normalized": (T.nnet.bn.batch_normalization_train(m, m[:1, :1], m[:1, :1], (0, 1))[0],
+                                       (np.tile(rows, (3, 1)),)),
+    "numbers of one group of streams": (MRG_RandomStreams(1).uniform((5 * SIZE,), nstreams=16), ()),
+    "outcomes of long rows": (MRG_RandomStreams(1).multinomial(n=3, pvals=T.ones((2, SIZE)) / SIZE), ()),
+    "gradient by one large image": (T.grad(T.sqr(T.nnet.conv2d(t, np.ones((1, 1, 3, 3)))).sum(), t),
+                                    (np.tile(numbers, 3).reshape(1, 1, 1500, 2000),)),
+    "neighbourhoods": (T.grad(T.sqr(T.nnet.neighbours.images2neibs(t, (1, 4))).sum(), t),
+                       (np.tile(numbers, 2).reshape(1, 1, 1000, 2000),)),
     "number of counters": (T.extra_ops.bincount(i), (np.tile(positions, 3),)),
 }
 
@@ -212,6 +223,8 @@ def lateness(function, arguments, moment):
         function(*arguments)
     except Late:
         pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)         # the call may have ended before
     return time.process_time() - start - moment
 
 
