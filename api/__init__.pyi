@@ -29,6 +29,7 @@ from phintys import sparse as sparse
 from phintys import tensor as tensor
 from phintys import typed_list as typed_list
 from phintys import updates as updates
+from phintys.as_theano import install_as_theano as install_as_theano
 from phintys.function import function as function
 from phintys.graph.apply import Apply as Apply
 from phintys.graph.config import change_flags as change_flags
@@ -57,12 +58,14 @@ from phintys.modes import Mode as Mode
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
 from phintys.printing import debugprint as debugprint
 from phintys.reports.profile_stats import ProfileStats as ProfileStats
+from phintys.runtime import load as load
 from phintys.scan_module.scan import scan as scan
 from phintys.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
 from phintys.scan_module.scan_views import foldl as foldl
 from phintys.scan_module.scan_views import foldr as foldr
 from phintys.scan_module.scan_views import map as map
 from phintys.scan_module.scan_views import reduce as reduce
+from phintys.self_test import test as test
 from phintys.shared import SharedVariable as SharedVariable
 from phintys.shared import shared as shared
 from phintys.updates import OrderedUpdates as OrderedUpdates
@@ -161,13 +164,10 @@ config: _Any
 def dot(l: _Any, r: _Any) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
-def install_as_theano() -> TensorVariable: ...
-def load(path: _Any, modules: _Any = (), mapped: bool = False, key: _Any = None) -> TensorVariable: ...
 logging_default_handler: _Any
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
 def save(path: _Any, functions: _Any, key: _Any = None) -> TensorVariable: ...
 def sparse_grad(var: _Any) -> _Any: ...
-def test(label: str = 'quick', verbose: int | Variable = 1, extra_argv: _Any = None) -> TensorVariable: ...
 theano_logger: _Any

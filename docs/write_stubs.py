@@ -1,8 +1,8 @@
 """Writes the stubs (``.pyi``) from which type checkers and editors know names: ``python docs/write_stubs.py``.
 
 Many public names are made by tables, so no checker finds them by reading the code. The stubs say them one by one, with
-the signatures that the functions have; what type a parameter has is said here, by its name or its default. A test says
-when a stub is not current.
+the signatures that the functions have. Types are those of the function's own annotations; where a function has none,
+what type a parameter has is said here, by its name or its default. A test says when a stub is not current.
 """
 import importlib
 import inspect
@@ -27,13 +27,6 @@ STUBS = {"phintys": "api/__init__.pyi", "phintys.tensor": "api/tensor/__init__.p
          "phintys.tensor.signal.conv": "api/tensor/signal/conv.pyi",
          "phintys.tensor.signal.pool": "api/tensor/signal/pool.pyi",
          "phintys.ops.operators": "ops/operators.pyi"}
-
-# Functions whose own file is annotated: the stub names the file.
-ANNOTATED = {"phintys.function", "phintys.shared", "phintys.modes", "phintys.graph.gradients.gradient",
-             "phintys.graph.gradients.forward_gradient", "phintys.ops.graphs.jacobian", "phintys.printing",
-             "phintys.include_path", "phintys.making.function_dump", "phintys.graph.config",
-             "phintys.graph.traversal", "phintys.scan_module.scan", "phintys.scan_module.scan_views",
-             "phintys.scan_module.scan_checkpoints"}
 
 # Type → names of the parameters that have it.
 PARAMETERS = {
@@ -176,6 +169,11 @@ def imported(value, name):
     return f"from {defined_in(value)} import {own} as {name}"
 
 
+def is_annotated(function):
+    """Whether a function's own file says all its types: then no table does, and the stub names the file."""
+    return {*inspect.signature(function).parameters, "return"} <= set(inspect.unwrap(function).__annotations__)
+
+
 def is_written(cls):
     """Whether a file has the class; those of scalar ops are made by a table."""
     path = Path(importlib.import_module(defined_in(cls)).__file__)
@@ -196,7 +194,7 @@ def declaration(package, name, value):
             return function_text(name, value)
         if defined_in(value) == CONSTRUCTORS:
             return constructor_text(name, value)
-        return imported(value, name) if defined_in(value) in ANNOTATED else function_text(name, value)
+        return imported(value, name) if is_annotated(value) else function_text(name, value)
     if isinstance(value, TensorType):
         return f"{name}: TensorType"
     if isinstance(value, frozenset):

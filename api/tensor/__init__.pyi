@@ -11,6 +11,7 @@ from phintys.graph.gradients.forward_gradient import Rop as Rop
 from phintys.graph.gradients.gradient import Lop as Lop
 from phintys.graph.gradients.gradient import grad as grad
 from phintys.graph.gradients.verify_gradient import numeric_grad as numeric_grad
+from phintys.graph.gradients.view_op import consider_constant as consider_constant
 from phintys.graph.variable import Constant as Constant
 from phintys.graph.variable import Variable as Variable
 from phintys.ops.creation.alloc import Alloc as Alloc
@@ -41,6 +42,9 @@ from phintys.ops.linalg.diagonal import AllocDiag as AllocDiag
 from phintys.ops.linalg.diagonal import ExtractDiag as ExtractDiag
 from phintys.ops.linalg.diagonal import FillDiagonal as FillDiagonal
 from phintys.ops.linalg.diagonal import FillDiagonalOffset as FillDiagonalOffset
+from phintys.ops.loops.jacobian import hessian as hessian
+from phintys.ops.loops.jacobian import hessian_vector_product as hessian_vector_product
+from phintys.ops.loops.jacobian import jacobian as jacobian
 from phintys.ops.operators import TensorConstant as TensorConstant
 from phintys.ops.operators import TensorVariable as TensorVariable
 from phintys.ops.products.dot import Dot as Dot
@@ -797,7 +801,6 @@ def compress(condition: _TensorLike, x: _TensorLike, axis: _Axis = None) -> Tens
 def concatenate(tensor_list: _Any, axis: _Axis = 0) -> TensorVariable: ...
 conj: _OfOne
 conjugate: _OfOne
-def consider_constant(x: _TensorLike) -> TensorVariable: ...
 def constant(x: _TensorLike, name: str | None = None, ndim: int | None = None, dtype: DTypeLike | None = None
              ) -> TensorVariable: ...
 continuous_dtypes: frozenset[str]
@@ -932,9 +935,6 @@ def gradient(f: _Any, *varargs: _Any, axis: _Axis = None, edge_order: int | Vari
 greater: _OfTwo
 greater_equal: _OfTwo
 gt: _OfTwo
-def hessian(cost: _Any, wrt: _Any, consider_constant: _Any = None, disconnected_inputs: str = 'raise'
-            ) -> TensorVariable: ...
-def hessian_vector_product(cost: _Any, wrt: _Any, p: _Any, **grad_options: _Any) -> TensorVariable: ...
 def histogram(a: _TensorLike, bins: int | Variable = 10, range: _Any = None, density: bool = False,
               weights: _TensorLike | None = None) -> list[TensorVariable]: ...
 def histogram_bin_edges(a: _TensorLike, bins: int | Variable = 10, range: _Any = None) -> TensorVariable: ...
@@ -1000,8 +1000,6 @@ ivector: TensorType
 def ivectors(*names: str | int) -> list[TensorVariable]: ...
 j0: _OfOne
 j1: _OfOne
-def jacobian(expression: _Any, wrt: _Any, consider_constant: _Any = None, disconnected_inputs: str = 'raise'
-             ) -> TensorVariable: ...
 def join(axis: int | Variable, *tensors_list: _Any) -> TensorVariable: ...
 join_: Join
 jv: _OfTwo

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.variable import Variable
+    from phintys.ops.operators import TensorVariable, _TensorLike
 
 
 class ViewOp(Op):
@@ -169,7 +170,7 @@ disconnected_grad_ = DisconnectedGrad()
 undefined_grad_ = UndefinedGrad()
 
 
-def zero_grad(x: Variable) -> Variable:
+def zero_grad(x: _TensorLike) -> TensorVariable:
     """Return ``x``; the gradient that passes back through it is zero.
 
     Parameters
@@ -190,7 +191,7 @@ def zero_grad(x: Variable) -> Variable:
     return zero_grad_(x)
 
 
-def consider_constant(x: Variable) -> Variable:
+def consider_constant(x: _TensorLike) -> TensorVariable:
     """The old name of ``zero_grad``.
 
     Examples
@@ -203,7 +204,7 @@ def consider_constant(x: Variable) -> Variable:
     return consider_constant_(x)
 
 
-def disconnected_grad(x: Variable) -> Variable:
+def disconnected_grad(x: _TensorLike) -> TensorVariable:
     """Return ``x``; no gradient passes back through it, and the cost counts as independent of it.
 
     Parameters
@@ -224,7 +225,7 @@ def disconnected_grad(x: Variable) -> Variable:
     return disconnected_grad_(x)
 
 
-def undefined_grad(x: Variable) -> Variable:
+def undefined_grad(x: _TensorLike) -> TensorVariable:
     """Return ``x``; taking a gradient through it is an error.
 
     Parameters
@@ -246,7 +247,7 @@ def undefined_grad(x: Variable) -> Variable:
     return undefined_grad_(x)
 
 
-def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
+def grad_clip(x: _TensorLike, lower_bound: float, upper_bound: float) -> TensorVariable:
     """Return ``x``; a gradient that passes back through it is clipped elementwise.
 
     Parameters
@@ -268,7 +269,7 @@ def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
     return GradClip(lower_bound, upper_bound)(x)
 
 
-def grad_scale(x: Variable, multiplier: float) -> Variable:
+def grad_scale(x: _TensorLike, multiplier: float) -> TensorVariable:
     """Return ``x``; a gradient that passes back through it is multiplied by ``multiplier``.
 
     Parameters

@@ -5,7 +5,7 @@ the identity matrix. ``map_rows`` computes them for all rows at once by matrix o
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
 
@@ -21,10 +21,21 @@ from phintys.ops.shape.shape import patternbroadcast, shape_i
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from phintys.ops.operators import TensorVariable
+
+    Reaction = Literal["ignore", "warn", "raise"]
+
+
+@overload
+def jacobian(expression: Variable, wrt: Variable, consider_constant: Iterable[Variable] | None = None,
+             disconnected_inputs: Reaction = "raise") -> TensorVariable: ...
+@overload
+def jacobian(expression: Variable, wrt: Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
+             disconnected_inputs: Reaction = "raise") -> list[TensorVariable]: ...
+
 
 def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
-             consider_constant: Iterable[Variable] | None = None,
-             disconnected_inputs: Literal["ignore", "warn", "raise"] = "raise") -> Any:
+             consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise") -> Any:
     """The derivatives of all elements of a vector.
 
     Parameters
@@ -81,9 +92,16 @@ def _rows_of_gradients(expression, wanted, options):
     return map_rows(gradients, [(weights, identity)], name="jacobian")
 
 
+@overload
+def hessian(cost: Variable, wrt: Variable, consider_constant: Iterable[Variable] | None = None,
+            disconnected_inputs: Reaction = "raise") -> TensorVariable: ...
+@overload
+def hessian(cost: Variable, wrt: Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
+            disconnected_inputs: Reaction = "raise") -> list[TensorVariable]: ...
+
+
 def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
-            consider_constant: Iterable[Variable] | None = None,
-            disconnected_inputs: Literal["ignore", "warn", "raise"] = "raise") -> Any:
+            consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise") -> Any:
     """The second derivatives of a scalar with respect to each vector separately.
 
     Parameters
@@ -129,6 +147,13 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
         options = dict(consider_constant=consider_constant, disconnected_inputs="ignore")
         results += _rows_of_gradients(gradient, [variable], options)
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
+
+
+@overload
+def hessian_vector_product(cost: Variable, wrt: Variable, p: Variable, **grad_options: Any) -> TensorVariable: ...
+@overload
+def hessian_vector_product(cost: Variable, wrt: Sequence[Variable], p: Sequence[Variable],
+                           **grad_options: Any) -> list[TensorVariable]: ...
 
 
 def hessian_vector_product(cost: Variable, wrt: Variable | Sequence[Variable], p: Variable | Sequence[Variable],

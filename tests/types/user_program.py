@@ -104,6 +104,10 @@ gram = T.dot(x.T, x)
 solved = slinalg.solve(gram + T.eye(4), rows_of_steps[-1]) + slinalg.cholesky(gram + T.eye(4))[0] + nlinalg.trace(gram)
 sign, magnitude = nlinalg.slogdet(gram)
 largest = T.topk(extra_ops.cumsum(fft.rfft(x).sum(axis=2), axis=1), 2) + sign * magnitude
+weights = T.dvector("weights")
+slopes: T.TensorVariable = T.jacobian(T.tanh(weights) ** 2, weights)
+curvature, = T.hessian((weights ** 3).sum(), [weights])
+along: T.TensorVariable = T.hessian_vector_product((weights ** 3).sum(), weights, weights + 1)
 late = phintys.function([x, images, filters], [pooled.sum(), solved, largest], updates=step_updates)
 late(values, numpy.ones((1, 1, 4, 4)), numpy.ones((1, 1, 3, 3)))
 

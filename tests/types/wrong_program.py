@@ -48,3 +48,5 @@ nlinalg.trace()                                 # the operand is missing
 fft.rfft(x, norms="ortho")                      # no such option
 pool.pool_2d(x, (2, 2), mode=3)                 # a mode is text
 phintys.scan(3, sequences=[x])                  # a function
+T.jacobian(x.sum(axis=0), "x")                  # a variable
+T.jacobian(x.sum(axis=0), x).summ()             # no such method
