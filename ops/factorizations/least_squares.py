@@ -1,4 +1,8 @@
 """Solutions of linear systems in the sense of least squares, and their derivatives."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from phintys.graph.apply import Apply
@@ -52,7 +56,7 @@ class LeastSquares(TwiceReversed):
     def __str__(self):
         return "lstsq"
 
-    def __call__(self, *inputs, **options):
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         solution, sums, rank, values = self.applied(*inputs, **options)
         matrix = values.owner.inputs[0]
         if matrix.type.ndim < 2:

@@ -3,6 +3,10 @@
 `LUFactor` and `LUSolve` are the two halves of a general solution. The optimizer replaces solutions, inverses and
 determinants of one matrix by them, so that the matrix is factored once.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype
@@ -101,7 +105,7 @@ class System(MatrixOp):
             return [input_shapes[1]]
         return [(*broadcast_lead(node, input_shapes, 0, 1), *input_shapes[1][-2:])]
 
-    def __call__(self, *inputs, **options):
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         if len(inputs) == 2:
             A, b = [as_tensor_variable(value) for value in inputs]
             if b.type.ndim == 1 and A.type.ndim > 2:
