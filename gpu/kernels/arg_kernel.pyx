@@ -8,6 +8,7 @@ from numpy cimport npy_intp
 from phintys.gpu.kernels.arg_source import NAMES, THREADS, arg_source
 from phintys.gpu.runtime.driver cimport Arguments, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.ops.native.joined_dimensions cimport join_axis
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 
@@ -71,7 +72,7 @@ cdef class GpuArgKernel(DeviceKernel):
             if part:
                 count *= x.shape[axis]
             if x.shape[axis] != 1:
-                joined[part] = join(lengths[part], strides[part], joined[part], x.shape[axis], x.strides[axis])
+                joined[part] = join_axis(&x, 1, axis, x.shape[axis], True, lengths[part], strides[part], joined[part])
         arguments.size, arguments.full = 0, False
         put_integer(&arguments, count)
         put_integer(&arguments, joined[0])
@@ -86,15 +87,6 @@ cdef class GpuArgKernel(DeviceKernel):
         put_address(&arguments, position)
         put_integer(&arguments, <npy_intp>value.data if value != NULL else 0)
         return self.start(0, cell_size(position), THREADS_OF_RESULT, &arguments)
-
-
-cdef inline int join(npy_intp* lengths, npy_intp* strides, int count, npy_intp length, npy_intp stride) noexcept nogil:
-    """Add a dimension outside of the others, joined with the last one where that is possible."""
-    if count and stride == lengths[count - 1] * strides[count - 1]:
-        lengths[count - 1] *= length
-        return count
-    lengths[count], strides[count] = length, stride
-    return count + 1
 
 
 cdef class GpuExtremumKernel(GpuArgKernel):

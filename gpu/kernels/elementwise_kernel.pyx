@@ -6,9 +6,9 @@ order take the loop without offsets.
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.elementwise_source import NAMES, elementwise_source
-from phintys.gpu.kernels.walk cimport join_dimensions
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
+from phintys.ops.native.joined_dimensions cimport join_dimensions
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 
@@ -74,7 +74,7 @@ cdef class GpuElementwiseKernel(DeviceKernel):
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef const Cell* cells[MOST_POINTERS]
+        cdef Cell* cells[MOST_POINTERS]
         cdef npy_intp lengths[MAX_RANK]
         cdef npy_intp strides[MOST_WORDS]
         cdef Arguments arguments
@@ -98,7 +98,7 @@ cdef class GpuElementwiseKernel(DeviceKernel):
                 put_integer(&arguments, lengths[axis] if axis < joined else 1)
             for index in range(pointers):
                 for axis in range(self.rank):
-                    put_integer(&arguments, strides[index * self.rank + axis] if axis < joined else 0)
+                    put_integer(&arguments, strides[axis * pointers + index] if axis < joined else 0)
         for index in range(self.inputs + self.results):
             if index < self.inputs and self.by_value[index]:
                 put_value(&arguments, operands[index])
@@ -114,7 +114,7 @@ cdef class GpuElementwiseKernel(DeviceKernel):
             if index < self.inputs and self.by_value[index]:
                 continue
             if joined and not (index < self.inputs and self.single[index]) and (
-                    strides[pointer * self.rank] != operands[index].itemsize):
+                    strides[pointer] != operands[index].itemsize):
                 return False
             pointer += 1
         return True

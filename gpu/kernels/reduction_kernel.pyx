@@ -10,6 +10,7 @@ import numpy
 from phintys.gpu.kernels.reduction_source import NAMES, THREADS, reduction_source
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
 from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
+from phintys.ops.native.joined_dimensions cimport join_axis
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
@@ -28,7 +29,7 @@ cdef struct Walk:                       # through results, and through the eleme
     int which                           # ROWS or COLUMNS
     int joined[2]                       # how many dimensions are kept, and reduced, after joining
     npy_intp lengths[2][MAX_RANK]       # of these, the innermost first
-    npy_intp strides[2][MOST_WORDS]     # of each operand on the device, ``rank`` apart
+    npy_intp strides[2][MOST_WORDS]     # of each operand on the device, dimension by dimension
 
 
 cdef class GpuReductionKernel(DeviceKernel):
@@ -114,31 +115,17 @@ cdef class GpuReductionKernel(DeviceKernel):
 
     cdef inline int lay_out(self, Cell** operands, bint reduced, npy_intp* lengths, npy_intp* strides) noexcept nogil:
         """The kept or the reduced dimensions, joined where all operands allow. Returns how many there are."""
+        cdef Cell* cells[MOST_OPERANDS]
         cdef npy_intp length
-        cdef int axis, index, pointer, joined = 0
-        cdef bint alike
+        cdef int axis, index, pointers = 0, joined = 0
+        for index in range(self.inputs):
+            if not self.by_value[index]:
+                cells[pointers] = operands[index]
+                pointers += 1
         for axis in range(self.rank - 1, -1, -1):
-            if (self.reduced >> axis & 1) != reduced:
-                continue
-            length = 1
-            for index in range(self.inputs):
-                if operands[index].shape[axis] != 1:
-                    length = operands[index].shape[axis]
-            if length == 1:
-                continue
-            alike, pointer = joined > 0, 0
-            for index in range(self.inputs):
-                if not self.by_value[index]:
-                    strides[pointer * self.rank + joined] = (0 if operands[index].shape[axis] == 1
-                                                             else operands[index].strides[axis])
-                    alike = alike and strides[pointer * self.rank + joined] == (
-                        strides[pointer * self.rank + joined - 1] * lengths[joined - 1])
-                    pointer += 1
-            if alike:
-                lengths[joined - 1] *= length
-            else:
-                lengths[joined] = length
-                joined += 1
+            length = self.any_length(operands, axis)
+            if (self.reduced >> axis & 1) == reduced and length != 1:
+                joined = join_axis(cells, pointers, axis, length, True, lengths, strides, joined)
         return joined
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -206,7 +193,7 @@ cdef class GpuReductionKernel(DeviceKernel):
         for part in range(2):
             for pointer in range(max(1, self.pointers)):
                 for axis in range(rank):
-                    put_integer(arguments, walk.strides[part][pointer * self.rank + axis]
+                    put_integer(arguments, walk.strides[part][axis * self.pointers + pointer]
                                 if axis < walk.joined[part] and self.pointers else 0)
 
     cdef inline npy_intp any_length(self, Cell** operands, int axis) noexcept nogil:

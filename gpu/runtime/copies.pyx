@@ -6,11 +6,11 @@ first, and at most ``MOST_DIMENSIONS`` may be left.
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.walk cimport join_dimensions
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, launch, load_function, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, blocks_for
 from phintys.vm cimport abi
+from phintys.ops.native.joined_dimensions cimport join_dimensions
 from phintys.vm.abi cimport Cell, Context, cell_size
 from phintys.vm.limits cimport MAX_RANK
 
@@ -69,7 +69,7 @@ cdef int which_of(int itemsize) noexcept nogil:
 
 cdef int copy_elements(Cell* target, Cell* source) noexcept nogil:
     """Copy elements between cells of one shape, which need not be in C order; the kernels have been loaded."""
-    cdef const Cell* cells[2]
+    cdef Cell* cells[2]
     cdef npy_intp lengths[MAX_RANK]
     cdef npy_intp strides[2 * MAX_RANK]
     cdef Arguments arguments
@@ -88,7 +88,7 @@ cdef int copy_elements(Cell* target, Cell* source) noexcept nogil:
         put_integer(&arguments, lengths[axis] if axis < joined else 1)
     for number in range(2):
         for axis in range(MOST_DIMENSIONS):
-            put_integer(&arguments, strides[number * source.ndim + axis] if axis < joined else 0)
+            put_integer(&arguments, strides[axis * 2 + number] if axis < joined else 0)
     put_address(&arguments, source)
     put_address(&arguments, target)
     return launch(functions[which_of(source.itemsize)], blocks_for(count), THREADS, &arguments)

@@ -18,7 +18,8 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.ops.elementwise.block_code cimport BlockCode, BlockTables, broadcast_shape, run_block, set_operands
+from phintys.ops.elementwise.block_code cimport (
+    BlockCode, BlockTables, advance, broadcast_shape, run_block, set_operands)
 from phintys.ops.native.asking cimport data_without_gaps
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.sets cimport usable_set
@@ -193,8 +194,7 @@ cdef void finish(void* argument, char* results, npy_intp filter, npy_intp length
     while length > 0:
         n = min(block, length)
         run_block(blocks, pointers, strides, n)
-        pointers[finisher.place] += n * blocks.result_sizes[0]
-        pointers[result] += n * blocks.result_sizes[0]
+        advance(blocks, pointers, strides, n, True)     # those of one element have the stride 0
         length -= n
 
 

@@ -84,6 +84,26 @@ cdef inline void set_operands(BlockTables* blocks, char** pointers, npy_intp* st
         operand += 1
 
 
+cdef inline void set_results(BlockTables* blocks, char** pointers, npy_intp* strides, char** data,
+                             npy_intp start) noexcept nogil:
+    """Set pointers and strides of the results, whose memory is at ``data``, for a block that begins at ``start``."""
+    cdef int index, first = blocks.operand_count - blocks.results
+    for index in range(blocks.results):
+        strides[first + index] = blocks.result_sizes[index]
+        pointers[first + index] = data[index] + start * blocks.result_sizes[index]
+
+
+cdef inline void advance(BlockTables* blocks, char** pointers, npy_intp* strides, npy_intp n,
+                         bint inputs) noexcept nogil:
+    """Go on by ``n`` elements of all results, and of all inputs if they are walked as one range."""
+    cdef int operand
+    if inputs:
+        for operand in range(blocks.inputs):
+            pointers[operand] += n * strides[operand]
+    for operand in range(blocks.operand_count - blocks.results, blocks.operand_count):
+        pointers[operand] += n * strides[operand]
+
+
 cdef unsigned long long axes_mask(axes, int rank) except? 0
 cdef int kept_dimensions(int rank, unsigned long long mask, bint keepdims, const npy_intp* shape, npy_intp* kept_shape,
                          npy_intp* kept, npy_intp* reduced) noexcept nogil

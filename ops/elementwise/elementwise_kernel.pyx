@@ -15,11 +15,11 @@ from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 from phintys.ops.elementwise.block_code cimport (
-    SIZES, SMALL_OPERANDS, SMALL_REGISTERS, BlockCode, BlockTables, BlockCall, broadcast_shape, nanoseconds,
-    run_block, set_operands, set_sizes)
+    SIZES, SMALL_OPERANDS, SMALL_REGISTERS, BlockCall, BlockCode, BlockTables, advance, broadcast_shape, nanoseconds,
+    run_block, set_operands, set_results, set_sizes)
 from phintys.ops.elementwise.register_code cimport (
     PHINTYS_REGISTER_BYTES, RegisterCode, phintys_align_registers, phintys_register_instruction, run_registers)
-from phintys.ops.native.loops cimport copy_function
+from phintys.ops.native.joined_dimensions cimport join_axis
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, allocate_in_order, cell_is_contiguous, cell_size,
@@ -225,9 +225,10 @@ cdef inline bint run_small(BlockTables* blocks, Cell** operands, int workers) no
     whether this was possible."""
     cdef char* pointers[SMALL_OPERANDS]
     cdef npy_intp strides[SMALL_OPERANDS]
+    cdef char* results[SMALL_OPERANDS]
     cdef char registers[SMALL_REGISTERS + 64]
     cdef npy_intp size = cell_size(operands[blocks.inputs])
-    cdef int index, position
+    cdef int index
     if (not is_one_block(blocks, operands, workers, size, blocks.small, strides)
             or overwrites_too_early(blocks, operands)):
         return False
@@ -235,10 +236,9 @@ cdef inline bint run_small(BlockTables* blocks, Cell** operands, int workers) no
         pointers[index] = operands[index].data
     set_operands(blocks, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63),
                (size + 15) & ~<npy_intp>15)
-    position = blocks.operand_count - blocks.results
     for index in range(blocks.results):
-        pointers[position + index] = operands[blocks.inputs + index].data
-        strides[position + index] = blocks.result_sizes[index]
+        results[index] = operands[blocks.inputs + index].data
+    set_results(blocks, pointers, strides, results, 0)
     run_block(blocks, pointers, strides, size)
     return True
 
@@ -445,16 +445,15 @@ cdef void plan_walk(ElementwiseWalk* walk, BlockTables* blocks, Cell** operands,
     """Join dimensions and choose the inputs to load."""
     cdef int inputs = blocks.inputs
     cdef const npy_intp* shape = operands[inputs].shape     # of the first result
-    cdef npy_intp* strides
-    cdef npy_intp stride
     cdef int order[MAX_RANK]
-    cdef int position, axis, index, dimension = -1
-    cdef bint joins, reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
+    cdef int position, axis, index
+    cdef bint reordered = not cell_is_contiguous(operands[inputs]) and sort_axes(operands[inputs], order)
     walk.blocks = blocks
     walk.strides = <npy_intp*>(walk + 1)
     walk.data = <char**>(walk.strides + (rank + 1) * (inputs + 1))
     walk.loaded = <char*>(walk.data + inputs + blocks.results)
     walk.size = 1
+    walk.ndim = 0
     walk.shape[0] = 1
     walk.loaded_size = 0
     for index in range(inputs):
@@ -465,23 +464,7 @@ cdef void plan_walk(ElementwiseWalk* walk, BlockTables* blocks, Cell** operands,
         if shape[axis] == 1:
             continue
         walk.size *= shape[axis]
-        joins = dimension >= 0
-        strides = walk.strides + dimension * inputs
-        if joins:
-            for index in range(inputs):
-                stride = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
-                if stride != strides[index] * walk.shape[dimension]:
-                    joins = False
-                    break
-        if joins:
-            walk.shape[dimension] *= shape[axis]
-            continue
-        dimension += 1
-        walk.shape[dimension] = shape[axis]
-        strides = walk.strides + dimension * inputs
-        for index in range(inputs):
-            strides[index] = operands[index].strides[axis] if operands[index].shape[axis] != 1 else 0
-    walk.ndim = dimension + 1
+        walk.ndim = join_axis(operands, inputs, axis, shape[axis], True, walk.shape, walk.strides, walk.ndim)
     choose_loads(walk, operands)
 
 
@@ -582,13 +565,10 @@ cdef void run_range(void* argument, int worker, npy_intp start, npy_intp stop) n
     cdef char* registers = <char*>alloca(bytes + 64)
     cdef char** pointers = <char**>alloca((blocks.operand_count + 1) * sizeof(char*))
     cdef npy_intp* strides = <npy_intp*>alloca((blocks.operand_count + 1) * sizeof(npy_intp))
-    cdef int index, position
+    cdef int index
     registers = <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63)
     set_operands(blocks, pointers, strides, registers, padded)
-    position = blocks.operand_count - blocks.results
-    for index in range(blocks.results):
-        strides[position + index] = blocks.result_sizes[index]
-        pointers[position + index] = walk.data[blocks.inputs + index] + start * blocks.result_sizes[index]
+    set_results(blocks, pointers, strides, walk.data + blocks.inputs, start)
     registers += padded * blocks.registers * blocks.register_size
     for index in range(blocks.inputs):
         strides[index] = walk.strides[index]
@@ -599,12 +579,6 @@ cdef void run_range(void* argument, int worker, npy_intp start, npy_intp stop) n
         run_line(walk, pointers, strides, start, stop, block)
     else:
         run_rows(walk, pointers, strides, start, stop, block)
-
-
-cdef inline void advance_results(BlockTables* blocks, char** pointers, npy_intp* strides, npy_intp n) noexcept nogil:
-    cdef int position
-    for position in range(blocks.operand_count - blocks.results, blocks.operand_count):
-        pointers[position] += n * strides[position]
 
 
 cdef void run_line(ElementwiseWalk* walk, char** pointers, npy_intp* strides, npy_intp start, npy_intp stop,
@@ -621,9 +595,7 @@ cdef void run_line(ElementwiseWalk* walk, char** pointers, npy_intp* strides, np
         start += n
         if start >= stop:
             return
-        for index in range(blocks.inputs):
-            pointers[index] += n * strides[index]
-        advance_results(blocks, pointers, strides, n)
+        advance(blocks, pointers, strides, n, True)
 
 
 cdef inline npy_intp seek(ElementwiseWalk* walk, npy_intp start, npy_intp* position) noexcept nogil:
@@ -710,7 +682,7 @@ cdef void run_rows(ElementwiseWalk* walk, char** pointers, npy_intp* strides, np
                 pointers[index] = walk.data[index] + start * strides[index]
         filled = 0 if column else max(filled, n)
         run_block(blocks, pointers, strides, n)
-        advance_results(blocks, pointers, strides, n)
+        advance(blocks, pointers, strides, n, False)
         start += n
         column += n
         if column >= walk.shape[0]:

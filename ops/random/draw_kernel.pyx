@@ -10,7 +10,8 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
 
-from phintys.ops.elementwise.block_code cimport BlockTables, nanoseconds, run_block, set_operands
+from phintys.ops.elementwise.block_code cimport (
+    BlockTables, advance, nanoseconds, run_block, set_operands, set_results)
 from phintys.ops.elementwise.elementwise_kernel cimport ElementwiseKernel
 from phintys.ops.native.distributions cimport (
     binomial_t, bitgen_t, random_beta, random_binomial, random_bounded_uint64, random_bounded_uint64_fill,

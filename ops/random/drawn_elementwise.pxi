@@ -37,7 +37,7 @@ cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp
     cdef npy_intp strides[MOST_OPERANDS]
     cdef char registers[DRAWN_REGISTERS + 64]
     cdef double numbers[DRAWN]
-    cdef int index, first_result = blocks.operand_count - blocks.results
+    cdef int index
     cdef int place = (<DrawnElementwiseKernel>work.kernel).place
     cdef npy_intp count
     set_operands(blocks, pointers, strides, <char*>((<size_t>registers + 63) & ~<size_t>63), work.block)
@@ -45,19 +45,14 @@ cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp
         strides[index] = blocks.input_sizes[index] if work.moves[index] else 0
         pointers[index] = work.data[index] + start * strides[index]
     pointers[place], strides[place] = <char*>numbers, blocks.input_sizes[place]
-    for index in range(blocks.results):
-        strides[first_result + index] = blocks.result_sizes[index]
-        pointers[first_result + index] = work.data[blocks.inputs + index] + start * blocks.result_sizes[index]
+    set_results(blocks, pointers, strides, work.data + blocks.inputs, start)
     while start < stop:
         count = min(stop - start, work.block)
         (<DrawnElementwiseKernel>work.kernel).fill_standard(bits, work.narrow, count, <char*>numbers)
         run_block(blocks, pointers, strides, count)
         start += count
-        for index in range(blocks.inputs):
-            if index != place:
-                pointers[index] += count * strides[index]
-        for index in range(first_result, blocks.operand_count):
-            pointers[index] += count * strides[index]
+        advance(blocks, pointers, strides, count, True)
+        pointers[place] = <char*>numbers                # of each block
 
 
 cdef class DrawnElementwiseKernel(DrawKernel):

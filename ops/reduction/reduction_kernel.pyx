@@ -27,6 +27,7 @@ from phintys.ops.elementwise.block_code cimport (
 from phintys.ops.reduction.folds import KINDS, choose_fold
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.asking cimport UNASKED, ends_after
+from phintys.ops.native.joined_dimensions cimport join_axis, stride_along
 from phintys.ops.native.loops cimport LoopFunction, copy_function, find_loop
 from phintys.ops.native.sets cimport usable_set
 from phintys.ops.native.strided_copy cimport copy_strided

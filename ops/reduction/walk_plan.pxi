@@ -67,11 +67,6 @@ cdef struct ReductionWalk:
 
 
 # ---- axes of the inputs ----------------------------------------------------------------------------------------------
-cdef inline npy_intp stride_along(Cell* cell, int axis) noexcept nogil:
-    """0 where the operand is repeated."""
-    return cell.strides[axis] if cell.shape[axis] != 1 else 0
-
-
 cdef npy_intp common_length(Cell** operands, int inputs, int axis) noexcept nogil:
     """The length of an axis of the inputs' common shape; ``broadcast_shape`` has checked that there is one."""
     cdef int index
@@ -146,32 +141,21 @@ cdef void plan_walk(ReductionWalk* walk, Cell** operands, int rank, unsigned lon
     cdef npy_intp lengths[MAX_RANK]
     cdef bint reduced[MAX_RANK]
     cdef npy_intp* strides = <npy_intp*>alloca((rank + 1) * inputs * sizeof(npy_intp))
-    cdef int axis, position, index, dimension = -1, inner = 0
+    cdef int axis, position, inner = 0, joined = 0, had
     cdef int count = sorted_axes(walk, operands, rank, axes)
-    cdef npy_intp length
-    cdef bint joins
+    cdef bint is_reduced
     for position in range(count):
-        axis = axes[position]
-        length = common_length(operands, inputs, axis)
-        joins = dimension >= 0 and reduced[dimension] == <bint>(mask >> axis & 1)
-        if joins:
-            for index in range(inputs):
-                if stride_along(operands[index], axis) != strides[dimension * inputs + index] * lengths[dimension]:
-                    joins = False
-                    break
-        if joins:
-            before[axis], dimension_of[axis] = lengths[dimension], dimension
-            lengths[dimension] *= length
-            continue
-        dimension += 1
-        before[axis], dimension_of[axis] = 1, dimension
-        lengths[dimension] = length
-        reduced[dimension] = mask >> axis & 1
-        for index in range(inputs):
-            strides[dimension * inputs + index] = stride_along(operands[index], axis)
+        axis, had = axes[position], joined
+        is_reduced = mask >> axis & 1
+        before[axis] = lengths[joined - 1] if joined else 1
+        joined = join_axis(operands, inputs, axis, common_length(operands, inputs, axis),
+                           joined > 0 and reduced[joined - 1] == is_reduced, lengths, strides, joined)
+        dimension_of[axis] = joined - 1
+        if joined > had:
+            before[axis], reduced[joined - 1] = 1, is_reduced
     if walk.fold == NULL or walk.blocks.call_count:
-        inner = innermost(dimension + 1, lengths, reduced)
-    split(walk, dimension + 1, inner, lengths, reduced, strides)
+        inner = innermost(joined, lengths, reduced)
+    split(walk, joined, inner, lengths, reduced, strides)
     order_results(walk, operands, mask, count, inner, axes, dimension_of, before)
 
 
