@@ -166,9 +166,10 @@ OPTIONS = [
     ("math", "vector", one_of("vector", "numpy"), "The loops that compute exp, log, tanh and so on in functions "
      "compiled from now on: vector: the fastest ones, with errors of at most 4 ulp; numpy: NumPy's and SciPy's, with "
      "the bits that these give for arrays without gaps."),
-    ("cpu", "native", one_of("native", "avx2", "baseline"), "The instruction sets that such loops, and those of "
-     "arithmetic and products, may use: native: all of the processor; avx2: at most AVX2; baseline: those of every "
-     "processor of this kind. NumPy and SciPy do not read this option: see NPY_DISABLE_CPU_FEATURES."),
+    ("cpu", "native", one_of("native", "avx2", "baseline"), "The instruction sets that loops may use: native: all of "
+     "the processor; avx2: at most AVX2; baseline: those of every processor of this kind. Kernels that are made from "
+     "now on follow it, copies and random numbers at once. NumPy and SciPy do not read this option: see "
+     "NPY_DISABLE_CPU_FEATURES."),
     ("workers", 0, count, "Threads that one call may use; 0: as many as there are usable cores."),
     ("pool_limit", 256, count, "MiB of freed memory that is kept for the next call."),
     ("stress", False, boolean, "Poison freed memory and never reuse it, to find errors."),

@@ -34,6 +34,7 @@ from phintys.ops.native.mask_loops cimport count_true, mask_start
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.row_copy cimport RowLoop, gather_rows, scatter_rows
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport PART, CopyPlan, copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, CELL_CONSTANT, RUNS_ALONE, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
@@ -42,6 +43,8 @@ from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_SCATTER, LONG_SCATTER_BYTES, PIECE_INDEXED_BYTES
 
 from phintys.ops.native.loops import TYPES
+
+phintys_set = set_of_process()
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)

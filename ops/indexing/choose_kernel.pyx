@@ -12,10 +12,13 @@ import numpy
 from phintys.ops.native.asking cimport ends_after
 from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport Lines, first_line, next_line
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CHOOSE
+
+phintys_set = set_of_process()
 
 cdef extern from "alloca.h" nogil:
     void* alloca(size_t)

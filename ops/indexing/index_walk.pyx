@@ -16,9 +16,12 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.indexed_loops cimport move_lines
 from phintys.ops.native.mask_loops cimport MaskCursor, mask_next, mask_restart
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport CopyPlan, next_place, plan_copy
 from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
+
+phintys_set = set_of_process()
 
 cdef enum:
     BLOCK = 4096                    # offsets in a block that is used more than once: 32 KiB of the stack

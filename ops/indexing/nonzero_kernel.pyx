@@ -8,10 +8,13 @@ from numpy cimport npy_intp
 
 from phintys.ops.native.asking cimport UNASKED, ends_after
 from phintys.ops.native.mask_loops cimport count_true, find_true
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport CopyPlan, next_place
 from phintys.vm.abi cimport RUNS_ALONE, UNBOUND, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_NONZERO
+
+phintys_set = set_of_process()
 
 
 cdef class NonzeroKernel(Kernel):

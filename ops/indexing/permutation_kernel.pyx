@@ -11,10 +11,13 @@ from phintys.ops.native.indexed_loops cimport (
     OffsetLoop, phintys_get_items, phintys_offsets, phintys_set_items, position_dtype, size_class)
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport CopyPlan, next_place
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_PERMUTATION
+
+phintys_set = set_of_process()
 
 cdef enum:
     BLOCK = 512

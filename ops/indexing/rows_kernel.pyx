@@ -13,16 +13,19 @@ from phintys.ops.native.indexed_loops cimport (
 from phintys.ops.indexing.constant_positions cimport GatherLoop, phintys_gather, table_of_offsets
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.row_copy cimport gather_rows
+from phintys.ops.native.sets cimport PHINTYS_SETS, phintys_set, set_of_process, usable_set
 from phintys.ops.native.strided_copy cimport PART, CopyPlan, plan_copy
 from phintys.vm.abi cimport (
     BOUND, CELL_CONSTANT, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size, parallel)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_TAKE, LONG_TAKE_BYTES, PIECE_INDEXED_BYTES
 
+phintys_set = set_of_process()
+
 cdef extern from "indexing/taken_rows.h" nogil:
     ctypedef npy_intp (*TakeRowsLoop)(char* result, const char* array, npy_intp step, npy_intp length,
                                       const char* positions, npy_intp stride, npy_intp count, npy_intp bytes) nogil
-    const TakeRowsLoop* phintys_take_rows
+    const TakeRowsLoop (*phintys_take_rows)[PHINTYS_SETS]
 
 cdef enum:
     FEW_BYTES = 4096                # of a result whose rows are checked and copied one by one
@@ -65,8 +68,9 @@ cdef int take_few(Context* context, Cell** operands) noexcept nogil:
     """The bound run of a kernel that is bound to few bytes."""
     cdef const Bound* bound = <const Bound*>context.private_memory
     cdef const Rows* rows = &bound.rows
-    if phintys_take_rows[bound.dtype](operands[2].data, operands[0].data, rows.step, rows.length, operands[1].data,
-                                      rows.stride, bound.count, rows.bytes) >= 0:
+    if phintys_take_rows[bound.dtype][usable_set()](operands[2].data, operands[0].data, rows.step,
+                                                    rows.length, operands[1].data, rows.stride, bound.count,
+                                                    rows.bytes) >= 0:
         refuse(operands[1], bound.dtype, rows.length)
         return -1
     return 0

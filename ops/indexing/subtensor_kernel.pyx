@@ -12,6 +12,7 @@ from phintys.ops.native.asking cimport UNASKED
 from phintys.ops.native.indexed_loops cimport LineLoop, line_by_line, phintys_add_line
 from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, INLINE_BYTES, RUNS_ALONE, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size,
@@ -20,6 +21,8 @@ from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
 
 from phintys.ops.native.loops import TYPES
+
+phintys_set = set_of_process()
 
 cdef struct Row:
     bint drops

@@ -1,7 +1,19 @@
 /* Copies of rows at positions, checked in the same pass: for few rows, where three passes (checks, offsets, copies)
  * take longer than the copies themselves. `rows_kernel.pyx` calls them. What was copied before a position that is out
  * of range does not matter, as the call then fails. */
-#ifndef PHINTYS_TAKEN_ROWS_H
+#ifdef SET                                  /* what is compiled for each set */
+#define DEFINE_TAKE_ROWS(NAME, T)                                                                                      \
+    static npy_intp IN_SET(take_rows_##NAME)(char *result, const char *array, npy_intp step,                           \
+                                             npy_intp length, const char *positions, npy_intp stride,                  \
+                                             npy_intp count, npy_intp bytes) {                                         \
+        typedef T Position;                                                                                            \
+        WALK_ROWS(EACH_POSITION, result, row, bytes)                                                                   \
+        return -1;                                                                                                     \
+    }
+POSITION_TYPES(DEFINE_TAKE_ROWS)
+#undef DEFINE_TAKE_ROWS
+
+#elif !defined(PHINTYS_TAKEN_ROWS_H)
 #define PHINTYS_TAKEN_ROWS_H
 
 #include "native/indexed_loops.h"
@@ -19,17 +31,10 @@ typedef npy_intp (*TakeRowsLoop)(char *result, const char *array, npy_intp step,
         COPY;                                                                                                          \
     }
 
-#define DEFINE_TAKE_ROWS(NAME, T)                                                                                      \
-    PHINTYS_AVX2_CLONES static npy_intp take_rows_##NAME(char *result, const char *array, npy_intp step,               \
-                                                         npy_intp length, const char *positions, npy_intp stride,      \
-                                                         npy_intp count, npy_intp bytes) {                             \
-        typedef T Position;                                                                                            \
-        WALK_ROWS(EACH_POSITION, result, row, bytes)                                                                   \
-        return -1;                                                                                                     \
-    }
-POSITION_TYPES(DEFINE_TAKE_ROWS)
-
-#define TAKE_ROWS_ROW(NAME, T) take_rows_##NAME,
-static const TakeRowsLoop phintys_take_rows[] = {POSITION_TYPES(TAKE_ROWS_ROW)};
+#define TAKE_ROWS_ROW(NAME, T) FOR_TWO_SETS(take_rows_##NAME),
+#define LOOPS "indexing/taken_rows.h"
+#define TWO_SETS
+#include "native/each_set.h"
+static const TakeRowsLoop phintys_take_rows[][PHINTYS_SETS] = {POSITION_TYPES(TAKE_ROWS_ROW)};
 
 #endif

@@ -3,7 +3,30 @@
  * Strides are in bytes and may be negative; a source stride of zero repeats a value. strided_copy.h selects the loop
  * for given dimensions.
  */
-#ifndef PHINTYS_COPY_LOOPS_H
+#ifdef SET                                  /* what is compiled for each set */
+/* Lines of `count` times the same value, without gaps: what a store of WIDTH values writes beyond the line, the next
+ * one overwrites. */
+#define DEFINE_REPEATED(WIDTH)                                                                                         \
+    static void IN_SET(repeat_each_##WIDTH)(char *target, const char *source, npy_intp ss, npy_intp lines,             \
+                                            npy_intp count) {                                                          \
+        for (; lines * count >= WIDTH; lines--, target += 8 * count, source += ss)                                     \
+            *(Repeated##WIDTH *)target = *(const Word8 *)source - (Repeated##WIDTH){0};                                \
+        for (; lines > 0; lines--, source += ss)                                                                       \
+            for (npy_intp i = 0; i < count; i++, target += 8) *(Word8 *)target = *(const Word8 *)source;               \
+    }
+DEFINE_REPEATED(2) DEFINE_REPEATED(4) DEFINE_REPEATED(8)
+
+/* The same for lines of more than eight values. */
+static void IN_SET(repeat_each)(char *target, const char *source, npy_intp ss, npy_intp lines, npy_intp count) {
+    for (; lines > 1; lines--, target += 8 * count, source += ss) {
+        const Repeated8 value = *(const Word8 *)source - (Repeated8){0};
+        for (npy_intp i = 0; i < count; i += 8) *(Repeated8 *)(target + 8 * i) = value;
+    }
+    for (npy_intp i = 0; i < count; i++) *(Word8 *)(target + 8 * i) = *(const Word8 *)source;
+}
+#undef DEFINE_REPEATED
+
+#elif !defined(PHINTYS_COPY_LOOPS_H)
 #define PHINTYS_COPY_LOOPS_H
 
 #include <numpy/npy_common.h>
@@ -65,27 +88,15 @@ static inline void copy_line(char *target, npy_intp ts, const char *source, npy_
 /* ---- many lines that are too short for separate calls of a loop; contiguous in the target ------------------------ */
 #define PHINTYS_SHORT_LINE 8
 
-/* Lines of `count` times the same value, without gaps: what a store of WIDTH values writes beyond the line, the next
- * one overwrites. */
-#define DEFINE_REPEATED(WIDTH)                                                                                         \
-    typedef uint64_t Repeated##WIDTH __attribute__((vector_size(8 * WIDTH), aligned(4), may_alias));                   \
-    PHINTYS_CLONES static void repeat_each_##WIDTH(char *target, const char *source, npy_intp ss, npy_intp lines,      \
-                                                   npy_intp count) {                                                   \
-        for (; lines * count >= WIDTH; lines--, target += 8 * count, source += ss)                                     \
-            *(Repeated##WIDTH *)target = *(const Word8 *)source - (Repeated##WIDTH){0};                                \
-        for (; lines > 0; lines--, source += ss)                                                                       \
-            for (npy_intp i = 0; i < count; i++, target += 8) *(Word8 *)target = *(const Word8 *)source;               \
-    }
-DEFINE_REPEATED(2) DEFINE_REPEATED(4) DEFINE_REPEATED(8)
-
-/* The same for lines of more than eight values. */
-PHINTYS_CLONES static void repeat_each(char *target, const char *source, npy_intp ss, npy_intp lines, npy_intp count) {
-    for (; lines > 1; lines--, target += 8 * count, source += ss) {
-        const Repeated8 value = *(const Word8 *)source - (Repeated8){0};
-        for (npy_intp i = 0; i < count; i += 8) *(Repeated8 *)(target + 8 * i) = value;
-    }
-    for (npy_intp i = 0; i < count; i++) *(Word8 *)(target + 8 * i) = *(const Word8 *)source;
-}
+typedef uint64_t Repeated2 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint64_t Repeated4 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint64_t Repeated8 __attribute__((vector_size(64), aligned(4), may_alias));
+#define LOOPS "native/copy_loops.h"
+#include "native/each_set.h"
+BY_SET(repeat_each_2);
+BY_SET(repeat_each_4);
+BY_SET(repeat_each_8);
+BY_SET(repeat_each);
 
 /* Each usual length has a loop in which it is a constant; a line that repeats one value loads it once. */
 #define SHORT_LINES(WORD, COUNT)                                                                                       \

@@ -6,7 +6,24 @@
  * loops cannot fail. The most frequent index, one vector of positions, has loops that check and copy in one pass
  * (`phintys_take`).
  */
-#ifndef PHINTYS_INDEXED_LOOPS_H
+#ifdef SET                                  /* lines of positions without gaps: what is compiled for each set */
+#define DEFINE_LINE_LOOPS(NAME, T)                                                                                     \
+    static int IN_SET(any_outside_##NAME)(const T *positions, npy_intp count, npy_intp length) {                       \
+        int outside = 0;                                                                                               \
+        for (npy_intp i = 0; i < count; i++) outside |= !IS_INSIDE(T, positions[i], length);                           \
+        return outside;                                                                                                \
+    }                                                                                                                  \
+    static void IN_SET(offsets_of_line_##NAME)(npy_intp *offsets, const T *positions, npy_intp count,                  \
+                                               npy_intp length, npy_intp step, int first) {                            \
+        if (first)                                                                                                     \
+            for (npy_intp i = 0; i < count; i++) offsets[i] = (npy_intp)FROM_START(T, positions[i], length) * step;    \
+        else                                                                                                           \
+            for (npy_intp i = 0; i < count; i++) offsets[i] += (npy_intp)FROM_START(T, positions[i], length) * step;   \
+    }
+POSITION_TYPES(DEFINE_LINE_LOOPS)
+#undef DEFINE_LINE_LOOPS
+
+#elif !defined(PHINTYS_INDEXED_LOOPS_H)
 #define PHINTYS_INDEXED_LOOPS_H
 
 #include <numpy/ndarraytypes.h>
@@ -34,29 +51,22 @@ typedef void (*OffsetLoop)(npy_intp *offsets, const char *positions, npy_intp st
 #define FROM_START(T, v, length)                                                                                       \
     ((uint64_t)(v) + ((T)-1 > 0 ? 0 : (uint64_t)(length) & (uint64_t)((int64_t)(v) >> 63)))
 
+#define LOOPS "native/indexed_loops.h"
+#include "native/each_set.h"
+#define LINE_LOOPS_OF_SETS(NAME, T) BY_SET(any_outside_##NAME); BY_SET(offsets_of_line_##NAME);
+POSITION_TYPES(LINE_LOOPS_OF_SETS)
+
 #define DEFINE_POSITION_LOOPS(NAME, T)                                                                                 \
-    PHINTYS_CLONES static int any_outside_##NAME(const T *positions, npy_intp count, npy_intp length) {                \
-        int outside = 0;                                                                                               \
-        for (npy_intp i = 0; i < count; i++) outside |= !IS_INSIDE(T, positions[i], length);                           \
-        return outside;                                                                                                \
-    }                                                                                                                  \
     static npy_intp first_outside_##NAME(const char *positions, npy_intp stride, npy_intp count, npy_intp length) {    \
         npy_intp i = 0;                                                                                                \
-        if (stride == sizeof(T) && !any_outside_##NAME((const T *)positions, count, length)) return -1;                \
+        if (stride == sizeof(T) && !any_outside_##NAME[*phintys_set]((const T *)positions, count, length)) return -1;  \
         while (i < count && IS_INSIDE(T, *(const T *)(positions + i * stride), length)) i++;                           \
         return i < count ? i : -1;                                                                                     \
-    }                                                                                                                  \
-    PHINTYS_CLONES static void offsets_of_line_##NAME(npy_intp *offsets, const T *positions, npy_intp count,           \
-                                                      npy_intp length, npy_intp step, int first) {                     \
-        if (first)                                                                                                     \
-            for (npy_intp i = 0; i < count; i++) offsets[i] = (npy_intp)FROM_START(T, positions[i], length) * step;    \
-        else                                                                                                           \
-            for (npy_intp i = 0; i < count; i++) offsets[i] += (npy_intp)FROM_START(T, positions[i], length) * step;   \
     }                                                                                                                  \
     static void offsets_##NAME(npy_intp *offsets, const char *positions, npy_intp stride, npy_intp count,              \
                                npy_intp length, npy_intp step, int first) {                                            \
         if (stride == sizeof(T)) {                                                                                     \
-            offsets_of_line_##NAME(offsets, (const T *)positions, count, length, step, first);                         \
+            offsets_of_line_##NAME[*phintys_set](offsets, (const T *)positions, count, length, step, first);           \
             return;                                                                                                    \
         }                                                                                                              \
         for (npy_intp i = 0; i < count; i++, positions += stride)                                                      \

@@ -4,7 +4,25 @@
  * which is up to 50 % slower if source and target are aligned differently. These loops therefore copy rows in pieces
  * with unaligned loads and stores; the last piece overlaps the previous one. Source and target rows must not overlap.
  */
-#ifndef PHINTYS_ROW_COPY_H
+#ifdef SET                                  /* what is compiled for each set: WALK_ROWS and the macros below */
+static void IN_SET(gather_rows)(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
+                                npy_intp count, npy_intp bytes) {
+    WALK_ROWS(EACH_OFFSET, partner, row, bytes)
+}
+
+static void IN_SET(scatter_rows)(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
+                                 npy_intp count, npy_intp bytes) {
+    WALK_ROWS(EACH_OFFSET, row, partner, bytes)
+}
+
+/* Write row i of `source` counts[i] times; returns the address after the last one. */
+static char *IN_SET(repeat_rows)(char *target, const char *source, npy_intp bytes, npy_intp rows,
+                                 const npy_intp *counts) {
+    WALK_ROWS(EACH_REPETITION, target, source, bytes)
+    return target;
+}
+
+#elif !defined(PHINTYS_ROW_COPY_H)
 #define PHINTYS_ROW_COPY_H
 
 #include <numpy/npy_common.h>
@@ -66,25 +84,15 @@ typedef void (*RowLoop)(char *base, const npy_intp *offsets, char *partner, npy_
         COPY;                                                                                                          \
     }
 
-PHINTYS_AVX2_CLONES static void gather_rows(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
-                                            npy_intp count, npy_intp bytes) {
-    WALK_ROWS(EACH_OFFSET, partner, row, bytes)
-}
-
-PHINTYS_AVX2_CLONES static void scatter_rows(char *base, const npy_intp *offsets, char *partner, npy_intp stride,
-                                             npy_intp count, npy_intp bytes) {
-    WALK_ROWS(EACH_OFFSET, row, partner, bytes)
-}
-
-/* Write row i of `source` counts[i] times; returns the address after the last one. */
 #define EACH_REPETITION(COPY)                                                                                          \
     for (npy_intp i = 0; i < rows; i++, source += bytes)                                                               \
         for (npy_intp repetition = 0; repetition < counts[i]; repetition++, target += bytes) COPY;
 
-PHINTYS_AVX2_CLONES static char *repeat_rows(char *target, const char *source, npy_intp bytes, npy_intp rows,
-                                             const npy_intp *counts) {
-    WALK_ROWS(EACH_REPETITION, target, source, bytes)
-    return target;
-}
+#define LOOPS "native/row_copy.h"
+#define TWO_SETS                            /* pieces have 32 bytes */
+#include "native/each_set.h"
+BY_TWO_SETS(gather_rows);
+BY_TWO_SETS(scatter_rows);
+BY_TWO_SETS(repeat_rows);
 
 #endif

@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 cdef extern from "native/row_copy.h" nogil:
     ctypedef void (*RowLoop)(char* base, const npy_intp* offsets, char* partner, npy_intp stride, npy_intp count,
                              npy_intp bytes) nogil
-    void gather_rows(char* base, const npy_intp* offsets, char* partner, npy_intp stride, npy_intp count,
-                     npy_intp bytes)
-    void scatter_rows(char* base, const npy_intp* offsets, char* partner, npy_intp stride, npy_intp count,
-                      npy_intp bytes)
+    void gather_rows "gather_rows[*phintys_set]"(char* base, const npy_intp* offsets, char* partner, npy_intp stride,
+                                                 npy_intp count, npy_intp bytes)
+    void scatter_rows "scatter_rows[*phintys_set]"(char* base, const npy_intp* offsets, char* partner, npy_intp stride,
+                                                   npy_intp count, npy_intp bytes)

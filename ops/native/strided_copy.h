@@ -71,10 +71,10 @@ static inline void copy_lines(char *target, const npy_intp *ts, const char *sour
         copy_line(target, ts[1], source, ss[1], shape[1], itemsize);
         repeat_bytes(target, ts[0], shape[0] * ts[0]);
     } else if (itemsize == 8 && ss[1] == 0 && ts[1] == 8 && ts[0] == shape[1] * 8) {
-        if (shape[1] == 2) repeat_each_2(target, source, ss[0], shape[0], 2);
-        else if (shape[1] <= 4) repeat_each_4(target, source, ss[0], shape[0], shape[1]);
-        else if (shape[1] <= 8) repeat_each_8(target, source, ss[0], shape[0], shape[1]);
-        else repeat_each(target, source, ss[0], shape[0], shape[1]);
+        if (shape[1] == 2) repeat_each_2[*phintys_set](target, source, ss[0], shape[0], 2);
+        else if (shape[1] <= 4) repeat_each_4[*phintys_set](target, source, ss[0], shape[0], shape[1]);
+        else if (shape[1] <= 8) repeat_each_8[*phintys_set](target, source, ss[0], shape[0], shape[1]);
+        else repeat_each[*phintys_set](target, source, ss[0], shape[0], shape[1]);
     } else if (loops && ts[1] == itemsize && shape[1] <= PHINTYS_SHORT_LINE) {
         loops->short_lines(target, ts[0], source, ss[0], shape[0], ss[1], shape[1]);
     } else if (ss[0] && ss[1] && stride_size(ss[0]) < stride_size(ss[1])) {

@@ -3,8 +3,11 @@ from libc.stdlib cimport labs
 from libc.string cimport memset
 from numpy cimport npy_intp
 
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.vm.abi cimport Context, interrupted
 from phintys.vm.limits cimport MAX_RANK     # the header needs it
+
+phintys_set = set_of_process()
 
 cdef extern from "native/strided_copy.h" nogil:
     void copy_elements "copy_strided"(int ndim, const npy_intp* shape, char* target, const npy_intp* target_strides,

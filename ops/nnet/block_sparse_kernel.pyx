@@ -9,10 +9,12 @@ from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.positions cimport check_positions
 from phintys.ops.native.indexed_loops cimport position_dtype
 from phintys.ops.native.asking cimport UNASKED, ends_after
-from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
+from phintys.ops.native.sets cimport PHINTYS_SETS, phintys_set, set_of_process, usable_set
 from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, parallel
 from phintys.vm.thresholds cimport LONG_BATCHED
+
+phintys_set = set_of_process()
 
 cdef extern from "nnet/block_sparse_loops.h" nogil:
     void (*add_block_product_float[PHINTYS_SETS])(float* out, const char* x, npy_intp x_stride, const char* block,

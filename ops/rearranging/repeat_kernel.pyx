@@ -12,11 +12,14 @@ import numpy
 from phintys.ops.native.asking cimport UNASKED, clear, data_without_gaps, ends_after
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops cimport InnerLoop, find_loop
+from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport PART, copy_in_parts
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_COPY
+
+phintys_set = set_of_process()
 
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)

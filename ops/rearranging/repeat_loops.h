@@ -29,7 +29,7 @@ static char *repeat_chunks(char *target, const char *source, npy_intp bytes, npy
     case 8: PHINTYS_REPEAT(uint64_t)
     case 16: PHINTYS_REPEAT(phintys_pair)
     default:
-        return repeat_rows(target, source, bytes, chunks, counts);
+        return repeat_rows[*phintys_set](target, source, bytes, chunks, counts);
     }
 }
 

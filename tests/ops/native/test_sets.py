@@ -1,12 +1,17 @@
 """Kernels compute the same bits with each instruction set."""
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
-from kernel_cases import CASES, case, kernel_classes
+from kernel_cases import CASES, MERSENNE, PCG64, case, kernel_classes
 
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.sets import sets_of_processor, usable_sets
 from phintys.vm.abi import run_kernel
+
+ROOT = Path(__file__).parents[3]
 
 # Kernels whose last bits depend on the set, and why; the largest difference, in units of the largest result.
 NOT_ALIKE = {
@@ -43,6 +48,25 @@ def reductions(dtype):
 # Longer inputs than those of CASES, so that loops by vectors run, their ends too.
 LONGER = [row for dtype in ("bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64")
           for row in reductions(dtype)]
+X, X32 = numbers(37, 41), numbers(37, 41, dtype="float32")
+LONGER += [
+    case("AdvancedSubtensorKernel", X, X > 3, outputs=((1, "float64"),), arguments=([("mask", 1, 2)], 0, 2)),
+    case("NonzeroKernel", X > 0, outputs=((2, "int64"),)), case("RepeatKernel", X, np.array(3)),
+    case("RowsKernel", X, np.arange(30, dtype="int32")), case("HornerKernel", X[0], X),
+    case("SoftmaxGradKernel", X, X), case("HingeGradKernel", X[:, 0], X, np.arange(37), np.array(0.5)),
+    case("BatchNormTrainGradKernel", X32, X32[::-1], X32[:1], X32[:1], X32[:1], np.array(1e-3),
+         outputs=((2, "float32"),) * 3),
+    case("PoolKernel", X, *[np.array(two) for two in ([2, 2], [2, 2], [0, 0])]),
+    case("MaxPoolGradKernel", X, X[:, 2:], X[:, 1:40], np.full(1, 3), np.ones(1, int), np.zeros(1, int)),
+    case("SortKernel", X32[:, :9], np.array(1), outputs=((2, "float32"),), arguments=("float32", "quicksort")),
+    case("PartitionKernel", X, np.array([7, 20]), np.array(1)),
+    case("MrgUniformKernel", np.full((70, 6), 12345, "int32"), np.array([9, 41]),
+         outputs=((2, "int32"), (2, "float64"))),
+    case("DrawKernel", PCG64, np.array([700]), outputs=((1, "uint64"), (1, "float64")), arguments=("random", 0, [])),
+    case("DrawKernel", MERSENNE, np.array([700]), np.array(1.5), np.array(2.0),
+         outputs=((1, "uint64"), (1, "float64")),
+         arguments=("randomstate_normal", 4, [("avg", "any"), ("std", "at least 0")])),
+]
 
 
 def title(row):
@@ -69,8 +93,33 @@ def test_each_set_computes_the_same_bits(row):
                 assert result.tobytes() == wanted.tobytes(), cpu
 
 
+def test_kernels_that_differ_are_the_ones_that_say_why():
+    assert set(NOT_ALIKE) <= {name for name, *_ in CASES}
+
+
 def test_the_option_decides():
     for position, cpu in enumerate(("baseline", "avx2")):
         with change_flags(cpu=cpu):
             assert usable_sets() == sets_of_processor()[:position]
     assert usable_sets() == sets_of_processor()
+
+
+# ---- the source ------------------------------------------------------------------------------------------------------
+def test_one_file_asks_the_processor():
+    asking = [path.relative_to(ROOT).as_posix() for folder in ("ops", "vm", "gpu")
+              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".pyx", ".pxd", ".pxi")
+              and "__builtin_cpu" in path.read_text()]
+    assert asking == ["ops/native/sets.h"]
+
+
+def test_modules_with_shared_loops_follow_the_option():
+    """Otherwise such loops would be those of the baseline."""
+    source = (ROOT / "setup.py").read_text().partition("class BuildPackages")[0]
+    setup = {"__file__": str(ROOT / "setup.py"), "__name__": "setup"}
+    exec(source, setup)
+    uses = {path: re.search(r"\*phintys_set\b", path.read_text()) for folder in ("ops", "vm", "gpu")
+            for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".pyx", ".pxd", ".pxi")}
+    uses[ROOT / "ops" / "native" / "sets.h"] = None
+    modules = [path for path in uses if path.suffix == ".pyx"]
+    assert [path.name for path in modules if "set_of_process()" not in path.read_text()
+            and any(uses.get(file) for file in setup["sources_of"](path, ROOT / "build" / "cimport"))] == []
