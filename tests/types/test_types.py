@@ -98,7 +98,7 @@ def test_pyright_finds_the_mistakes_and_no_others(tmp_path):
     paths = [] if INSTALLED else [str(linked(tmp_path))]
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({
         "include": [os.path.relpath(HERE / name, tmp_path) for name in ("user_program.py", "wrong_program.py")],
-        "extraPaths": paths, "typeCheckingMode": "standard"}))
+        "extraPaths": paths, "typeCheckingMode": "strict"}))
     run = subprocess.run([sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable],
                          capture_output=True, text=True, cwd=tmp_path)
     errors = [(Path(error["file"]).name, error["range"]["start"]["line"] + 1)

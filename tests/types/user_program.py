@@ -99,7 +99,13 @@ run = gof.PerformLinker(allow_gc=False).accept(graph).make_function()
 
 images, filters = T.tensor4("images", dtype="float64"), T.tensor4("filters", dtype="float64")
 pooled = pool.pool_2d(nnet.conv2d(images, filters, border_mode="half"), (2, 2), ignore_border=True)
-rows_of_steps, step_updates = phintys.scan(lambda row, sums: sums + row, sequences=[x], outputs_info=[x[0]])
+
+
+def add_row(row: T.TensorVariable, sums: T.TensorVariable) -> T.TensorVariable:
+    return sums + row
+
+
+rows_of_steps, step_updates = phintys.scan(add_row, sequences=[x], outputs_info=[x[0]])
 gram = T.dot(x.T, x)
 solved = slinalg.solve(gram + T.eye(4), rows_of_steps[-1]) + slinalg.cholesky(gram + T.eye(4))[0] + nlinalg.trace(gram)
 sign, magnitude = nlinalg.slogdet(gram)
