@@ -13,6 +13,7 @@ scan_profile: Any = None             # makes what measures the steps of a loop
 device_opened: Any = None            # called when a GPU is in use, or named: adds shared variables there
 place_at_device: Any = None          # moves work of a graph to the GPU in use; `phintys.gpu` sets it
 widen_for_device: Any = None         # lets a graph with a value there compute in float32 what is float16; as above
+disagreement: Any = None             # finds the first of some nodes whose operands have lengths that differ
 uses_device: Any = None              # tells whether a graph has a value on the GPU; `phintys.gpu` sets it
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas

@@ -69,11 +69,15 @@ class Lengths:
         self.parts_of, self.graphs = {}, graphs
         self.added = {}                # states of loops -> how many rows are before the first step, token of the others
         for node in nodes:
-            self.node = node
             if ways:
                 self.ways = ways.get(node, ALWAYS)
-            self._enter(node)
+            self.enter(node)
         self.ways = ALWAYS
+
+    def enter(self, node):
+        """Enter one more node."""
+        self.node = node
+        self._enter(node)
 
     def shape(self, variable: Variable) -> tuple[int, ...]:
         """Return equal tuples for variables with equal shapes."""

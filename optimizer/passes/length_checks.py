@@ -11,11 +11,13 @@ as its condition is computed in each call. What a loop's body requires is compar
 """
 from collections import defaultdict, namedtuple
 
+from phintys.graph import hooks
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
 from phintys.graph.trace import joined
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.identity.assertion_kernel import mismatch_text
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.shape.shape import Shape_i
@@ -357,6 +359,37 @@ class Remaining:
             name = Expression(node.op, length.index, tuple(map(self._token, node.inputs))) if is_computed else length
             self.tokens[length] = lengths.named(name)
         return lengths.root(self.tokens[length])
+
+
+def disagreement(nodes, shapes):
+    """Return the first node that cannot run because lengths of its operands differ, and a text that says so; else None.
+
+    Parameters
+    ----------
+    nodes : list of Apply
+        In the order in which they would run.
+    shapes : dict
+        Of variables that exist: tuples of int.
+    """
+    lengths = Lengths([])
+    lengths.tokens = {variable: [ONE if flag else lengths.named(length)
+                                 for flag, length in zip(variable.type.broadcastable, shape)]
+                      for variable, shape in shapes.items() if len(shape) == getattr(variable.type, "ndim", None)}
+    numbers = {token: length for length, token in lengths.known.items()}
+    for node in nodes:
+        before = len(lengths.united)
+        lengths.enter(node)
+        if len(lengths.united) > before:
+            found = {}
+            for token, number in numbers.items():
+                found.setdefault(lengths.root(token), []).append(number)
+            differing = next((own for own in found.values() if len(own) > 1), None)
+            if differing is not None:
+                return node, mismatch_text(differing[:2], ["length", "length"])
+    return None
+
+
+hooks.disagreement = disagreement
 
 
 def _integer_in(number):

@@ -4,6 +4,7 @@ The exception keeps its type, so that programs which catch it still do; its mess
 small values of its inputs, and the source line. An exception that cannot be rebuilt from a message is passed on
 unchanged, with a note where Python supports notes.
 """
+from phintys.graph import hooks
 from phintys.graph.errors import shown, with_details
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import backtrace, described_frame, gradient_sources, is_in_parts, traces_of
@@ -11,6 +12,7 @@ from phintys.vm.described_node import DescribedVariable
 from phintys.vm.opcodes import OPCODES
 
 SHOWN_SIZE = 5                  # elements: a larger array is not shown
+TURNS = frozenset(["JUMP", "JUMPZ", "NEED", "BACK", "HALT"])            # the next instruction may not follow
 
 
 def explained(error, program, position, operands, at_length):
@@ -45,12 +47,14 @@ def explained(error, program, position, operands, at_length):
 
 
 def later_checks(error, program, position):
-    """Return the instructions after a failed one that compare lengths, if they may be the reason: an index is out of
-    range of an array that is too short for another operand, whose elements are taken first."""
+    """Return the instructions after a failed one that may compare lengths, if these may be the reason: an index is out
+    of range of an array that is too short for another operand, whose elements are taken first."""
     if not isinstance(error, IndexError) or program.nodes is None:
         return []
-    return [number for number, node in enumerate(program.nodes)
-            if number > position and node is not None and hasattr(node.op, "disagreement")]
+    codes = [OPCODES[instruction.op].name for instruction in program.instructions()]
+    sure = next((number for number in range(position, len(codes)) if codes[number] in TURNS), len(codes))
+    return [number for number, node in enumerate(program.nodes) if number > position and node is not None
+            and (number < sure or hasattr(node.op, "disagreement"))]
 
 
 def reason_of(error, program, position, checks):
@@ -72,10 +76,26 @@ def reason_of(error, program, position, checks):
     done = set(program.nodes[:position]) if checks else ()
     for number, operands in checks:
         node = program.nodes[number]
-        found = node.op.disagreement(node, operands, done)
+        found = node.op.disagreement(node, operands, done) if hasattr(node.op, "disagreement") else None
         if found is not None:
             return found, number
+    if checks and hooks.disagreement is not None:
+        found = hooks.disagreement([program.nodes[number] for number, _ in checks], _shapes(program, checks, done))
+        if found is not None:
+            node, text = found
+            return ValueError(text), program.nodes.index(node)
     return error, position
+
+
+def _shapes(program, checks, done):
+    """The shapes of inputs of later instructions that exist already: a dict from variables to tuples."""
+    found = {}
+    for number, operands in checks:
+        inputs = program.nodes[number].inputs
+        if operands is not None and len(operands) == len(inputs):         # else some are part of the kernel
+            found.update([(variable, operand[0]) for variable, operand in zip(inputs, operands)
+                          if operand is not None and (variable.owner is None or variable.owner in done)])
+    return found
 
 
 def _without_node(program, position, operands):

@@ -173,6 +173,8 @@ def test_an_element_of_an_operand_that_is_too_short(mode):
     for inputs, output, arguments in [([V, W], (V + W)[1], [[1.0], [1.0, 2.0]]),
                                       ([V, W, index], (V * W)[index], [[1.0, 2.0], [1.0], 1]),
                                       ([V], (V + state)[1], [[1.0, 2.0]]),
+                                      ([V, W, index], T.exp(T.outer(V, V) + W)[index], [[1.0], [1.0, 2.0], 1]),
+                                      ([V, W, index], [(V + 1)[index] * 2, T.exp(V * W)], [[1.0], [1.0, 2.0], 1]),
                                       ([M, V, S], steps, [numpy.ones((2, 1)), [1.0, 2.0], 0.5])]:
         f = phintys.function(inputs, output, mode=mode, on_unused_input="ignore")
         for _ in range(2):
@@ -401,7 +403,8 @@ def test_random_expressions(make, first):
 
 @pytest.mark.parametrize("seed, make", [
     *[(seed, random_loops) for seed in (165, 177, 268, 418, 876, 885)],       # parts of rows, a length of 2
-    (934, random_expressions), (1258, random_expressions)])                   # branches in what branches need
+    (934, random_expressions), (1258, random_expressions),                    # branches in what branches need
+    (688, random_expressions)])                                               # an element before lengths are compared
 def test_random_expressions_that_found_something(seed, make):
     check_random_case(seed, make)
 
