@@ -57,7 +57,8 @@ def recipe(heading):
 
 @pytest.mark.parametrize("addition, heading, more", [
     ("elementwise op", "An elementwise op: one row", 0), ("op with a kernel", "An op with a kernel", 1),
-    ("GPU twin", "A GPU twin", 0), ("opcode", "An opcode", 2), ("rewrite", "A rewrite", 1)])
+    ("GPU twin", "A GPU twin", 0), ("opcode", "An opcode", 2), ("rewrite", "A rewrite", 1),
+    ("loop for each instruction set", "A loop for each instruction set", 1)])
 def test_the_table_counts_the_files(addition, heading, more):
     """``more``: files of which the recipe shows no code: a row of a case table, a test, what emits an opcode."""
     page = (ROOT / "CONTRIBUTING.md").read_text()
