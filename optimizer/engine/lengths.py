@@ -437,6 +437,19 @@ def _part(lengths, node, tokens, *integers):
     return _part_of(lengths, entries if len(node.inputs) == 1 else filled(entries, node.inputs[1:]), tokens)
 
 
+def _first_rows(lengths, node, rows, *no_tokens):
+    """Of a number that the user gives, and of which there must be so many; the smallest of lengths needs no look."""
+    count = node.inputs[1]
+    token = _length_token(lengths, count)
+    if node.op.rule is not None:
+        lengths.equal(rows[0], token)
+    elif count.owner is None or key_of(count.owner.op) == "StepCount":
+        part = lengths.part(None, count, None, rows[0])
+        if part is not None:
+            lengths.equal(part, token)
+    return [token, *rows[1:]]
+
+
 def _leaves_out(entry, number):
     """Return whether an entry of an index is a slice without a known number of elements at the ends."""
     if not isinstance(entry, slice) or entry.step is not None or entry.stop == 0:
@@ -538,7 +551,7 @@ INSIDE = {"Scan": _enter_loop, OpFromGraph: _enter_op_from_graph}
 RULES = {"DimShuffle": _dimshuffle, "Dot": _dot, "Dot22": _dot, "Dot22Scalar": _scaled_dot, "BatchedDot": _batched_dot,
          "Gemv": _accumulation, "Gemm": _accumulation, "Ger": _ger, "Alloc": _alloc, "Eye": _eye, "Reshape": _reshape,
          "Join": _join, "Subtensor": _part, "AdvancedSubtensor1": _rows, "SoftmaxWithBias": _row_bias,
-         "Rebroadcast": _rebroadcast}
+         "Rebroadcast": _rebroadcast, "FirstRows": _first_rows}
 RULES.update(dict.fromkeys(("Sum", "Prod", "Max", "Min", "All", "Any"), _reduced))
 RULES.update(dict.fromkeys((
     "Assert", "Check", "EqualLengths", "Softmax", "LogSoftmax", "IncSubtensor", "AdvancedIncSubtensor1",

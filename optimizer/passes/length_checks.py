@@ -28,7 +28,7 @@ from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.vm.places import HOST
 
-OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor"])       # beside elementwise ops, in lengths
+OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor", "StepCount"])       # in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
 
@@ -52,8 +52,8 @@ class NotedLengths:
         self.classes, self.replaced, self.parts_of = [], {}, {}
 
     def on_change_input(self, fgraph, node, position, old, new, reason):
-        """Record a replacement."""
-        if old.owner is not None:
+        """Record a replacement, unless it holds only where the rest of its readers are: in a branch."""
+        if old.owner is not None and reason != "cond_merge_nested":
             self.replaced[old] = new
 
     def now(self, variable):

@@ -299,6 +299,20 @@ def test_what_steps_would_compare_is_not_compared_if_there_is_none(mode):
                 f(numpy.ones((2, 4)), [1.0], [1.0, 2.0], 1.0)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sequence_that_is_too_short_for_a_loop_that_is_left_out(mode):
+    rows = phintys.scan(lambda row: row * 0, V, n_steps=COUNT)[0]
+    states = phintys.scan(lambda row, h: T.tanh(h + row), V, outputs_info=S, n_steps=COUNT)[0]
+    for inputs, output in [([V, COUNT], rows), ([V, COUNT], rows.sum()), ([V, S, COUNT], states.shape[0])]:
+        f = phintys.function(inputs, output, mode=mode, on_unused_input="ignore")
+        rest = [0.5] * (len(inputs) - 2)
+        for _ in range(3):
+            f([1.0, 2.0], *rest, 2)
+            f([1.0, 2.0, 3.0], *rest, 2)
+            with pytest.raises(ValueError):
+                f([1.0, 2.0], *rest, 3)
+
+
 def test_branches_that_compare_for_themselves_cost_nothing():
     assert not checks_of([S, V, W], [ifelse(S > 0, V * W, W)])
     assert not checks_of([S, V, W], [ifelse(S > 0, ifelse(S < 1, V * 0 + W, V * W), V + W)[:1], V + W])
@@ -402,7 +416,7 @@ def test_random_expressions(make, first):
 
 
 @pytest.mark.parametrize("seed, make", [
-    *[(seed, random_loops) for seed in (165, 177, 268, 418, 876, 885)],       # parts of rows, a length of 2
+    *[(seed, random_loops) for seed in (165, 177, 268, 418, 876, 885, 3347)],       # parts of rows, a length of 2
     (934, random_expressions), (1258, random_expressions),                    # branches in what branches need
     (688, random_expressions)])                                               # an element before lengths are compared
 def test_random_expressions_that_found_something(seed, make):
