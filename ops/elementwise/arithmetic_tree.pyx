@@ -157,6 +157,13 @@ cdef class Branch:
         self.form, self.code, self.leaves = form, code, leaves
 
 
+# Which moves keep every rounding: the two operands of a sum or a product may change places, and a factor of 1 or -1 is
+# exact wherever it stands; nothing else moves. The factor of a form multiplies its first operand before all else:
+# ("product", a, x, y) is (a * x) * y. Examples:
+# * 2*x + 3*y is scale_scale_add with 2 and 3: two products and a sum, each rounded once, as written.
+# * x*y - z is multiply_scale_add with 1 and -1, because -1 * z is exact; so is z - x*y, with -1 and 1, as the sides
+#   may change places.
+# * 0.1*(x*y) stays two instructions, and so does 0.1*(3*x): (0.1*x)*y and 0.3*x are rounded otherwise.
 cdef class Merger:
     """Turns single-use arithmetic values of one dtype into branches, and finished branches into steps."""
     cdef str dtype

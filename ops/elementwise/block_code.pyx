@@ -70,7 +70,13 @@ cdef class Filled:
         return self.numbers[operand - self.registers] if 0 <= operand - self.registers < len(self.numbers) else None
 
     cdef int choose_size(self, BlockTables* blocks, BlockCall* call, InnerLoop loop, list operands) except -1:
-        """Choose the size of the next call."""
+        """Choose the size of the next call.
+
+        Example: ``exp(x) * exp(x) + y`` of 5 numbers, in vectors of 4. ``exp`` reads an input, which has only 5;
+        but its result goes to a register, so its last vector is stored as a whole (``filling``), and 8 numbers are
+        there, of which 3 mean nothing. A step that reads only such registers, and vectors, computes 8, by two whole
+        vectors. One that reads ``y`` or writes a result computes 5.
+        """
         cdef object register = self.number(operands[len(operands) - 1])
         cdef int size
         call.size = 0
