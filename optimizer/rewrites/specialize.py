@@ -10,8 +10,6 @@ from phintys.optimizer.engine.pattern import rule
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact, key
 from phintys.optimizer.passes.shapes import feature_of
 
-LARGE = 1e20                   # numbers whose quotients with others stay in range
-
 
 def same_dtype(found, out):
     """The operand has the result's dtype."""
@@ -59,21 +57,6 @@ def quotient_of_quotient(fgraph, node):
     return apply_op("neg", quotient) if negated else quotient
 
 
-def quotient_of_outer_product(fgraph, node):
-    """``column * row / s -> (column / s) * row``: there is less to divide."""
-    (product, divisor), out = node.inputs, node.outputs[0]
-    if key(product) != "mul" or not product.type.dtype == divisor.type.dtype == "float64":
-        return None
-    for number, factor in enumerate(product.owner.inputs):
-        value = constant_value(factor)
-        if value is None or 1 / LARGE < abs(value) < LARGE:
-            quotient = apply_op("true_div", factor, divisor)
-            if quotient.type.broadcastable != out.type.broadcastable:
-                others = product.owner.inputs
-                return apply_op("mul", *others[:number], quotient, *others[number + 1:])
-    return None
-
-
 def fill_to_alloc(fgraph, node):
     """``fill(f(x), y) -> alloc(y, *shape)`` where f(x) would be computed for its shape only."""
     model, value = node.inputs
@@ -111,7 +94,6 @@ REWRITES = [
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
     Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg")),
-    Rewrite("local_div_of_outer_product", ("true_div",), quotient_of_outer_product, (FAST_RUN,), of=("mul",)),
     Rewrite("local_mul_condition", ("mul",), product_with_condition, beside=TO_INTEGERS),
     Rewrite("local_fill_to_alloc", ("second",), fill_to_alloc, (FAST_RUN,)),
 ]
