@@ -30,7 +30,8 @@ def package(tmp_path_factory):
 
 
 def no_sources(folder, names):
-    return [name for name in names if Path(folder, name).is_file() and Path(name).suffix not in (".py", ".so", ".pyi")
+    kept = (".py", ".so", ".pyi", ".h")         # the formulas in scalar_functions.h are read by twins
+    return [name for name in names if Path(folder, name).is_file() and Path(name).suffix not in kept
             or name == "__pycache__"]
 
 
