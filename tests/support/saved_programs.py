@@ -50,7 +50,7 @@ def check_program(program, loaded):
     assert loaded.nodes is None and all([layout.variable is None for layout in loaded.cells])
     for name in SAME:
         assert getattr(program, name) == getattr(loaded, name), name
-    assert [kernel.spec for kernel in program.kernels] == [kernel.spec for kernel in loaded.kernels]
+    assert dumps(program.kernels) == dumps(loaded.kernels)      # specs hold pickles of bodies, which depend on identities
     assert listing(program) == listing(loaded)
 
 
