@@ -24,6 +24,8 @@ class OptionalType:
         self._type = type
 
     def __getattr__(self, name):
+        if name == "_type" or name.startswith("__"):        # asked for by copy and pickle before there is a type
+            raise AttributeError(name)
         return getattr(self._type, name)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: Any = None) -> Any:

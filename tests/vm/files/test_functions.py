@@ -1,4 +1,5 @@
 """Functions in files: what they keep, how they are called afterwards, and what is refused."""
+import copy
 import os
 import pickle
 
@@ -90,7 +91,7 @@ def test_arguments_convert_as_they_did():
 def test_an_argument_that_may_be_none():
     n, m = T.lscalars("n", "m")
     function = phintys.function([n, m], T.eye(n, m))
-    for f in (function, again(function)):
+    for f in (function, again(function), copy.deepcopy(again(function))):
         assert f(2, None).tolist() == f(2, 2).tolist() == [[1.0, 0.0], [0.0, 1.0]] and f(1, 2).tolist() == [[1.0, 0.0]]
 
 
