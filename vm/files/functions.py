@@ -7,7 +7,6 @@ needs.
 import mmap
 import os
 from contextlib import suppress
-from tempfile import NamedTemporaryFile
 
 import numpy
 
@@ -134,6 +133,8 @@ def save(path, functions, key=None):
     >>> model["predict"]()
     array(3.)
     """
+    from tempfile import NamedTemporaryFile         # takes a seventh of the time in which the runtime is imported
+
     parts = programs.dumped(functions, key)
     path = os.fspath(path)
     with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
