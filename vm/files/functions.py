@@ -133,7 +133,7 @@ def save(path, functions, key=None):
     >>> model["predict"]()
     array(3.)
     """
-    from tempfile import NamedTemporaryFile         # takes a seventh of the time in which the runtime is imported
+    from tempfile import NamedTemporaryFile  # takes a seventh of the time in which the runtime is imported
 
     parts = programs.dumped(functions, key)
     path = os.fspath(path)
