@@ -54,8 +54,8 @@ class Writer:
 
     def __init__(self):
         self.arrays = []
-        self._numbers, self._kept = {}, []          # id of an object → its number; objects, so that ids stay theirs
-        self._open = []                             # those that are being written
+        self._numbers = {}                          # id of an object → its number; None while it is being written
+        self._kept = []                             # the objects, so that ids stay theirs
 
     def write(self, value):
         """The JSON of a value.
@@ -78,16 +78,16 @@ class Writer:
 
     def shared(self, value, write):
         """An object that may occur several times: from the second time on, a reference."""
-        number = self._numbers.get(id(value))
-        if number is not None:
+        if id(value) in self._numbers:
+            number = self._numbers[id(value)]
+            if number is None:
+                raise Unsaved(f"{value!r}, which refers to itself")
             return {"same": number}
-        if any([value is other for other in self._open]):
-            raise Unsaved(f"{value!r}, which refers to itself")
+        number = len(self._kept)
         self._kept.append(value)
-        self._open.append(value)
+        self._numbers[id(value)] = None
         written = write(value)
-        self._open.pop()
-        self._numbers[id(value)] = number = len(self._numbers)
+        self._numbers[id(value)] = number
         return {"known": [number, written]}
 
     def float(self, value):

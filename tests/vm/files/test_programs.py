@@ -68,6 +68,13 @@ class WithGraph(AddOne):
         return {"graph": self.graph}
 
 
+class HoldsItself(AddOne):
+    """Cannot be written: it has no end."""
+
+    def __getstate__(self):
+        return {"itself": self}
+
+
 class Many(phintys.Op):
     """How many inputs there are."""
 
@@ -213,6 +220,9 @@ def test_an_op_that_nobody_else_can_make_is_not_saved():
     program = phintys.function([x], [AddOne()(x), Local()(x)]).program
     with pytest.raises(TypeError, match=r"Local \(a Local\), .* with Local, which cannot be pickled: it is not"):
         dumps(program)
+
+    with pytest.raises(TypeError, match="HoldsItself.*, which refers to itself"):
+        dumps(phintys.function([x], HoldsItself()(x)).program)
 
     class Inside(AddOne):
         pass
