@@ -80,13 +80,13 @@ typedef struct { uint64_t half[2]; } phintys_pair;
     X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, phintys_pair)
 
 /* The names of all instructions; the labels of their code are in the same order. */
-#define PHINTYS_NAMED(NAME, TYPE, DTYPES, RESULT, VALUE) #NAME " " DTYPES,
-#define PHINTYS_NAMED_TREE(NAME) PHINTYS_TREE_OPERATION(PHINTYS_NAMED, NAME)
-#define PHINTYS_NAMED_SIZE(SIZE, TYPE) "load " #SIZE, "store " #SIZE, "move " #SIZE, "choose " #SIZE,
+#define PHINTYS_TITLE(NAME, TYPE, DTYPES, RESULT, VALUE) #NAME " " DTYPES,
+#define PHINTYS_TITLE_TREE(NAME) PHINTYS_TREE_OPERATION(PHINTYS_TITLE, NAME)
+#define PHINTYS_TITLE_SIZE(SIZE, TYPE) "load " #SIZE, "store " #SIZE, "move " #SIZE, "choose " #SIZE,
 static const char* const phintys_register_names[] = {
-    PHINTYS_OPERATIONS(PHINTYS_NAMED_TREE)
-    PHINTYS_COMPUTING(PHINTYS_NAMED)
-    PHINTYS_SIZES(PHINTYS_NAMED_SIZE)
+    PHINTYS_OPERATIONS(PHINTYS_TITLE_TREE)
+    PHINTYS_COMPUTING(PHINTYS_TITLE)
+    PHINTYS_SIZES(PHINTYS_TITLE_SIZE)
     "tree_power float64", "tree_power float32", "tree_power_add float64", "tree_power_add float32", "call",
     "stop 1", "stop 2", "stop 4", "stop 8", "stop float32", "stop float64", "end", 0
 };
