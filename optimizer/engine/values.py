@@ -127,6 +127,27 @@ def readers_in(fgraph: FunctionGraph) -> Callable[..., Any]:
     return lambda variable: len(clients[variable]) if variable in clients else 1
 
 
+def read_once(name: str, form_of: Callable[[Any, Callable[..., Any]], Any]) -> Callable[[FunctionGraph, Variable], Any]:
+    """Return a function of a graph and a variable of it that returns the variable's normal form.
+
+    It is read by ``form_of`` once, until the graph changes; every caller gets the same object, which stays as it is.
+
+    Parameters
+    ----------
+    name : str
+        Of the table in ``fgraph.derived``.
+    form_of : callable
+        Takes a variable and what ``readers_in`` returns.
+    """
+    def form_in(fgraph: FunctionGraph, root: Variable) -> Any:
+        known = fgraph.derived.setdefault(name, {})
+        found = known.get(root)
+        if found is None:
+            found = known[root] = form_of(root, readers_in(fgraph))
+        return found
+    return form_in
+
+
 def only_reader(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
     """Return the first output of the only node that reads ``variable``, else None."""
     readers = fgraph.clients[variable]

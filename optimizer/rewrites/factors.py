@@ -24,7 +24,7 @@ from phintys.optimizer.engine.values import (
     is_inexact,
     keeps_value,
     key,
-    readers_in,
+    read_once,
     whole_power,
 )
 
@@ -140,13 +140,7 @@ def product_of(root, readers, nearby=None):
     return product
 
 
-def product_in(fgraph, root):
-    """Return the normal form of a variable of a graph, which other rewrites get, too: copy it before you change it."""
-    known = fgraph.derived.setdefault("products", {})
-    found = known.get(root)
-    if found is None:
-        found = known[root] = product_of(root, readers_in(fgraph))
-    return found
+product_in = read_once("products", product_of)         # of (fgraph, root); copy a product before you change it
 
 
 def _multiplied_number(coefficient, value, exponent, dtype):

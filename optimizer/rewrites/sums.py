@@ -15,7 +15,7 @@ from phintys.optimizer.engine.values import (
     is_unsigned,
     keeps_value,
     key,
-    readers_in,
+    read_once,
 )
 
 KEYS = frozenset(["add", "sub", "neg"])
@@ -66,13 +66,7 @@ def sum_of(root, readers, nearby=None):
     return result
 
 
-def sum_in(fgraph, root):
-    """Return the normal form of a variable of a graph, which other rewrites get, too: it must not be changed."""
-    known = fgraph.derived.setdefault("sums", {})
-    found = known.get(root)
-    if found is None:
-        found = known[root] = sum_of(root, readers_in(fgraph))
-    return found
+sum_in = read_once("sums", sum_of)                      # of (fgraph, root)
 
 
 def build(terms, constant, leaves, like):
