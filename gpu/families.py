@@ -1,20 +1,5 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
-from phintys.gpu.kernels import (  # noqa: F401  (which describe kernels)
-    batch_normalization_source,
-    block_sparse_source,
-    choice_source,
-    convolution_source,
-    creation_source,
-    factorization_source,
-    fourier_source,
-    indexing_source,
-    line_source,
-    random_source,
-    rearranging_source,
-    sorting_source,
-    spectral_source,
-    window_source,
-)
+import phintys.gpu.kernels.described  # noqa: F401  (which describes kernels)
 from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
 from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch

@@ -8,7 +8,7 @@ passed by value, so that the launch of each call is the same, and is replayed.
 from libc.stdint cimport uint64_t
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.random_source import draw_source
+from phintys.gpu.kernels.described.random import draw_source
 from phintys.gpu.runtime.driver cimport Arguments, put_address, put_integer, set_failure, upload
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.ops.native.sets cimport phintys_set, set_of_process

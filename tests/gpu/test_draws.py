@@ -95,7 +95,7 @@ def test_debug_mode_and_failures(device):
 
 @pytest.mark.parametrize("architecture", ["sm_70", "sm_90"])
 def test_real_devices_compile_it(architecture):
-    from phintys.gpu.kernels.random_source import draw_source
+    from phintys.gpu.kernels.described.random import draw_source
     from phintys.gpu.runtime.compiler import OPTIONS
     nvrtc = find_nvrtc(architecture=architecture)
     if nvrtc is None or architecture not in nvrtc.architectures:

@@ -6,7 +6,7 @@ rounds of a sweep, the columns are paired, and a thread makes the two columns of
 is shifted first, so that it is positive definite and far from singular. Signs of vectors, and vectors of equal values,
 are not determined; they may be others than LAPACK's. Matrices of complex numbers are the processor's.
 """
-from phintys.gpu.kernels.factorization_source import FUNCTIONS, NOT_FINITE, SIZES, given, items
+from phintys.gpu.kernels.described.factorization import FUNCTIONS, NOT_FINITE, SIZES, given, items
 from phintys.gpu.kernels.general_source import BLOCKS, Description, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.factorizations.least_squares_kernel import LeastSquaresKernel
