@@ -1,7 +1,7 @@
 """Families of kernels that need no Cython: each is described by its operands and the text of its kernels.
 
-``general_source.py`` says what a description is, and ``general_kernel.pyx`` launches it. Importing this package describes
-all of them.
+``general_source.py`` says what a description is, and ``general_kernel.pyx`` launches it. The import of this package
+describes all of them.
 """
 from phintys.gpu.kernels.described import (
     batch_normalization,
