@@ -118,7 +118,7 @@ def open_device(number=0):
         opened = Device(number, device, context)
         from phintys.gpu.runtime import values
         values.device_number = number
-        runtime.connect(context.handle, values.value_at)
+        runtime.connect(context.handle, values.value_at, opened.multiprocessors)
         opened.has_cublas = find_cublas()
     except BaseException:
         context.pop()

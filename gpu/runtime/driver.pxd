@@ -70,6 +70,8 @@ cdef int set_failure(int error, const char* what) noexcept nogil
 cdef void* load_function(bytes image, list names, void** functions) except NULL
 # How often a device has been connected: functions that were loaded before are of no use.
 cdef long generation
+# How many multiprocessors the device has: a grid that is to fill it has some blocks for each of them.
+cdef int multiprocessors
 # Copies elements of any strides, by a kernel of the device; set by ``copies.pyx``.
 ctypedef int (*StridedCopy)(Cell* target, Cell* source) except -1 nogil
 cdef StridedCopy strided_copy

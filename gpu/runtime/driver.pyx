@@ -182,6 +182,7 @@ ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the d
           716: "a kernel used an address that is not aligned", 719: "a kernel failed", 999: "no device is in use"}
 
 generation = 0
+multiprocessors = 1
 strided_copy = NULL
 cdef bint usable = False            # a device is in use, in this process, and the interpreter goes on
 cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
@@ -196,7 +197,7 @@ cdef long live_buffers = 0, requests = 0, misses = 0
 
 
 # ---- the driver ------------------------------------------------------------------------------------------------------
-def connect(size_t context, value_maker):
+def connect(size_t context, value_maker, int count_of_multiprocessors):
     """Use a context: from here on, programs may have values on the device.
 
     Parameters
@@ -205,13 +206,14 @@ def connect(size_t context, value_maker):
         The handle of pycuda's context.
     value_maker : callable
         Makes what Python sees from ``(address, shape, strides, dtype, DeviceBuffer)``.
+    count_of_multiprocessors : int
 
     Raises
     ------
     RuntimeError
         If the driver's library lacks a function.
     """
-    global usable, make_value, generation
+    global usable, make_value, generation, multiprocessors
     cdef void* library = dlopen(b"libcuda.so.1", RTLD_NOW)
     cdef void** functions = <void**>&driver
     cdef int index
@@ -223,7 +225,7 @@ def connect(size_t context, value_maker):
             raise RuntimeError(f"the driver of CUDA has no function {name}: it is too old")
     global phintys_context
     phintys_context = <void*>context
-    make_value = value_maker
+    make_value, multiprocessors = value_maker, count_of_multiprocessors
     usable = True
     generation += 1
     check(enter_device(), "using the device")
