@@ -19,8 +19,8 @@ from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport (
     Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
-from phintys.gpu.runtime.kernel cimport THREADS as THREADS_OF_BLOCK
-from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
+from phintys.gpu.runtime cimport driver
+from phintys.gpu.runtime.kernel cimport MOST_BLOCKS, DeviceKernel
 from phintys.ops.factorizations.stack_kernel cimport StackKernel
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
@@ -46,12 +46,19 @@ cdef struct Passed:             # how an operand is passed
 cdef struct Launch:
     int kind, which, operand, target
     int along                   # the operand with the dimension that the mask leaves out, or -1
+    int block, most             # threads of a block, and blocks for each multiprocessor, if these are limited
     unsigned long long mask
 
 cdef int GROUP_OF_ITEM = GROUP
 
 if (THREADS, BLOCKS, COPY, CLEAR) != (KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR):
     raise ImportError("the kinds of launches have other numbers in general_source.py")
+
+
+cdef inline npy_intp blocks_of(const Launch* launch, npy_intp items) noexcept nogil:
+    """A thread for each item, but not more blocks than the launch wants; threads then do several items."""
+    cdef npy_intp most = driver.multiprocessors * launch.most if launch.most else MOST_BLOCKS
+    return min((items + launch.block - 1) // launch.block, most)
 
 
 cdef double number_at(const Cell* cell) noexcept nogil:
@@ -172,6 +179,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             self.scratch_operand, self.scratch_bytes = position[description.scratch[0]], description.scratch[1]
         for index, launch in enumerate(description.launches):
             self.launches[index].kind, self.launches[index].mask = launch.kind, launch.mask
+            self.launches[index].block, self.launches[index].most = launch.block, launch.most
             self.launches[index].operand = position[launch.operand]
             self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
@@ -283,5 +291,5 @@ cdef class GpuGeneralKernel(DeviceKernel):
             (<npy_intp*>arguments.bytes)[0] = items
             if launch.kind == KIND_BLOCKS:
                 return self.start(launch.which, items, GROUP_OF_ITEM, arguments)
-            return self.start(launch.which, blocks_for(items), THREADS_OF_BLOCK, arguments)
+            return self.start(launch.which, blocks_of(launch, items), launch.block, arguments)
         return set_failure(error, b"moving elements on the device") if error else 0

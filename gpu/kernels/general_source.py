@@ -9,7 +9,8 @@ of integers there is a struct with the array ``at``.
 
 A kernel of THREADS runs its body for each item ``i``, in one thread. One of BLOCKS has a block of ``GROUP`` threads for
 each item ``i``; ``total(value)`` adds up what its threads have. The items are the elements of the dimensions of an
-operand that a mask names. The body of a kernel of RAW runs once in each of ``threads`` threads, of number ``thread``.
+operand that a mask names. The body of a kernel of RAW runs once in each of ``threads`` threads, of number ``thread``:
+a launch says how many there are in a block, and how many blocks for each multiprocessor, at most.
 
 Operands with positions that the processor's kernel checks before it computes are ``checked`` here: a body calls
 ``position(note, value, length, axis)``, which wraps negative ones and returns -1 after noting one that is outside.
@@ -24,12 +25,13 @@ GROUP = 128                     # threads of a block that works on one item
 THREADS, BLOCKS, COPY, CLEAR, RAW = range(5)
 ALL = 2 ** 63 - 1               # a mask of all dimensions
 
-Launch = namedtuple("Launch", "kind which operand mask target along", defaults=(0, 0, ALL, 0, None))
+Launch = namedtuple("Launch", "kind which operand mask target along block most", defaults=(0, 0, ALL, 0, None, 256, 0))
 Launch.__doc__ = """One step of a kernel's run.
 
 THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
 ``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
-on the host with a dimension, which may be negative, that the mask then leaves out.
+on the host with a dimension, which may be negative, that the mask then leaves out. ``block`` is how many threads of
+THREADS a block has, and ``most`` how many blocks there are for each multiprocessor; 0: one thread for each item.
 """
 Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure",
                          defaults=("", {}, (), None, False, None))

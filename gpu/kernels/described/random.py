@@ -1,62 +1,129 @@
 """Random numbers on the device.
 
-MRG31k3p has a thread for each stream, with the bits of the processor (see ``ops/random/mrg_loops.h``). Uniform numbers
+MRG31k3p has the bits of the processor (see ``ops/random/mrg_loops.h``). A thread has the state of a stream in
+registers, and makes a part of its numbers: it jumps there by powers of the two recurrences' matrices. Uniform numbers
 of NumPy's generators have those of ``ops/random/bit_generators.h``: a thread finds its words by itself. Multinomial
 samples from uniform numbers have a thread for each row of probabilities. Sums are in double precision and in the order
 of the processor, so the outcomes are the same; which of several rows that have no probabilities an error names is open.
 """
-from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe
+from phintys.gpu.kernels.general_source import ALL, RAW, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.ops.random.mrg_kernel import MrgNormalKernel, MrgUniformKernel, StateRowsKernel
 from phintys.ops.random.multinomial_kernel import MultinomialKernel
 
-FUNCTIONS = """\
-#define M1 2147483647u
-#define M2 2147462579u
-__device__ inline unsigned reduced(unsigned y, unsigned m) { return y - m < y ? y - m : y; }
+M1, M2 = 2 ** 31 - 1, 2 ** 31 - 21069
+LEAST = 16                      # numbers of a part of a stream: a jump costs as much as some 30
+
+
+def squared(matrix, modulus):
+    return [[sum([matrix[i][k] * matrix[k][j] for k in range(3)]) % modulus for j in range(3)] for i in range(3)]
+
+
+def jumps():
+    """The matrices of both recurrences for 1, 2, 4, ... steps, as text."""
+    first, second = [[0, 2 ** 22, 129], [1, 0, 0], [0, 1, 0]], [[2 ** 15, 0, 32769], [1, 0, 0], [0, 1, 0]]
+    for _ in range(31):
+        yield "{" + ", ".join([f"{number}u" for row in first + second for number in row]) + "}"
+        first, second = squared(first, M1), squared(second, M2)
+
+
+FUNCTIONS = f"""\
+#define M1 {M1}u
+#define M2 {M2}u
+__constant__ unsigned JUMPS[31][18] = {{{", ".join(jumps())}}};
+""" + """\
+__device__ inline unsigned reduced(unsigned y, unsigned m) { return min(y, y - m); }     // for y < 2 m
 __device__ inline int integer_of(unsigned first, unsigned second) {
-    return (int)(first <= second ? first - second + M1 : first - second);
+    const unsigned less = first - second - 1;
+    return (int)(min(less, less + M1) + 1);
 }
+// A state is x[0], x[1], x[2] of the recurrence modulo M1, and the others of that modulo M2, the newest first.
 __device__ inline int next(unsigned* x) {
     const unsigned a = x[1], b = x[2], c = x[3], d = x[5];
-    unsigned first = reduced(((a & 511) << 22) + (a >> 9) + ((b & 0xffffff) << 7) + (b >> 24), M1);
+    // Times 2^22 and 2^7 modulo M1 are rotations of 31 bits; 2^31 is 21069 modulo M2.
+    unsigned first = reduced((a << 22 & M1 | a >> 9) + (b << 7 & M1 | b >> 24), M1);
     first = reduced(first + b, M1);
-    x[2] = a, x[1] = x[0], x[0] = first;
-    const unsigned left = reduced(((c & 0xffff) << 15) + 21069 * (c >> 16), M2);
-    unsigned right = reduced(((d & 0xffff) << 15) + 21069 * (d >> 16), M2);
+    const unsigned left = reduced((c << 15 & M1) + 21069 * (c >> 16), M2);
+    unsigned right = reduced((d << 15 & M1) + 21069 * (d >> 16), M2);
     right = reduced(right + d, M2);
     const unsigned second = reduced(right + left, M2);
+    x[2] = a, x[1] = x[0], x[0] = first;
     x[5] = x[4], x[4] = c, x[3] = second;
     return integer_of(first, second);
+}
+// A row of a matrix times a vector: sums of three products are below 2^64, and what is folded twice below 2 m.
+__device__ inline unsigned product(const unsigned* row, const unsigned* x, unsigned fold, unsigned m) {
+    unsigned long long sum = (unsigned long long)row[0] * x[0] + (unsigned long long)row[1] * x[1]
+        + (unsigned long long)row[2] * x[2];
+    sum = (sum & M1) + fold * (sum >> 31);
+    return reduced((unsigned)((sum & M1) + fold * (sum >> 31)), m);
+}
+__device__ inline void jump(unsigned* x, unsigned steps) {
+    for (int bit = 0; steps >> bit; bit++) {
+        if (!(steps >> bit & 1)) continue;
+        unsigned to[6];
+#pragma unroll
+        for (int row = 0; row < 3; row++) {
+            to[row] = product(JUMPS[bit] + 3 * row, x, 1, M1);
+            to[3 + row] = product(JUMPS[bit] + 9 + 3 * row, x + 3, 21069, M2);
+        }
+#pragma unroll
+        for (int k = 0; k < 6; k++) x[k] = to[k];
+    }
 }
 """
 SAMPLES = {"float32": "(float)z * 4.6566126e-10f", "float64": "(double)z * 4.656612873077392578125e-10",
            "float16": "(float)((double)((z & 0x7fff) + 1) * 0.000030457973480224609375)"}
+# Number `draw` of a stream is sample draw * streams + stream. If the new state is in place of the old one, a stream has
+# one thread.
 BODY = """\
-    const long long streams = state.shape[0];
+    const long long streams = state.shape[0], rows = advanced.shape[0];
     long long count = 1;
     for (int axis = 0; axis < (int)(sizeof(out.shape) / 8); axis++) count *= out.shape[axis];
-    unsigned x[6];
-    for (int k = 0; k < 6; k++) x[k] = (unsigned)load_state(at(state, i, k));
-    for (long long sample = i; sample < {end}; sample += streams) {{
-        const int z = next(x);
-        if (sample < count) store_out(offset_of(out, sample), {sample});
+    const unsigned most = (unsigned)((count + {extra} + streams - 1) / max(streams, 1LL));
+    const unsigned share = state.data == advanced.data || threads < rows ? 1 : (unsigned)(threads / rows);
+    const unsigned each = max((most + share - 1) / share, {least}u), parts = max((most + each - 1) / each, 1u);
+    for (long long i = thread; i < rows * parts; i += threads) {{
+        const unsigned part = (unsigned)(i / rows);
+        const long long stream = i - part * rows;
+        unsigned x[6];
+#pragma unroll
+        for (int k = 0; k < 6; k++) x[k] = (unsigned)load_state(at(state, stream, k));
+        if (part) jump(x, part * each);
+        const unsigned draws = (unsigned)(max(count + {extra} - stream + streams - 1, 0LL) / streams);
+        const unsigned begin = min(part * each, draws), end = min(begin + each, draws);
+        long long sample = begin * streams + stream;
+        unsigned draw = begin;
+        for (; draw + 4 < end; draw += 4) {{          // the last one may not be stored
+            T_out values[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) {{
+                const int z = next(x);
+                values[k] = {sample};
+            }}
+#pragma unroll
+            for (int k = 0; k < 4; k++, sample += streams) store_out(sample * sizeof(S_out), values[k]);
+        }}
+        for (; draw < end; draw++, sample += streams) {{
+            const int z = next(x);
+            if (sample < count) store_out(sample * sizeof(S_out), {sample});
+        }}
+        if (end == draws && (begin < end || part == 0))
+            for (int k = 0; k < 6; k++) store_advanced(at(advanced, stream, k), (int)x[k]);
     }}
-    for (int k = 0; k < 6; k++) store_advanced(at(advanced, i, k), (int)x[k]);
 """
 # The method of Box and Muller, in place. With an odd number of samples the last pair needs one more, which is what the
 # state of its stream has just made.
 PAIR = """\
     const long long pairs = (items + 1) / 2;
     if (i < pairs) {{
-        const long long first = offset_of(out, i), stream = items % state.shape[0];
+        const long long first = i * sizeof(S_out), other = (pairs + i) * sizeof(S_out), stream = items % state.shape[0];
         const int z = integer_of((unsigned)load_advanced(at(advanced, stream, 0)),
                                  (unsigned)load_advanced(at(advanced, stream, 3)));
         const T_out radius = sqrt((T_out)-2 * log(load_out(first)));
-        const T_out angle = (T_out)6.283185307179586 * (pairs + i < items ? load_out(offset_of(out, pairs + i))
-                                                                          : (T_out)({sample}));
+        const T_out angle = (T_out)6.283185307179586 * (pairs + i < items ? load_out(other) : (T_out)({sample}));
         store_out(first, radius * cos(angle));
-        if (pairs + i < items) store_out(offset_of(out, pairs + i), radius * sin(angle));
+        if (pairs + i < items) store_out(other, radius * sin(angle));
     }}
 """
 ROWS = """\
@@ -66,20 +133,25 @@ ROWS = """\
 """
 
 
+def draw(dtype, extra):
+    """The kernel that draws, and its launch: two blocks of 128 for each multiprocessor have the threads that hide
+    the latency of steps, and each further part of a stream costs a jump."""
+    body = BODY.format(sample=SAMPLES[dtype], extra=extra, least=LEAST)
+    return {"draw": (RAW, body)}, Launch(THREADS, "draw", "advanced", ALL, block=128, most=2)
+
+
 @describe(MrgUniformKernel)
 def uniform(arguments, named, operands):
-    body = BODY.format(sample=SAMPLES[operands[-1][0]], end="count")
-    return Description(["state", None, "advanced", "out"], {"draw": (THREADS, body)},
-                       [Launch(THREADS, "draw", "advanced", 1)], FUNCTIONS)
+    bodies, launch = draw(operands[-1][0], "0")
+    return Description(["state", None, "advanced", "out"], bodies, [launch], FUNCTIONS)
 
 
 @describe(MrgNormalKernel)
 def normal(arguments, named, operands):
-    sample = SAMPLES[operands[-1][0]]
-    bodies = {"draw": (THREADS, BODY.format(sample=sample, end="count + count % 2")),
-              "pair": (THREADS, PAIR.format(sample=sample))}
-    return Description(["state", None, "advanced", "out"], bodies,
-                       [Launch(THREADS, "draw", "advanced", 1), Launch(THREADS, "pair", "out")], FUNCTIONS)
+    dtype = operands[-1][0]
+    bodies, launch = draw(dtype, "count % 2")
+    bodies["pair"] = (THREADS, PAIR.format(sample=SAMPLES[dtype]))
+    return Description(["state", None, "advanced", "out"], bodies, [launch, Launch(THREADS, "pair", "out")], FUNCTIONS)
 
 
 @describe(StateRowsKernel)
