@@ -69,6 +69,11 @@ cdef extern from * nogil:
         int (*stream_wait)(void*, void*, unsigned);
         int (*elapsed)(float*, void*, void*);
         int (*to_host_async)(void*, phintys_address, size_t, void*);
+        int (*create_graph)(void**, unsigned);
+        int (*add_kernel)(void**, void*, void**, size_t, const void*);
+        int (*add_child)(void**, void*, void**, size_t, void*);
+        int (*set_kernel)(void*, void*, const void*);
+        int (*set_child)(void*, void*, void*);
     } phintys_driver;
     static phintys_driver driver;
     static void* phintys_context;
@@ -120,7 +125,7 @@ cdef extern from * nogil:
         int (*wait_for_stream)(void*) noexcept nogil
     ctypedef struct phintys_queue:
         bint collects
-        long captured, replayed, submitted
+        long captured, replayed, changed, submitted
     ctypedef struct phintys_slots:
         long copies, beside
     ctypedef struct phintys_trays:
@@ -174,7 +179,8 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
          "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
-         "cuMemcpyDtoHAsync_v2")
+         "cuMemcpyDtoHAsync_v2", "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddChildGraphNode",
+         "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -559,10 +565,11 @@ def statistics():
     dict
         ``live_buffers`` in use, with ``live_bytes``, and ``peak_bytes``, the maximum so far; ``kept_bytes`` for later
         requests; ``requests`` so far, of which the device itself served ``misses``; ``free_bytes`` and ``total_bytes``
-        of the device; how many lists of work were ``submitted``, of which graphs ``replayed``, and how many graphs were
-        ``captured``; how many ``uploads`` to the device there were, of which so many did not wait for all work that
-        had been submitted: ``beside``; how many ``downloads`` to the host there were, of which so many were waited for
-        at the end of their calls only: ``late``.
+        of the device; how many lists of work were ``submitted``, of which ``replayed`` as graphs, ``changed`` of them
+        with other arguments than the last time, and how many graphs were ``captured``; how many ``uploads`` to the
+        device there were, of which so many did not wait for all work that had been submitted: ``beside``; how many
+        ``downloads`` to the host there were, of which so many were waited for at the end of their calls only:
+        ``late``.
     """
     cdef size_t available = 0, total = 0
     check(enter_device(), "using the device")
@@ -570,6 +577,7 @@ def statistics():
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
             "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total,
             "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed,
+            "changed": queue.changed,
             "uploads": slots.copies, "beside": slots.beside, "downloads": trays.copies, "late": trays.late}
 
 

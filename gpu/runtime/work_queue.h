@@ -1,9 +1,12 @@
 /* The device's work, in order: launches, copies and fills on the device, and calls of libraries, are collected, and
- * submitted together. A list that comes a second time is captured as a graph of CUDA; from then on one call of the
- * driver submits all of it. So a program whose shapes and addresses repeat, and the steps of its loops, are replayed.
+ * submitted together. A list whose shape comes a second time - the same kernels and calls, in the same order - is made
+ * a graph of CUDA; from then on one call of the driver submits all of it. A list that is equal in all bytes is replayed
+ * as it is; of one with other arguments, addresses or grids, the nodes that differ are changed before (0.3 us each).
+ * So a program is replayed whatever memory its values are in, and so are the steps of its loops.
  *
- * Lists are compared whole: kernels, grids and the bytes of all arguments, addresses included. Where one differs, it is
- * another list, and is captured when it comes again; the least recently used one is given up.
+ * A launch is a node of its own. Everything else - copies, fills, calls of libraries - is captured, and is a child
+ * graph of one node; what was captured is kept, to be set again. Of one shape there are at most VERSIONS graphs, so
+ * that calls which alternate between two sets of addresses change nothing; the least recently used graph is given up.
  *
  * Copies to the device and to the host are done on streams of their own, beside work that was submitted before: see the
  * end of the file.
@@ -24,8 +27,10 @@
 #include <string.h>
 
 enum { WORK_LAUNCH = 1, WORK_COPY, WORK_FILL, WORK_CALL };
-enum { ROOM = (1 << 17) - 1, GRAPHS = 32, FEWEST_FOR_A_GRAPH = 3 };         /* ROOM: of a list, in words of 8 bytes */
+enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 256 };  /* ROOM: of a list, in words of 8 bytes */
+enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
+enum { OUT_OF_MEMORY = 2 };         /* CUDA_ERROR_OUT_OF_MEMORY */
 
 typedef struct {                    /* a record of a list: this, and behind it the arguments, up to a whole word */
     uint32_t kind;                  /* written last; 0: the record is not complete yet */
@@ -42,12 +47,26 @@ typedef struct {                    /* a record of a list: this, and behind it t
 } phintys_work;
 
 typedef struct {
-    uint64_t hash, used;            /* used: when it was last; 0: never */
-    size_t words;
-    uint64_t* list;
-    void* exec;                     /* NULL: it came once */
-    int refused;                    /* it could not be captured */
+    uint64_t shape, hash, used;     /* used: when it was last; 0: never */
+    size_t words, count;
+    uint64_t* list;                 /* with the arguments that the graph has now */
+    void *exec, *graph;             /* NULL: it came once */
+    void** nodes;                   /* of the graph, one for each piece of work */
+    int refused;                    /* it could not be made */
+    int rigid;                      /* the driver does not change its nodes: only equal lists are replayed */
 } phintys_graph;
+
+typedef struct {                    /* what a piece of work was captured as */
+    uint64_t hash;
+    uint64_t* work;
+    void* graph;                    /* NULL: nothing is here */
+} phintys_child;
+
+typedef struct {                    /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    void* function;
+    unsigned blocks, rows, depth, threads, y, z, shared;
+    void **parameters, **extra, *kernel, *context;
+} phintys_node;
 
 /* Of `state`: from the lowest bit on, how many words of the list are reserved; which of the two lists it is; how much
  * work has been pushed so far. A state that comes again is the same in all respects, as lists are empty at first. */
@@ -63,10 +82,12 @@ static struct {
     void *stream, *capturing;       /* where work is done; another one, of which nothing depends, for captures */
     void *begin, *end;              /* events that measure a submission */
     phintys_graph graphs[GRAPHS];
-    uint64_t clock;
+    phintys_child children[CHILDREN];
+    uint64_t clock, seen[SEEN];     /* seen: the hashes of lists that came, a ring */
+    int next_seen;
     int collects, measures;
     int late;                       /* an error that nobody has been told yet */
-    long captured, replayed, submitted;
+    long captured, replayed, changed, submitted;       /* changed: replayed with other arguments */
     uint64_t finished;              /* how much work was submitted; the rest of what was pushed is collected */
     struct { void* event; uint64_t pushed; } marks[MARKS];     /* after which work an event comes; a ring */
     int mark;                       /* of the ring: the next to be used */
@@ -117,45 +138,162 @@ static uint64_t phintys_mix(uint64_t hash, const void* data, size_t bytes) {
     return hash ^ hash >> 32;
 }
 
-static void phintys_forget(phintys_graph* graph) {
+static void phintys_free_graph(phintys_graph* graph) {
     if (graph->exec) driver.destroy_exec(graph->exec);
+    if (graph->graph) driver.destroy_graph(graph->graph);
+    free(graph->nodes);
+    graph->exec = graph->graph = NULL, graph->nodes = NULL;
+}
+
+static void phintys_forget(phintys_graph* graph) {
+    phintys_free_graph(graph);
     free(graph->list);
     memset(graph, 0, sizeof *graph);
 }
 
-/* The graph of a list, or the place where it is noted now. */
-static phintys_graph* phintys_find_graph(const uint64_t* list, size_t words, int* is_new) {
-    const uint64_t hash = phintys_mix(words, list, words * 8);
-    phintys_graph* oldest = queue.graphs;
-    *is_new = 0;
-    for (int i = 0; i < GRAPHS; i++) {
-        phintys_graph* graph = &queue.graphs[i];
-        if (graph->used && graph->hash == hash && graph->words == words && !memcmp(graph->list, list, words * 8))
-            return graph;
-        if (graph->used < oldest->used) oldest = graph;
-    }
-    phintys_forget(oldest);
-    oldest->list = (uint64_t*)malloc(words * 8);
-    if (!oldest->list) return NULL;
-    memcpy(oldest->list, list, words * 8);
-    oldest->hash = hash, oldest->words = words;
-    *is_new = 1;
-    return oldest;
+static void phintys_forget_child(phintys_child* child) {
+    if (child->graph) driver.destroy_graph(child->graph);
+    free(child->work);
+    memset(child, 0, sizeof *child);
 }
 
-/* Make the graph of a list; 0: it is ready. Nothing has been done then. */
-static int phintys_capture(phintys_graph* made) {
-    void* graph = NULL;
+/* The graph of a piece of work that is no launch, captured unless it is kept; it stays the queue's. */
+static int phintys_capture(const phintys_work* work, void** graph) {
+    const size_t bytes = 8 * phintys_words(work);
+    const uint64_t hash = phintys_mix(bytes, work, bytes);
+    phintys_child* child = &queue.children[hash % CHILDREN];
+    if (child->graph && child->hash == hash && !memcmp(child->work, work, bytes)) {
+        *graph = child->graph;
+        return 0;
+    }
+    phintys_forget_child(child);
     int error = driver.begin_capture(queue.capturing, CAPTURE_THREAD_LOCAL);
     if (error) return error;
-    error = phintys_do_all(made->list, made->words, queue.capturing);
-    const int ended = driver.end_capture(queue.capturing, &graph);
+    error = phintys_do((phintys_work*)work, queue.capturing);
+    const int ended = driver.end_capture(queue.capturing, &child->graph);
     if (!error) error = ended;
-    if (!error) error = driver.instantiate(&made->exec, graph, 0);
-    if (graph) driver.destroy_graph(graph);
-    if (error) made->exec = NULL;
+    if (!error && !(child->work = (uint64_t*)malloc(bytes))) error = OUT_OF_MEMORY;
+    if (error) {
+        phintys_forget_child(child);
+        return error;
+    }
+    memcpy(child->work, work, bytes);
+    child->hash = hash;
+    *graph = child->graph;
+    return 0;
+}
+
+/* Add the node of a piece of work after the one before it (graph not NULL), or change it in a graph that is ready. */
+static int phintys_set_node(void* graph, void* exec, void** node, void** before, phintys_work* work) {
+    size_t size = work->bytes;
+    void* extra[] = {(void*)1, work + 1, (void*)2, &size, (void*)0};        /* as in `phintys_do` */
+    const phintys_node launch = {work->function, work->blocks, work->rows, 1, work->threads, 1, 1, work->shared, NULL,
+                                 extra, NULL, NULL};
+    void* child = NULL;
+    const int error = work->kind == WORK_LAUNCH ? 0 : phintys_capture(work, &child);
+    if (error) return error;
+    if (!graph) return child ? driver.set_child(exec, *node, child) : driver.set_kernel(exec, *node, &launch);
+    return child ? driver.add_child(node, graph, before, before != NULL, child)
+                 : driver.add_kernel(node, graph, before, before != NULL, &launch);
+}
+
+/* Make the graph of its list; 0: it is ready. Nothing has been done then. */
+static int phintys_make(phintys_graph* made) {
+    size_t number = 0;
+    made->nodes = (void**)calloc(made->count, sizeof(void*));
+    int error = made->nodes ? driver.create_graph(&made->graph, 0) : OUT_OF_MEMORY;
+    for (size_t at = 0; at < made->words && !error; at += phintys_words((phintys_work*)(made->list + at)), number++)
+        error = phintys_set_node(made->graph, NULL, &made->nodes[number],
+                                 number ? &made->nodes[number - 1] : NULL, (phintys_work*)(made->list + at));
+    if (!error) error = driver.instantiate(&made->exec, made->graph, 0);
+    if (error) made->exec = NULL, phintys_free_graph(made);
     else queue.captured++;
     return error;
+}
+
+/* Whether two pieces of work are the same kernel or call, whatever their arguments. */
+static int phintys_is_alike(const phintys_work* a, const phintys_work* b) {
+    return a->kind == b->kind && a->bytes == b->bytes
+        && (a->kind == WORK_COPY || a->kind == WORK_FILL || a->function == b->function);
+}
+
+/* Give a graph the arguments of a list of its shape; returns an error if it cannot have them. */
+static int phintys_change(phintys_graph* graph, uint64_t* list) {
+    size_t number = 0;
+    for (size_t at = 0; at < graph->words; number++) {
+        phintys_work *old = (phintys_work*)(graph->list + at), *work = (phintys_work*)(list + at);
+        if (!phintys_is_alike(old, work)) return OUT_OF_MEMORY;             /* two shapes have one hash */
+        const size_t words = phintys_words(work);
+        if (memcmp(old, work, 8 * words)) {
+            const int error = phintys_set_node(NULL, graph->exec, &graph->nodes[number], NULL, work);
+            if (error) return error;
+            memcpy(old, work, 8 * words);
+        }
+        at += words;
+    }
+    queue.changed++;
+    return 0;
+}
+
+/* Whether a list came not long ago; from now on it has. */
+static int phintys_was_seen(uint64_t hash) {
+    for (int i = 0; i < SEEN; i++)
+        if (queue.seen[i] == hash) return 1;
+    queue.seen[queue.next_seen] = hash;
+    queue.next_seen = (queue.next_seen + 1) % SEEN;
+    return 0;
+}
+
+/* A place for a list, without a graph. */
+static int phintys_note_list(phintys_graph* place, const uint64_t* list, size_t words, size_t count) {
+    phintys_forget(place);
+    place->list = (uint64_t*)malloc(words * 8);
+    if (!place->list) return 0;
+    memcpy(place->list, list, words * 8);
+    place->words = words, place->count = count;
+    return 1;
+}
+
+/* The graph with which a list is done, ready to be launched; NULL: it is done piece by piece. */
+static phintys_graph* phintys_graph_of(uint64_t* list, size_t words, size_t count) {
+    uint64_t shape = count;
+    for (size_t at = 0; at < words; at += phintys_words((phintys_work*)(list + at))) {
+        const phintys_work* work = (phintys_work*)(list + at);
+        const int moves = work->kind == WORK_COPY || work->kind == WORK_FILL;
+        const uint64_t alike[] = {(uint64_t)work->kind << 32 | work->bytes, moves ? 0 : (uint64_t)work->function};
+        shape = phintys_mix(shape, alike, sizeof alike);
+    }
+    const uint64_t hash = phintys_mix(words, list, words * 8);
+    phintys_graph *oldest = queue.graphs, *found = NULL;        /* found: of this shape, the one used longest ago */
+    int versions = 0, rigid = 0;
+    for (int i = 0; i < GRAPHS; i++) {
+        phintys_graph* graph = &queue.graphs[i];
+        if (graph->used < oldest->used) oldest = graph;
+        if (!graph->used || graph->shape != shape || graph->words != words) continue;
+        if (graph->hash == hash && !memcmp(graph->list, list, words * 8)) {
+            if (!graph->exec && !graph->refused) graph->refused = phintys_make(graph) != 0;
+            graph->used = ++queue.clock;
+            return graph->exec ? graph : NULL;
+        }
+        rigid |= graph->rigid || graph->refused;
+        versions++;
+        if (!found || graph->used < found->used) found = graph;
+    }
+    const int again = phintys_was_seen(hash);
+    if (found && !rigid && found->exec && (!again || versions >= VERSIONS)) {
+        found->used = ++queue.clock;
+        if (!phintys_change(found, list)) {
+            found->hash = hash;
+            return found;
+        }
+        oldest = found, rigid = 1;
+    } else if (found && !rigid && !found->exec) {
+        oldest = found;
+    }
+    if (!phintys_note_list(oldest, list, words, count)) return NULL;
+    oldest->shape = shape, oldest->hash = hash, oldest->used = ++queue.clock, oldest->rigid = rigid;
+    if (found && !rigid) oldest->refused = phintys_make(oldest) != 0;
+    return oldest->exec ? oldest : NULL;
 }
 
 static int phintys_wait_for_copies(void);
@@ -190,19 +328,12 @@ static uint64_t phintys_take_list(uint64_t** list, size_t* words, size_t* count)
 
 /* Do a list, as a graph if it has come before. */
 static int phintys_do_list(uint64_t* list, size_t words, size_t count) {
-    int is_new = 1;
-    phintys_graph* graph = NULL;
-    if (queue.collects && count >= FEWEST_FOR_A_GRAPH && queue.capturing)
-        graph = phintys_find_graph(list, words, &is_new);
-    if (graph) {
-        graph->used = ++queue.clock;
-        if (!is_new && !graph->exec && !graph->refused) graph->refused = phintys_capture(graph) != 0;
-    }
+    phintys_graph* graph = queue.collects && queue.capturing ? phintys_graph_of(list, words, count) : NULL;
     queue.submitted++;
     int error = phintys_wait_for_copies();
     if (!error && queue.measures) error = driver.record(queue.begin, queue.stream);
     if (error) return error;
-    if (!graph || !graph->exec) return phintys_do_all(list, words, queue.stream);
+    if (!graph) return phintys_do_all(list, words, queue.stream);
     error = driver.launch_graph(graph->exec, queue.stream);
     if (!error) queue.replayed++;
     return error;
@@ -458,6 +589,7 @@ static int phintys_collect(int collects) {
     pthread_mutex_lock(&queue.lock);
     const int error = phintys_submit_all();
     for (int i = 0; i < GRAPHS; i++) phintys_forget(&queue.graphs[i]);
+    for (int i = 0; i < CHILDREN; i++) phintys_forget_child(&queue.children[i]);
     __atomic_store_n(&queue.collects, collects, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue.lock);
     return error;

@@ -30,10 +30,11 @@ class Device:
             self.library.stand_in_set_order(ORDERS[name])
 
     def counts(self):
-        """Allocations, launches, live blocks, live bytes, copies to the device and to the host, graphs so far."""
-        numbers = (ctypes.c_size_t * 7)()
+        """Allocations, launches, live blocks, live bytes, copies to the device and to the host, graphs, changed nodes."""
+        numbers = (ctypes.c_size_t * 8)()
         self.library.stand_in_counts(numbers)
-        return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host", "graphs"), numbers))
+        return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host", "graphs", "changed"),
+                        numbers))
 
 
 def find_device():

@@ -37,7 +37,9 @@ static struct {
     int (*allocate_pinned)(void**, size_t, unsigned), (*stream_wait)(void*, void*, unsigned);
     int (*to_device)(phintys_address, const void*, size_t), (*to_host)(void*, phintys_address, size_t);
     int (*to_device_async)(phintys_address, const void*, size_t, void*);
-    int (*to_host_async)(void*, phintys_address, size_t, void*);
+    int (*to_host_async)(void*, phintys_address, size_t, void*), (*create_graph)(void**, unsigned);
+    int (*add_kernel)(void**, void*, void**, size_t, const void*), (*add_child)(void**, void*, void**, size_t, void*);
+    int (*set_kernel)(void*, void*, const void*), (*set_child)(void*, void*, void*);
 } driver;
 static int phintys_enter_context(void) { void* context; return driver.get_context(&context); }
 #include "work_queue.h"

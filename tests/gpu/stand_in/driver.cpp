@@ -54,7 +54,9 @@ struct Function {
     int size;
     std::string name;
 };
-struct Graph { std::vector<Work> works; };
+struct Node { Function* function; std::vector<Work> works; };        // of a kernel; or of a child graph: NULL
+struct Graph { std::vector<Node> nodes; const Graph* from; };         // from: of what it was instantiated
+struct NodeHandle { const Graph* graph; size_t number; };
 struct Stream {
     Graph* captured = nullptr;
     bool blocking = true;                        // waits for the default stream, which waits for it
@@ -68,6 +70,7 @@ static std::recursive_mutex lock;
 static thread_local std::vector<CUcontext> contexts;
 static std::map<CUdeviceptr, Block> live, pinned, globals;
 static Stream default_stream;
+static std::vector<const Graph*> graphs;         // that were made node by node
 static std::vector<Stream*> streams;             // in the order in which they were made
 static int lazy;                                 // work in streams is done when somebody waits for it, and no earlier:
                                                  // 1: the first stream's first, 2: the last one's
@@ -75,7 +78,8 @@ static bool counts_as_clock;                     // the time of an event is how 
 static int ignores_waits;                        // to show that tests see a wait that is missing: 1: of streams for
                                                  // events, 2: of the host for them
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
-static long copies_to_device, copies_to_host, fails_after, graphs_launched;
+static long copies_to_device, copies_to_host, fails_after, graphs_launched, nodes_changed;
+static bool refuses_changes;                     // of the nodes of graphs
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
 static CUresult broken = CUDA_SUCCESS;           // a kernel failed: the context is of no use any more
 static std::string complaint;
@@ -112,7 +116,7 @@ static CUresult catch_up_all(bool blocking_only) {
 static CUresult submit(CUstream stream, Work work) {
     Stream* at = stream > (CUstream)2 ? (Stream*)stream : &default_stream;
     if (at->captured) {
-        at->captured->works.push_back(work);
+        at->captured->nodes.push_back({nullptr, {work}});
         return CUDA_SUCCESS;
     }
     if (at == &default_stream) {
@@ -419,7 +423,7 @@ API cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
 }
 #endif
 API cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
-    ((Stream*)stream)->captured = new Graph;
+    ((Stream*)stream)->captured = new Graph{};
     return CUDA_SUCCESS;
 }
 API cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -428,20 +432,27 @@ API cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return CUDA_SUCCESS;
 }
 API cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
-    *made = (CUgraphExec) new Graph(*(Graph*)graph);
+    Graph* copy = new Graph(*(Graph*)graph);
+    copy->from = (Graph*)graph;
+    *made = (CUgraphExec)copy;
     return CUDA_SUCCESS;
 }
 API cuGraphLaunch(CUgraphExec handle, CUstream stream) {
     const Graph graph = *(Graph*)handle;
     graphs_launched++;
     return submit(stream, [graph] {
-        for (auto& work : graph.works)
-            if (CUresult error = work()) return error;
+        for (auto& node : graph.nodes)
+            for (auto& work : node.works)
+                if (CUresult error = work()) return error;
         return CUDA_SUCCESS;
     });
 }
 API cuGraphExecDestroy(CUgraphExec graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
-API cuGraphDestroy(CUgraph graph) { delete (Graph*)graph; return CUDA_SUCCESS; }
+API cuGraphDestroy(CUgraph graph) {
+    graphs.erase(std::remove(graphs.begin(), graphs.end(), (Graph*)graph), graphs.end());
+    delete (Graph*)graph;
+    return CUDA_SUCCESS;
+}
 
 // ---- modules ----
 static size_t size_of_image(const unsigned char* image) {   // to the end of the table of sections of the ELF file
@@ -662,10 +673,11 @@ static CUresult packed(const Function* function, void** parameters, std::string&
     }
     return CUDA_SUCCESS;
 }
-API cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned, CUstream stream, void** parameters, void** extra) {
-    Function* function = (Function*)handle;
-    if (!gx || !gy || !gz || !bx || !by || !bz || (size_t)bx * by * bz > 1024 || gy > 65535 || gz > 65535)
+// What a launch will do, if its grid and its arguments are right.
+static CUresult checked(Function* function, Extent blocks, Extent threads, void** parameters, void** extra,
+                        Work* work) {
+    if (!blocks.x || !blocks.y || !blocks.z || !threads.x || !threads.y || !threads.z ||
+        (size_t)threads.x * threads.y * threads.z > 1024 || blocks.y > 65535 || blocks.z > 65535)
         return complain(CUDA_ERROR_INVALID_VALUE, function->name + ": a grid that no device runs");
     std::string arguments(function->size, 0);
     const char* buffer = nullptr;
@@ -682,8 +694,70 @@ API cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, uns
                             " bytes of arguments, and got " + std::to_string(size));
         arguments.assign(buffer, size);
     }
-    const Extent blocks = {gx, gy, gz}, threads = {bx, by, bz};
-    return submit(stream, [=] { return run_grid(function, arguments, blocks, threads); });
+    *work = [=] { return run_grid(function, arguments, blocks, threads); };
+    return CUDA_SUCCESS;
+}
+API cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned, CUstream stream, void** parameters, void** extra) {
+    Work work;
+    const CUresult error = checked((Function*)function, {gx, gy, gz}, {bx, by, bz}, parameters, extra, &work);
+    return error ? error : submit(stream, work);
+}
+
+// ---- graphs that are made node by node, each after the one before it ----
+static CUresult node_of(const CUDA_KERNEL_NODE_PARAMS* p, Node* node) {
+    *node = {(Function*)p->func, {Work()}};
+    if (p->kernelParams && p->extra) return complain(CUDA_ERROR_INVALID_VALUE, "arguments of a node in both ways");
+    return checked(node->function, {p->gridDimX, p->gridDimY, p->gridDimZ}, {p->blockDimX, p->blockDimY, p->blockDimZ},
+                   p->kernelParams, p->extra, &node->works[0]);
+}
+static Node child_of(const Graph* graph) {
+    Node node = {nullptr, {}};
+    for (auto& each : graph->nodes) node.works.insert(node.works.end(), each.works.begin(), each.works.end());
+    return node;
+}
+static CUresult add(CUgraphNode* handle, Graph* graph, const CUgraphNode* before, size_t count, const Node& node) {
+    const size_t number = graph->nodes.size();
+    const NodeHandle* last = count ? (const NodeHandle*)before[0] : nullptr;
+    if (count != (number > 0) || (last && (last->graph != graph || last->number + 1 != number)))
+        return complain(CUDA_ERROR_INVALID_VALUE, "a node that does not come after the one before it");
+    graph->nodes.push_back(node);
+    *handle = (CUgraphNode) new NodeHandle{graph, number};
+    return CUDA_SUCCESS;
+}
+static CUresult change(Graph* made, CUgraphNode handle, const Node& node) {
+    const NodeHandle* at = (const NodeHandle*)handle;
+    if (std::find(graphs.begin(), graphs.end(), at->graph) == graphs.end() || made->from != at->graph)
+        return complain(CUDA_ERROR_INVALID_VALUE, "a node of no graph, or of another one, is changed");
+    Node& old = made->nodes[at->number];
+    if (refuses_changes || old.function != node.function || old.works.size() != node.works.size())
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    old = node;
+    nodes_changed++;
+    return CUDA_SUCCESS;
+}
+API cuGraphCreate(CUgraph* graph, unsigned) {
+    *graph = (CUgraph) new Graph{};
+    graphs.push_back((Graph*)*graph);
+    return CUDA_SUCCESS;
+}
+API cuGraphAddKernelNode(CUgraphNode* handle, CUgraph graph, const CUgraphNode* before, size_t count,
+                         const CUDA_KERNEL_NODE_PARAMS* parameters) {
+    Node node;
+    const CUresult error = node_of(parameters, &node);
+    return error ? error : add(handle, (Graph*)graph, before, count, node);
+}
+API cuGraphAddChildGraphNode(CUgraphNode* handle, CUgraph graph, const CUgraphNode* before, size_t count,
+                             CUgraph child) {
+    return add(handle, (Graph*)graph, before, count, child_of((Graph*)child));
+}
+API cuGraphExecKernelNodeSetParams(CUgraphExec made, CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS* parameters) {
+    Node node;
+    const CUresult error = node_of(parameters, &node);
+    return error ? error : change((Graph*)made, handle, node);
+}
+API cuGraphExecChildGraphNodeSetParams(CUgraphExec made, CUgraphNode handle, CUgraph child) {
+    return change((Graph*)made, handle, child_of((Graph*)child));
 }
 API cuProfilerInitialize(const char*, const char*, int) { return CUDA_ERROR_NOT_SUPPORTED; }
 API cuProfilerStart() { return CUDA_SUCCESS; }
@@ -696,6 +770,7 @@ FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) { 
 }
 FOR_TESTS void stand_in_set_lazy(int value) { catch_up_all(false); lazy = value; }
 FOR_TESTS void stand_in_count_as_clock(int value) { counts_as_clock = value; }
+FOR_TESTS void stand_in_refuse_changes(int value) { refuses_changes = value; }
 FOR_TESTS void stand_in_ignore_waits(int value) { ignores_waits = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
@@ -706,4 +781,5 @@ FOR_TESTS void stand_in_forget() { complaint.clear(); }
 FOR_TESTS void stand_in_counts(size_t* counts) {
     counts[0] = allocations, counts[1] = launches, counts[2] = live.size(), counts[3] = live_bytes;
     counts[4] = copies_to_device, counts[5] = copies_to_host, counts[6] = graphs_launched;
+    counts[7] = nodes_changed;
 }
