@@ -42,7 +42,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-long test-interop interop test-gpu check lint types coverage develop editable annotate build-times stress bench docs clean \
+.PHONY: help demo test test-long test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times stress bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
@@ -124,6 +124,10 @@ stress: $(STAMPS)/test.stamp
 test-gpu: $(STAMPS)/test.stamp $(STAMPS)/gpu.stamp
 	PHINTYS_TEST_GPU=1 $(TEST) -n 0 tests/gpu $(ARGS)
 	@echo "Figures: $(VENV)/bin/python -I tests/gpu/measure.py"
+
+# A folder to carry to a machine with a GPU that is lent for minutes: tests/gpu/visit/README.md.
+gpu-visit: $(STAMPS)/test.stamp
+	bash tests/gpu/visit/prepare.sh build/gpu_visit $(RUN)
 
 bench: $(STAMPS)/bench.stamp
 	@$(ASV) machine --yes >/dev/null

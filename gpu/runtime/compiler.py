@@ -48,8 +48,7 @@ def compiled(source):
 def _from_disk(source, architecture):
     """The module from the cache, or compiled and put there."""
     version, compiler = chosen_compiler(architecture)
-    key = hashlib.sha256("\n".join([source, architecture, *OPTIONS, version]).encode()).hexdigest()
-    path = cache_folder() / f"{key}.cubin"
+    path = cache_folder() / file_name(source, architecture, version)
     try:
         return path.read_bytes()
     except OSError:
@@ -59,6 +58,11 @@ def _from_disk(source, architecture):
     except OSError:
         pass                    # a cache that cannot be written is only slower
     return image
+
+
+def file_name(source, architecture, version):
+    """The name in the cache of the module that a version of a compiler makes of a source."""
+    return hashlib.sha256("\n".join([source, architecture, *OPTIONS, version]).encode()).hexdigest() + ".cubin"
 
 
 def chosen_compiler(architecture):
