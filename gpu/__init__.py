@@ -76,8 +76,8 @@ def memory_report():
         ``live_bytes`` in use by ``live_buffers``; ``peak_bytes``, the most so far; ``kept_bytes`` that wait for later
         requests and that `trim` returns; ``requests`` for memory so far, of which the device itself served ``misses``;
         ``free_bytes`` and ``total_bytes`` of the device. Lists of work ``submitted``, of which ``replayed`` as graphs,
-        ``changed`` of these with other arguments than before, and graphs ``captured``; ``uploads`` to the device, and how many of them went on ``beside`` earlier
-        work.
+        ``changed`` of these with other arguments than before, and graphs ``captured``; ``uploads`` to the device, and
+        how many of them went on ``beside`` earlier work.
 
     Raises
     ------

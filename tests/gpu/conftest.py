@@ -30,7 +30,7 @@ class Device:
             self.library.stand_in_set_order(ORDERS[name])
 
     def counts(self):
-        """Allocations, launches, live blocks, live bytes, copies to the device and to the host, graphs, changed nodes."""
+        """Allocations, launches, live blocks, live bytes, copies to the device, to the host, graphs, changed nodes."""
         numbers = (ctypes.c_size_t * 8)()
         self.library.stand_in_counts(numbers)
         return dict(zip(("allocations", "launches", "blocks", "bytes", "to_device", "to_host", "graphs", "changed"),
