@@ -17,6 +17,7 @@ from phintys.gpu.kernels.product_kernel import GpuBatchedProductKernel, GpuGerKe
 from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
 from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.kernels.scan_kernel import GpuScanKernel
 from phintys.gpu.kernels.softmax_kernel import (
     GpuCrossentropyGradKernel,
     GpuCrossentropyKernel,
@@ -29,6 +30,7 @@ from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.creation.stretching_kernel import SumStretchedKernel
+from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel, EqualLengthsKernel
@@ -176,6 +178,7 @@ def part(kernel, operands, results):
 register(IncSubtensorKernel, GpuIncSubtensorKernel, part)
 register(ArgKernel, GpuArgKernel, plain(GpuArgKernel))
 register(ExtremumKernel, GpuExtremumKernel, plain(GpuExtremumKernel))
+register(CumulativeKernel, GpuScanKernel, plain(GpuScanKernel))
 
 
 def general(kernel, operands, results):

@@ -184,6 +184,23 @@ CASES = [
      positive(1, 5)),
     # ---- lines ----
     ("cumulative", lambda x: [T.cumsum(x), T.cumsum(x, 0), T.cumsum(x.T, 0), T.cumprod(x, 1)], floats(7, 300)),
+    ("cumulative sums of lines of all lengths", lambda x: [
+        T.cumsum(x[:, :n], 1) for n in (1, 31, 33, 127, 1000, 1025, 4097, 5000)], floats(3, 5000)),
+    ("cumulative sums of a few long lines", lambda x, y: [
+        T.cumsum(x), T.cumsum(x[1:]), T.cumsum(x.reshape((2, 25000)), 1), T.cumprod(y * TENTH + 1, 1)],
+     whole(50000, dtype="float32"), floats(3, 17001, dtype="float64")),
+    ("cumulative sums beside each other", lambda x, y: [
+        T.cumsum(x, 0), T.cumsum(x[::-1, 1::2], 0), T.cumsum(x.dimshuffle(1, 0), 1), T.cumsum(y, 1), T.cumsum(y, 0),
+        T.cumsum(y[:, ::2, ::-1]), T.cumsum(x[:0], 0), T.cumsum(x[:, :0], 1)],
+     whole(3000, 3, dtype="float32"), floats(2, 70, 5)),
+    ("cumulative sums of all dtypes", lambda i, j, k, x: [
+        op(y, axis) for y in (i, j, k, T.cast(x, "float64")) for op, axis in (
+            (T.cumsum, 0), (T.cumsum, 1), (T.cumsum, None), (T.cumprod, 1))] + [
+        T.cumsum(x, 1), T.cumsum(x, 0), T.cumprod(x, 1)],
+     whole(3, 333, dtype="int8"), whole(3, 333), whole(3, 333, low=0, dtype="uint16"),
+     (floats(12, 40) * TENTH).astype("float16")),
+    ("cumulative sums without numbers", lambda x: [T.cumsum(x, 1), T.cumprod(x, 1), T.cumsum(x)], numpy.array(
+        [[-0., -0., 1, numpy.inf, 2, -numpy.inf, 3], [0, numpy.nan, 2, 3, 4, 0, 1]], "float32")),
     ("cumulative integers", lambda x: [T.cumsum(x, 1), T.cumprod(x, 0)], whole(4, 30, dtype="int64")),
     ("differences", lambda x: [T.extra_ops.diff(x, axis=0), T.extra_ops.diff(x.T)], floats(5, 6)),
     ("searchsorted", lambda x, y: [T.extra_ops.searchsorted(x, y), T.extra_ops.searchsorted(x, y, side="right")],

@@ -1,46 +1,10 @@
-"""Work along lines on the device: cumulative sums, differences, recurrences, polynomials, searches, convolution.
-
-Sums along a line are made by a block of threads in two passes: each adds up a stretch, then knows what is before it.
-"""
-from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description, Launch, describe
+"""Work along lines on the device: differences, polynomials, searches, convolution."""
+from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.cumulative.convolution_kernel import VectorConvolutionKernel
-from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
+from phintys.ops.cumulative.cumulative_kernel import DifferenceKernel
 from phintys.ops.linalg.polynomial_kernel import HornerKernel, PowerSumsKernel
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
-
-CUMULATIVE = """\
-    __shared__ T of_stretch[GROUP];
-    const long long length = {length}, start = {start};
-    const long long begin = length * threadIdx.x / GROUP, end = length * (threadIdx.x + 1) / GROUP;
-    T sum = {neutral};
-    for (long long j = begin; j < end; j++) sum = (T)(sum {operation} load_x(start + {step}));
-    of_stretch[threadIdx.x] = sum;
-    __syncthreads();
-    sum = {neutral};
-    for (int before = 0; before < threadIdx.x; before++) sum = (T)(sum {operation} of_stretch[before]);
-    for (long long j = begin; j < end; j++) {{
-        sum = (T)(sum {operation} load_x(start + {step}));
-        store_out({result}, sum);
-    }}
-"""
-
-
-@describe(CumulativeKernel)
-def cumulative(arguments, named, operands):
-    dtype, axis, mode = arguments
-    if dtype.startswith("complex") or dtype == "float16":
-        raise NoSource(dtype)
-    mask = ALL if axis < 0 else 1 << axis
-    if axis < 0:
-        start, step, length, result = "0", "offset_of(x, j)", "out.shape[0]", "j * out.strides[0]"
-    else:
-        start, step, length = f"offset_of(x, i, {mask}ULL)", f"j * x.strides[{axis}]", f"x.shape[{axis}]"
-        result = f"offset_of(out, i, {mask}ULL) + j * out.strides[{axis}]"
-    body = CUMULATIVE.format(length=length, start=start, step=step, result=result,
-                             neutral="1" if mode == "mul" else "0", operation="*" if mode == "mul" else "+")
-    return Description(["x", "out"], {"accumulate": (BLOCKS, body)}, [Launch(BLOCKS, "accumulate", "x", ALL ^ mask)],
-                       f"typedef {computed(dtype)} T;")
 
 
 @describe(DifferenceKernel)

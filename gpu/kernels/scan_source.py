@@ -1,0 +1,230 @@
+"""CUDA text of cumulative sums and products.
+
+Lines without gaps are read in vectors of 16 bytes. A warp has ``ROUNDS`` stretches of a vector a lane beside each
+other, and goes on from stretch to stretch; a block of 8 warps has a *tile*. Where there are many lines, a block runs
+along each of them and loads the next tile ahead, or a warp, if lines are short. Few long lines take three kernels:
+totals of tiles, their cumulative totals, the tiles again. Other lines have a thread each, side by side, so that threads
+read neighbours; long ones are cut into segments, in the same three steps. So the order of additions is fixed.
+
+Sums begin with -0, which changes no number; what is not there is padded with it.
+"""
+from phintys.gpu.kernels.scalar_source import NoSource, computed, loaded, stored, to_store, with_functions
+from phintys.gpu.kernels.vector_source import VECTORS
+
+WARPS = 8                       # of a block
+ROUNDS = 4
+
+TEXT = """\
+enum {{ WARPS = {warps}, ROUNDS = {rounds} }};
+typedef {stored} S;
+typedef {computed} T;
+#define NEUTRAL ((T){neutral})
+__device__ inline T joined(T a, T b) {{ return (T)(a {operation} b); }}
+__device__ inline T value_of(S x) {{ return {loaded}; }}
+__device__ inline void set(S* x, T value) {{ *x = {to_store}; }}
+{wide_values}
+"""
+WIDE_VALUES = """\
+__device__ inline T value_of(T x) { return x; }
+__device__ inline void set(T* x, T value) { *x = value; }
+"""
+
+# E is the type of elements: S, or T of totals.
+FUNCTIONS = """\
+template <class E> struct Tile {
+    static const int width = 16 / sizeof(E), stretch = 32 * width, of_warp = ROUNDS * stretch, size = WARPS * of_warp;
+    T v[ROUNDS][width];
+    // Elements from `first` on, of `left` that there are.
+    __device__ void load(const E* x, int first, int left) {
+        const bool aligned = is_aligned<E, width>(x);
+#pragma unroll
+        for (int r = 0; r < ROUNDS; r++) {
+            const int at = first + r * stretch;
+            if (aligned && at + width <= left) {
+                const Pack<E> pack = load_pack(x + at);
+#pragma unroll
+                for (int k = 0; k < width; k++) v[r][k] = value_of(pack.v[k]);
+            } else {
+#pragma unroll
+                for (int k = 0; k < width; k++) v[r][k] = at + k < left ? value_of(x[at + k]) : NEUTRAL;
+            }
+        }
+    }
+    // With what comes before the warp.
+    __device__ void store(E* x, int first, int left, T before) const {
+        const bool aligned = is_aligned<E, width>(x);
+#pragma unroll
+        for (int r = 0; r < ROUNDS; r++) {
+            const int at = first + r * stretch;
+            Pack<E> pack;
+#pragma unroll
+            for (int k = 0; k < width; k++) set(&pack.v[k], joined(before, v[r][k]));
+            if (aligned && at + width <= left) store_pack(x + at, pack);
+            else {
+#pragma unroll
+                for (int k = 0; k < width; k++) if (at + k < left) x[at + k] = pack.v[k];
+            }
+        }
+    }
+    // Cumulative totals within the warp; returns its total.
+    __device__ T accumulate(int lane) {
+        T carry = NEUTRAL;
+#pragma unroll
+        for (int r = 0; r < ROUNDS; r++) {
+#pragma unroll
+            for (int k = 1; k < width; k++) v[r][k] = joined(v[r][k - 1], v[r][k]);
+            T total = v[r][width - 1];
+#pragma unroll
+            for (int distance = 1; distance < 32; distance *= 2) {
+                const T other = (T)__shfl_up_sync(~0u, total, distance);
+                if (lane >= distance) total = joined(other, total);
+            }
+            T before = (T)__shfl_up_sync(~0u, total, 1);
+            before = lane ? joined(carry, before) : carry;
+#pragma unroll
+            for (int k = 0; k < width; k++) v[r][k] = joined(before, v[r][k]);
+            carry = joined(carry, (T)__shfl_sync(~0u, total, 31));
+        }
+        return carry;
+    }
+    // The same within the block; `carry` goes on, and what comes before the warp is returned.
+    __device__ T accumulate_block(int lane, int warp, T* carry) {
+        __shared__ T of_warps[WARPS];
+        const T total = accumulate(lane);
+        __syncthreads();                                // they may still be read from the tile before
+        if (lane == 0) of_warps[warp] = total;
+        __syncthreads();
+        T before = *carry;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            if (w == warp) before = *carry;
+            *carry = joined(*carry, of_warps[w]);
+        }
+        return before;
+    }
+};
+__device__ inline int clipped(long long left) { return (int)min(left, 1LL << 30); }
+template <class E> __device__ inline void run_along(const E* x, E* out, long long length) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = warp * Tile<E>::of_warp + lane * Tile<E>::width;
+    T carry = NEUTRAL;
+    Tile<E> next;
+    next.load(x, first, clipped(length));
+    for (long long base = 0; base < length; base += Tile<E>::size) {
+        Tile<E> tile = next;
+        if (base + Tile<E>::size < length)
+            next.load(x + base + Tile<E>::size, first, clipped(length - base - Tile<E>::size));
+        const T before = tile.accumulate_block(lane, warp, &carry);
+        tile.store(out + base, first, clipped(length - base), before);
+    }
+}
+// A thread for each of the lines and each of their segments, numbered with the columns last.
+template <class E, class F> __device__ inline void along_column(long long items, long long chunk, long long length,
+                                                                long long segments, F body) {
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < items;
+         i += gridDim.x * (long long)blockDim.x) {
+        const long long row = i / chunk, line = row / segments, segment = row - line * segments;
+        const long long begin = length * segment / segments, end = length * (segment + 1) / segments;
+        body(i, segment, (line * length + begin) * chunk + i - row * chunk, end - begin);
+    }
+}
+"""
+
+# The kernels for elements of type E, whose names have the prefix.
+KERNELS = """\
+extern "C" {{
+__global__ void {prefix}short_lines(const {E}* x, {E}* out, long long lines, long long length) {{
+    typedef Tile<{E}> Warp;
+    const long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (line >= lines) return;
+    x += line * length, out += line * length;
+    T carry = NEUTRAL;
+    for (long long base = 0; base < length; base += Warp::of_warp) {{
+        Warp part;
+        part.load(x + base, lane * Warp::width, clipped(length - base));
+        const T total = part.accumulate(lane);
+        part.store(out + base, lane * Warp::width, clipped(length - base), carry);
+        carry = joined(carry, total);
+    }}
+}}
+__global__ void __launch_bounds__(32 * WARPS) {prefix}lines(const {E}* x, {E}* out, long long lines,
+                                                            long long length) {{
+    run_along(x + blockIdx.x * length, out + blockIdx.x * length, length);
+}}
+__global__ void __launch_bounds__(32 * WARPS) {prefix}tile_totals(const {E}* x, T* totals, long long length,
+                                                                  long long tiles) {{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const long long line = blockIdx.x / tiles, base = (blockIdx.x - line * tiles) * Tile<{E}>::size;
+    Tile<{E}> tile;
+    tile.load(x + line * length + base, warp * Tile<{E}>::of_warp + lane * Tile<{E}>::width, clipped(length - base));
+    T total = NEUTRAL;
+    tile.accumulate_block(lane, warp, &total);
+    if (threadIdx.x == 0) totals[blockIdx.x] = total;
+}}
+__global__ void __launch_bounds__(32 * WARPS) {prefix}tiles(const {E}* x, const T* totals, {E}* out, long long length,
+                                                            long long tiles) {{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const long long line = blockIdx.x / tiles, tile_of_line = blockIdx.x - line * tiles;
+    const long long base = tile_of_line * Tile<{E}>::size;
+    const int first = warp * Tile<{E}>::of_warp + lane * Tile<{E}>::width;
+    Tile<{E}> tile;
+    tile.load(x + line * length + base, first, clipped(length - base));
+    T carry = tile_of_line ? totals[blockIdx.x - 1] : NEUTRAL;
+    const T before = tile.accumulate_block(lane, warp, &carry);
+    tile.store(out + line * length + base, first, clipped(length - base), before);
+}}
+__global__ void {prefix}segment_totals(long long items, const {E}* x, T* totals, long long chunk, long long length,
+                                       long long segments) {{
+    along_column<{E}>(items, chunk, length, segments, [=](long long i, long long, long long at, long long count) {{
+        T total = NEUTRAL;
+#pragma unroll 8
+        for (long long j = 0; j < count; j++) total = joined(total, value_of(x[at + j * chunk]));
+        totals[i] = total;
+    }});
+}}
+__global__ void {prefix}segments(long long items, const {E}* x, const T* totals, {E}* out, long long chunk,
+                                 long long length, long long segments) {{
+    along_column<{E}>(items, chunk, length, segments, [=](long long i, long long segment, long long at,
+                                                          long long count) {{
+        T total = segment ? totals[i - chunk] : NEUTRAL;
+        while (count > 0) {{                            // several loads in flight, although `out` may be `x`
+            T values[8];
+#pragma unroll
+            for (int k = 0; k < 8; k++) values[k] = k < count ? value_of(x[at + k * chunk]) : NEUTRAL;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {{
+                total = joined(total, values[k]);
+                if (k < count) set(&out[at + k * chunk], total);
+            }}
+            at += 8 * chunk, count -= 8;
+        }}
+    }});
+}}
+}}
+"""
+NAMES = ("short_lines", "lines", "tile_totals", "tiles", "segment_totals", "segments")
+
+
+def scan_source(dtype, mode):
+    """The source of cumulative sums and products, and the names of its kernels.
+
+    Parameters
+    ----------
+    dtype : str
+    mode : {"add", "mul"}
+
+    Returns
+    -------
+    source : str
+    names : tuple of str
+        Those for elements of the dtype; then, where totals are of another type, those for totals.
+    """
+    if dtype.startswith("complex") or dtype == "bool":
+        raise NoSource(dtype)
+    wide = stored(dtype) != computed(dtype)
+    neutral = "1" if mode == "mul" else "-0.0" if dtype.startswith("float") else "0"
+    text = TEXT.format(warps=WARPS, rounds=ROUNDS, stored=stored(dtype), computed=computed(dtype), neutral=neutral,
+                       operation="*" if mode == "mul" else "+", loaded=loaded(dtype, "x"),
+                       to_store=to_store(dtype, "value"), wide_values=WIDE_VALUES if wide else "")
+    text += FUNCTIONS + KERNELS.format(prefix="", E="S") + (KERNELS.format(prefix="wide_", E="T") if wide else "")
+    return with_functions(VECTORS + text), NAMES + (tuple([f"wide_{name}" for name in NAMES]) if wide else ())
