@@ -175,7 +175,7 @@ def as_host_array(value):
         value = GPUArray(interface["shape"], numpy.dtype(interface["typestr"]), gpudata=interface["data"][0],
                          strides=interface.get("strides"))
     if not value.flags.forc:
-        from phintys.gpu.runtime.copies import contiguous
+        from phintys.gpu.runtime.driver import contiguous
         value = contiguous(value)
     return value.get()
 

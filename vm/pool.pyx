@@ -298,10 +298,10 @@ cdef Buffer* buffer_of_owner(PyObject* owner) except NULL:
 
 
 cdef void buffer_give_back(Buffer* buffer) noexcept nogil:
-    if buffer.owner != NULL:
-        release_owner(buffer)
-    elif buffer.size_class == ON_DEVICE:
+    if buffer.place == DEVICE:
         device_gives_back(buffer)
+    elif buffer.owner != NULL:
+        release_owner(buffer)
     elif buffer.size_class != PLANNED:
         keep_or_return(buffer)
     elif stress:

@@ -31,7 +31,7 @@ def copied(value: numpy.ndarray) -> numpy.ndarray:
     if isinstance(value, numpy.ndarray):
         return value.copy(order="K")
     if hasattr(value, "__cuda_array_interface__"):
-        from phintys.gpu.runtime.copies import contiguous
+        from phintys.gpu.runtime.driver import contiguous
         return contiguous(value)
     try:
         return copy.deepcopy(value)

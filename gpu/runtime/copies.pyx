@@ -14,8 +14,6 @@ from phintys.ops.native.joined_dimensions cimport join_dimensions
 from phintys.vm.abi cimport Cell, Context, cell_size
 from phintys.vm.limits cimport MAX_RANK
 
-import numpy
-
 from phintys.gpu.runtime.compiler import compiled
 
 cdef enum:
@@ -120,33 +118,3 @@ cdef int raise_pending() except -1:
 
 
 driver.strided_copy = strided
-
-
-def contiguous(value):
-    """A copy in C order of an array on the device.
-
-    Parameters
-    ----------
-    value : array with ``__cuda_array_interface__``
-
-    Returns
-    -------
-    pycuda.gpuarray.GPUArray
-    """
-    cdef Cell source, target
-    cdef npy_intp dimensions[4 * MAX_RANK]
-    cdef Context context
-    cdef int rank = len(value.__cuda_array_interface__["shape"])
-    dtype = numpy.dtype(value.__cuda_array_interface__["typestr"])
-    abi.context_init(&context)
-    abi.cell_init(&source, dtype.num, rank, dimensions)
-    abi.cell_init(&target, dtype.num, rank, dimensions + 2 * rank)
-    source.flags = target.flags = abi.CELL_DEVICE
-    try:
-        abi.device_memory.hold(&context, &source, value)
-        abi.allocate(&context, &target, source.shape)
-        abi.device_memory.copy(&target, &source)
-        return abi.device_memory.value_of(&target)
-    finally:
-        abi.drop(&context, &source)
-        abi.drop(&context, &target)

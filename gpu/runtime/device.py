@@ -3,6 +3,10 @@
 A process uses one device, in its primary context, which it shares with other libraries. ``open_device`` opens it; a
 function that has values on the device needs it open. Without a driver or a device, opening raises ``DeviceError`` and
 everything else works as it did.
+
+pycuda has a stack of contexts for each thread. Its functions need the context there, and it aborts the process if a
+thread ends with one there. So each thread that opens the device, or gets a value from it, has an ``_Entry``, which the
+thread drops when it ends.
 """
 import atexit
 import os
@@ -15,6 +19,8 @@ from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 
 _open = None                    # the device in use
+_opening = threading.Lock()
+_here = threading.local()       # entry: this thread's _Entry
 
 
 @at_home
@@ -95,6 +101,11 @@ def open_device(number=0):
     DeviceError
         If there is no such device, it cannot be opened, or another one is in use.
     """
+    with _opening:
+        return _opened(number)
+
+
+def _opened(number):
     global _open
     if _open is not None:
         if _open.number == number and runtime.is_connected():
@@ -111,19 +122,19 @@ def open_device(number=0):
     try:
         device = cuda.Device(number)
         context = device.retain_primary_context()
-        context.push()
+        entry = _Entry(context)
     except cuda.Error as error:
         raise DeviceError(f"the device cuda{number} cannot be used: {error}") from None
     try:
         opened = Device(number, device, context)
         from phintys.gpu.runtime import values
         values.device_number = number
-        runtime.connect(context.handle, values.value_at, opened.multiprocessors)
+        runtime.connect(context.handle, number, _value_at, opened.multiprocessors)
         opened.has_cublas = find_cublas()
     except BaseException:
-        context.pop()
+        entry.leave()
         raise
-    _open = opened
+    _open, _here.entry = opened, entry
     atexit.register(_leave)
     os.register_at_fork(before=_take_from_stack, after_in_parent=_put_on_stack, after_in_child=runtime.disconnect)
     return opened
@@ -169,26 +180,46 @@ def opened_for(what):
     return True
 
 
-_taken = threading.local()      # whether this thread's fork has taken the context from pycuda's stack
+class _Entry:
+    """The context on pycuda's stack of this thread."""
+
+    def __init__(self, context):
+        self.thread, self.context = threading.get_ident(), None
+        context.push()
+        self.context = context
+
+    def leave(self):
+        """Take the context away; of a thread that a fork has ended, another one would do so, and must not."""
+        context, self.context = self.context, None
+        if context is not None and self.thread == threading.get_ident():
+            context.pop()
+
+    __del__ = leave
+
+
+def _value_at(*arguments):
+    """What Python sees of a value, with the context where pycuda's arrays need it in this thread."""
+    from phintys.gpu.runtime.values import value_at
+    if getattr(_here, "entry", None) is None:
+        _here.entry = _Entry(_open.context)
+    return value_at(*arguments)
 
 
 def _take_from_stack():
-    """Before a fork: pycuda aborts a process that ends with a context on its stack, and in the child no call of the
-    driver could take it from there."""
-    import pycuda.driver as cuda
-    _taken.context = False
-    if runtime.is_connected() and cuda.Context.get_current() is not None:
-        cuda.Context.pop()
-        _taken.context = True
+    """Before a fork: in the child no call of the driver could take the context from there."""
+    _here.forks = getattr(_here, "entry", None) is not None
+    if _here.forks:
+        _here.entry.leave()
 
 
 def _put_on_stack():
-    if _taken.context:
-        _open.context.push()
+    if _here.forks:
+        _here.entry = _Entry(_open.context)
 
 
 def _leave():
-    """At the end of the process: pycuda aborts it if a context is left on its stack."""
+    """At the end of the process."""
     if runtime.is_connected():
         runtime.disconnect()
-        _open.context.pop()
+        if getattr(_here, "entry", None) is not None:
+            _here.entry.leave()

@@ -22,8 +22,8 @@ from numpy cimport npy_intp
 from phintys.vm cimport abi, pool
 from phintys.vm.abi cimport Cell, Context, cell_is_contiguous, cell_size, drop
 from phintys.vm.machine cimport interpreter
-from phintys.vm.pool cimport DEVICE, FOREIGN, ON_DEVICE, Buffer, buffer_of_owner, buffer_release, buffer_retain
-from phintys.vm.python_api cimport PyErr_SetObject, PyObject
+from phintys.vm.pool cimport DEVICE, FOREIGN, ON_DEVICE, Buffer, buffer_release, buffer_retain
+from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyErr_SetObject, PyObject
 
 import numpy
 
@@ -54,7 +54,6 @@ cdef extern from * nogil:
         int (*attribute)(void*, int, phintys_address);
         int (*memory)(size_t*, size_t*);
         int (*new_stream)(void**, unsigned);
-        int (*wait_for_stream)(void*);
         int (*begin_capture)(void*, int);
         int (*end_capture)(void*, void**);
         int (*instantiate)(void**, void*, unsigned long long);
@@ -74,6 +73,8 @@ cdef extern from * nogil:
         int (*add_child)(void**, void*, void**, size_t, void*);
         int (*set_kernel)(void*, void*, const void*);
         int (*set_child)(void*, void*, void*);
+        int (*query)(void*);
+        int (*destroy_event)(void*);
     } phintys_driver;
     static phintys_driver driver;
     static void* phintys_context;
@@ -108,6 +109,7 @@ cdef extern from * nogil:
     static void phintys_open_queue(void) {
         if (driver.new_event(&queue.begin, TIMING) || driver.new_event(&queue.end, TIMING)) queue.begin = NULL;
         queue.stream = queue.capturing = NULL;
+        if (driver.new_event(&queue.joint, NO_TIMING)) queue.joint = NULL;
         if (driver.new_stream(&queue.stream, 0)) queue.stream = NULL;
         if (driver.new_stream(&queue.capturing, 1)) queue.capturing = NULL;     /* CU_STREAM_NON_BLOCKING */
     }
@@ -122,7 +124,6 @@ cdef extern from * nogil:
         int (*function)(void**, void*, const char*) noexcept nogil
         int (*attribute)(void*, int, unsigned long long) noexcept nogil
         int (*memory)(size_t*, size_t*) noexcept nogil
-        int (*wait_for_stream)(void*) noexcept nogil
     ctypedef struct phintys_queue:
         bint collects
         long captured, replayed, changed, submitted
@@ -150,6 +151,9 @@ cdef extern from * nogil:
     void phintys_open_trays()
     int phintys_to_host(char*, size_t, size_t, void*)
     int phintys_empty_trays(void*, bint)
+    int phintys_let_wait(void*)
+    int phintys_wait_for(void*)
+    int phintys_is_done(unsigned long long, void**)
     phintys_queue queue
     phintys_slots slots
     phintys_trays trays
@@ -166,21 +170,25 @@ cdef struct Block:                  # what the allocator hands out
 cdef unsigned long long ALL_WORK = <unsigned long long>-1
 
 cdef enum:
-    NOT_READY = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
+    NOT_IN_USE = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
     CLASSES = 512
     SMALLEST = 512                  # bytes: the first class
     LEGACY = 1                      # the default stream, in the interface of arrays
-    POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT
+    POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _DEVICE_ORDINAL
+    POINTER_MEMORY_TYPE = 2
+    POINTER_DEVICE = 9
+    MEMORY_OF_DEVICES = 2           # CU_MEMORYTYPE_DEVICE
 
 # The driver's functions, in the order of `phintys_driver`.
 NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2",
          "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuCtxSynchronize", "cuModuleLoadData",
-         "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate", "cuStreamSynchronize",
+         "cuModuleGetFunction", "cuPointerGetAttribute", "cuMemGetInfo_v2", "cuStreamCreate",
          "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
          "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
          "cuMemcpyDtoHAsync_v2", "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddChildGraphNode",
-         "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams")
+         "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams", "cuEventQuery",
+         "cuEventDestroy_v2")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -191,6 +199,7 @@ generation = 0
 multiprocessors = 1
 strided_copy = NULL
 cdef bint usable = False            # a device is in use, in this process, and the interpreter goes on
+cdef int device_number = 0
 cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
 cdef Buffer* kept[CLASSES]
 memset(kept, 0, sizeof(kept))
@@ -203,13 +212,15 @@ cdef long live_buffers = 0, requests = 0, misses = 0
 
 
 # ---- the driver ------------------------------------------------------------------------------------------------------
-def connect(size_t context, value_maker, int count_of_multiprocessors):
+def connect(size_t context, int number, value_maker, int count_of_multiprocessors):
     """Use a context: from here on, programs may have values on the device.
 
     Parameters
     ----------
     context : int
         The handle of pycuda's context.
+    number : int
+        Of the context's device.
     value_maker : callable
         Makes what Python sees from ``(address, shape, strides, dtype, DeviceBuffer)``.
     count_of_multiprocessors : int
@@ -229,8 +240,8 @@ def connect(size_t context, value_maker, int count_of_multiprocessors):
         functions[index] = dlsym(library, name.encode())
         if functions[index] == NULL:
             raise RuntimeError(f"the driver of CUDA has no function {name}: it is too old")
-    global phintys_context
-    phintys_context = <void*>context
+    global phintys_context, device_number
+    phintys_context, device_number = <void*>context, number
     make_value, multiprocessors = value_maker, count_of_multiprocessors
     usable = True
     generation += 1
@@ -260,7 +271,7 @@ def is_connected():
 
 cdef int enter_device() noexcept nogil:
     """Make the context current in this thread."""
-    return phintys_enter_context() if usable else NOT_READY
+    return phintys_enter_context() if usable else NOT_IN_USE
 
 
 cdef int launch(void* function, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil:
@@ -270,7 +281,7 @@ cdef int launch(void* function, npy_intp blocks, int threads, Arguments* argumen
 cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
                      Arguments* arguments) noexcept nogil:
     if not usable or arguments.full:
-        return 1 if usable else NOT_READY
+        return 1 if usable else NOT_IN_USE
     return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
 
 
@@ -303,7 +314,11 @@ cdef int begin_download(char* target, const char* source, size_t size, Context* 
 
 cdef int end_downloads(Context* context) noexcept nogil:
     cdef int error = enter_device()
-    return error if error else phintys_empty_trays(context, True)
+    if not error:
+        error = phintys_empty_trays(context, True)
+    if first_lent != NULL:
+        release_read()
+    return error
 
 
 cdef void give_up_downloads(Context* context) noexcept nogil:
@@ -313,28 +328,32 @@ cdef void give_up_downloads(Context* context) noexcept nogil:
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
     if not usable or not size:
-        return 0 if usable else NOT_READY
+        return 0 if usable else NOT_IN_USE
     return phintys_copy(<size_t>target, <size_t>source, size)
 
 
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
     if not usable or not size:
-        return 0 if usable else NOT_READY
+        return 0 if usable else NOT_IN_USE
     return phintys_fill(<size_t>target, value, size)
 
 
 cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil:
-    return phintys_call(function, arguments, size) if usable else NOT_READY
+    return phintys_call(function, arguments, size) if usable else NOT_IN_USE
 
 
 cdef int submit() noexcept nogil:
-    return phintys_submit() if usable else NOT_READY
+    return phintys_submit() if usable else NOT_IN_USE
 
 
 cdef int submit_before_commit() noexcept nogil:
     """What the interpreter calls before COMMIT, and after a call that failed."""
     cdef int error
-    if not usable or phintys_is_submitted():
+    if not usable:
+        return 0
+    if first_lent != NULL:
+        release_read()
+    if phintys_is_submitted():
         return 0
     error = submit()
     return set_failure(error, b"work of the device that was collected") if error else 0
@@ -367,7 +386,7 @@ cdef int synchronize() noexcept nogil:
 cdef int set_failure(int error, const char* what) noexcept nogil:
     with gil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
-        if queue.collects and 400 <= error < NOT_READY:
+        if queue.collects and 400 <= error < NOT_IN_USE:
             text += ". It was collected with other work: set config.gpu.graphs to False to see which node failed"
         if error > OF_CUBLAS:
             text = f"{what.decode()}: cuBLAS failed (its error {error - OF_CUBLAS})"
@@ -394,8 +413,12 @@ def wait():
     RuntimeError
         If some of it failed.
     """
+    cdef int error
     if usable:
-        check(synchronize(), "waiting for the device")
+        with nogil:
+            error = synchronize()
+        check(error, "waiting for the device")
+        release_read()
 
 
 cdef void* load_function(bytes image, list names, void** functions) except NULL:
@@ -457,6 +480,8 @@ cdef Buffer* new_block(size_t capacity) noexcept nogil:
         return NULL
     if driver.allocate(&address, capacity) != 0:
         return_kept()
+        if first_lent != NULL and synchronize() == 0:
+            release_read()
         if driver.allocate(&address, capacity) != 0:
             return NULL
     buffer = <Buffer*>malloc(sizeof(Block))
@@ -500,6 +525,9 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     cdef size_t capacity
     cdef int size_class = class_of(buffer.capacity, &capacity)
     cdef Buffer* before
+    if buffer.owner != NULL:
+        keep_until_read(buffer)
+        return
     phintys_lock_device()
     live_buffers -= 1
     live_bytes -= buffer.capacity
@@ -552,6 +580,45 @@ cdef void return_kept() noexcept nogil:
         free_block(buffer)
 
 
+# Memory of other libraries that nothing refers to any more, but that work of the device may still read: its owners stay
+# until this work is done. A list with the oldest first; of each buffer ``data`` is an event, NULL until there is one.
+cdef Block* first_lent = NULL
+cdef Block* last_lent = NULL
+
+
+cdef void keep_until_read(Buffer* buffer) noexcept nogil:
+    global first_lent, last_lent
+    cdef Block* block = <Block*>buffer
+    block.last_use, buffer.data, buffer.next = phintys_pushed(), NULL, NULL
+    phintys_lock_device()
+    if first_lent == NULL:
+        first_lent = block
+    else:
+        last_lent.buffer.next = buffer
+    last_lent = block
+    phintys_unlock_device()
+    release_read()
+
+
+cdef void release_read() noexcept nogil:
+    """Give up the owners of memory that has been read."""
+    global first_lent
+    cdef Block* block
+    while True:
+        phintys_lock_device()
+        block = first_lent
+        if block != NULL and usable and not phintys_is_done(block.last_use, <void**>&block.buffer.data):
+            block = NULL
+        if block != NULL:
+            first_lent = <Block*>block.buffer.next
+        phintys_unlock_device()
+        if block == NULL:
+            return
+        with gil:
+            Py_XDECREF(block.buffer.owner)
+        free(block)
+
+
 def trim():
     """Return all memory that is kept for later requests to the device, for other programs to use."""
     return_kept()
@@ -581,10 +648,33 @@ def statistics():
             "uploads": slots.copies, "beside": slots.beside, "downloads": trays.copies, "late": trays.late}
 
 
+def let_wait(stream):
+    """Let a stream of another library wait for all work so far.
+
+    Parameters
+    ----------
+    stream : int or None
+        As the array standard numbers them: None and 1, the default stream; 2, that of each thread; -1, none; others are
+        handles. 0 may be any of the default streams, so the work is waited for.
+    """
+    cdef size_t handle = stream if stream is not None and stream > 1 else 0
+    cdef int error
+    with nogil:
+        error = phintys_let_wait(<void*>handle)
+    check(error, "work of the device that was collected")
+    if stream == 0:
+        wait()
+
+
 # ---- cells and values ------------------------------------------------------------------------------------------------
 cdef class DeviceBuffer:
     """Keeps memory of the device for a value that Python has."""
     cdef Buffer* buffer
+
+    @property
+    def read_only(self):
+        """Whether who owns the memory says that nobody may write to it."""
+        return self.buffer.owner != NULL and (<object>self.buffer.owner).__cuda_array_interface__["data"][1]
 
     def __dealloc__(self):
         if self.buffer != NULL:
@@ -598,7 +688,9 @@ cdef object value_of(Cell* cell):
         raise RuntimeError("memory on the device that nothing keeps")
     check(submit(), "work of the device that was collected")
     if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
-        return <object>cell.buffer.owner
+        shown = getattr(<object>cell.buffer.owner, "shown", <object>cell.buffer.owner)
+        if shown is not None:
+            return shown
     buffer_retain(cell.buffer)
     holder.buffer = cell.buffer
     return make_value(<size_t>cell.data, tuple([cell.shape[axis] for axis in range(cell.ndim)]),
@@ -638,16 +730,19 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     """Let a cell hold new memory with the elements of an array of the host."""
     cdef cnp.ndarray packed = cnp.PyArray_GETCONTIGUOUS(value)
     cdef size_t size = cnp.PyArray_NBYTES(packed)
+    cdef const char* source
     cdef Buffer* buffer
     cdef int error
     if cnp.PyArray_TYPE(packed) != cell.typenum or cnp.PyArray_NDIM(packed) != cell.ndim:
         raise TypeError(f"a cell on the device cannot hold an array of dtype {value.dtype} and rank {value.ndim}")
     buffer = NULL if pool.allocation_fails() else acquire(size if size else 1)
     if buffer == NULL:
-        check(0 if usable else NOT_READY, "using the device")
+        check(0 if usable else NOT_IN_USE, "using the device")
         raise MemoryError(f"no memory on the device for an array of shape {(<object>value).shape} and dtype "
                           f"{value.dtype}")
-    error = upload(buffer, <const char*>cnp.PyArray_DATA(packed), size)
+    source = <const char*>cnp.PyArray_DATA(packed)
+    with nogil:
+        error = upload(buffer, source, size)
     if error:
         buffer_release(buffer)
         check(error, "copying to the device")
@@ -658,13 +753,12 @@ cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
     """Let a cell hold the memory of an array on the device."""
     cdef Buffer* buffer
     cdef size_t address, size
-    cdef void* context_of_value = NULL
     interface = value.__cuda_array_interface__
     shape, dtype = interface["shape"], numpy.dtype(interface["typestr"])
     stream = interface.get("stream")
     if stream is not None and stream != LEGACY:     # for the default stream, CUDA sees to the order
         check(enter_device(), "using the device")
-        check(driver.wait_for_stream(<void*><size_t>stream), "waiting for the stream of an array")
+        check(phintys_wait_for(<void*><size_t>stream), "waiting for the stream of an array")
     if dtype.num != cell.typenum or len(shape) != cell.ndim:
         raise TypeError(f"a cell on the device cannot hold an array of dtype {dtype} and rank {len(shape)}")
     address, size = interface["data"][0], dtype.itemsize
@@ -680,24 +774,45 @@ cdef int hold_memory(Context* context, Cell* cell, object value) except -1:
         buffer_retain(buffer)
         return take(context, cell, buffer, <char*>address, shape, strides)
     check(enter_device(), "using the device")
-    if address and (driver.attribute(&context_of_value, POINTER_CONTEXT, address)
-                    or context_of_value != phintys_context):
+    if address and not is_readable(address):
         raise ValueError("the array is not in memory of the device and context in use: see phintys.gpu.use")
-    buffer = buffer_of_owner(<PyObject*>value)
+    buffer = <Buffer*>malloc(sizeof(Block))
+    if buffer == NULL:
+        raise MemoryError("no memory for a buffer")
+    memset(buffer, 0, sizeof(Block))
+    Py_INCREF(value)
+    buffer.references, buffer.owner = 1, <PyObject*>value
     buffer.size_class, buffer.place, buffer.data, buffer.capacity = FOREIGN, DEVICE, <char*>address, size
     return take(context, cell, buffer, <char*>address, shape, strides)
+
+
+cdef bint is_readable(size_t address) noexcept nogil:
+    """Whether memory is the device's, and no other context's. What CUDA's interface of virtual memory and its pools of
+    streams have allocated belongs to no context."""
+    cdef unsigned kind = 0
+    cdef int number = -1
+    cdef void* its_context = NULL
+    if (driver.attribute(&kind, POINTER_MEMORY_TYPE, address) or kind != MEMORY_OF_DEVICES
+            or driver.attribute(&number, POINTER_DEVICE, address) or number != device_number):
+        return False
+    return driver.attribute(&its_context, POINTER_CONTEXT, address) or its_context in (NULL, phintys_context)
 
 
 cdef int overwrite(Cell* cell, object value) except -1:
     """Copy the elements of a value of the cell's shape, which is in C order, into the cell's memory."""
     cdef cnp.ndarray packed
+    cdef const char* elements
+    cdef size_t size
+    cdef int error
     cdef Cell source
     cdef npy_intp dimensions[64]
     cdef Context nothing
     if isinstance(value, cnp.ndarray):
         packed = cnp.PyArray_GETCONTIGUOUS(value)
-        return check(copy_to_device(cell.data, <const char*>cnp.PyArray_DATA(packed), cnp.PyArray_NBYTES(packed)),
-                     "copying to the device")
+        elements, size = <const char*>cnp.PyArray_DATA(packed), cnp.PyArray_NBYTES(packed)
+        with nogil:
+            error = copy_to_device(cell.data, elements, size)
+        return check(error, "copying to the device")
     abi.cell_init(&source, cell.typenum, cell.ndim, dimensions)
     source.flags = abi.CELL_DEVICE
     abi.context_init(&nothing)
@@ -718,8 +833,38 @@ cdef int copy_cell(Cell* target, Cell* source) except -1 nogil:
         return strided_copy(target, source)
     error = copy_within(target.data, source.data, cell_size(source) * source.itemsize)
     if not error and source.buffer != NULL and source.buffer.owner != NULL:
-        error = submit()                            # its owner may give up the memory
+        error = submit()                            # who lent it may change it, in the default stream
     if error:
         with gil:
             check(error, "copying on the device")
     return 0
+
+
+def contiguous(value):
+    """A copy in C order of an array on the device.
+
+    Parameters
+    ----------
+    value : array with ``__cuda_array_interface__``
+
+    Returns
+    -------
+    pycuda.gpuarray.GPUArray
+    """
+    cdef Cell source, target
+    cdef npy_intp dimensions[128]
+    cdef Context context
+    cdef int rank = len(value.__cuda_array_interface__["shape"])
+    dtype = numpy.dtype(value.__cuda_array_interface__["typestr"])
+    abi.context_init(&context)
+    abi.cell_init(&source, dtype.num, rank, dimensions)
+    abi.cell_init(&target, dtype.num, rank, dimensions + 2 * rank)
+    source.flags = target.flags = abi.CELL_DEVICE
+    try:
+        hold(&context, &source, value)
+        abi.allocate(&context, &target, source.shape)
+        copy_cell(&target, &source)
+        return value_of(&target)
+    finally:
+        drop(&context, &source)
+        drop(&context, &target)

@@ -6,6 +6,7 @@ import pycuda.driver as cuda
 from pycuda import gpuarray
 
 from phintys.gpu.runtime import dlpack
+from phintys.gpu.runtime.driver import contiguous, let_wait
 
 device_number = 0               # of the device in use; device.py sets it
 
@@ -42,18 +43,38 @@ class GPUArray(gpuarray.GPUArray):
         return dlpack.CUDA, device_number
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A capsule with this array's memory; ``stream`` is the reader's.
+        """A capsule with this array's memory, or with that of a copy.
+
+        Parameters
+        ----------
+        stream : int, optional
+            The reader's, which waits for the work so far: see `driver.let_wait`.
+        max_version : tuple of int, optional
+            The newest version of the protocol that the reader knows.
+        dl_device : tuple of int, optional
+            Where the reader wants the elements: here, or on the host, ``(1, 0)``.
+        copy : bool, optional
 
         Raises
         ------
         BufferError
-            If a copy or another device is asked for.
+            If another device is asked for, or the host without a copy.
         """
-        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
-            raise BufferError("an array on the device is exported by DLPack without a copy, and where it is")
-        if stream not in (None, -1, dlpack.DEFAULT_STREAM):
-            cuda.Context.synchronize()              # the reader's stream waits for nothing else
-        return dlpack.exported(self, self.__dlpack_device__()[1])
+        versioned = max_version is not None and max_version[0] >= 1
+        wanted = self.__dlpack_device__() if dl_device is None else tuple(dl_device)
+        if wanted == (dlpack.CPU, 0) and copy is not False:
+            at_host = (self if self.flags.forc else contiguous(self)).get()
+            return at_host.__dlpack__(**({"max_version": max_version} if versioned else {}))
+        if wanted != self.__dlpack_device__():
+            raise BufferError(f"an array on {self.__dlpack_device__()} is not exported to {wanted}"
+                              + (" without a copy" if copy is False else ""))
+        array = contiguous(self) if copy else self
+        read_only = getattr(getattr(array.gpudata, "buffer", None), "read_only", False)
+        if read_only and not versioned:
+            raise BufferError("an array that nobody may write to is only exported by version 1 of DLPack")
+        let_wait(stream)
+        return dlpack.exported(array, wanted[1], versioned,
+                               (dlpack.IS_COPIED if copy else 0) | (dlpack.READ_ONLY if read_only else 0))
 
 
 def value_at(address, shape, strides, dtype, buffer):

@@ -30,7 +30,7 @@ enum { WORK_LAUNCH = 1, WORK_COPY, WORK_FILL, WORK_CALL };
 enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 256 };  /* ROOM: of a list, in words of 8 bytes */
 enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
-enum { OUT_OF_MEMORY = 2 };         /* CUDA_ERROR_OUT_OF_MEMORY */
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };        /* CUDA_ERROR_...; the second: of an event that has not come */
 
 typedef struct {                    /* a record of a list: this, and behind it the arguments, up to a whole word */
     uint32_t kind;                  /* written last; 0: the record is not complete yet */
@@ -81,6 +81,7 @@ static struct {
     uint64_t lists[2][ROOM + 1] __attribute__((aligned(64)));
     void *stream, *capturing;       /* where work is done; another one, of which nothing depends, for captures */
     void *begin, *end;              /* events that measure a submission */
+    void *joint;                    /* an event for which a stream of another library waits, or the default stream */
     phintys_graph graphs[GRAPHS];
     phintys_child children[CHILDREN];
     uint64_t clock, seen[SEEN];     /* seen: the hashes of lists that came, a ring */
@@ -582,6 +583,46 @@ static int phintys_to_host(char* target, uint64_t source, size_t size, void* own
     if (!error && !trays.usable) error = driver.to_host(target, source, size);
     pthread_mutex_unlock(&queue.lock);
     return error;
+}
+
+/* Let a stream of another library wait for all work so far. NULL is the default stream, with which CUDA itself keeps
+ * the order once work is there. */
+static int phintys_let_wait(void* stream) {
+    int error = phintys_enter_context();
+    if (error) return error;
+    pthread_mutex_lock(&queue.lock);
+    error = phintys_submit_all();
+    if (!error) error = phintys_wait_for_copies();
+    if (!error && stream) error = driver.record(queue.joint, queue.stream);
+    if (!error && stream) error = driver.stream_wait(stream, queue.joint, 0);
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Let the default stream wait for another one: so do all of ours, those of copies, too. */
+static int phintys_wait_for(void* stream) {
+    pthread_mutex_lock(&queue.lock);
+    int error = driver.record(queue.joint, stream);
+    if (!error) error = driver.stream_wait(NULL, queue.joint, 0);
+    pthread_mutex_unlock(&queue.lock);
+    return error;
+}
+
+/* Whether the first `work` of all that was pushed is done, and copies to the host that were asked for until now. The
+ * caller keeps the event, NULL at first, until then. After an error of the driver nothing reads any more. */
+static int phintys_is_done(uint64_t work, void** event) {
+    int error = phintys_enter_context();
+    pthread_mutex_lock(&queue.lock);
+    if (!error && !*event) {
+        if (work > queue.finished) error = NOT_READY;
+        if (!error) error = phintys_wait_for_copies();
+        if (!error) error = driver.new_event(event, NO_TIMING);
+        if (!error) error = driver.record(*event, queue.stream);
+    }
+    if (!error) error = driver.query(*event);
+    if (error != NOT_READY && *event) driver.destroy_event(*event);
+    pthread_mutex_unlock(&queue.lock);
+    return error != NOT_READY;
 }
 
 /* Give up all graphs, and collect from here on, or not. */

@@ -19,6 +19,7 @@ find_device()
 def run(script, with_device=True, check=True, **environment):
     """What a process prints that runs the script, with the device of these tests or without any."""
     text = (WITH_DEVICE if with_device else "") + textwrap.dedent(script)
+    environment |= {} if with_device else {"CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True,
                           env={**os.environ, **environment})
     assert not check or done.returncode == 0, done.stderr
@@ -116,6 +117,56 @@ def test_a_process_ends_with_values_at_the_device(device):
         print(f().tolist(), w.get_value(return_internal_type=True).get().tolist())
     """)
     assert printed == "[2.0, 2.0, 2.0, 2.0, 2.0] [2.0, 2.0, 2.0, 2.0, 2.0]\n"
+
+
+def test_a_thread_opens_the_device_and_ends(device):
+    """pycuda aborts a process if a thread ends with a context on its stack."""
+    done = run("""
+        import threading
+        import numpy, phintys
+        from pycuda import gpuarray
+
+        def work(found):
+            phintys.gpu.use()
+            w = phintys.shared(numpy.ones(3, "float32"))
+            array = w.get_value(return_internal_type=True)
+            found.append((array * 2).get().tolist())                # by a kernel of pycuda
+
+        found = []
+        for _ in range(2):
+            threads = [threading.Thread(target=work, args=(found,)) for _ in range(3)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+        work(found)
+        print(len(found), found[0], found.count(found[0]))
+    """, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7 [2.0, 2.0, 2.0] 7\n", "")
+
+
+def test_a_forked_process_ends_after_threads_had_the_device(device):
+    done = run("""
+        import os, threading, warnings
+        import numpy, phintys
+        warnings.simplefilter("ignore")
+        phintys.gpu.use()
+        w = phintys.shared(numpy.ones(3, "float32"))
+        got, end = threading.Event(), threading.Event()
+
+        def work():
+            w.get_value()
+            got.set()
+            end.wait()
+        thread = threading.Thread(target=work)
+        thread.start()
+        got.wait()
+        child = os.fork()
+        if not child:
+            raise SystemExit
+        end.set()
+        thread.join()
+        print(os.waitpid(child, 0)[1], w.get_value().tolist())
+    """, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 [1.0, 1.0, 1.0]\n", "")
 
 
 def test_the_flag_in_the_environment(device):

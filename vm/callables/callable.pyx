@@ -723,13 +723,18 @@ cdef object reshaped(Callable self, list results):
 
 
 cdef inline void let_go(Frame frame, int n_arguments) noexcept:
-    """The frame refers to the arguments of the call no more."""
+    """The frame refers to the arguments of the call no more, nor to memory of other libraries on the device; blocks of
+    our own stay, so that the next call's copies go to others."""
     cdef PyObject* value
+    cdef Cell* cell
     cdef int index
     for index in range(n_arguments):
         value = frame.given[index]
         frame.given[index] = NULL
         Py_XDECREF(value)
+        cell = &frame.cells[index]
+        if cell.buffer != NULL and cell.buffer.owner != NULL and cell.flags & CELL_DEVICE:
+            drop(&frame.machine.context, cell)
 
 
 cdef inline PyObject* steal(Frame frame, int index) noexcept:

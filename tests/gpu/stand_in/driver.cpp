@@ -64,7 +64,7 @@ struct Stream {
     size_t begun = 0, ended = 0;                 // how much work it got, and has done
 };
 struct Event { double milliseconds = 0; Stream* stream = nullptr; size_t after = 0; bool timing = true; };
-struct Block { size_t size; };
+struct Block { size_t size; int device = 0; bool owned = true; };     // owned: by a context
 
 static std::recursive_mutex lock;
 static thread_local std::vector<CUcontext> contexts;
@@ -172,7 +172,7 @@ API cuMemAlloc(CUdeviceptr* result, size_t size) {
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
     memset(block, FRESH, rounded + 512);
     *result = (CUdeviceptr)(block + 256);
-    live[*result] = {size};
+    live[*result] = {size, (int)(size_t)contexts.back() - 0x10};
     live_bytes += size;
     allocations++;
     return CUDA_SUCCESS;
@@ -276,10 +276,15 @@ API cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream t) {
     return submit(t, [=] { return fill(d, v, n); });
 }
 API cuPointerGetAttribute(void* result, CUpointer_attribute attribute, CUdeviceptr address) {
-    if (!is_inside(address, 0)) return CUDA_ERROR_INVALID_VALUE;
-    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) *(CUcontext*)result = (CUcontext)0x10;
-    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned*)result = CU_MEMORYTYPE_DEVICE;
-    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int*)result = 0;
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    auto found = block_of(live, address), at_host = block_of(pinned, address);
+    if (found == live.end() && at_host == pinned.end()) return CUDA_ERROR_INVALID_VALUE;
+    const Block block = found == live.end() ? at_host->second : found->second;
+    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT && !block.owned) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) *(CUcontext*)result = (CUcontext)(size_t)(0x10 + block.device);
+    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned*)result = found == live.end() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int*)result = block.device;
     else return CUDA_ERROR_NOT_SUPPORTED;
     return CUDA_SUCCESS;
 }
@@ -407,7 +412,10 @@ API cuEventSynchronize(CUevent handle) {
     const CUresult error = event->stream ? catch_up(event->stream, event->after) : CUDA_SUCCESS;
     return error ? error : broken;
 }
-API cuEventQuery(CUevent) { return broken; }
+API cuEventQuery(CUevent handle) {
+    const Event* event = (Event*)handle;
+    return event->stream && event->stream->ended < event->after ? CUDA_ERROR_NOT_READY : broken;
+}
 static CUresult between(float* elapsed, const Event* from, const Event* to) {
     if (!from->timing || !to->timing) return CUDA_ERROR_INVALID_HANDLE;
     *elapsed = (float)(to->milliseconds - from->milliseconds);
@@ -677,7 +685,8 @@ static CUresult packed(const Function* function, void** parameters, std::string&
 static CUresult checked(Function* function, Extent blocks, Extent threads, void** parameters, void** extra,
                         Work* work) {
     if (!blocks.x || !blocks.y || !blocks.z || !threads.x || !threads.y || !threads.z ||
-        (size_t)threads.x * threads.y * threads.z > 1024 || blocks.y > 65535 || blocks.z > 65535)
+        (size_t)threads.x * threads.y * threads.z > 1024 || blocks.x > 0x7fffffff ||
+        blocks.y > 65535 || blocks.z > 65535)
         return complain(CUDA_ERROR_INVALID_VALUE, function->name + ": a grid that no device runs");
     std::string arguments(function->size, 0);
     const char* buffer = nullptr;
@@ -775,6 +784,9 @@ FOR_TESTS void stand_in_ignore_waits(int value) { ignores_waits = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
 FOR_TESTS void stand_in_set_memory(size_t bytes) { memory_limit = bytes; }
 FOR_TESTS void stand_in_set_devices(int count) { devices = count; }
+FOR_TESTS void stand_in_move(CUdeviceptr data, int device, int owned) {    // of whom memory says that it is
+    live[data].device = device, live[data].owned = owned;
+}
 FOR_TESTS void stand_in_fail_launch(long number) { fails_after = number; }
 FOR_TESTS const char* stand_in_complaint() { return complaint.c_str(); }
 FOR_TESTS void stand_in_forget() { complaint.clear(); }
