@@ -185,6 +185,8 @@ OPTIONS = [
     ("gpu.cache", "", text, "The folder of compiled kernels; by default one in the user's cache."),
     ("gpu.cublas", True, boolean, "Whether cuBLAS, if it is installed, multiplies matrices on the device; otherwise "
      "built-in kernels do."),
+    ("gpu.cusolver", True, boolean, "Whether cuSOLVER and cuBLAS, if they are installed, factor matrices on the device "
+     "and solve systems with them; otherwise, and for small matrices, built-in kernels do."),
     ("gpu.tf32", False, boolean, "Whether cuBLAS may round the factors of products of float32 to TF32, which has "
      "10 bits of mantissa: faster, and accurate to about 1e-3."),
     ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a CUDA "

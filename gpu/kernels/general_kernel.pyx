@@ -14,11 +14,12 @@ from numpy cimport npy_intp
 cimport numpy as cnp
 
 from phintys.gpu.kernels.general_source import (
-    BLOCKS, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of)
+    BLOCKS, CALL, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of)
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport (
     Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
+from phintys.gpu.libraries.routine cimport REFUSED, Routine
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.kernel cimport MOST_BLOCKS, DeviceKernel
 from phintys.ops.factorizations.stack_kernel cimport StackKernel
@@ -36,7 +37,7 @@ cdef enum:
     NOTE = 32                   # bytes: whether there is an error, the position, the length and the axis
 
 cdef enum:
-    KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR        # as in general_source.py
+    KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR, KIND_CALL     # as in general_source.py
 
 cdef struct Passed:             # how an operand is passed
     How how
@@ -51,7 +52,7 @@ cdef struct Launch:
 
 cdef int GROUP_OF_ITEM = GROUP
 
-if (THREADS, BLOCKS, COPY, CLEAR) != (KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR):
+if (THREADS, BLOCKS, COPY, CLEAR, CALL) != (KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR, KIND_CALL):
     raise ImportError("the kinds of launches have other numbers in general_source.py")
 
 
@@ -144,6 +145,9 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef int n_operands, n_launches
     cdef bint copies, checks, refuses, tells
     cdef object failure             # what is raised for a note; None: a position is out of bounds
+    cdef Routine routine            # what a library does
+    cdef bint has_routine, takes_scratch
+    cdef int n_own                  # how many of the launches are done without it; the others are done with it
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
@@ -160,7 +164,10 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.binding, self.private_bytes = BOUND, self.host.private_bytes
         if len(operands) > MOST_OPERANDS:
             raise NoSource("too many operands")
-        self.n_operands, self.n_launches = len(operands), len(description.launches)
+        launches = (*description.launches, *description.by_routine)
+        self.n_operands, self.n_launches, self.n_own = len(operands), len(launches), len(description.launches)
+        self.routine, self.has_routine = description.routine, description.routine is not None
+        self.takes_scratch = self.has_routine or description.scratch is not None
         self.passed = <Passed*>calloc(self.n_operands + 1, sizeof(Passed))
         self.launches = <Launch*>calloc(self.n_launches + 1, sizeof(Launch))
         if self.passed == NULL or self.launches == NULL:
@@ -177,14 +184,16 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.scratch_operand = -1
         if description.scratch:
             self.scratch_operand, self.scratch_bytes = position[description.scratch[0]], description.scratch[1]
-        for index, launch in enumerate(description.launches):
+        for index, launch in enumerate(launches):
             self.launches[index].kind, self.launches[index].mask = launch.kind, launch.mask
             self.launches[index].block, self.launches[index].most = launch.block, launch.most
-            self.launches[index].operand = position[launch.operand]
+            self.launches[index].operand = position.get(launch.operand, 0)
             self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
                 self.launches[index].target = position[launch.target]
                 self.copies = True
+            elif launch.kind == CALL:
+                self.launches[index].which = launch.which
             elif launch.kind != CLEAR:
                 self.launches[index].which = self.names.index(launch.which)
 
@@ -194,6 +203,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         self.ready()
+        if self.has_routine:
+            self.routine.ready()
         if self.copies:
             copies_ready()
         if self.checks:
@@ -223,12 +234,17 @@ cdef class GpuGeneralKernel(DeviceKernel):
         cdef Buffer* note = NULL
         cdef Buffer* scratch = NULL
         cdef int index, error = 0
+        cdef npy_intp room = self.routine.room(operands) if self.has_routine else REFUSED
+        cdef npy_intp bytes = room
         self.pack(operands, &arguments)
-        if self.scratch_operand >= 0:
-            scratch = device_memory.acquire(cell_size(operands[self.scratch_operand]) * self.scratch_bytes + 1)
+        if room == REFUSED and self.scratch_operand >= 0:
+            bytes = cell_size(operands[self.scratch_operand]) * self.scratch_bytes
+        if bytes >= 0:
+            scratch = device_memory.acquire(bytes + 1)
             if scratch == NULL:
                 return set_failure(2, b"scratch memory of a kernel")
-            put_integer(&arguments, <npy_intp>scratch.data)
+        if self.takes_scratch:
+            put_integer(&arguments, <npy_intp>scratch.data if scratch != NULL else 0)
         if self.tells or self.refuses:
             note = device_memory.acquire(NOTE)
             if note == NULL:
@@ -237,8 +253,11 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 return set_failure(2, b"checking positions")
             fill_bytes(note.data, 0, NOTE)
             put_integer(&arguments, <npy_intp>note.data)
-        for index in range(self.n_launches):
-            error = self.launch(&self.launches[index], operands, &arguments)
+        for index in range(0 if room == REFUSED else self.n_own, self.n_own if room == REFUSED else self.n_launches):
+            if self.launches[index].kind == KIND_CALL:
+                error = self.call(self.launches[index].which, operands, scratch, room)
+            else:
+                error = self.launch(&self.launches[index], operands, &arguments)
             if error:
                 break
         if scratch != NULL:
@@ -246,6 +265,10 @@ cdef class GpuGeneralKernel(DeviceKernel):
         if self.refuses:
             return read_refusal(note, error, self.host)
         return read_note(note, error, self) if note != NULL else error
+
+    cdef int call(self, int step, Cell** operands, Buffer* scratch, npy_intp room) noexcept nogil:
+        cdef int error = self.routine.call(step, operands, scratch.data, room)
+        return set_failure(error, b"a library of NVIDIA's") if error else 0
 
     cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:
         """All arguments; the number of items is set by each launch."""

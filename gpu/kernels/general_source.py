@@ -22,19 +22,20 @@ from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store
 from phintys.gpu.twins import SEVERAL_RESULTS
 
 GROUP = 128                     # threads of a block that works on one item
-THREADS, BLOCKS, COPY, CLEAR, RAW = range(5)
+THREADS, BLOCKS, COPY, CLEAR, CALL, RAW = range(6)
 ALL = 2 ** 63 - 1               # a mask of all dimensions
 
 Launch = namedtuple("Launch", "kind which operand mask target along block most", defaults=(0, 0, ALL, 0, None, 256, 0))
 Launch.__doc__ = """One step of a kernel's run.
 
 THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
-``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros. ``along`` names an operand
-on the host with a dimension, which may be negative, that the mask then leaves out. ``block`` is how many threads of
-THREADS a block has, and ``most`` how many blocks there are for each multiprocessor; 0: one thread for each item.
+``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros; CALL: step ``which`` of the
+description's routine. ``along`` names an operand on the host with a dimension, which may be negative, that the mask
+then leaves out. ``block`` is how many threads of THREADS a block has, and ``most`` how many blocks there are for each
+multiprocessor; 0: one thread for each item.
 """
-Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure",
-                         defaults=("", {}, (), None, False, None))
+Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure "
+                         "routine by_routine", defaults=("", {}, (), None, False, None, None, ()))
 Description.__doc__ = """What a family says of a kernel.
 
 Attributes
@@ -59,6 +60,10 @@ refuses : bool
 failure : (type of exception, sequence of str) or None
     What is raised for a note of ``tell``: the text number ``what``, with ``{value}`` and ``{length}``. None: an
     IndexError.
+routine : Routine or None
+    What a library of NVIDIA's does (see ``gpu/libraries``); bodies then have a pointer ``scratch`` in any case.
+by_routine : sequence of Launch
+    What is done instead of ``launches`` for operands that the routine does not refuse.
 """
 
 Described = namedtuple("Described", "host_class function by_value checked")
@@ -161,7 +166,7 @@ def source_of(description, operands):
                        f"#define load_{name}(o) ((T_{name})({loaded(dtype, element)}))",
                        f"#define store_{name}(o, v) (*(S_{name}*)({name}.data + (o)) = "
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
-    if description.scratch:
+    if description.scratch or description.routine:
         parameters.append("char* scratch")
     if description.checked or description.refuses or description.failure:
         parameters.append("unsigned long long* note")

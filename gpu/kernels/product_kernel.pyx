@@ -11,7 +11,7 @@ import numpy
 
 from phintys.gpu.kernels.product_source import NAMES, product_source
 from phintys.graph.config import config
-from phintys.gpu.runtime cimport cublas
+from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for

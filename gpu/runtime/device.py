@@ -13,8 +13,8 @@ import os
 import threading
 import warnings
 
+from phintys.gpu.libraries.cublas import find_cublas
 from phintys.gpu.runtime import driver as runtime
-from phintys.gpu.runtime.cublas import find_cublas
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 

@@ -5,7 +5,7 @@ from phintys.vm.abi cimport Cell, Context
 from phintys.vm.pool cimport Buffer
 
 cdef enum:
-    OF_CUBLAS = 100000          # an error of cuBLAS is so much larger than its number
+    OF_LIBRARY = 100000         # an error of cuBLAS is so much larger than its number, one of cuSOLVER twice as much
     MOST_BYTES = 4000           # of the arguments of a launch: CUDA passes 4096
 
 cdef struct Arguments:          # of one launch, as the device will see them

@@ -195,6 +195,8 @@ ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the d
           700: "a kernel used an address that is not its own", 701: "a kernel needs more resources than there are",
           716: "a kernel used an address that is not aligned", 719: "a kernel failed", 999: "no device is in use"}
 
+LIBRARIES = "cuBLAS", "cuSOLVER", "cuDNN", "cuFFT"      # from OF_LIBRARY on; see the pxd
+
 generation = 0
 multiprocessors = 1
 strided_copy = NULL
@@ -388,8 +390,8 @@ cdef int set_failure(int error, const char* what) noexcept nogil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
         if queue.collects and 400 <= error < NOT_IN_USE:
             text += ". It was collected with other work: set config.gpu.graphs to False to see which node failed"
-        if error > OF_CUBLAS:
-            text = f"{what.decode()}: cuBLAS failed (its error {error - OF_CUBLAS})"
+        if error > OF_LIBRARY:
+            text = f"{what.decode()}: {LIBRARIES[error // OF_LIBRARY - 1]} failed (its error {error % OF_LIBRARY})"
         PyErr_SetObject(MemoryError if error == 2 else RuntimeError, text)
     return -1
 

@@ -6,7 +6,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
-NEWEST, OLDEST = 13, 11         # the major versions of CUDA that are looked for
+NUMBERS = {"cusolver": (12, 11), "cusparse": (12, 11), "cufft": (12, 11, 10), "cudnn": (9,)}
+NUMBERS_OF_CUDA = (13, 12, 11)  # of the libraries whose numbers are CUDA's
 
 
 def packaged(pattern):
@@ -34,5 +35,5 @@ def names_of(library):
     -------
     list of str
     """
-    numbered = [f"lib{library}.so.{number}" for number in range(NEWEST, OLDEST - 1, -1)]
+    numbered = [f"lib{library}.so.{number}" for number in NUMBERS.get(library, NUMBERS_OF_CUDA)]
     return [*numbered, f"lib{library}.so", *[str(path) for path in packaged(f"lib{library}.so.*")]]

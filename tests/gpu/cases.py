@@ -336,6 +336,19 @@ CASES = [
     ("inverses and determinants", lambda x: [T.linalg.inv(x), T.linalg.det(x), *T.linalg.slogdet(x),
                                              T.nlinalg.det(x[0]), T.nlinalg.matrix_inverse(x[1].T)],
      definite(3, 7) + floats(3, 7, 7)),
+    ("cholesky of large matrices", lambda x, z: [
+        S.cholesky(x), S.cholesky(x[1]), S.Cholesky(lower=False)(x[1]), S.cholesky(x.dimshuffle(0, 2, 1)),
+        *[S.Cholesky(on_error="nan", lower=lower)(T.stack([-x[0], x[1], x[0] * z])) for lower in (True, False)],
+        S.Cholesky(on_error="nan")(x[0] * z)], definite(2, 40), numpy.array(numpy.nan, "float32")),
+    ("large systems", lambda x, b, s: [
+        S.solve(x[0], b[0]), S.solve(x[1], b[0, :, 0]), S.solve(x[0].T, b[0, ::-1]),
+        S.solve(x[:, ::-1], T.stack([b[0], b[0]])),
+        *S.lu_factor(x[1]), S.solve(x[0].T, b[0]), S.solve(x[0].T, b[0, :, 1]),
+        T.linalg.inv(x), *T.linalg.slogdet(x), T.linalg.det(x[1] / s)],
+     definite(2, 50).astype("float64") + floats(2, 50, 50, dtype="float64"), floats(1, 50, 3, dtype="float64"),
+     numpy.array(9.)),
+    ("large systems of float32", lambda x, b: [S.solve(x, b), S.solve(x, b[:, 0])],
+     definite(64) + 3 * numpy.eye(64, dtype="float32"), floats(64, 5)),
     ("gradients of determinants and solutions", lambda x, b: [2 * gradient for gradient in T.grad(
         T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b])], definite(6), floats(6, 2)),
     ("orthogonal factors", lambda x: [*T.linalg.qr(x), *T.linalg.qr(x.dimshuffle(0, 2, 1), "complete"),

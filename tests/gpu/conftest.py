@@ -18,7 +18,7 @@ class Device:
 
     def __init__(self, library=None, reason=None):
         self.library = library
-        self.cublas = None
+        self.cublas = self.cusolver = None              # the libraries' stand-ins
         self.reason = reason
 
     @property
@@ -47,14 +47,15 @@ def find_device():
     except Exception as error:      # each kind of failure means that there is no GPU to use
         if os.environ.get("PHINTYS_TEST_GPU"):
             raise RuntimeError("PHINTYS_TEST_GPU asks for a GPU, and there is none") from error
-    from stand_in.build import CannotBuild, ready
+    from stand_in.build import LIBRARIES, CannotBuild, ready
     try:
         folder, site = ready()
     except CannotBuild as error:
         return Device(reason=f"there is no GPU, and no stand-in: {error}")
     library = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
     found = Device(library)
-    found.cublas = ctypes.CDLL(str(folder / "libcublas.so.13"), mode=ctypes.RTLD_GLOBAL)
+    for name, number in LIBRARIES.items():
+        setattr(found, name, ctypes.CDLL(str(folder / f"lib{name}.so.{number}"), mode=ctypes.RTLD_GLOBAL))
     library.stand_in_set_memory.argtypes = [ctypes.c_size_t]
     library.stand_in_complaint.restype = ctypes.c_char_p
     library.stand_in_fail_launch.argtypes = [ctypes.c_long]

@@ -7,8 +7,10 @@ the first matrix of a stack that is refused decides which error it is. Matrices 
 
 All threads of a block take the same branches around barriers: what decides is read by all of them, after a barrier.
 """
-from phintys.gpu.kernels.general_source import ALL, BLOCKS, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, CALL, COPY, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.gpu.libraries import cusolver
+from phintys.graph.config import config
 from phintys.ops.factorizations.cholesky_kernel import CholeskyInverseKernel, CholeskyKernel, MirrorKernel
 from phintys.ops.factorizations.lu_kernel import (
     DeterminantKernel,
@@ -63,9 +65,11 @@ template <int L, int R> __device__ inline long long number_of_item(const View<L>
 __device__ inline bool is_finite(T x) {{ return x - x == (T)0; }}
 __device__ inline T not_a_number() {{ return (T)NAN; }}
 // Note that an item is refused; of several ones the first counts.
+__device__ inline void refuse_by_thread(unsigned long long* note, long long number, int reason) {{
+    atomicMax(note, ~((unsigned long long)number << 32 | (unsigned)reason));
+}}
 __device__ inline void refuse(unsigned long long* note, long long number, int reason) {{
-    if (threadIdx.x == 0)
-        atomicMax(note, ~((unsigned long long)number << 32 | (unsigned)reason));
+    if (threadIdx.x == 0) refuse_by_thread(note, number, reason);
 }}
 __device__ inline bool all_finite(const Matrix& x) {{
     double bad = 0;
@@ -211,22 +215,55 @@ __device__ inline Matrix factor_in(char* scratch, long long number, long long n)
 __device__ inline Pivots pivots_in(char* scratch, long long number, long long n) {{
     return Pivots{{factor_in(scratch, number, n).data + n * n * sizeof(T), 4}};
 }}
+// Where the parts of scratch memory are when a library computes: as in libraries/cusolver.pyx. Matrices and right sides
+// are stored by columns.
+__device__ inline char* behind(void* part, long long bytes) {{ return (char*)part + (bytes + 255) / 256 * 256; }}
+struct Room {{
+    int *bad, *info, *pivots;                       // of each matrix, then of each item of right sides: not finite
+    T **matrices, *factors, *sides;
+    __device__ Room(char* scratch, long long items, long long count, long long n, long long columns) {{
+        bad = (int*)scratch;
+        info = (int*)behind(bad, 4 * (items + count));
+        pivots = (int*)behind(info, 4 * count);
+        matrices = (T**)behind(pivots, 4 * count * n);
+        factors = (T*)behind(matrices, 8 * count);
+        sides = (T*)behind(factors, count * n * n * (long long)sizeof(T));
+    }}
+}};
+template <int R> __device__ inline long long items_of(const View<R>& v, int lead) {{
+    long long count = 1;
+    for (int axis = 0; axis < lead; axis++) count *= v.shape[axis];
+    return count;
+}}
 """
 
 
-def described(names, dtype, bodies, launches, refuses, scratch=None):
-    """A description with the functions of this page; `refuses`: the bodies may refuse a matrix."""
+def described(names, dtype, bodies, launches, refuses, scratch=None, routine=None, by_routine=()):
+    """A description with the functions of this page; `refuses`: the bodies may refuse a matrix. Without a routine the
+    bodies are those of the other launches."""
     if dtype not in SIZES:
         raise NoSource(dtype)
     if scratch is not None:
         scratch = scratch, SIZES[dtype] + 8
+    if routine is None:
+        bodies, by_routine = {launch.which: bodies[launch.which] for launch in launches}, ()
     return Description(names, bodies, launches, FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE),
-                       scratch=scratch, refuses=refuses)
+                       scratch=scratch, refuses=refuses, routine=routine, by_routine=by_routine)
 
 
 def items(operand, lead, kernel="compute"):
     """A launch with a block for each item of an operand."""
     return Launch(BLOCKS, kernel, operand, (1 << lead) - 1)
+
+
+def elements(operand, kernel):
+    """A launch with a thread for each element of an operand."""
+    return Launch(THREADS, kernel, operand)
+
+
+def step(name):
+    """A step of the library's routine."""
+    return Launch(CALL, cusolver.STEPS[name])
 
 
 def failing(nan, out="y"):
@@ -256,7 +293,25 @@ def factor(arguments, named, operands):
     }}
     if (reason) {failing(nan)}
 """
-    return described(["x", "out"], told["dtype"], {"compute": (BLOCKS, body)}, [items("out", lead)], not nan)
+    begin = f"""\
+    const long long n = out.shape[{lead}], number = i / n / n, r = i / n % n, c = i % n;
+    const Room room(scratch, 0, items_of(out, {lead}), n, 0);
+    const Matrix x0 = item<2>(x, {lead}, x, number), y = item<2>(out, {lead}, out, number);
+    const T value = x0(r, c);
+    if (!is_finite(value)) room.bad[number] = 1;
+    if (r == 0 && c == 0) room.matrices[number] = &y(0, 0);
+    y(r, c) = {"c <= r" if lower else "c >= r"} ? value : (T)0;
+"""
+    finish = f"""\
+    const Matrix y = item<2>(out, {lead}, out, i);
+    const Room room(scratch, 0, items_of(out, {lead}), y.rows, 0);
+    const int reason = room.bad[i] ? NOT_FINITE : room.info[i];
+    if (reason) {failing(nan)}
+"""
+    bodies = {"compute": (BLOCKS, body), "begin": (THREADS, begin), "finish": (BLOCKS, finish)}
+    routine = cusolver.CholeskyRoutine(told["dtype"], lead, lower) if config.gpu.cusolver else None
+    return described(["x", "out"], told["dtype"], bodies, [items("out", lead)], not nan, None, routine,
+                     [step("clear"), elements("out", "begin"), step("factor"), items("out", lead, "finish")])
 
 
 @describe(MirrorKernel)
@@ -324,7 +379,58 @@ def lu_factor(arguments, named, operands):
     copy(y, item<2>(x, {lead}, x, i));
     lu(y.transposed(), Pivots{{p.data, p.row_step}});
 """
-    return described(["x", "out", "pivots"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], False)
+    routine = cusolver.LUFactorRoutine(dtype, lead) if config.gpu.cusolver else None
+    return described(["x", "out", "pivots"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], False, None,
+                     routine, [Launch(COPY, operand="x", target="out"), step("factor")])
+
+
+# By cuSOLVER: matrices and right sides are copied to scratch memory by columns, and solutions from there.
+TAKE_MATRICES = """\
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), number = i / n / n;
+    const Room room(scratch, {items}, count, n, {columns});
+    const Matrix x0 = item<2>({x}, {lead}, {x}, number);
+    const T value = x0(i % n, i / n % n);
+    if (!is_finite(value)) room.bad[number] = 1;
+    room.factors[i] = value;
+"""
+TAKE_SIDES = """\
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns}, number = i / n / columns;
+    const Room room(scratch, {items}, count, n, columns);
+    const T value = {value};
+    if (!is_finite(value)) room.bad[count + number] = 1;
+    room.sides[i] = value;
+"""
+GIVE_SOLUTIONS = """\
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns}, number = i / n / columns;
+    const Room room(scratch, {items}, count, n, columns);
+    const long long own = number_of_item(out, {lead}, {x}, number);
+    const Matrix y = item<{rank}>(out, {lead}, out, number);
+    const int reason = {reason};
+    {failing}y(i % n, i / n % columns) = room.sides[i];
+"""
+FINDINGS = ("room.bad[own] ? NOT_FINITE : room.info[own] ? 1 : room.bad[count + number] ? NOT_FINITE : 0",
+            "room.info[own]")
+
+
+def solving(lead, x, rank, nan, value, reason=None):
+    """The bodies around the steps of the routine: they take matrices and right sides, and give solutions."""
+    words = {"lead": lead, "x": x, "rank": rank, "value": value, "reason": reason or FINDINGS[bool(nan)],
+             "items": f"items_of(out, {lead})", "columns": f"out.shape[{lead + 1}]" if rank == 2 else "1"}
+    words["failing"] = ("if (reason) { y(i % n, i / n % columns) = not_a_number(); return; }\n    " if nan else
+                        "if (reason) { refuse_by_thread(note, number, reason); return; }\n    ")
+    texts = {"take_matrices": TAKE_MATRICES, "take_sides": TAKE_SIDES, "give": GIVE_SOLUTIONS}
+    return {name: (THREADS, text.format(**words)) for name, text in texts.items()}
+
+
+def system(dtype, lead, x, rank, positions, transposed=False):
+    """The routine for a system, if it may be used."""
+    return cusolver.SystemRoutine(dtype, lead, *positions, "all" if rank == 2 else "one",
+                                  transposed) if config.gpu.cusolver else None
+
+
+def steps_of_system(x, factor=True):
+    return [step("clear"), elements(x, "take_matrices"), elements("out", "take_sides"),
+            *([step("factor")] if factor else []), step("solve"), elements("out", "give")]
 
 
 @describe(LUSolveKernel)
@@ -342,8 +448,21 @@ def solve_factored(arguments, named, operands):
     {finite_sides}if (reason) {failing(nan)}
     lu_solve(f.transposed(), Pivots{{p.data, p.row_step}}, {str(not told["transposed"]).lower()}, y);
 """
-    return described(["factor", "pivots", "b", "out"], told["dtype"], {"compute": (BLOCKS, body)},
-                     [items("out", lead)], not nan)
+    value = f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)"
+    bodies = solving(lead, "factor", rank, nan, value)
+    # The factors are in their memory by columns; pivots are taken with them.
+    bodies["take_matrices"] = (THREADS, TAKE_MATRICES.format(
+        x="factor", lead=lead, items=f"items_of(out, {lead})",
+        columns=f"out.shape[{lead + 1}]" if rank == 2 else "1").replace("x0(i % n, i / n % n)", "x0(i / n % n, i % n)")
+        + f"""\
+    if (i / n % n != i % n) return;
+    room.pivots[number * n + i % n] = *(int*)&item<1>(factor, {lead}, pivots, number)(i % n, 0);
+    if (value == (T)0) room.info[number] = 1;
+""")
+    return described(["factor", "pivots", "b", "out"], told["dtype"], {"compute": (BLOCKS, body), **bodies},
+                     [items("out", lead)], not nan, None,
+                     system(told["dtype"], lead, "factor", rank, (0, 3), not told["transposed"]),
+                     steps_of_system("factor", factor=False))
 
 
 @describe(SolveKernel)
@@ -365,8 +484,11 @@ def solve(arguments, named, operands):
     if (reason) {failing(nan)}
     lu_solve(f, pivots_in(scratch, own, n), false, y);
 """
-    return described(["x", "b", "out"], told["dtype"], {"factor": (BLOCKS, factors), "compute": (BLOCKS, solutions)},
-                     [items("x", lead, "factor"), items("out", lead)], not nan, "x")
+    bodies = solving(lead, "x", rank, nan, f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)")
+    return described(["x", "b", "out"], told["dtype"],
+                     {"factor": (BLOCKS, factors), "compute": (BLOCKS, solutions), **bodies},
+                     [items("x", lead, "factor"), items("out", lead)], not nan, "x",
+                     system(told["dtype"], lead, "x", rank, (0, 2)), steps_of_system("x"))
 
 
 @describe(InverseKernel)
@@ -381,7 +503,9 @@ def inverse(arguments, named, operands):
     identity(y);
     lu_solve(f, pivots_in(scratch, i, x0.rows), false, y);
 """
-    return described(["x", "out"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], True, "x")
+    bodies = solving(lead, "x", 2, False, "i % n == i / n % n ? (T)1 : (T)0", "room.info[own]")
+    return described(["x", "out"], dtype, {"compute": (BLOCKS, body), **bodies}, [items("out", lead)], True, "x",
+                     system(dtype, lead, "x", 2, (0, 1)), steps_of_system("x"))
 
 
 DETERMINANT = """\
@@ -405,14 +529,27 @@ def determinant(arguments, named, operands):
     else:
         start += (f"    const Matrix f = factor_in(scratch, i, n);\n    copy(f, item<2>(x, {lead}, x, i));\n"
                   "    const Pivots p = pivots_in(scratch, i, n);\n    lu(f, p);\n")
-    step = "product *= element;"
+    line = "product *= element;"
     stores = "    store_out(offset_of(out, i), product);\n" if lead else "    store_out(0, product);\n"
     if logarithm:
-        step = ("logs += log(size);\n"
+        line = ("logs += log(size);\n"
                 "        product *= element == 0 ? 0. : element != element ? element : element < 0 ? -1. : 1.;")
         where = "offset_of(out, i)" if lead else "0"
         stores = f"    store_out({where}, product);\n    store_logarithm({where}, logs);\n"
-    body = start + DETERMINANT.format(step=step) + stores
     names = ["x", *(["pivots"] if factored else []), "out", *(["logarithm"] if logarithm else [])]
-    return described(names, dtype, {"compute": (BLOCKS, body)}, [items("x", lead)], False,
-                     None if factored else "x")
+    bodies = {"compute": (BLOCKS, start + DETERMINANT.format(step=line) + stores)}
+    routine, launches = None, [items("x", lead)]
+    if not factored:
+        words = {"x": "x", "lead": lead, "items": "0", "columns": "0"}
+        by_library = f"""\
+    const long long n = x.shape[{lead}];
+    const Room room(scratch, 0, items_of(x, {lead}), n, 0);
+    const Matrix f = {{(char*)(room.factors + i * n * n), n, n, (long long)sizeof(T), n * (long long)sizeof(T)}};
+    const Pivots p = {{(char*)(room.pivots + i * n), 4}};
+"""
+        bodies |= {"take_matrices": (THREADS, TAKE_MATRICES.format(**words)),
+                   "finish": (BLOCKS, by_library + DETERMINANT.format(step=line) + stores)}
+        if config.gpu.cusolver:
+            routine = cusolver.SystemRoutine(dtype, lead, 0, 0, "none")
+    return described(names, dtype, bodies, launches, False, None if factored else "x", routine,
+                     [step("clear"), elements("x", "take_matrices"), step("factor"), items("x", lead, "finish")])

@@ -1,9 +1,9 @@
 """Builds a CUDA for machines without a GPU, in which pycuda runs as it is: a driver, a compiler, pycuda itself.
 
 ``ready`` makes two folders, from the sources beside this file and from downloads of the package index: one with
-``libcuda.so.1`` (``driver.cpp``), a small cuBLAS, and ``bin/nvcc`` with the headers that it needs; and one for
-``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all of it for
-pycuda. Both are kept in the tree's folder ``build``, or in the folder that ``PHINTYS_STAND_IN`` names.
+``libcuda.so.1`` (``driver.cpp``), small versions of NVIDIA's libraries, and ``bin/nvcc`` with the headers that it
+needs; and one for ``sys.path`` with pycuda and what it imports. It takes about a minute of processor time, nearly all
+of it for pycuda. Both are kept in the tree's folder ``build``, or in the folder that ``PHINTYS_STAND_IN`` names.
 ``python tests/gpu/stand_in/build.py`` prints their names.
 
 CUDA's headers come from the toolkit whose nvcc is found, else from the wheel ``nvidia-cuda-runtime``.
@@ -25,7 +25,9 @@ PYCUDA = "pycuda==2026.1"
 HEADERS = "nvidia-cuda-runtime==13.0.96"
 # What pycuda imports; not NumPy, which is there.
 IMPORTED = ["pytools", "platformdirs", "mako", "markupsafe", "siphash24", "typing-extensions"]
-DRIVER_SOURCES = ["build.py", "driver.cpp", "cublas.cpp", "nvcc", "emulator.h", "cuda_fp16.h"]
+LIBRARIES = {"cublas": 13, "cusolver": 12}                  # with the numbers of their versions
+DRIVER_SOURCES = ["build.py", "driver.cpp", "library.h", "nvcc", "emulator.h", "cuda_fp16.h",
+                  *[f"{name}.cpp" for name in LIBRARIES]]
 ENTRY = re.compile(r"\bCUresult\s+CUDAAPI\s+(\w+)\s*\(")
 RENAMED = re.compile(r"^\s*#\s*define\s+cu\w+\s+(?:__CUDA_API_PT[SD]Z\()?(cu\w+)\)?\s*$", re.MULTILINE)
 NOT_SUPPORTED = 801
@@ -144,8 +146,9 @@ def compile_driver(folder, include):
     run(["g++", "-std=c++17", "-O2", "-Wall", "-shared", "-fPIC", f"-I{include}", str(HERE / "driver.cpp"),
          f"{stubs}.o", "-Wl,-soname,libcuda.so.1", "-ldl", "-o", str(folder / "libcuda.so.1")])
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
-    run(["g++", "-std=c++17", "-O2", "-Wall", "-shared", "-fPIC", str(HERE / "cublas.cpp"),
-         "-Wl,-soname,libcublas.so.13", "-o", str(folder / "libcublas.so.13")])
+    for name, number in LIBRARIES.items():
+        run(["g++", "-std=c++17", "-O2", "-Wall", "-shared", "-fPIC", str(HERE / f"{name}.cpp"),
+             f"-Wl,-soname,lib{name}.so.{number}", "-o", str(folder / f"lib{name}.so.{number}")])
 
 
 def install_compiler(folder):

@@ -1,13 +1,10 @@
 // The functions of cuBLAS that phintys calls, on the memory of the stand-in: matrices are stored by columns. Products are
 // work in a stream of the driver's stand-in, so that they can be captured.
-#include <functional>
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "library.h"
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 static long calls, in_tf32;
 static int mode;
-static void* stream_of_products;
-extern "C" int stand_in_submit(void* stream, const std::function<int()>* work) __attribute__((weak));
 
 static bool fits(int transposed, int rows, int columns, int leading) {
     return leading >= (transposed ? columns : rows) && leading > 0;
@@ -20,7 +17,7 @@ static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alph
     calls++;
     in_tf32 += mode == 3;
     const T factor = *alpha, old = *beta;
-    const std::function<int()> work = [=] {
+    return submitted([=] {
     for (long j = 0; j < n; j++)
         for (long i = 0; i < m; i++) {
             T sum = 0;
@@ -29,8 +26,7 @@ static int gemm(void* handle, int ta, int tb, int m, int n, int k, const T* alph
             c[i + j * ldc] = factor * sum + (old == 0 ? (T)0 : old * c[i + j * ldc]);
         }
     return 0;
-    };
-    return stand_in_submit ? stand_in_submit(stream_of_products, &work) : work();
+    });
 }
 
 template <class T>
@@ -45,7 +41,7 @@ static int gemms(void* handle, int ta, int tb, int m, int n, int k, const T* alp
     return error;
 }
 
-EXPORT int cublasSetStream_v2(void* handle, void* stream) { stream_of_products = stream; return SUCCESS; }
+EXPORT int cublasSetStream_v2(void* handle, void* stream) { stream_of_library = stream; return SUCCESS; }
 EXPORT int cublasSetWorkspace_v2(void* handle, void* memory, unsigned long size) {
     return memory && size >= 4 << 20 ? SUCCESS : INVALID_VALUE;
 }

@@ -1,0 +1,66 @@
+"""NVIDIA's libraries compute where they are ahead of kernels of our own; without them the results are the same.
+
+On the stand-in the libraries check the arguments of their calls, and count them.
+"""
+import cases
+import numpy
+import pytest
+from support_gpu import at_device
+from test_cases import check
+
+import phintys
+import phintys.tensor as T
+from phintys.tensor import slinalg as S
+
+# Name of the library and of its option → the beginning of the names of cases that it computes.
+USERS = {"cusolver": ("cholesky of large", "large systems")}
+CASES = [(library, case) for library, beginnings in USERS.items() for case in cases.CASES
+         if case[0].startswith(beginnings)]
+
+
+def calls(device, library):
+    return getattr(device, library).stand_in_calls()
+
+
+@pytest.mark.parametrize(("library", "case"), CASES, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_library_only_if_wanted(device, library, case):
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+    before = calls(device, library)
+    with phintys.change_flags({f"gpu.{library}": False}):
+        check(case, device)
+    assert calls(device, library) == before
+    check(case, device)
+    assert calls(device, library) > before
+
+
+def at_both(expression, *values):
+    """What a function raises on the host and on the device."""
+    found = []
+    for target in ("cpu", "cuda"):
+        with at_device():
+            function = phintys.function([], expression(*[phintys.shared(value, target=target) for value in values]))
+        with pytest.raises(Exception) as raised:
+            function()
+        found.append((raised.type, str(raised.value).split("\n")[0]))
+    return found
+
+
+SINGULAR, INFINITE, INDEFINITE = [numpy.eye(60) for _ in range(3)]
+SINGULAR[:, 7] = SINGULAR[:, 30]
+INFINITE[3, 50] = INFINITE[50, 3] = numpy.inf
+INDEFINITE[41, 41] = -1
+SIDE = numpy.ones(60)
+
+
+@pytest.mark.parametrize(("expression", "values"), [
+    (S.cholesky, (INDEFINITE,)), (S.cholesky, (INFINITE,)),
+    (lambda x, y: S.cholesky(T.stack([x, y, x])), (numpy.eye(60), INDEFINITE)),
+    (S.solve, (SINGULAR, SIDE)), (S.solve, (INFINITE, SIDE)), (S.solve, (numpy.eye(60), SIDE * numpy.nan)),
+    (lambda x, y, b: S.solve(T.stack([x, y]), b), (numpy.eye(60), SINGULAR, SIDE[:, None])),
+    (T.linalg.inv, (SINGULAR,)), (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (SINGULAR, SIDE)),
+    (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (INFINITE, SIDE)),
+])
+def test_same_errors(device, expression, values):
+    host, mine = at_both(expression, *values)
+    assert mine == host
