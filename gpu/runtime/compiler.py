@@ -1,17 +1,20 @@
 """CUDA sources to modules: compiled once for each source and kind of device, in memory and on disk.
 
-NVRTC compiles where it is installed, else nvcc, through pycuda; ``config.gpu.compiler`` chooses. On disk, modules are
-in the folder of ``config.gpu.cache``, under names that are hashes of the source, the compiler's version and the
-options, so nothing is ever out of date.
+NVRTC compiles where it is installed, else nvcc, through pycuda; ``config.gpu.compiler`` chooses. Where no NVRTC knows
+the device, as the device is newer, or where the driver refuses what it made, as the driver is older, the next way is
+tried: another version, and then PTX, of which the driver itself makes code. On disk, modules are in the folder of
+``config.gpu.cache``, under names that are hashes of the source, the compiler's version and the options, so nothing is
+ever out of date.
 """
 import hashlib
 import os
 import tempfile
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from phintys.gpu.runtime.device import the_device
-from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
+from phintys.gpu.runtime.driver import accepts
+from phintys.gpu.runtime.nvrtc import Refused, installed
 from phintys.graph.config import config
 
 OPTIONS = ("-std=c++17",)
@@ -19,6 +22,7 @@ CANNOT_RUN = ("the compiler of CUDA, {nvcc!r}, cannot be run ({error}): pip inst
               "nvcc and set config.gpu.nvcc to its path")
 
 _compiled = {}                  # (source, architecture) → the module's bytes
+_accepted, _refused = set(), set()  # versions of compilers: the driver has loaded a module, or refused one
 
 
 def compiled(source):
@@ -46,8 +50,20 @@ def compiled(source):
 
 
 def _from_disk(source, architecture):
-    """The module from the cache, or compiled and put there."""
-    version, compiler = chosen_compiler(architecture)
+    """The module from the cache, or compiled and put there, by the first compiler of which the driver takes modules."""
+    ways = ways_for(architecture)
+    for version, compiler in ways:
+        if version in _refused and version != ways[-1][0]:
+            continue
+        image = _by(version, compiler, source, architecture)
+        if version in _accepted or version == ways[-1][0] or accepts(image):
+            _accepted.add(version)
+            return image
+        _refused.add(version)
+
+
+def _by(version, compiler, source, architecture):
+    """The module of a compiler, which is asked for it if the cache has none."""
     path = cache_folder() / file_name(source, architecture, version)
     try:
         return path.read_bytes()
@@ -65,29 +81,36 @@ def file_name(source, architecture, version):
     return hashlib.sha256("\n".join([source, architecture, *OPTIONS, version]).encode()).hexdigest() + ".cubin"
 
 
-def chosen_compiler(architecture):
-    """The compiler that ``config.gpu.compiler`` names: NVRTC or nvcc, or the first of them that there is.
+def ways_for(architecture):
+    """The compilers that ``config.gpu.compiler`` names, in the order in which they are tried.
 
     Returns
     -------
-    (str, callable)
-        What the compiler says that it is, and a function of a source and an architecture.
+    list of (str, callable)
+        What a compiler says that it is, and a function of a source and an architecture. There is at least one.
 
     Raises
     ------
     RuntimeError
-        If it is not there, or does not know the architecture.
+        If none is there, or none knows the architecture.
     """
     wanted = config.gpu.compiler
-    library = None if wanted == "nvcc" else find_nvrtc(architecture=architecture)
-    if library is not None and architecture in library.architectures:
-        return library.version, lambda source, architecture: library.compile(source, architecture, OPTIONS)
-    if wanted == "nvrtc":
+    libraries = () if wanted == "nvcc" else installed()
+    ways = [(library.version, partial(_by_nvrtc, library)) for library in libraries
+            if architecture in library.architectures]
+    ways += [(f"{library.version}, {library.nearest(architecture)}",
+              partial(_by_nvrtc, library, virtual=library.nearest(architecture)))
+             for library in libraries if library.nearest(architecture)]
+    if not ways and wanted == "nvrtc":
         raise RuntimeError(
-            f"{library.version} compiles for {', '.join(library.architectures)}, and not for {architecture}: install "
-            "another version of it, or nvcc" if library is not None else
+            f"{libraries[0].version} compiles for {', '.join(libraries[0].architectures)}, and not for {architecture}: "
+            "install another version of it, or nvcc" if libraries else
             "config.gpu.compiler is 'nvrtc', and the library NVRTC is not found: pip install nvidia-cuda-nvrtc")
-    return _version(config.gpu.nvcc), _by_nvcc
+    return ways or [(_version(config.gpu.nvcc), _by_nvcc)]
+
+
+def _by_nvrtc(library, source, architecture, virtual=None):
+    return library.compile(source, virtual or architecture, OPTIONS)
 
 
 def cache_folder():

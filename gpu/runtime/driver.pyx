@@ -74,6 +74,7 @@ cdef extern from * nogil:
         int (*set_kernel)(void*, void*, const void*);
         int (*set_child)(void*, void*, void*);
         int (*query)(void*);
+        int (*unload)(void*);
         int (*destroy_event)(void*);
     } phintys_driver;
     static phintys_driver driver;
@@ -124,6 +125,7 @@ cdef extern from * nogil:
         int (*function)(void**, void*, const char*) noexcept nogil
         int (*attribute)(void*, int, unsigned long long) noexcept nogil
         int (*memory)(size_t*, size_t*) noexcept nogil
+        int (*unload)(void*) noexcept nogil
     ctypedef struct phintys_queue:
         bint collects
         long captured, replayed, changed, submitted
@@ -187,13 +189,15 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuGraphDestroy", "cuGraphExecDestroy", "cuMemHostAlloc", "cuEventCreate", "cuEventRecord",
          "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
          "cuMemcpyDtoHAsync_v2", "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddChildGraphNode",
-         "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams", "cuEventQuery",
+         "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams", "cuEventQuery", "cuModuleUnload",
          "cuEventDestroy_v2")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
           700: "a kernel used an address that is not its own", 701: "a kernel needs more resources than there are",
           716: "a kernel used an address that is not aligned", 719: "a kernel failed", 999: "no device is in use"}
+# Invalid images, no code for this device, and PTX or toolchains that the driver does not know.
+REFUSALS = (200, 209, 218, 222, 223)
 
 LIBRARIES = "cuBLAS", "cuSOLVER", "cuDNN", "cuFFT"      # from OF_LIBRARY on; see the pxd
 
@@ -421,6 +425,18 @@ def wait():
             error = synchronize()
         check(error, "waiting for the device")
         release_read()
+
+
+def accepts(bytes image):
+    """Whether the driver loads a module; it refuses those for other devices, and those of a newer CUDA. Other errors
+    come again where the module is used."""
+    cdef void* module = NULL
+    cdef int error
+    check(enter_device(), "using the device")
+    error = driver.load(&module, <const char*>image)
+    if not error:
+        driver.unload(module)
+    return error not in REFUSALS
 
 
 cdef void* load_function(bytes image, list names, void** functions) except NULL:

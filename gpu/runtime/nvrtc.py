@@ -50,13 +50,13 @@ class Nvrtc:
         ----------
         source : str
         architecture : str
-            As "sm_90".
+            As "sm_90"; or "compute_90" for PTX, of which the driver makes code for its device, whichever this is.
         options : sequence of str
 
         Returns
         -------
         bytes
-            A cubin.
+            A cubin, or PTX.
 
         Raises
         ------
@@ -72,12 +72,25 @@ class Nvrtc:
             error = self.library.nvrtcCompileProgram(program, len(words), array)
             if error:
                 raise Refused(self._log(program) or self.library.nvrtcGetErrorString(error).decode())
-            self._check(self.library.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+            kind = "PTX" if architecture.startswith("compute_") else "CUBIN"
+            self._check(getattr(self.library, f"nvrtcGet{kind}Size")(program, ctypes.byref(size)))
             image = ctypes.create_string_buffer(size.value)
-            self._check(self.library.nvrtcGetCUBIN(program, image))
+            self._check(getattr(self.library, f"nvrtcGet{kind}")(program, image))
             return image.raw
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def nearest(self, architecture):
+        """What to compile PTX for, so that a device runs it: "compute_90" for "sm_93".
+
+        Returns
+        -------
+        str or None
+            None if the device is older than all that the library knows.
+        """
+        number = _number(architecture)
+        below = [known for known in map(_number, self.architectures) if known <= number]
+        return f"compute_{max(below)}" if below else None
 
     def _log(self, program):
         size = ctypes.c_size_t()
@@ -135,6 +148,11 @@ def find_nvrtc(path="", architecture=None):
     libraries = installed(path)
     able = [library for library in libraries if architecture in library.architectures]
     return next(iter(able or libraries), None)
+
+
+def _number(architecture):
+    """Of "sm_90": 90."""
+    return int(architecture.partition("_")[2])
 
 
 def _opened(name, mode=ctypes.DEFAULT_MODE):

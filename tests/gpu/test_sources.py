@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_source
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime import nvrtc as nvrtc_module
-from phintys.gpu.runtime.compiler import OPTIONS, chosen_compiler
+from phintys.gpu.runtime.compiler import OPTIONS, ways_for
 from phintys.gpu.runtime.copies import source as copies_source
 from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 from phintys.ops.elementwise.scalar_code import ScalarCode
@@ -89,8 +90,6 @@ def test_the_library_that_knows_the_device_is_chosen(nvrtc, monkeypatch):
     monkeypatch.setattr(nvrtc_module, "installed", lambda path="": (new, old))
     chosen = [find_nvrtc(architecture=name) for name in ("sm_120", "sm_90", "sm_70", "sm_20", None)]
     assert chosen == [new, new, old, new, new]
-    with phintys.change_flags({"gpu.compiler": "nvrtc"}):
-        assert [chosen_compiler(name)[0] for name in ("sm_90", "sm_70")] == ["new", "old"]
     monkeypatch.setattr(nvrtc_module, "installed", lambda path="": ())
     assert find_nvrtc() is None and find_nvrtc(architecture="sm_90") is None
 
@@ -102,21 +101,69 @@ def test_what_nvrtc_refuses(nvrtc):
         nvrtc.compile("__global__ void f() {}", "sm_12")
 
 
-def test_which_compiler_is_chosen(nvrtc, monkeypatch):
+def test_which_compilers_are_tried(nvrtc, monkeypatch):
     with phintys.change_flags({"gpu.compiler": "auto"}):
-        assert chosen_compiler("sm_90")[0] == nvrtc.version
+        assert ways_for("sm_90")[0][0] == nvrtc.version
+    new = SimpleNamespace(version="new", architectures=("sm_75", "sm_90", "sm_120"))
+    old = SimpleNamespace(version="old", architectures=("sm_50", "sm_70", "sm_90"))
+    for library in (new, old):
+        library.nearest = partial(type(nvrtc).nearest, library)
+    monkeypatch.setattr(compiler, "installed", lambda: (new, old))
     with phintys.change_flags({"gpu.compiler": "nvrtc"}):
-        assert chosen_compiler("sm_90")[0] == nvrtc.version
+        assert [[version for version, _ in ways_for(name)] for name in ("sm_90", "sm_70", "sm_103", "sm_130")] == [
+            ["new", "old", "new, compute_90", "old, compute_90"], ["old", "old, compute_70"],
+            ["new, compute_90", "old, compute_90"], ["new, compute_120", "old, compute_90"]]
         with pytest.raises(RuntimeError, match="compiles for sm_.*, and not for sm_20: install another version"):
-            chosen_compiler("sm_20")
-        monkeypatch.setattr(compiler, "find_nvrtc", lambda architecture: None)
+            ways_for("sm_20")
+        monkeypatch.setattr(compiler, "installed", lambda: ())
         with pytest.raises(RuntimeError, match="NVRTC is not found: pip install nvidia-cuda-nvrtc"):
-            chosen_compiler("sm_90")
+            ways_for("sm_90")
+
+
+def test_ptx_for_devices_that_nvrtc_does_not_know(nvrtc):
+    """The driver makes code of it; here only the text can be looked at."""
+    version, compile_it = ways_for_nvrtc("sm_999")[0]
+    text = compile_it('extern "C" __global__ void half(float* x) { x[threadIdx.x] /= 2; }', "sm_999")
+    newest = nvrtc.architectures[-1].removeprefix("sm_")
+    assert version == f"{nvrtc.version}, compute_{newest}"
+    assert f".target sm_{newest}".encode() in text and b".entry half" in text and text.endswith(b"\0")
+
+
+def ways_for_nvrtc(architecture):
+    with phintys.change_flags({"gpu.compiler": "nvrtc"}):
+        return ways_for(architecture)
+
+
+def test_the_next_way_is_tried_when_the_driver_refuses_a_module(device, monkeypatch, tmp_path):
+    """What a version made that the driver has refused once is not asked for again; the last way is taken in any case,
+    and what it makes fails where it is loaded."""
+    phintys.gpu.use(move_shared_to_gpu=False)
+    asked = []
+
+    def made(version, image):
+        def compile_it(source, architecture):
+            asked.append(version)
+            return image(source, architecture)
+        return version, compile_it
+    (_, real), *_ = ways_for(phintys.gpu.the_device().architecture)
+    ways = [made("broken", lambda *_: b"no module"), made("good", real), made("never", real)]
+    monkeypatch.setattr(compiler, "ways_for", lambda architecture: ways)
+    monkeypatch.setattr(compiler, "_compiled", {})
+    monkeypatch.setattr(compiler, "_accepted", set())
+    monkeypatch.setattr(compiler, "_refused", set())
+    text = 'extern "C" __global__ void {}(float* x) {{ x[threadIdx.x] /= 2; }}'
+    with phintys.change_flags({"gpu.cache": str(tmp_path)}):
+        for name in ("one", "two"):
+            assert compiler.accepts(compiler.compiled(text.format(name)))
+        assert asked == ["broken", "good", "good"]
+        ways[:] = ways[:1]
+        assert compiler.compiled(text.format("three")) == b"no module"
 
 
 def test_a_source_is_compiled_once_and_kept_on_disk(nvrtc, tmp_path, monkeypatch):
     monkeypatch.setattr(compiler, "the_device", lambda: SimpleNamespace(architecture="sm_90"))
     monkeypatch.setattr(compiler, "_compiled", {})
+    monkeypatch.setattr(compiler, "accepts", lambda image: True)
     source = 'extern "C" __global__ void half(float* x) { x[threadIdx.x] /= 2; }'
     with phintys.change_flags({"gpu.compiler": "nvrtc", "gpu.cache": str(tmp_path)}):
         image = compiler.compiled(source)
