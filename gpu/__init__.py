@@ -6,7 +6,7 @@ Shared variables of float32 that are made from here on are on the device, functi
 what users see are arrays of NumPy as before. Importing this package needs neither pycuda nor a GPU; opening a device
 does. See README.md for the parts.
 """
-from phintys.gpu import families
+from phintys.gpu import device_steps, families
 from phintys.gpu.device_op import DeviceOp
 from phintys.gpu.gpu_array_type import GpuArrayConstant, GpuArrayType, GpuArrayVariable
 from phintys.gpu.placement import place as _place

@@ -10,6 +10,7 @@ cdef class Blocks:
     cdef readonly object program
     cdef readonly int n_results
     cdef readonly npy_intp length           # steps of a block, as far as the last run has found out; 0: not known
+    cdef npy_intp times                     # how many times as large as the host's its blocks are
     cdef Code code
     cdef list idle                          # frames
 

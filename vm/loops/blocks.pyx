@@ -10,7 +10,7 @@ from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.frame cimport bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute
-from phintys.vm.pool cimport SMALL_CLASSES
+from phintys.vm.pool cimport HOST, SMALL_CLASSES
 
 include "opcodes.pxi"
 
@@ -21,6 +21,8 @@ cdef enum:
                                     # 25.3, 19.2, 21.1, 24.8; hidden 256: 152, 161, 167, 143, 179; hidden 8: 0.66, 0.47,
                                     # 0.47, 0.49
     FEWEST_STEPS = 16               # of a block: products of fewer rows take longer
+    TIMES_AT_DEVICE = 32            # so much larger are blocks of a device: its cache has some 50 MB, and each block
+                                    # costs several launches
 
 cdef npy_intp block_bytes = BLOCK_BYTES
 
@@ -40,6 +42,7 @@ cdef class Blocks:
         self.code = Code(program)
         self.n_results = next(len(instruction.cells) for instruction in program.symbolic()
                               if instruction.name == "RESULT")
+        self.times = TIMES_AT_DEVICE if any([cell.place != HOST for cell in program.cells]) else 1
         keep_results(self.code)
 
     cdef Frame begin(self, Context* context):
@@ -85,7 +88,7 @@ cdef class Blocks:
         for index in range(self.n_results):
             result = frame.machine.operands[self.code.first_result + index]
             bytes += cell_size(result) * result.itemsize // max(result.shape[0], 1)
-        self.length = length_of_blocks(bytes)
+        self.length = length_of_blocks(bytes // self.times)
         return self.length
 
     cdef int free(self) except -1:

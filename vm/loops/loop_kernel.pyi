@@ -6,6 +6,7 @@ class LoopKernel:
     program: Any
     scalar_body: Any
     blocks: Any
+    steps_at_device: dict[tuple[tuple[int, ...], ...], Any]
     replayed: int
     def __init__(self, program: Any, n_sequences: int, taps: tuple[tuple[int, ...], ...], n_stacked: int,
                  n_carried: int, is_while: bool, kept: tuple[int | None, ...], row_lengths: tuple[tuple[Any, ...], ...],

@@ -18,7 +18,8 @@ which the body adds. So the program may add in place, or fuse the addition with 
 * A carried value passes from the result's cell to the argument's: they exchange buffers.
 * When all kernels are bound, a step is recorded, and later ones are replayed: see ``replayed.pxi``. Results are then
   computed in the rows themselves, where that is possible.
-* Bodies of numbers, or of rows of one shape, run many steps in one call of a kernel: see ``scalar_runs.pxi``.
+* Bodies of numbers, or of rows of one shape, run many steps in one call of a kernel: see ``scalar_runs.pxi``; so do
+  some bodies on a device: see ``device_runs.pxi``.
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
   and lets other threads run every 20 ms. In a C function (UNATTENDED) the GIL is left once all steps that may be
   recorded are done, until the last step; or until rows are computed ahead.
@@ -49,6 +50,7 @@ from phintys.vm.machine.slots cimport shapes_of
 from phintys.vm.pool cimport HOST, PLANNED, Buffer, buffer_references
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
+from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.errors import with_details
 from phintys.graph.loop_errors import (
@@ -185,6 +187,7 @@ cdef class LoopKernel(Kernel):
     cdef bint is_while
     cdef bint needs_step
     cdef bint at_device             # some values of the body are
+    cdef readonly dict steps_at_device      # shapes of arguments → the kernel of all steps, and shapes of results
     cdef bint* copied               # which carried results may be in the memory of arguments
     cdef bint* returns_own_row      # of states: whether results are views of rows that taps read
     cdef int* order                 # in which rows are written: those that reuse a row last
@@ -204,6 +207,7 @@ cdef class LoopKernel(Kernel):
         self.n_sequences, self.n_states, self.n_stacked, self.n_carried = n_sequences, len(taps), n_stacked, n_carried
         self.is_while, self.needs_step = is_while, needs_step
         self.at_device = any([cell.place != HOST for cell in program.cells])
+        self.steps_at_device = {}
         self.n_taps = sum([len(own) for own in taps])
         self.blocks = None if ahead is None else Blocks(ahead)
         self.first_tap = n_sequences + (0 if ahead is None else self.blocks.n_results)
@@ -299,7 +303,7 @@ cdef class LoopKernel(Kernel):
                 self._begin_rows_of_no_steps(context, run)
             elif self.scalar_body is not None and rows_are_alike(self, run):
                 all_scalar_steps(self, context, run)
-            else:
+            elif not (self.at_device and all_steps_at_device(self, context, run)):
                 self._all_steps(context, run)
             self._end(context, run)
         except BaseException:
@@ -508,7 +512,7 @@ cdef class LoopKernel(Kernel):
     # ---- steps -------------------------------------------------------------------------------------------------------
     cdef int _all_steps(self, Context* context, LoopRun run) except -1:
         cdef bint recorded
-        if self.blocks is not None:
+        if self.blocks is not None and run.block_end == 0:
             self._next_block(run)
         while run.step < run.n_steps:
             if context.flags & UNATTENDED and run.step >= last_to_record and not self.at_device:
@@ -778,6 +782,7 @@ cdef class LoopKernel(Kernel):
 
 include "replayed.pxi"
 include "scalar_runs.pxi"
+include "device_runs.pxi"
 
 
 cdef int raise_pending() except -1:
