@@ -7,27 +7,18 @@ with a label that is no class, and ``run`` reads this back, so the call fails be
 from libc.string cimport memset
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.softmax_source import NAMES, THREADS, softmax_source
+from phintys.gpu.kernels.rows_kernel cimport Layout, RowsKernel
+from phintys.gpu.kernels.softmax_source import (
+    label_gradient_rows, label_loss_gradient_rows, label_loss_source, softmax_gradient_rows, softmax_rows)
 from phintys.gpu.runtime.driver cimport (
     Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
-from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.python_api cimport PyErr_SetObject
 
-cdef enum:
-    FORWARD, SOFTMAX_GRADIENT, LABEL_GRADIENT, LABEL_LOSS, LABEL_LOSS_GRADIENT
-
-cdef int THREADS_OF_ROW = THREADS
-
-
-cdef inline void put_matrix(Arguments* arguments, const Cell* cell, bint spread_rows,
-                            bint spread_columns) noexcept nogil:
-    """The struct `Matrix`; a vector is a row."""
-    put_integer(arguments, <npy_intp>cell.data if cell != NULL else 0)
-    put_integer(arguments, 0 if cell == NULL or cell.ndim == 1 or spread_rows else cell.strides[0])
-    put_integer(arguments, 0 if cell == NULL or spread_columns else cell.strides[cell.ndim - 1])
+MATRIX, ROW = (0, 1), (-1, 0)           # which dimension of an operand is that of rows, and of columns
 
 
 cdef inline void put_labels(Arguments* arguments, const Cell* labels, bint from_end, const Buffer* bad) noexcept nogil:
@@ -97,162 +88,145 @@ cdef int check_count(const Cell* labels, const Cell* matrix, bint as_index, bint
     return 0
 
 
-cdef class GpuSoftmaxKernel(DeviceKernel):
+cdef class GpuSoftmaxKernel(RowsKernel):
     """``(x, out)`` or ``(x, bias, out)``."""
-    cdef bint logarithm, bias
+    cdef bint bias
 
     def __init__(self, dtype, logarithm=False, bias=False):
-        self.source, self.names = softmax_source(dtype), NAMES
-        self.logarithm, self.bias = logarithm, bias
+        self.bias = bias
+        kept, streamed = softmax_rows(dtype, logarithm, bias)
+        self.set_rows(kept, [MATRIX, *[ROW] * bias, MATRIX], streamed)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        self.ready()
         if self.bias:
             check_bias(operands[0], operands[1])
         allocate(context, operands[2 if self.bias else 1], operands[0].shape)
-        return 0
+        return self.prepare_rows(operands, operands[0].shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
-        cdef Cell* x = operands[0]
-        if cell_size(x) == 0:
+        cdef Layout layout
+        if cell_size(operands[0]) == 0:
             return 0
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, x.shape[1])
-        put_integer(&arguments, self.logarithm)
-        put_integer(&arguments, 0)
-        put_matrix(&arguments, x, False, False)
-        put_matrix(&arguments, operands[1] if self.bias else NULL, False, False)
-        put_labels(&arguments, NULL, False, NULL)
-        put_address(&arguments, operands[2 if self.bias else 1])
-        put_integer(&arguments, 0)
-        put_integer(&arguments, 0)
-        return self.start(FORWARD, x.shape[0], THREADS_OF_ROW, &arguments)
+        self.put_rows(operands, operands[0].shape, &layout, &arguments)
+        return self.start_rows(&layout, &arguments)
 
 
-cdef class GpuSoftmaxGradKernel(DeviceKernel):
+cdef class GpuSoftmaxGradKernel(RowsKernel):
     """``(gradient of the softmax, softmax, out)``."""
     cdef bint spread_rows, spread_columns
 
     def __init__(self, dtype, spread=(False, False)):
-        self.source, self.names = softmax_source(dtype), NAMES
+        self.set_rows(softmax_gradient_rows(dtype), [MATRIX] * 3)
         self.spread_rows, self.spread_columns = spread
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef const Cell* gradient = operands[0]
         cdef const Cell* softmax = operands[1]
-        self.ready()
         if not ((gradient.shape[0] == softmax.shape[0] or (self.spread_rows and gradient.shape[0] == 1))
                 and (gradient.shape[1] == softmax.shape[1] or (self.spread_columns and gradient.shape[1] == 1))):
             with gil:
                 raise ValueError(f"dy.shape {shape_of(gradient)} does not match sm.shape {shape_of(softmax)}")
         allocate(context, operands[2], softmax.shape)
-        return 0
+        return self.prepare_rows(operands, softmax.shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
-        cdef Cell* softmax = operands[1]
-        if cell_size(softmax) == 0:
+        cdef Layout layout
+        if cell_size(operands[1]) == 0:
             return 0
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, softmax.shape[1])
-        put_matrix(&arguments, operands[0], operands[0].shape[0] != softmax.shape[0],
-                   operands[0].shape[1] != softmax.shape[1])
-        put_matrix(&arguments, softmax, False, False)
-        put_address(&arguments, operands[2])
-        return self.start(SOFTMAX_GRADIENT, softmax.shape[0], THREADS_OF_ROW, &arguments)
+        self.put_rows(operands, operands[1].shape, &layout, &arguments)
+        return self.start_rows(&layout, &arguments)
 
 
-cdef class GpuCrossentropyKernel(DeviceKernel):
+cdef class GpuCrossentropyKernel(RowsKernel):
     """``(x, bias, labels, losses, softmax, best)``; without a bias that operand is not read."""
     cdef bint bias, as_index, leading
 
     def __init__(self, dtype, bias=True, as_index=False, leading=False, label="int64"):
-        self.source, self.names = softmax_source(dtype, label), NAMES
         self.bias, self.as_index, self.leading = bias, as_index, leading
+        self.set_rows(softmax_rows(dtype, False, bias, label)[0], [MATRIX, *[ROW] * bias, MATRIX])
+
+    cdef void choose_cells(self, Cell** operands, Cell** cells) noexcept nogil:
+        cells[0], cells[1], cells[1 + self.bias] = operands[0], operands[1], operands[4]
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        self.ready()
+        cdef Cell* cells[3]
         if self.bias:
             check_bias(operands[0], operands[1])
         check_count(operands[2], operands[0], self.as_index, self.leading)
         allocate(context, operands[3], operands[2].shape)
         allocate(context, operands[4], operands[0].shape)
         allocate(context, operands[5], operands[2].shape)
-        return 0
+        self.choose_cells(operands, cells)
+        return self.prepare_rows(cells, operands[0].shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
-        cdef Cell* x = operands[0]
+        cdef Layout layout
+        cdef Cell* cells[3]
         cdef Buffer* note
-        if x.shape[0] == 0:
+        if operands[0].shape[0] == 0:
             return 0
         note = new_note()
         if note == NULL:
             return -1
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, x.shape[1])
-        put_integer(&arguments, False)
-        put_integer(&arguments, operands[2].shape[0])
-        put_matrix(&arguments, x, False, False)
-        put_matrix(&arguments, operands[1] if self.bias else NULL, False, False)
+        self.choose_cells(operands, cells)
+        self.put_rows(cells, operands[0].shape, &layout, &arguments)
         put_labels(&arguments, operands[2], self.as_index, note)
-        put_address(&arguments, operands[4])
+        put_integer(&arguments, operands[2].shape[0])
         put_address(&arguments, operands[3])
         put_address(&arguments, operands[5])
-        return read_note(note, operands[2], x.shape[1], self.as_index,
-                         self.start(FORWARD, x.shape[0], THREADS_OF_ROW, &arguments))
+        return read_note(note, operands[2], operands[0].shape[1], self.as_index, self.start_rows(&layout, &arguments))
 
 
-cdef class GpuCrossentropyGradKernel(DeviceKernel):
+cdef class GpuCrossentropyGradKernel(RowsKernel):
     """``(dy, softmax, labels, out)``; dy may be a number of the host."""
-    cdef int rank
+    cdef int rank_of_dy
     cdef bint as_index, leading
 
     def __init__(self, rank, as_index=False, leading=False, dtype="float32", label="int64"):
-        self.source, self.names = softmax_source(dtype, label), NAMES
-        self.rank, self.as_index, self.leading = rank, as_index, leading
+        self.rank_of_dy, self.as_index, self.leading = rank, as_index, leading
+        self.set_rows(label_gradient_rows(dtype, label), [MATRIX] * 2)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* softmax = operands[1]
-        self.ready()
-        if self.rank and operands[0].shape[0] != operands[2].shape[0] and operands[0].shape[0] != 1:
+        cdef Cell* cells[2]
+        if self.rank_of_dy and operands[0].shape[0] != operands[2].shape[0] and operands[0].shape[0] != 1:
             with gil:
                 raise ValueError(f"dnll.shape[0] ({operands[0].shape[0]}) != y_idx.shape[0] ({operands[2].shape[0]})")
-        check_count(operands[2], softmax, self.as_index, self.leading)
-        allocate(context, operands[3], softmax.shape)
-        return 0
+        check_count(operands[2], operands[1], self.as_index, self.leading)
+        allocate(context, operands[3], operands[1].shape)
+        cells[0], cells[1] = operands[1], operands[3]
+        return self.prepare_rows(cells, operands[1].shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
+        cdef Layout layout
+        cdef Cell* cells[2]
         cdef Cell* dy = operands[0]
-        cdef Cell* softmax = operands[1]
         cdef Buffer* note
         cdef double zero = 0
         cdef bint here = dy.flags & CELL_DEVICE != 0
-        if cell_size(softmax) == 0:
+        if cell_size(operands[1]) == 0:
             return 0
         note = new_note()
         if note == NULL:
             return -1
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, softmax.shape[1])
+        cells[0], cells[1] = operands[1], operands[3]
+        self.put_rows(cells, operands[1].shape, &layout, &arguments)
         put_integer(&arguments, operands[2].shape[0])
         put_integer(&arguments, <npy_intp>dy.data if here else 0)
-        put(&arguments, <const char*>&zero if here else dy.data, softmax.itemsize)
-        put_integer(&arguments, dy.strides[0] if self.rank and dy.shape[0] != 1 else 0)
-        put_matrix(&arguments, softmax, False, False)
+        put(&arguments, <const char*>&zero if here else dy.data, operands[1].itemsize)
+        put_integer(&arguments, dy.strides[0] if self.rank_of_dy and dy.shape[0] != 1 else 0)
         put_labels(&arguments, operands[2], self.as_index, note)
-        put_address(&arguments, operands[3])
-        return read_note(note, operands[2], softmax.shape[1], self.as_index,
-                         self.start(LABEL_GRADIENT, softmax.shape[0], THREADS_OF_ROW, &arguments))
+        return read_note(note, operands[2], operands[1].shape[1], self.as_index, self.start_rows(&layout, &arguments))
 
 
 cdef class GpuLabelLossKernel(DeviceKernel):
     """``(probabilities, labels, losses)``."""
 
     def __init__(self, dtype, label="int64"):
-        self.source, self.names = softmax_source(dtype, label), NAMES
+        self.source, self.names = label_loss_source(dtype, label), ("label_loss",)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         self.ready()
@@ -272,44 +246,45 @@ cdef class GpuLabelLossKernel(DeviceKernel):
         arguments.size, arguments.full = 0, False
         put_integer(&arguments, rows)
         put_integer(&arguments, operands[0].shape[1])
-        put_matrix(&arguments, operands[0], False, False)
+        put_address(&arguments, operands[0])
+        put_integer(&arguments, operands[0].strides[0])
+        put_integer(&arguments, operands[0].strides[1])
         put_labels(&arguments, operands[1], False, note)
         put_address(&arguments, operands[2])
         return read_note(note, operands[1], operands[0].shape[1], False,
-                         self.start(LABEL_LOSS, (rows + THREADS_OF_ROW - 1) // THREADS_OF_ROW, THREADS_OF_ROW,
-                                    &arguments))
+                         self.start(0, (rows + THREADS - 1) // THREADS, THREADS, &arguments))
 
 
-cdef class GpuLabelLossGradKernel(DeviceKernel):
+cdef class GpuLabelLossGradKernel(RowsKernel):
     """``(dy, probabilities, labels, out)``."""
 
     def __init__(self, dtype="float32", label="int64"):
-        self.source, self.names = softmax_source(dtype, label), NAMES
+        self.set_rows(label_loss_gradient_rows(dtype, label), [MATRIX] * 2)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        self.ready()
+        cdef Cell* cells[2]
         if operands[0].shape[0] != operands[1].shape[0]:
             with gil:
                 raise ValueError(f"g_y of shape {shape_of(operands[0])} does not match coding_dist of shape "
                                  f"{shape_of(operands[1])}")
         check_count(operands[2], operands[1], False, False)
         allocate(context, operands[3], operands[1].shape)
-        return 0
+        cells[0], cells[1] = operands[1], operands[3]
+        return self.prepare_rows(cells, operands[1].shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
+        cdef Layout layout
+        cdef Cell* cells[2]
         cdef Buffer* note
         if cell_size(operands[1]) == 0:
             return 0
         note = new_note()
         if note == NULL:
             return -1
-        arguments.size, arguments.full = 0, False
-        put_integer(&arguments, operands[1].shape[1])
+        cells[0], cells[1] = operands[1], operands[3]
+        self.put_rows(cells, operands[1].shape, &layout, &arguments)
         put_address(&arguments, operands[0])
         put_integer(&arguments, operands[0].strides[0])
-        put_matrix(&arguments, operands[1], False, False)
         put_labels(&arguments, operands[2], False, note)
-        put_address(&arguments, operands[3])
-        return read_note(note, operands[2], operands[1].shape[1], False,
-                         self.start(LABEL_LOSS_GRADIENT, operands[1].shape[0], THREADS_OF_ROW, &arguments))
+        return read_note(note, operands[2], operands[1].shape[1], False, self.start_rows(&layout, &arguments))

@@ -1,127 +1,122 @@
-"""The source of softmax, of cross-entropies with labels, and of their gradients: a block of threads for each row.
+"""The sources of softmax, of cross-entropies with labels, and of their gradients: what is computed from each row.
 
-Every kernel walks the rows of matrices of any strides. A label that is no class is noted in ``bad``, the least row with
-such a label; the row's results are then unspecified.
+A label that is no class is noted in ``bad``, the least row with such a label; the row's results are then unspecified.
 """
-from phintys.gpu.kernels.scalar_source import stored
+from phintys.gpu.kernels.rows_source import WIDE, Operand, Rows, Stage
+from phintys.gpu.kernels.scalar_source import computed, stored, with_functions
 
-NAMES = ("forward", "softmax_gradient", "label_gradient", "label_loss", "label_loss_gradient")
-THREADS = 128
-
-TEMPLATE = """\
-typedef {type} T;
+LABELS = """\
 typedef {label} L;
-enum {{ THREADS = {threads} }};
-struct Matrix {{ const T* data; long long row, column; }};
 struct Labels {{ const L* data; long long stride, from_end; unsigned long long* bad; }};
-__device__ inline T at(const Matrix& matrix, long long row, long long column) {{
-    return *(const T*)((const char*)matrix.data + row * matrix.row + column * matrix.column);
-}}
+// The class that the label of a row is; -1 if it is none.
 __device__ inline long long label_of(const Labels& labels, long long row, long long classes) {{
     const L given = *(const L*)((const char*)labels.data + row * labels.stride);
     long long label = (long long)given;
     const bool below = label < 0 && (L)-1 < (L)0;
     if (below && labels.from_end) label += classes;
-    if (label < 0 || label >= classes) {{
-        atomicMin(labels.bad, (unsigned long long)row);
-        return 0;
-    }}
-    return label;
+    if (label >= 0 && label < classes) return label;
+    atomicMin(labels.bad, (unsigned long long)row);
+    return -1;
 }}
-__device__ inline T sum_of_block(T value, T* room) {{
-    room[threadIdx.x] = value;
-    for (int half = THREADS / 2; half; half /= 2) {{
-        __syncthreads();
-        if (threadIdx.x < half) room[threadIdx.x] += room[threadIdx.x + half];
-    }}
-    __syncthreads();
-    const T sum = room[0];
-    __syncthreads();
-    return sum;
-}}
-__device__ inline bool exceeds(T a, long long i, T b, long long j) {{
-    if (i < 0 || j < 0) return j < 0 && i >= 0;
-    if (a != a || b != b) return a != a && (b == b || i < j);
-    return a > b || (a == b && i < j);
-}}
-extern "C" {{
-__global__ void forward(long long columns, long long logarithm, long long labelled, Matrix x, Matrix bias,
-                        Labels labels, T* out, T* losses, L* best) {{
-    __shared__ T room[THREADS];
-    __shared__ long long places[THREADS];
-    const long long row = blockIdx.x;
-    T largest = 0;
-    long long place = -1;
-    for (long long i = threadIdx.x; i < columns; i += THREADS) {{
-        const T value = at(x, row, i) + (bias.data ? at(bias, 0, i) : (T)0);
-        if (exceeds(value, i, largest, place)) largest = value, place = i;
-    }}
-    room[threadIdx.x] = largest;
-    places[threadIdx.x] = place;
-    for (int half = THREADS / 2; half; half /= 2) {{
-        __syncthreads();
-        if (threadIdx.x < half && exceeds(room[threadIdx.x + half], places[threadIdx.x + half], room[threadIdx.x],
-                                          places[threadIdx.x])) {{
-            room[threadIdx.x] = room[threadIdx.x + half];
-            places[threadIdx.x] = places[threadIdx.x + half];
-        }}
-    }}
-    __syncthreads();
-    largest = room[0];
-    place = places[0];
-    __syncthreads();
-    T sum = 0;
-    for (long long i = threadIdx.x; i < columns; i += THREADS)
-        sum += exp(at(x, row, i) + (bias.data ? at(bias, 0, i) : (T)0) - largest);
-    sum = sum_of_block(sum, room);
-    for (long long i = threadIdx.x; i < columns; i += THREADS) {{
-        const T value = at(x, row, i) + (bias.data ? at(bias, 0, i) : (T)0) - largest;
-        out[row * columns + i] = logarithm ? value - log(sum) : exp(value) / sum;
-    }}
-    if (threadIdx.x == 0 && row < labelled) {{
-        const long long label = label_of(labels, row, columns);
-        const T value = at(x, row, label) + (bias.data ? at(bias, 0, label) : (T)0) - largest;
-        losses[row] = log(sum) - value;
-        best[row] = (L)place;
-    }}
-}}
-__global__ void softmax_gradient(long long columns, Matrix gradient, Matrix softmax, T* out) {{
-    __shared__ T room[THREADS];
-    const long long row = blockIdx.x;
-    T sum = 0;
-    for (long long i = threadIdx.x; i < columns; i += THREADS) sum += at(gradient, row, i) * at(softmax, row, i);
-    sum = sum_of_block(sum, room);
-    for (long long i = threadIdx.x; i < columns; i += THREADS)
-        out[row * columns + i] = (at(gradient, row, i) - sum) * at(softmax, row, i);
-}}
-__global__ void label_gradient(long long columns, long long labelled, const T* dy, T value, long long stride,
-                               Matrix softmax, Labels labels, T* out) {{
-    const long long row = blockIdx.x;
-    const T factor = dy ? *(const T*)((const char*)dy + row * stride * (row < labelled)) : value;
-    const long long label = row < labelled ? label_of(labels, row, columns) : -1;
-    for (long long i = threadIdx.x; i < columns; i += THREADS)
-        out[row * columns + i] = row < labelled ? factor * (at(softmax, row, i) - (T)(i == label)) : (T)0;
-}}
-__global__ void label_loss(long long rows, long long columns, Matrix matrix, Labels labels, T* out) {{
-    const long long row = blockIdx.x * (long long)THREADS + threadIdx.x;
-    if (row < rows) out[row] = -log(at(matrix, row, label_of(labels, row, columns)));
-}}
-__global__ void label_loss_gradient(long long columns, const T* dy, long long stride, Matrix matrix, Labels labels,
-                                    T* out) {{
-    const long long row = blockIdx.x, label = label_of(labels, row, columns);
-    const T factor = *(const T*)((const char*)dy + row * stride);
-    for (long long i = threadIdx.x; i < columns; i += THREADS)
-        out[row * columns + i] = i == label ? -factor / at(matrix, row, i) : (T)0;
-}}
+"""
+TYPE = "typedef {type} T;\n"
+# The sum of exponentials, and where the largest element is; NaNs are before all others.
+SUM_AND_PLACE = """\
+struct Sum { T sum; Index place; };
+__device__ inline Sum added(const Sum& a, const Sum& b) { return {a.sum + b.sum, min(a.place, b.place)}; }
+__device__ inline Index place_of(T value, T largest, Index element, Index count) {
+    return value == largest ? element : value != value ? element - count : count;
+}
+"""
+# The largest so far, and the sum of exponentials of differences from it; `v - v + 1` is NaN for infinities.
+ONLINE = """\
+struct Online { T most, sum; };
+__device__ inline Online joined(const Online& a, const Online& b) {
+    const T most = fmax(a.most, b.most);
+    if (most == -INFINITY) return {most, a.sum + b.sum};
+    return {most, a.sum * exp(a.most - most) + b.sum * exp(b.most - most)};
+}
+__device__ inline void take(Online& online, T v) {
+    if (v == -INFINITY) return;
+    if (v <= online.most) online.sum += exp(v - online.most);
+    else online.sum = online.sum * exp(online.most - v) + (v - v + 1), online.most = v;
+}
+"""
+LABEL_LOSS = """\
+struct Matrix {{ const T* data; long long row, column; }};
+extern "C" __global__ void label_loss(long long rows, long long columns, Matrix matrix, Labels labels, T* out) {{
+    const long long row = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    const long long label = label_of(labels, row, columns);
+    if (label >= 0) out[row] = -log(*(const T*)((const char*)matrix.data + row * matrix.row + label * matrix.column));
 }}
 """
 
 
-def softmax_source(dtype, label="int64"):
-    """The source for a dtype of floats and one of labels.
+def softmax_rows(dtype, logarithm=False, bias=False, label=None):
+    """Softmax or its logarithm; with labels of a dtype, losses and the positions of the largest elements, too.
 
-    Raises
-    ------
-    NoSource
+    Returns
+    -------
+    (Rows, Rows)
+        For rows that are kept in registers, and for others.
     """
-    return TEMPLATE.format(type=stored(dtype), label=stored(label), threads=THREADS)
+    value = "x + bias" if bias else "x"
+    inputs = [Operand(name, dtype, WIDE) for name in ("x", "bias")[:1 + bias]]
+    lines, functions = f"const T value = {value};", TYPE.format(type=computed(dtype))
+    result = "value - largest - logarithm" if logarithm else "exp(value - largest) * factor"
+    after = "const T logarithm = log(sum);" if logarithm or label else ""
+    after += "" if logarithm else " const T factor = 1 / sum;"
+    stages = [Stage("largest", "T", "(T)-INFINITY", "fmax(a, b)", lines, "value"),
+              Stage("sum", "T", "0", "a + b", lines, "exp(value - largest)", after)]
+    result = Operand("out", dtype, WIDE), result
+    if label:
+        functions += LABELS.format(label=stored(label)) + SUM_AND_PLACE
+        stages[1] = Stage("both", "Sum", "Sum{0, count}", "added(a, b)", lines,
+                          "Sum{exp(value - largest), place_of(value, largest, element, count)}",
+                          "const T sum = both.sum;\n" + after)
+        chosen = "ELEMENT(x, label) + ELEMENT(bias, label)" if bias else "ELEMENT(x, label)"
+        end = ("if (there && lane == 0 && row < labelled) {\n"
+               "const long long label = label_of(labels, row, count);\n"
+               f"if (label >= 0) losses[row] = logarithm - ({chosen} - largest);\n"
+               "best[row] = (L)(both.place < 0 ? both.place + count : both.place);\n}")
+        kept = Rows(inputs, stages, lines, [result], functions,
+                    "Labels labels, long long labelled, T* losses, L* best", "", end)
+        return kept, kept
+    kept = Rows(inputs, stages, lines, [result], functions)
+    online = Stage("online", "Online", "Online{(T)-INFINITY, 0}", "joined(a, b)", lines, "value",
+                   "const T largest = online.most, sum = online.sum;\n" + after, "take(online, value);")
+    return kept, kept._replace(stages=[online], functions=functions + ONLINE)
+
+
+def softmax_gradient_rows(dtype):
+    """Of softmax, from the gradient and the softmax."""
+    return Rows([Operand("gradient", dtype, WIDE), Operand("softmax", dtype, WIDE)],
+                [Stage("sum", computed(dtype), "0", "a + b", "", "gradient * softmax")], "",
+                [(Operand("out", dtype, WIDE), "(gradient - sum) * softmax")])
+
+
+def label_gradient_rows(dtype, label):
+    """Of the losses of labels, from the softmax; rows without a label have none."""
+    before = ("const T factor = dy ? *(const T*)((const char*)dy + row * stride * (row < labelled)) : given;\n"
+              "const long long label = row < labelled ? label_of(labels, row, count) : -1;")
+    return Rows([Operand("softmax", dtype, WIDE)], [], "", [
+        (Operand("out", dtype, WIDE), "row < labelled ? factor * (softmax - (T)(element == label)) : (T)0")],
+        TYPE.format(type=computed(dtype)) + LABELS.format(label=stored(label)),
+        "long long labelled, const T* dy, T given, long long stride, Labels labels", before)
+
+
+def label_loss_gradient_rows(dtype, label):
+    """Of the negative logarithms of probabilities at labels."""
+    before = ("const long long label = label_of(labels, row, count);\n"
+              "const T by = *(const T*)((const char*)dy + row * stride);\n"
+              "const T loss = label < 0 ? (T)0 : -by / ELEMENT(matrix, label);")
+    return Rows([Operand("matrix", dtype, WIDE)], [], "",
+                [(Operand("out", dtype, WIDE), "element == label ? loss : (T)0")],
+                TYPE.format(type=computed(dtype)) + LABELS.format(label=stored(label)),
+                "const T* dy, long long stride, Labels labels", before)
+
+
+def label_loss_source(dtype, label):
+    """The source of the negative logarithms of probabilities at labels, a thread for each row."""
+    return with_functions((TYPE + LABELS + LABEL_LOSS).format(type=computed(dtype), label=stored(label)))

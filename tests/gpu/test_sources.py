@@ -14,8 +14,9 @@ from phintys.gpu.kernels.arg_source import arg_source
 from phintys.gpu.kernels.elementwise_source import elementwise_source
 from phintys.gpu.kernels.product_source import product_source
 from phintys.gpu.kernels.reduction_source import reduction_source
+from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
-from phintys.gpu.kernels.softmax_source import softmax_source
+from phintys.gpu.kernels.softmax_source import softmax_rows
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime import nvrtc as nvrtc_module
 from phintys.gpu.runtime.compiler import OPTIONS, ways_for
@@ -58,7 +59,7 @@ def sources():
         yield name, reduction_source(product, 2, loop, zero.dtype, zero.dtype, [False, False], identity, True)
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
-    yield "softmax", softmax_source("float32", "uint8")
+    yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
     yield "argmax", arg_source("float32", 3, "argmax")
     yield "copies", copies_source()
 

@@ -1,0 +1,214 @@
+"""Kernels that work on rows: the launches of what ``rows_source.py`` writes.
+
+How a row is read depends on its length and on where it is, so a kernel has variants, each with a source that is
+compiled when it is first wanted. Rows without gaps are read by vectors of 16 bytes, two for each lane, or four where a
+row is long: by a part of a warp, a warp or a block. Short rows, and rows with gaps, are read by elements, up to five
+for each lane, or eight where a row is long. What does not fit into registers is read again by each stage. Measured on
+an H200: 1e6 rows of 10 elements take 21 us with 2 lanes for each, 24 with 4, and 34 with 8; 8192 rows of 1024 take 17.3
+us with 128 lanes and two vectors for each, 19.4 with 256 and one.
+"""
+from libc.stdlib cimport calloc
+from libc.string cimport memset
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.kernels.rows_source import (
+    DENSE, LARGE, PACKED, SMALL, STRIDED, WHOLE, WIDE, Variant, kept, pack_of, pointers, rows_source)
+from phintys.gpu.runtime.compiler import compiled
+from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer
+from phintys.gpu.runtime cimport driver
+from phintys.vm.abi cimport Cell
+from phintys.vm.python_api cimport PyErr_SetObject
+
+cdef enum:
+    SMALL_BLOCK = 256
+    LARGE_BLOCK = 1024
+    LEAST_PACKED = 64               # elements of a row that is read by vectors
+    MOST_EACH = 8                   # vectors or elements of a lane
+    KEPT_IN_LARGE = 32              # registers of a lane for elements, in large blocks and in others
+    KEPT_IN_SMALL = 96
+
+# A variant's number: how rows are read, whether they are one dimension, whether blocks are large, the power of two of
+# lanes, or 6 for a block, and how many elements or vectors a lane keeps.
+cdef enum:
+    READING = 1
+    JOINED = 4
+    LARGE_BIT = 8
+    LANES = 16
+    EACH = 128
+    OF_BLOCK = 6
+
+cdef enum:                      # as in rows_source.py
+    AS_STRIDED, AS_DENSE, AS_PACKED, AS_WHOLE
+
+if (SMALL, LARGE, STRIDED, DENSE, PACKED, WHOLE) != (
+        SMALL_BLOCK, LARGE_BLOCK, AS_STRIDED, AS_DENSE, AS_PACKED, AS_WHOLE):
+    raise ImportError("blocks or readings have other numbers in rows_source.py")
+
+
+def variant_of(int number):
+    """The variant with a number."""
+    cdef int power = number // LANES % 8
+    return Variant(number % 4, number // EACH, 0 if power == OF_BLOCK else 1 << power,
+                   LARGE if number & LARGE_BIT else SMALL, bool(number & JOINED))
+
+
+cdef int load_variant(RowsKernel kernel, int number) except -1:
+    """Compile and load a variant."""
+    cdef bytes image = compiled(rows_source(kernel.rows if number >= EACH else kernel.streamed, variant_of(number)))
+    if kernel.loaded != driver.generation:
+        memset(kernel.functions, 0, MOST_VARIANTS * sizeof(void*))
+        kernel.loaded = driver.generation
+    load_function(image, ["rows"], &kernel.functions[number])
+    return 0
+
+
+cdef int try_to_load(RowsKernel kernel, int number) noexcept with gil:
+    """The same in `run`, if a call has other addresses than the one that was prepared."""
+    try:
+        return load_variant(kernel, number)
+    except Exception as error:
+        PyErr_SetObject(type(error), error)
+        return -1
+
+
+cdef class RowsKernel(DeviceKernel):
+    """A kernel that computes what a ``Rows`` says."""
+
+    cdef int set_rows(self, rows, dimensions, streamed=None) except -1:
+        cdef int operand, axis
+        operands = pointers(rows)
+        if len(operands) > MOST_POINTERS or len(operands) * rows.rank > MOST_WORDS:
+            raise NoSource("too many operands")
+        self.streamed = streamed or rows
+        self.rows, self.rank, self.inner, self.pointers = rows, rows.rank, rows.inner, len(operands)
+        self.pack = pack_of(rows)
+        self.registers = sum([max(4, numpy.dtype(given.dtype).itemsize) // 4 for given in kept(rows)])
+        self.names = ("rows",) * MOST_VARIANTS
+        self.functions = <void**>calloc(MOST_VARIANTS, sizeof(void*))
+        if self.functions == NULL:
+            raise MemoryError()
+        for operand in range(self.pointers):
+            self.itemsizes[operand] = numpy.dtype(operands[operand].dtype).itemsize
+            self.wide[operand] = operands[operand].kind == WIDE
+            for axis in range(self.rank):
+                self.dimensions[operand * self.rank + axis] = dimensions[operand][axis]
+        rows_source(rows, variant_of(0))            # NoSource, if a dtype has no text
+        return 0
+
+    cdef int prepare_rows(self, Cell** cells, const npy_intp* shape) except -1 nogil:
+        cdef Layout layout
+        self.lay_out(cells, shape, &layout)
+        if layout.rows == 0 or (self.loaded == driver.generation and self.functions[layout.variant] != NULL):
+            return 0
+        with gil:
+            return load_variant(self, layout.variant)
+
+    cdef void lay_out(self, Cell** cells, const npy_intp* shape, Layout* layout) noexcept nogil:
+        cdef int axis, part
+        layout.rows = layout.count = 1
+        layout.joined[0] = layout.joined[1] = 0
+        for axis in range(self.rank - 1, -1, -1):
+            part = axis >= self.rank - self.inner
+            if part:
+                layout.count *= shape[axis]
+            else:
+                layout.rows *= shape[axis]
+            if shape[axis] != 1:
+                join(self, cells, axis, shape[axis], layout, part)
+        if layout.rows == 0:
+            return
+        if not layout.joined[1]:                    # rows of one element: any stride will do
+            layout.joined[1], layout.lengths[1][0] = 1, layout.count
+            for axis in range(self.pointers):
+                layout.strides[1][axis] = self.itemsizes[axis] if self.wide[axis] else 0
+        choose(self, cells, layout)
+
+    cdef void put_rows(self, Cell** cells, const npy_intp* shape, Layout* layout, Arguments* arguments) noexcept nogil:
+        cdef int part, axis, operand
+        self.lay_out(cells, shape, layout)
+        arguments.size, arguments.full = 0, False
+        put_integer(arguments, layout.rows)
+        put_integer(arguments, layout.count)
+        put_integer(arguments, layout.joined[0])
+        put_integer(arguments, layout.joined[1])
+        for part in range(2):
+            for axis in range(self.rank):
+                put_integer(arguments, layout.lengths[part][axis] if axis < layout.joined[part] else 1)
+        for part in range(2):
+            for operand in range(self.pointers):
+                for axis in range(self.rank):
+                    put_integer(arguments, layout.strides[part][axis * self.pointers + operand]
+                                if axis < layout.joined[part] else 0)
+        for operand in range(self.pointers):
+            put_address(arguments, cells[operand])
+
+    cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil:
+        cdef npy_intp rows = layout.threads // layout.lanes
+        if (self.loaded != driver.generation or self.functions[layout.variant] == NULL) and (
+                try_to_load(self, layout.variant) < 0):
+            return -1
+        return self.start(layout.variant, (layout.rows + rows - 1) // rows, layout.threads, arguments)
+
+
+cdef inline void join(RowsKernel kernel, Cell** cells, int axis, npy_intp length, Layout* layout,
+                      int part) noexcept nogil:
+    """Add an axis outside of those that a part has; it joins the last of these if all operands allow."""
+    cdef npy_intp own[MOST_POINTERS]
+    cdef int operand, dimension, last = layout.joined[part] - 1
+    cdef bint joins = last >= 0
+    for operand in range(kernel.pointers):
+        dimension = kernel.dimensions[operand * kernel.rank + axis]
+        own[operand] = cells[operand].strides[dimension] if (
+            dimension >= 0 and cells[operand].shape[dimension] != 1) else 0
+        joins = joins and own[operand] == (layout.strides[part][last * kernel.pointers + operand]
+                                           * layout.lengths[part][last])
+    if joins:
+        layout.lengths[part][last] *= length
+        return
+    layout.lengths[part][last + 1] = length
+    for operand in range(kernel.pointers):
+        layout.strides[part][(last + 1) * kernel.pointers + operand] = own[operand]
+    layout.joined[part] += 1
+
+
+cdef inline void choose(RowsKernel kernel, Cell** cells, Layout* layout) noexcept nogil:
+    """The variant, and how many threads a row has."""
+    cdef bint dense = layout.joined[1] == 1, whole = layout.count % kernel.pack == 0
+    cdef int operand, dimension
+    cdef npy_intp bytes
+    for operand in range(kernel.pointers):
+        if not kernel.wide[operand]:
+            continue
+        dense = dense and layout.strides[1][operand] == kernel.itemsizes[operand]
+        bytes = kernel.pack * kernel.itemsizes[operand]
+        whole = whole and <npy_intp>cells[operand].data % bytes == 0
+        for dimension in range(layout.joined[0]):
+            whole = whole and layout.strides[0][dimension * kernel.pointers + operand] % bytes == 0
+    share_out(kernel, layout, AS_STRIDED if not dense else AS_DENSE if layout.count < LEAST_PACKED else
+              AS_WHOLE if whole else AS_PACKED)
+
+
+cdef inline void share_out(RowsKernel kernel, Layout* layout, int reading) noexcept nogil:
+    """Give each row its lanes, and each lane its elements or vectors."""
+    cdef int width = kernel.pack if reading >= AS_PACKED else 1, power = 0
+    cdef npy_intp items = (layout.count + width - 1) // width + (reading == AS_PACKED)
+    cdef npy_intp each = (2 if items <= 1024 else 4) if reading >= AS_PACKED else 5 if items <= 5 * 32 else 8
+    cdef npy_intp least = (items + each - 1) // each, lanes
+    cdef bint large
+    if least > 32:
+        lanes, power = min((least + 31) // 32 * 32, <npy_intp>LARGE_BLOCK), OF_BLOCK
+    else:
+        while 1 << power < least or (power == 0 and items > 2):
+            power += 1
+        lanes = 1 << power
+    layout.lanes = <int>lanes
+    layout.threads = SMALL_BLOCK if lanes < 32 else 128 if lanes == 32 and power != OF_BLOCK else <int>lanes
+    large = layout.threads > SMALL_BLOCK
+    each = (items + lanes - 1) // lanes
+    if each > MOST_EACH or each * width * kernel.registers > (KEPT_IN_LARGE if large else KEPT_IN_SMALL):
+        each = 0
+    layout.variant = <int>(reading * READING + (layout.joined[0] <= 1) * JOINED + large * LARGE_BIT + power * LANES
+                           + each * EACH)
