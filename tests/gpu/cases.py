@@ -70,6 +70,7 @@ def reversed_rows(*shape):
     return floats(*shape)[::-1, ::2]
 
 
+LENGTHS = 1, 31, 32, 33, 127, 1000, 4097
 EMPTY = numpy.zeros((0, 4), "float32")
 
 CASES = [
@@ -379,4 +380,29 @@ CASES = [
         nnet.blocksparse.sparse_block_dot(w, h, i, b, j).sum(), w)],
      floats(4, 5, 3, 6), floats(2, 3, 3), whole(2, 3, low=0, high=4), floats(5, 6), whole(2, 2, low=0, high=5)),
     ("a window", lambda x: x * T.bartlett(7), floats(4, 7, dtype="float64")),
+    # ---- elements in vectors: lengths that are no multiples of them, short rows, addresses that are not aligned ----
+    ("lengths", lambda *xs: [x * 2 + 1 for x in xs], *[floats(length) for length in LENGTHS]),
+    ("lengths of bytes", lambda *xs: [x * 2 + x[0] for x in xs],
+     *[whole(length, dtype="int8") for length in LENGTHS]),
+    ("lengths of rows", lambda *xs: [x + x[0] for x in xs], *[floats(5, length) for length in LENGTHS[1:]]),
+    ("rows and columns", lambda x, y, b, c: [x + b + c.dimshuffle(0, "x"), y + c[:7] * 2, x * c[:, None] - y[3, 1]],
+     floats(9, 33), floats(4, 7), floats(33), floats(9)),
+    ("channels", lambda x, y, b: [x + b.dimshuffle("x", 0, "x", "x"), y * b.dimshuffle("x", 0, "x", "x"),
+                                  x * y[:, :, :4, :4] + b.dimshuffle(0, "x", "x")],
+     floats(2, 3, 4, 4), floats(2, 3, 7, 7), floats(3)),
+    ("misaligned", lambda x, y: [x[1:] + y[1:], x[1:] - y[:-1], x[3:, None] * y[1:34], y[2:, None] * y[3:5]],
+     floats(1000), floats(1000)),
+    ("rows that are not aligned", lambda x, y: [x[:, 1:] + y[:, 1:], x[1:, 2:] * y[:-1, 1:-1], x[:, 5:90] + y[0, :85]],
+     floats(5, 131), floats(5, 131)),
+    ("mixed widths", lambda x, y, z: [T.gt(x, y) & z, T.cast(x[:, 1:], "float16") + T.cast(z[:, 1:], "float16"),
+                                      T.cast(y.T, "float64") * x.T, T.switch(z.T, x[0, 0], T.cast(y.T, "int32"))],
+     floats(37, 53), floats(37, 53, dtype="float16"), whole(37, 53, low=0, high=2, dtype="bool")),
+    ("tiles", lambda x, y, z: [x.T + y, x * x.T[:65, :70].T, z.dimshuffle(0, 2, 1) * z[:, ::-1, :33],
+                               T.tanh(x.T * y[:, 0].dimshuffle(0, "x")), x[::2, ::-1].T + x[1::2, ::-1].T,
+                               x.T + x[::-1].T * y],
+     floats(70, 65), floats(65, 70), floats(2, 33, 40)[:, :, :33]),
+    ("tiles of three operands", lambda x, y, z: T.exp(x.T + y.T * z.T) + x[0, 0],
+     floats(67, 16), floats(67, 16), floats(67, 16)),
+    *[("tiles of " + dtype, lambda x, y: [x.T + y, x[1:].T - y[:, 1:]], whole(66, 131, dtype=dtype),
+       whole(131, 66, dtype=dtype)[:, :66].copy()) for dtype in ("int8", "float16", "float64", "complex128")],
 ]

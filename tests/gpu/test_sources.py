@@ -11,7 +11,7 @@ import pytest
 
 import phintys
 from phintys.gpu.kernels.arg_source import arg_source
-from phintys.gpu.kernels.elementwise_source import elementwise_source
+from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.product_source import product_source
 from phintys.gpu.kernels.reduction_source import reduction_source
 from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
@@ -46,14 +46,15 @@ def every_loop():
                     steps.append((name, operands, dtypes))
                     outputs.append(1 + len(steps))
                     break
-    return elementwise_source(ScalarCode(["float32", "int32"], [], steps, outputs), [(False,)] * 2, [False, False])
+    return elementwise_walk(ScalarCode(["float32", "int32"], [], steps, outputs), [(False,)] * 2, [False, False]).rows()
 
 
 def sources():
     product = ScalarCode(["float32", "float16"], [], [("cast", (1,), ("float16", "float32")),
                                                       (numpy.multiply, (0, 2), ("float32",) * 3)], [3])
     yield "every loop", every_loop()
-    yield "elementwise", elementwise_source(product, [(False, False), (True, False)], [False, True])
+    walk = elementwise_walk(product, [(False, False), (True, False)], [False, True])
+    yield from zip(("elementwise", "elementwise, counted", "elementwise, tiles"), walk.sources(), strict=True)
     zero = numpy.zeros((), "float32")
     for name, loop, identity in (("sum", numpy.add, zero), ("maximum", numpy.maximum, None)):
         yield name, reduction_source(product, 2, loop, zero.dtype, zero.dtype, [False, False], identity, True)

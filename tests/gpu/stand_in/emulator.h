@@ -37,6 +37,7 @@ static Emulation* emulated;
 #define __global__
 #define __device__
 #define __host__
+#define __grid_constant__
 #define __constant__ __attribute__((visibility("default")))
 #define __shared__ static __attribute__((section("emulated_shared")))
 #define __forceinline__ inline

@@ -1,0 +1,285 @@
+"""The sources of kernels that do the same to each element of arrays of one shape, whatever their strides.
+
+``walk_kernel.pyx`` joins dimensions, and chooses among three kernels. In each a thread has N elements that follow each
+other along the innermost dimension, 16 bytes of the widest type; indices have 32 bits, and are divided by multiplying.
+An operand whose N elements are neighbours at an address that permits it is read or written by one instruction; one that
+is repeated along the innermost dimension is read once; any other element by element. All these are decided by each
+thread, so one operand with odd strides does not slow down the others.
+
+* ``rows``: the vectors of each row begin at aligned addresses of the first result; elements before and behind the
+  whole vectors of a row are read and written singly. Operands in one order have one row.
+* ``counted``: for rows that are short, or no multiple of N, of results without gaps. The N elements may lie in several
+  rows: only the first place is divided, the others are counted on from it.
+* ``tiles``: operands whose elements are neighbours along another dimension than those of the results. A block has a
+  square of SIDE elements, which such operands are read into along their own dimension, through shared memory.
+
+They are modules of their own: most programs need the first only.
+"""
+import numpy
+
+from phintys.gpu.kernels.scalar_source import stored, with_functions
+from phintys.gpu.kernels.vector_source import VECTORS
+
+VALUE, SINGLE, ARRAY = "value", "single", "array"           # passed by value; one element for all; one for each
+SHARED_BYTES = 48 * 1024
+MOST_TURNED = 2                 # operands that `tiles` reads along another dimension
+THREADS = 256                   # of a block
+
+PRELUDE = """\
+enum {{ N = {count}, POINTERS = {pointers}, RANK = {rank}, SIDE = {side}, THREADS = {threads} }};
+struct Walk {{                                       // dimension 0 is the innermost one; strides are in bytes
+    long long strides[POINTERS][RANK];
+    Divider lengths[RANK];                          // what an item's number is divided by; each kernel has its own
+    long long inner, across;                        // the lengths of dimensions 0 and 1
+    unsigned long long marks;                       // rows: not all aligned; counted: without gaps; tiles: turned
+    unsigned items;                                 // of rows: threads; of counted: elements
+    int rank;
+}};
+// Add where the digits of a number are to all offsets.
+__device__ inline void move(const Walk& walk, int first, unsigned number, long long* offsets) {{
+{unroll}
+    for (int axis = first; axis < RANK; axis++)
+        if (axis < walk.rank) {{
+            const unsigned above = walk.lengths[axis].quotient(number);
+            const long long digit = number - above * walk.lengths[axis].length;
+#pragma unroll
+            for (int operand = 0; operand < POINTERS; operand++)
+                offsets[operand] += digit * walk.strides[operand][axis];
+            number = above;
+        }}
+}}
+template <class T> __device__ inline Pack<T, N> read(const T* base, long long offset, long long stride, int first,
+                                                     int last) {{
+    const char* p = (const char*)base + offset;
+    Pack<T, N> pack;
+    if (stride == (long long)sizeof(T) && last - first == N && is_aligned<T, N>(p)) {{
+        pack = load_pack<T, N>((const T*)p);
+    }} else if (stride == 0) {{
+        const T x = *(const T*)p;
+#pragma unroll
+        for (int k = 0; k < N; k++) pack.v[k] = x;
+    }} else {{
+#pragma unroll
+        for (int k = 0; k < N; k++) pack.v[k] = first <= k && k < last ? *(const T*)(p + k * stride) : T();
+    }}
+    return pack;
+}}
+template <class T> __device__ inline void write(T* base, long long offset, long long stride, int first, int last,
+                                                const Pack<T, N>& pack) {{
+    char* p = (char*)base + offset;
+    if (stride == (long long)sizeof(T) && last - first == N && is_aligned<T, N>(p)) {{
+        store_pack((T*)p, pack);
+    }} else {{
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            if (first <= k && k < last) *(T*)(p + k * stride) = pack.v[k];
+    }}
+}}
+"""
+ROWS = """\
+extern "C" __global__ void rows(const __grid_constant__ Walk walk, {parameters}) {{
+    const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
+    if (item >= walk.items) return;
+    long long offsets[POINTERS] = {{}};
+    unsigned slot = item;
+    if (walk.rank > 1) {{
+        const unsigned row = walk.lengths[0].quotient(item);
+        slot = item - row * walk.lengths[0].length;
+        move(walk, 1, row, offsets);
+    }}
+    long long begin = (long long)slot * N;
+    if (walk.marks) begin -= ((unsigned long long)y0 + offsets[{first}]) / sizeof(*y0) % N;
+    const long long left = walk.inner - begin;
+    const int first = begin < 0 ? (int)-begin : 0, last = left < N ? (int)left : N;
+    if (last <= first) return;
+    {reads}
+#pragma unroll
+    for (int k = 0; k < N; k++) {{
+        {body}
+    }}
+    {writes}
+}}
+"""
+COUNTED = """\
+extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameters}) {{
+    const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * N;
+    if (at >= walk.items) return;
+    const int first = 0, last = walk.items - at < N ? walk.items - at : N;
+    long long offsets[POINTERS] = {{}};
+    unsigned place = at - walk.lengths[0].quotient(at) * walk.lengths[0].length;
+    move(walk, 0, at, offsets);
+    {declarations}
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (k < last) {{
+            {gathers}
+            if (++place == walk.lengths[0].length) {{
+                place = 0;
+#pragma unroll
+                for (int operand = 0; operand < POINTERS; operand++) offsets[operand] = 0;
+                move(walk, 0, at + k + 1, offsets);
+            }} else {{
+#pragma unroll
+                for (int operand = 0; operand < POINTERS; operand++) offsets[operand] += walk.strides[operand][0];
+            }}
+        }}
+    {reads}
+#pragma unroll
+    for (int k = 0; k < N; k++) {{
+        {body}
+    }}
+    {writes}
+}}
+"""
+TILES = """\
+enum {{ ACROSS = SIDE / N, DOWN = THREADS / ACROSS, TURNED = {turned} }};
+__shared__ {widest} shared[TURNED][SIDE * (SIDE + 1)];
+template <class T> __device__ inline T* tile_of(const Walk& walk, int operand, unsigned row, unsigned column) {{
+    const int tile = __popc((unsigned)walk.marks & ((1u << operand) - 1));
+    return (T*)shared[tile] + row * (SIDE + 1) + column;
+}}
+// This thread's part of a tile of an operand whose neighbours are along dimension 1: all its vectors are in flight.
+template <class T> __device__ inline void turn(const Walk& walk, int operand, const T* base, long long offset,
+                                               unsigned row, unsigned column) {{
+    const unsigned c = threadIdx.x % ACROSS * N, r = threadIdx.x / ACROSS;
+    const long long* strides = walk.strides[operand];
+    const long long left = walk.across - row - c;
+    Pack<T, N> packs[SIDE / DOWN];
+#pragma unroll
+    for (int pass = 0; pass < SIDE / DOWN; pass++)
+        if (left > 0 && column + r + pass * DOWN < walk.inner)
+            packs[pass] = read(base, offset + (row + c) * strides[1] + (column + r + pass * DOWN) * strides[0],
+                               strides[1], 0, left < N ? (int)left : N);
+#pragma unroll
+    for (int pass = 0; pass < SIDE / DOWN; pass++)
+#pragma unroll
+        for (int k = 0; k < N; k++) *tile_of<T>(walk, operand, r + pass * DOWN, c + k) = packs[pass].v[k];
+}}
+template <class T> __device__ inline Pack<T, N> turned(const Walk& walk, int operand, unsigned row, unsigned column) {{
+    Pack<T, N> pack;
+#pragma unroll
+    for (int k = 0; k < N; k++) pack.v[k] = *tile_of<T>(walk, operand, column + k, row);
+    return pack;
+}}
+extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constant__ Walk walk, {parameters}) {{
+    long long offsets[POINTERS] = {{}};
+    unsigned rest = blockIdx.x, above = walk.lengths[0].quotient(rest);
+    const unsigned column = (rest - above * walk.lengths[0].length) * SIDE;
+    rest = above, above = walk.lengths[1].quotient(rest);
+    const unsigned row = (rest - above * walk.lengths[1].length) * SIDE;
+    move(walk, 2, above, offsets);
+    {turns}
+    __syncthreads();
+    const unsigned c = threadIdx.x % ACROSS * N;
+    const long long left = walk.inner - column - c;
+    const int first = 0, last = left < N ? (int)left : N;
+#pragma unroll 1
+    for (unsigned down = threadIdx.x / ACROSS; down < SIDE && row + down < walk.across && last > 0; down += DOWN) {{
+        {reads}
+#pragma unroll
+        for (int k = 0; k < N; k++) {{
+            {body}
+        }}
+        {writes}
+    }}
+}}
+"""
+
+
+class Walk:
+    """What the three kernels of one body share.
+
+    Parameters
+    ----------
+    inputs : sequence of (dtype, kind)
+        The kind is VALUE, SINGLE or ARRAY.
+    outputs : sequence of str
+        Their dtypes.
+    rank : int
+    body : callable
+        The lines in C that compute one element, for the expressions of the inputs' and the results' elements.
+
+    Attributes
+    ----------
+    count : int
+        How many elements a thread has.
+    side : int
+        Of a tile.
+
+    Raises
+    ------
+    NoSource
+        If the device has no text for a dtype.
+    """
+
+    def __init__(self, inputs, outputs, rank, body):
+        self.types = [stored(dtype) for dtype, _ in inputs]
+        self.results = [stored(dtype) for dtype in outputs]
+        self.kinds = [kind for _, kind in inputs]
+        self.arrays = [position for position, kind in enumerate(self.kinds) if kind == ARRAY]
+        dtypes = [inputs[position][0] for position in self.arrays] + list(outputs)
+        widest = max(dtypes, key=lambda dtype: numpy.dtype(dtype).itemsize)
+        size = numpy.dtype(widest).itemsize
+        turned = min(len(self.arrays), MOST_TURNED)
+        self.count, self.rank = max(1, 16 // size), rank
+        self.side = 64 if turned * 64 * 65 * size <= SHARED_BYTES else 32
+        elements = [{VALUE: f"v{position}", SINGLE: f"c{position}", ARRAY: f"a{position}.v[k]"}[kind]
+                    for position, kind in enumerate(self.kinds)]
+        self.body = body(elements, [f"b{position}.v[k]" for position in range(len(outputs))])
+        self.pieces = {"count": self.count, "pointers": len(self.arrays) + len(outputs), "rank": max(1, rank),
+                       "side": self.side, "unroll": "#pragma unroll" if rank <= 4 else "#pragma unroll 1",
+                       "first": len(self.arrays), "turned": turned, "widest": stored(widest), "threads": THREADS,
+                       "parameters": ", ".join(self.parameters())}
+
+    def parameters(self):
+        """The arguments of the kernels, after the walk."""
+        for position, (kind, name) in enumerate(zip(self.kinds, self.types, strict=True)):
+            yield f"{name} v{position}" if kind == VALUE else f"const {name}* x{position}"
+        for position, name in enumerate(self.results):
+            yield f"{name}* y{position}"
+
+    def sources(self):
+        """The sources of ``rows``, ``counted`` and ``tiles``; without the others if ``rows`` is all that is needed."""
+        return (self.rows(), self.counted(), self.tiles()) if self.rank > 1 and self.arrays else (self.rows(),)
+
+    def rows(self):
+        """The source of the kernel ``rows``."""
+        where = "offsets[{0}] + begin * walk.strides[{0}][0], walk.strides[{0}][0], first, last"
+        return self.filled(ROWS, 1, "Pack<{type}, N> a{position} = read(x{position}, " + where + ");",
+                           "write(y{position}, " + where + ", b{position});")
+
+    def counted(self):
+        """The source of the kernel ``counted``."""
+        where = "at * (long long)sizeof({type}), sizeof({type}), first, last"
+        return self.filled(
+            COUNTED, 1, "if (walk.marks >> {0} & 1) a{position} = read(x{position}, " + where + ");",
+            "write(y{position}, " + where + ", b{position});",
+            declarations="Pack<{type}, N> a{position} = {{}};",
+            gathers="    " * 2 + "if (!(walk.marks >> {0} & 1)) a{position}.v[k] = "
+                    "*(const {type}*)((const char*)x{position} + offsets[{0}]);")
+
+    def tiles(self):
+        """The source of the kernel ``tiles``."""
+        where = ("offsets[{0}] + (row + down) * walk.strides[{0}][1] + (column + c) * walk.strides[{0}][0], "
+                 "walk.strides[{0}][0], first, last")
+        return self.filled(
+            TILES, 2, "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c) : "
+            "read(x{position}, " + where + ");", "write(y{position}, " + where + ", b{position});",
+            turns="if (walk.marks >> {0} & 1) turn(walk, {0}, x{position}, offsets[{0}], row, column);")
+
+    def filled(self, template, level, read, write, **more):
+        """A source: the texts have ``{0}``, the number of a pointer, and the position and type of the operand."""
+        def of_inputs(text):
+            return [text.format(number, position=position, type=self.types[position])
+                    for number, position in enumerate(self.arrays)]
+
+        singles = [f"const {name} c{position} = *x{position};"
+                   for position, (kind, name) in enumerate(zip(self.kinds, self.types, strict=True)) if kind == SINGLE]
+        packs = [f"Pack<{name}, N> b{position};" for position, name in enumerate(self.results)]
+        writes = [write.format(len(self.arrays) + position, position=position, type=name)
+                  for position, name in enumerate(self.results)]
+        indent = "\n" + "    " * level
+        texts = {name: "\n    ".join(of_inputs(text)) for name, text in more.items()}
+        return with_functions(VECTORS + (PRELUDE + template).format(
+            **self.pieces, **texts, reads=indent.join(singles + of_inputs(read) + packs),
+            body=(indent + "    ").join(self.body), writes=indent.join(writes)))
