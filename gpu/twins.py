@@ -24,6 +24,7 @@ Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device at_ho
 EACH = range(2 ** 31)           # the numbers of all results
 
 TWINS = {}                      # class of a kernel → Twin
+WITHOUT_HOST = {}               # type of an op → the function of a node that makes a kernel which only the device has
 SEVERAL_RESULTS = set()         # classes whose results are not determined: DebugMode does not compare the places
 
 
@@ -61,6 +62,13 @@ def register_shape(host_class):
     """Add a row for a kernel that reads nothing but the shapes of its inputs, and has its results on the host."""
     WORK_AT_DEVICE.add(host_class)
     TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=EACH)
+
+
+def register_own(device_class, makers):
+    """Add a row for a kernel that the processor has not: types of ops, and what makes it from their nodes, or None."""
+    WORK_AT_DEVICE.add(device_class)
+    TWINS[device_class] = Twin(lambda kernel, operands, results: kernel)
+    WITHOUT_HOST.update(makers)
 
 
 def twin_of(kernel):

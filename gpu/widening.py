@@ -1,10 +1,14 @@
 """float16 on the device: products, convolutions and other ops that compute in float32 get their operands as such.
 
-The processor has no kernels for them in float16, so there are none to have twins: it converts the elements and calls
-the kernels of float32. Here the conversions become nodes of the graph before it is fused and placed, if it has a value
-on the device. What is computed is the same: sums in float32, and each result rounded once.
+Products are left to cuBLAS as they are, where it is used. For all else the processor has no kernels in float16, so
+there are none to have twins: it converts the elements and calls the kernels of float32. Here the conversions become
+nodes of the graph before it is fused and placed, if it has a value on the device. What is computed is the same: sums in
+float32, and each result rounded once.
 """
+from phintys.gpu.kernels.half_product_kernel import GpuHalfProductKernel
+from phintys.gpu.libraries.cublas import multiplies_halves
 from phintys.gpu.placement import uses_device
+from phintys.gpu.twins import register_own
 from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.nnet.float_op import FloatOp
 from phintys.ops.products.batched_product import BatchedDot
@@ -14,12 +18,24 @@ WIDENED = (Dot, BatchedDot, FloatOp)
 HALF, WIDE = "float16", "float32"
 
 
+def half_product(node):
+    """The kernel of a product of float16 by cuBLAS, or None."""
+    if node.outputs[0].type.dtype != HALF or not multiplies_halves():
+        return None
+    lead = int(isinstance(node.op, BatchedDot))
+    return GpuHalfProductKernel(lead, *[variable.type.ndim - lead for variable in node.inputs])
+
+
+register_own(GpuHalfProductKernel, {Dot: half_product, BatchedDot: half_product})
+
+
 def widen(fgraph):
     """Compute the float16 of such ops in float32; return how many there are."""
     if not uses_device(fgraph):
         return 0
     found = [node for node in fgraph.toposort()
-             if isinstance(node.op, WIDENED) and node.outputs[0].type.dtype == HALF]
+             if isinstance(node.op, WIDENED) and node.outputs[0].type.dtype == HALF
+             and not (isinstance(node.op, (Dot, BatchedDot)) and multiplies_halves())]
     wide = {}                       # variable of float16 → itself in float32, for all its readers
     return sum([_widen(fgraph, node, wide) for node in found])
 

@@ -1,8 +1,8 @@
 """Products of matrices and vectors on the device.
 
-cuBLAS multiplies matrices of floats where it is installed (``config.gpu.cublas``), if it can take the operands' strides
-and the factors are on the host; else the kernels of ``product_source.py`` do. The classes take the arguments of the
-processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
+cuBLAS multiplies matrices of floats and complex numbers where it is installed (``config.gpu.cublas``), if it can take
+the operands' strides and the factors are on the host; else the kernels of ``product_source.py`` do. The classes take
+the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -39,9 +39,10 @@ cdef class GpuProductKernel(DeviceKernel):
     """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``; see ``ProductKernel``."""
     cdef str form
     cdef int left_rank, right_rank, itemsize
+    cdef int dtype_of_cublas
     cdef bint spread[2]
     cdef double one[2]              # in the bits of the dtype
-    cdef double zero
+    cdef double zero[2]
     cdef bint by_cublas
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
@@ -52,7 +53,9 @@ cdef class GpuProductKernel(DeviceKernel):
         for axis, flag in enumerate(spread):
             self.spread[axis] = flag
         set_one(self.one, numpy.ones((), dtype).tobytes())
-        self.zero, self.by_cublas = 0, config.gpu.cublas and dtype in ("float32", "float64")
+        self.zero[0] = self.zero[1] = 0
+        self.dtype_of_cublas = cublas.type_of(dtype)
+        self.by_cublas = config.gpu.cublas and self.dtype_of_cublas != cublas.OTHER
 
     cdef int kind
 
@@ -122,18 +125,20 @@ cdef class GpuBatchedProductKernel(Kernel):
     """A product for each item of a leading dimension, ``(x, y, out)``: by cuBLAS where it can, else by a kernel of the
     device that is prepared by the processor's."""
     cdef Kernel own
-    cdef int left_rank, right_rank, itemsize
+    cdef int left_rank, right_rank, itemsize, dtype_of_cublas
     cdef double one[2]
-    cdef double zero
+    cdef double zero[2]
     cdef bint by_cublas
 
     def __init__(self, own, dtype, int left_rank, int right_rank):
         self.own, self.left_rank, self.right_rank = own, left_rank, right_rank
         self.examined, self.binding, self.may_fail = own.examined, BOUND, True
         self.private_bytes = self.own.private_bytes
-        self.itemsize, self.zero = numpy.dtype(dtype).itemsize, 0
+        self.itemsize = numpy.dtype(dtype).itemsize
+        self.zero[0] = self.zero[1] = 0
         set_one(self.one, numpy.ones((), dtype).tobytes())
-        self.by_cublas = config.gpu.cublas and dtype in ("float32", "float64")
+        self.dtype_of_cublas = cublas.type_of(dtype)
+        self.by_cublas = config.gpu.cublas and self.dtype_of_cublas != cublas.OTHER
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         return self.own.prepare(context, operands)
@@ -155,11 +160,11 @@ cdef class GpuBatchedProductKernel(Kernel):
             m, xs0 = x.shape[1], x.strides[1] // self.itemsize
         if self.right_rank == 2:
             n, ys1 = y.shape[2], y.strides[2] // self.itemsize
-        return cublas.gemms(self.itemsize, operands[2].shape[0], m, n, k, self.one, x.data,
+        return cublas.gemms(self.dtype_of_cublas, operands[2].shape[0], m, n, k, self.one, x.data,
                             x.strides[0] // self.itemsize if x.shape[0] != 1 else 0, xs0,
                             x.strides[self.left_rank] // self.itemsize, y.data,
                             y.strides[0] // self.itemsize if y.shape[0] != 1 else 0, y.strides[1] // self.itemsize, ys1,
-                            &self.zero, operands[2].data)
+                            self.zero, operands[2].data)
 
 
 cdef class GpuGerKernel(DeviceKernel):
@@ -229,7 +234,7 @@ cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
     """The product by cuBLAS: 0, REFUSED, or another number with an exception set. What is added is copied to the result
     first, unless the result has its memory."""
     cdef const void* alpha = product.alpha.data if product.alpha != NULL else <char*>kernel.one
-    cdef const void* beta = product.beta.data if product.start != NULL else <char*>&kernel.zero
+    cdef const void* beta = product.beta.data if product.start != NULL else <char*>kernel.zero
     cdef Cell start
     cdef npy_intp strides[2]
     cdef int error
@@ -243,7 +248,7 @@ cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
         if error:
             set_failure(error, b"copying what is added to a product")
             return 1
-    error = cublas.gemm(kernel.itemsize, product.m, product.n, product.k, alpha, product.x.data, product.xs0,
+    error = cublas.gemm(kernel.dtype_of_cublas, product.m, product.n, product.k, alpha, product.x.data, product.xs0,
                         product.xs1, product.y.data, product.ys0, product.ys1, beta, product.out.data)
     if error == cublas.REFUSED:
         if product.start != NULL and product.start.data != product.out.data:

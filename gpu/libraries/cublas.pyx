@@ -1,8 +1,9 @@
-"""Products of matrices by cuBLAS, where its library is found; nothing is compiled against it.
+"""Products of matrices and triangular systems by cuBLAS, where its library is found; nothing is compiled against it.
 
 cuBLAS stores matrices by columns, so a product in C order is the product of the transposed operands in the other order.
 An operand needs elements without gaps along one of its dimensions. Float32 is computed in float32, unless
-``config.gpu.tf32`` asks for TF32. There is one handle, which the queue of work calls, in its order and under its lock.
+``config.gpu.tf32`` asks for TF32; sums of float16 are in float32, and rounded once. There is one handle, which the
+queue of work calls, in its order and under its lock.
 """
 from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
@@ -22,6 +23,12 @@ cdef extern from * nogil:
                                 const void*, void*, int);
     typedef int (*phintys_gemms)(void*, int, int, int, int, int, const void*, const void*, int, long long, const void*,
                                  int, long long, const void*, void*, int, long long, int);
+    typedef int (*phintys_gemm_of)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
+                                   int, const void*, void*, int, int, int, int);
+    typedef int (*phintys_gemms_of)(void*, int, int, int, int, int, const void*, const void*, int, int, long long,
+                                    const void*, int, int, long long, const void*, void*, int, int, long long, int, int,
+                                    int);
+    typedef int (*phintys_trsm)(void*, int, int, int, int, int, int, const void*, const void*, int, void*, int);
     static struct {
         int (*create)(void**);
         int (*set_stream)(void*, void*);
@@ -29,6 +36,9 @@ cdef extern from * nogil:
         int (*set_mode)(void*, int);
         phintys_gemm single, full;
         phintys_gemms singles, fulls;               /* NULL in old versions: of each item of a batch */
+        phintys_gemm_of any;                        /* the others may be NULL, too */
+        phintys_gemms_of anys;
+        phintys_trsm triangle[2];
     } cublas;
     static void *phintys_cublas, *phintys_cublas_stream;
     static long phintys_cublas_mode;
@@ -43,24 +53,44 @@ cdef extern from * nogil:
         cublas.full = (phintys_gemm)dlsym(library, "cublasDgemm_v2");
         cublas.singles = (phintys_gemms)dlsym(library, "cublasSgemmStridedBatched");
         cublas.fulls = (phintys_gemms)dlsym(library, "cublasDgemmStridedBatched");
+        cublas.any = (phintys_gemm_of)dlsym(library, "cublasGemmEx");
+        cublas.anys = (phintys_gemms_of)dlsym(library, "cublasGemmStridedBatchedEx");
+        cublas.triangle[0] = (phintys_trsm)dlsym(library, "cublasStrsm_v2");
+        cublas.triangle[1] = (phintys_trsm)dlsym(library, "cublasDtrsm_v2");
         phintys_cublas = NULL, phintys_cublas_mode = 0;
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
     static int phintys_has_batches(void) { return cublas.singles && cublas.fulls; }
-    /* One product, or one for each of `items`, as the queue of work keeps it: its bytes are compared, so there are no
-     * gaps. */
+    static int phintys_has_all_types(void) { return cublas.any && cublas.anys; }
+    static int phintys_has_triangles(void) { return cublas.triangle[0] && cublas.triangle[1]; }
+    enum { SINGLE, FULL, HALF, COMPLEX_SINGLE, COMPLEX_FULL };
+    /* Of these: CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_C_32F, CUDA_C_64F; CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F. */
+    static const int phintys_types[] = {0, 1, 2, 4, 5}, phintys_sums[] = {68, 70, 68, 68, 70};
+    /* What products and triangular systems of the queue begin with. */
     typedef struct {
-        long itemsize, left, right, m, n, k, lda, ldb, ldc, items;
-        long long next_a, next_b, next_c;           /* elements from item to item */
-        const void *a, *b;
-        void* c;
-        char alpha[8], beta[8];
         void* workspace;
         size_t workspace_bytes;
         long mode;
+    } phintys_use;
+    /* One product, or one for each of `items`, as the queue of work keeps it: its bytes are compared, so there are no
+     * gaps. */
+    typedef struct {
+        phintys_use use;
+        long of, left, right, m, n, k, lda, ldb, ldc, items;
+        long long next_a, next_b, next_c;           /* elements from item to item */
+        const void *a, *b;
+        void* c;
+        char alpha[16], beta[16];
     } phintys_product;
+    /* A triangular matrix at the right side. */
+    typedef struct {
+        phintys_use use;
+        long is_full, triangle, turned, unit, rows, n, leading;
+        const char* x;
+        char* y;
+    } phintys_triangle;
     /* The queue's lock is held: a handle serves one thread at a time. A workspace of its own lets it be captured. */
-    static int phintys_do_product(phintys_product* p, void* stream) {
+    static int phintys_use_cublas(phintys_use* p, void* stream) {
         int error = 0;
         if (!phintys_cublas) {
             error = cublas.create(&phintys_cublas);
@@ -76,38 +106,73 @@ cdef extern from * nogil:
             error = cublas.set_mode(phintys_cublas, (int)p->mode);
             if (!error) phintys_cublas_mode = p->mode;
         }
-        if (!error && p->items)
-            error = (p->itemsize == 4 ? cublas.singles : cublas.fulls)(
+        return error;
+    }
+    static int phintys_do_product(phintys_product* p, void* stream) {
+        const int type = phintys_types[p->of], sums = phintys_sums[p->of];
+        int error = phintys_use_cublas(&p->use, stream);
+        if (error) return 100000 + error;
+        if (p->of >= HALF && p->items)
+            error = cublas.anys(phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha,
+                                p->a, type, (int)p->lda, p->next_a, p->b, type, (int)p->ldb, p->next_b, p->beta, p->c,
+                                type, (int)p->ldc, p->next_c, (int)p->items, sums, -1);
+        else if (p->of >= HALF)                     /* -1: CUBLAS_GEMM_DEFAULT */
+            error = cublas.any(phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha,
+                               p->a, type, (int)p->lda, p->b, type, (int)p->ldb, p->beta, p->c, type, (int)p->ldc, sums,
+                               -1);
+        else if (p->items)
+            error = (p->of == SINGLE ? cublas.singles : cublas.fulls)(
                 phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a,
                 (int)p->lda, p->next_a, p->b, (int)p->ldb, p->next_b, p->beta, p->c, (int)p->ldc, p->next_c,
                 (int)p->items);
-        else if (!error)
-            error = (p->itemsize == 4 ? cublas.single : cublas.full)(
+        else
+            error = (p->of == SINGLE ? cublas.single : cublas.full)(
                 phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a,
                 (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
         return error ? 100000 + error : 0;
     }
+    static int phintys_do_triangle(phintys_triangle* p, void* stream) {
+        const float single = 1;
+        const double full = 1;
+        int error = phintys_use_cublas(&p->use, stream);
+        if (!error)                                 /* 1: CUBLAS_SIDE_RIGHT */
+            error = cublas.triangle[p->is_full](phintys_cublas, 1, (int)p->triangle, (int)p->turned, (int)p->unit,
+                                                (int)p->rows, (int)p->n, p->is_full ? (void*)&full : (void*)&single,
+                                                p->x, (int)p->leading, p->y, (int)p->rows);
+        return error ? 100000 + error : 0;
+    }
     """
+    ctypedef struct phintys_use:
+        void* workspace
+        size_t workspace_bytes
+        long mode
     ctypedef struct phintys_product:
-        long itemsize, left, right, m, n, k, lda, ldb, ldc, items
+        phintys_use use
+        long of, left, right, m, n, k, lda, ldb, ldc, items
         long long next_a, next_b, next_c
         const void* a
         const void* b
         void* c
         char* alpha
         char* beta
-        void* workspace
-        size_t workspace_bytes
-        long mode
+    ctypedef struct phintys_triangle:
+        phintys_use use
+        long is_full, triangle, turned, unit, rows, n, leading
+        const char* x
+        char* y
+    int phintys_do_triangle(phintys_triangle*, void*)
     int phintys_do_product(phintys_product*, void*)
     int phintys_open_cublas(const char*)
     bint phintys_has_batches()
+    bint phintys_has_all_types()
+    bint phintys_has_triangles()
     enum: INT_MAX
 
 cdef enum:
     AS_IT_IS = 0                    # CUBLAS_OP_N
     TRANSPOSED = 1                  # CUBLAS_OP_T
     IN_TF32 = 3                     # CUBLAS_TF32_TENSOR_OP_MATH; 0: CUBLAS_DEFAULT_MATH
+    WITHOUT_HALF_SUMS = 16          # CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
     WORKSPACE = 32 << 20            # bytes: what NVIDIA recommends for the newest devices
 
 has_cublas = False
@@ -122,6 +187,20 @@ def allow_tf32(allowed):
 
 
 config.on_change("gpu.tf32", allow_tf32)
+
+
+NAMES_OF_TYPES = {"float32": SINGLE, "float64": FULL, "float16": HALF, "complex64": COMPLEX_SINGLE,
+                  "complex128": COMPLEX_FULL}
+cdef int[6] SIZES = [4, 8, 2, 8, 16, 0]         # by `Of`
+
+
+cdef int type_of(str dtype) except -1:
+    return NAMES_OF_TYPES.get(dtype, OTHER)
+
+
+def multiplies_halves():
+    """Whether products of float16 are cuBLAS's."""
+    return has_cublas and phintys_has_all_types() and config.gpu.cublas
 
 
 def find_cublas():
@@ -146,26 +225,48 @@ cdef inline int order_of(npy_intp rows, npy_intp columns, npy_intp s0, npy_intp 
     return REFUSED
 
 
-cdef int gemm(int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
+cdef int gemm(int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
               npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, char* out) noexcept nogil:
     cdef phintys_product product
-    if describe(&product, itemsize, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED:
+    if describe(&product, of, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED:
         return REFUSED
     return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
 
 
-cdef int gemms(int itemsize, npy_intp items, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x,
+cdef int gemms(int of, npy_intp items, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x,
                npy_intp next_x, npy_intp xs0, npy_intp xs1, const char* y, npy_intp next_y, npy_intp ys0, npy_intp ys1,
                const void* beta, char* out) noexcept nogil:
     cdef phintys_product product
     if (items == 0 or items > INT_MAX or next_x < 0 or next_y < 0 or not phintys_has_batches()
-            or describe(&product, itemsize, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED):
+            or describe(&product, of, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED):
         return REFUSED
     product.items, product.next_a, product.next_b, product.next_c = items, next_y, next_x, m * n
     return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
 
 
-cdef int describe(phintys_product* product, int itemsize, npy_intp m, npy_intp n, npy_intp k, const void* alpha,
+cdef bint can_trsm(npy_intp n, npy_intp xs0, npy_intp xs1) noexcept nogil:
+    cdef int leading = 0
+    return has_cublas and phintys_has_triangles() and n <= INT_MAX and xs0 <= INT_MAX and xs1 <= INT_MAX and order_of(
+        n, n, xs0, xs1, &leading) != REFUSED
+
+
+cdef int trsm(int of, npy_intp n, npy_intp columns, bint lower, bint transposed, bint unit, const char* x, npy_intp xs0,
+              npy_intp xs1, char* y) noexcept nogil:
+    cdef phintys_triangle triangle
+    cdef int leading = 0
+    cdef int order = order_of(n, n, xs0, xs1, &leading)
+    memset(&triangle, 0, sizeof(triangle))
+    # y, in C order, is its transpose: so it is multiplied from the right by the inverse of the transpose. cuBLAS sees
+    # the transpose of an x in C order, with the triangle at the other side.
+    triangle.triangle = lower == (order == AS_IT_IS)            # CUBLAS_FILL_MODE_UPPER
+    triangle.turned = transposed != (order == TRANSPOSED)
+    triangle.is_full, triangle.unit, triangle.rows, triangle.n, triangle.leading = of, unit, columns, n, leading
+    triangle.x, triangle.y = x, y
+    set_use(&triangle.use, 0)
+    return driver.call_in_order(<void*>phintys_do_triangle, &triangle, sizeof(triangle))
+
+
+cdef int describe(phintys_product* product, int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha,
                   const char* x, npy_intp xs0, npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1,
                   const void* beta, char* out) noexcept nogil:
     """The product of the transposed operands in the other order, or REFUSED."""
@@ -174,17 +275,20 @@ cdef int describe(phintys_product* product, int itemsize, npy_intp m, npy_intp n
         return REFUSED
     x_order = order_of(m, k, xs0, xs1, &x_leading)
     y_order = order_of(k, n, ys0, ys1, &y_leading)
-    if x_order == REFUSED or y_order == REFUSED or k == 0:
+    if x_order == REFUSED or y_order == REFUSED or k == 0 or (of >= HALF and not phintys_has_all_types()):
         return REFUSED
     memset(product, 0, sizeof(phintys_product))
-    product.itemsize, product.left, product.right = itemsize, y_order, x_order
+    product.of, product.left, product.right = of, y_order, x_order
     product.m, product.n, product.k = n, m, k
     product.a, product.lda, product.b, product.ldb, product.c, product.ldc = y, y_leading, x, x_leading, out, n
-    memcpy(product.alpha, alpha, itemsize)
-    memcpy(product.beta, beta, itemsize)
-    product.workspace, product.workspace_bytes = workspace_of_products(), WORKSPACE
-    product.mode = IN_TF32 if allows_tf32 and itemsize == 4 else 0
+    memcpy(product.alpha, alpha, SIZES[of] if of != HALF else sizeof(float))
+    memcpy(product.beta, beta, SIZES[of] if of != HALF else sizeof(float))
+    set_use(&product.use, WITHOUT_HALF_SUMS if of == HALF else IN_TF32 if allows_tf32 and of == SINGLE else 0)
     return 0
+
+
+cdef inline void set_use(phintys_use* use, long mode) noexcept nogil:
+    use.workspace, use.workspace_bytes, use.mode = workspace_of_products(), WORKSPACE, mode
 
 
 cdef void* workspace_of_products() noexcept nogil:

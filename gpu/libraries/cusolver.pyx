@@ -13,6 +13,7 @@ from numpy cimport npy_intp
 
 import numpy
 
+from phintys.gpu.libraries cimport cublas
 from phintys.gpu.libraries.routine cimport REFUSED, Library, Routine, rounded_room
 from phintys.gpu.runtime cimport driver
 from phintys.vm.abi cimport Cell, cell_is_contiguous, cell_size
@@ -241,6 +242,59 @@ cdef class LUFactorRoutine(MatrixRoutine):
         solving.matrix, solving.matrix_step, solving.pivots = out.data, n * n * self.itemsize, <int*>operands[2].data
         solving.info, solving.work = <int*>(scratch + room.info), scratch + room.work
         return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+
+
+cdef class TriangularRoutine(MatrixRoutine):
+    """``(x, b, out)``: the right sides are in the result when it is called. cuBLAS reads x where it is, if its rows or
+    its columns have no gaps."""
+    cdef int rank, of
+    cdef bint lower, transposed, unit
+
+    def __init__(self, dtype, int lead, int rank, bint lower, bint transposed, bint unit):
+        super().__init__(dtype, lead)
+        self.rank, self.lower, self.transposed, self.unit = rank, lower, transposed, unit
+        self.of = cublas.type_of(dtype)
+
+    cdef int ready(self) except -1 nogil:
+        return 0
+
+    cdef npy_intp room(self, Cell** operands) noexcept nogil:
+        cdef Cell* x = operands[0]
+        cdef Cell* out = operands[2]
+        cdef npy_intp n = x.shape[self.lead], count = self.items_of(x), items = self.items_of(out)
+        if (n < LEAST_TRIANGLE or not 1 <= count <= MOST_ITEMS or not 1 <= items <= MOST_ITEMS
+                or not cell_is_contiguous(out) or not cell_size(out)
+                or not cublas.can_trsm(n, x.strides[self.lead] // self.itemsize,
+                                       x.strides[self.lead + 1] // self.itemsize)):
+            return REFUSED
+        return room_of(items, count, 0, 0, 0).work
+
+    cdef int call(self, int step, Cell** operands, char* scratch, npy_intp bytes) noexcept nogil:
+        cdef Cell* x = operands[0]
+        cdef Cell* out = operands[2]
+        cdef npy_intp n = x.shape[self.lead], items = self.items_of(out), item
+        cdef npy_intp columns = out.shape[self.lead + 1] if self.rank == 2 else 1
+        cdef npy_intp next_y = n * columns * self.itemsize
+        cdef int error = 0
+        if step == CLEAR:
+            return driver.fill_bytes(scratch, 0, room_of(items, self.items_of(x), 0, 0, 0).pivots)
+        for item in range(items):
+            error = error or cublas.trsm(
+                self.of, n, columns, self.lower, self.transposed, self.unit, item_of(x, out, self.lead, item),
+                x.strides[self.lead] // self.itemsize, x.strides[self.lead + 1] // self.itemsize,
+                out.data + item * next_y)
+        return error
+
+
+cdef char* item_of(const Cell* x, const Cell* leader, int lead, npy_intp number) noexcept nogil:
+    """The matrix of item `number` of the stack of `leader`: one may be that of several."""
+    cdef char* found = x.data
+    cdef int axis
+    for axis in range(lead - 1, -1, -1):
+        if x.shape[axis] != 1:
+            found += number % leader.shape[axis] * x.strides[axis]
+        number //= leader.shape[axis]
+    return found
 
 
 cdef class SystemRoutine(MatrixRoutine):

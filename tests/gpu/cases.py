@@ -318,6 +318,12 @@ CASES = [
     ("float16 dots", lambda x, y: [T.dot(x, y), T.dot(x, y[:, 0]), T.batched_dot(x.dimshuffle("x", 0, 1),
                                                                                y.dimshuffle("x", 0, 1))],
      floats(3, 5, dtype="float16"), floats(5, 4, dtype="float16")),
+    ("float16 dots of any strides", lambda x, y: [
+        T.dot(x[::2, ::-2], y[:17]), T.dot(x[:, 1:33], y[::-1].T[1:33]), T.dot(x.T, x), T.dot(y[:, 0], y),
+        T.dot(x, y[:33, 1]), T.dot(x[:0], y[:33]), T.dot(x[:, :0], y[:0]),
+        T.batched_dot(x[:3, :32].reshape((3, 4, 8)), y[:32, :3].reshape((3, 8, 4))),
+        T.batched_dot(x[None], y[:33][None])],
+     floats(31, 33, dtype="float16"), floats(34, 34, dtype="float16")),
     ("float16 convolutions", lambda x, w: [nnet.conv2d(x, w), *T.grad(nnet.conv2d(x, w).sum(), [x, w])],
      floats(2, 2, 5, 5, dtype="float16"), floats(3, 2, 3, 3, dtype="float16")),
     ("batched products", lambda x, y: [T.batched_dot(x, y), T.batched_dot(x, y[:, :, 0]), T.batched_dot(x[:, 0], y)],
@@ -350,6 +356,14 @@ CASES = [
      numpy.array(9.)),
     ("large systems of float32", lambda x, b: [S.solve(x, b), S.solve(x, b[:, 0])],
      definite(64) + 3 * numpy.eye(64, dtype="float32"), floats(64, 5)),
+    ("large triangular systems", lambda x, b, z: [
+        *[S.solve_triangular(x[0], b, lower=lower, trans=trans, unit_diagonal=unit)
+          for lower in (True, False) for trans in (0, 1) for unit in (True, False)],
+        S.solve_triangular(x[1].T, b, lower=True), S.solve_triangular(x[0], b[:, 1], lower=True),
+        S.solve_triangular(x[1, ::-1, ::-1], b, lower=False),
+        S.SolveTriangular(on_error="nan")(x[0] * z, b)],
+     numpy.tril(floats(2, 40, 40, dtype="float64")) / 40 + numpy.eye(40) + numpy.triu(numpy.full((40, 40), 1e-3), 1),
+     floats(40, 3, dtype="float64"), numpy.array(0.)),
     ("gradients of determinants and solutions", lambda x, b: [2 * gradient for gradient in T.grad(
         T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b])], definite(6), floats(6, 2)),
     ("orthogonal factors", lambda x: [*T.linalg.qr(x), *T.linalg.qr(x.dimshuffle(0, 2, 1), "complete"),

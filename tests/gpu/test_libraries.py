@@ -12,22 +12,23 @@ import phintys
 import phintys.tensor as T
 from phintys.tensor import slinalg as S
 
-# Name of the library and of its option → the beginning of the names of cases that it computes.
-USERS = {"cusolver": ("cholesky of large", "large systems")}
-CASES = [(library, case) for library, beginnings in USERS.items() for case in cases.CASES
-         if case[0].startswith(beginnings)]
+# An option, the library that is called, and the beginnings of the names of cases that it computes.
+USERS = [("cusolver", "cusolver", ("cholesky of large", "large systems")),
+         ("cusolver", "cublas", ("large triangular",)), ("cublas", "cublas", ("float16 dots", "dot of complex"))]
+CASES = [pytest.param(option, library, case, id=case[0]) for option, library, beginnings in USERS
+         for case in cases.CASES if case[0].startswith(beginnings)]
 
 
 def calls(device, library):
     return getattr(device, library).stand_in_calls()
 
 
-@pytest.mark.parametrize(("library", "case"), CASES, ids=lambda value: value if isinstance(value, str) else value[0])
-def test_library_only_if_wanted(device, library, case):
+@pytest.mark.parametrize(("option", "library", "case"), CASES)
+def test_library_only_if_wanted(device, option, library, case):
     if not device.is_stand_in:
         pytest.skip("only the stand-in counts")
     before = calls(device, library)
-    with phintys.change_flags({f"gpu.{library}": False}):
+    with phintys.change_flags({f"gpu.{option}": False}):
         check(case, device)
     assert calls(device, library) == before
     check(case, device)
@@ -60,6 +61,8 @@ SIDE = numpy.ones(60)
     (lambda x, y, b: S.solve(T.stack([x, y]), b), (numpy.eye(60), SINGULAR, SIDE[:, None])),
     (T.linalg.inv, (SINGULAR,)), (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (SINGULAR, SIDE)),
     (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (INFINITE, SIDE)),
+    *[(lambda x, b: S.solve_triangular(x, b, lower=True), values) for values in (
+        (INFINITE, SIDE), (numpy.diag(1. * (numpy.arange(60) % 17 != 16)), SIDE), (numpy.eye(60), SIDE * numpy.inf))],
 ])
 def test_same_errors(device, expression, values):
     host, mine = at_both(expression, *values)

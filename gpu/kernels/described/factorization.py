@@ -220,6 +220,7 @@ __device__ inline Pivots pivots_in(char* scratch, long long number, long long n)
 __device__ inline char* behind(void* part, long long bytes) {{ return (char*)part + (bytes + 255) / 256 * 256; }}
 struct Room {{
     int *bad, *info, *pivots;                       // of each matrix, then of each item of right sides: not finite
+    int*& first_zeros = info;                       // n less their number, from 0 on
     T **matrices, *factors, *sides;
     __device__ Room(char* scratch, long long items, long long count, long long n, long long columns) {{
         bad = (int*)scratch;
@@ -368,7 +369,42 @@ def solve_triangular(arguments, named, operands):
     if (reason) {failing(nan)}
     substitute(x0, {effective}, {unit}, y);
 """
-    return described(["x", "b", "out"], told["dtype"], {"compute": (BLOCKS, body)}, [items("out", lead)], not nan)
+    # By cuBLAS: what is refused is found by a thread for each element of the matrices, and of the right sides.
+    room = f"""\
+    const long long n = x.shape[{lead}], count = items_of(x, {lead});
+    const Room room(scratch, items_of(out, {lead}), count, 0, 0);
+"""
+    take_matrices = f"""\
+{room}\
+    const long long number = i / n / n, r = i / n % n, c = i % n;
+    const T value = item<2>(x, {lead}, x, number)(r, c);
+    if (r == c ? {"false" if told["unit"] else "!is_finite(value)"} : (c < r) == {str(bool(lower)).lower()}
+            && !is_finite(value)) room.bad[number] = 1;
+    if (r == c && value == (T)0) atomicMax(room.first_zeros + number, (int)(n - r));
+"""
+    take_sides = f"""\
+{room}\
+    const long long columns = {f"out.shape[{lead + 1}]" if rank == 2 else "1"}, number = i / n / columns;
+    const T value = item<{rank}>(out, {lead}, b, number)(i / columns % n, i % columns);
+    if (!is_finite(value)) room.bad[count + number] = 1;
+    item<{rank}>(out, {lead}, out, number)(i / columns % n, i % columns) = value;
+"""
+    refused = "" if nan else "room.bad[own] || room.bad[count + i] ? NOT_FINITE : "
+    finish = f"""\
+{room}\
+    const long long own = number_of_item(out, {lead}, x, i);
+    const Matrix y = item<{rank}>(out, {lead}, out, i);
+    const int zero = {"0" if told["unit"] else "room.first_zeros[own]"};
+    const int reason = {refused}zero ? (int)n - zero + 1 : 0;
+    if (reason) {failing(nan)}
+"""
+    routine = cusolver.TriangularRoutine(told["dtype"], lead, rank, bool(lower), bool(told["transposition"]),
+                                         bool(told["unit"])) if config.gpu.cusolver else None
+    bodies = {"compute": (BLOCKS, body), "take_matrices": (THREADS, take_matrices), "take_sides": (THREADS, take_sides),
+              "finish": (BLOCKS, finish)}
+    return described(["x", "b", "out"], told["dtype"], bodies, [items("out", lead)], not nan, None, routine,
+                     [step("clear"), elements("x", "take_matrices"), elements("out", "take_sides"), step("solve"),
+                      items("out", lead, "finish")])
 
 
 @describe(LUFactorKernel)

@@ -1,5 +1,6 @@
 // The functions of cuBLAS that phintys calls, on the memory of the stand-in: matrices are stored by columns. Products are
 // work in a stream of the driver's stand-in, so that they can be captured.
+#include <complex>
 #include "library.h"
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
@@ -46,7 +47,7 @@ EXPORT int cublasSetWorkspace_v2(void* handle, void* memory, unsigned long size)
     return memory && size >= 4 << 20 ? SUCCESS : INVALID_VALUE;
 }
 EXPORT int cublasSetMathMode(void* handle, int asked) {
-    if (!handle || (asked != 0 && asked != 3)) return INVALID_VALUE;
+    if (!handle || (asked != 0 && asked != 3 && asked != 16)) return INVALID_VALUE;
     mode = asked;
     return SUCCESS;
 }
@@ -70,5 +71,91 @@ EXPORT int cublasDgemmStridedBatched(void* handle, int ta, int tb, int m, int n,
                                      int items) {
     return gemms(handle, ta, tb, m, n, k, alpha, a, lda, next_a, b, ldb, next_b, beta, c, ldc, next_c, items);
 }
+
+// Of any type: float16 has sums of float32, and alpha and beta, too.
+enum { SINGLES = 0, DOUBLES = 1, HALVES = 2, COMPLEX_SINGLES = 4, COMPLEX_DOUBLES = 5, SUMS_32 = 68, SUMS_64 = 70 };
+struct Any {
+    int ta, tb, m, n, k, lda, ldb, ldc;
+    const void *alpha, *a, *b, *beta;
+    void* c;
+};
+template <class S, class T> static int gemm_of(const Any& p, long long next_a, long long next_b, long long next_c, int items) {
+    const S* a = (const S*)p.a;
+    const S* b = (const S*)p.b;
+    S* c = (S*)p.c;
+    const T alpha = *(const T*)p.alpha, beta = *(const T*)p.beta;
+    return submitted([=] {
+        for (int item = 0; item < items; item++)
+            for (long j = 0; j < p.n; j++)
+                for (long i = 0; i < p.m; i++) {
+                    T sum = 0;
+                    for (long d = 0; d < p.k; d++)
+                        sum += (T)a[item * next_a + (p.ta ? d + i * p.lda : i + d * p.lda)]
+                            * (T)b[item * next_b + (p.tb ? j + d * p.ldb : d + j * p.ldb)];
+                    S& target = c[item * next_c + i + j * p.ldc];
+                    target = (S)(alpha * sum + (beta == (T)0 ? (T)0 : beta * (T)target));
+                }
+        return 0;
+    });
+}
+static int gemm_any(void* handle, const Any& p, int ka, int kb, int kc, int sums, long long next_a, long long next_b,
+                    long long next_c, int items) {
+    if (!handle) return NOT_INITIALIZED;
+    if (p.m < 1 || p.n < 1 || p.k < 1 || !fits(p.ta, p.m, p.k, p.lda) || !fits(p.tb, p.k, p.n, p.ldb) || p.ldc < p.m
+        || ka != kb || ka != kc || sums != (ka == DOUBLES || ka == COMPLEX_DOUBLES ? SUMS_64 : SUMS_32)
+        || (ka == HALVES) != (mode == 16))
+        return INVALID_VALUE;
+    calls++;
+    switch (ka) {
+        case SINGLES: return gemm_of<float, float>(p, next_a, next_b, next_c, items);
+        case DOUBLES: return gemm_of<double, double>(p, next_a, next_b, next_c, items);
+        case HALVES: return gemm_of<_Float16, float>(p, next_a, next_b, next_c, items);
+        case COMPLEX_SINGLES: return gemm_of<std::complex<float>, std::complex<float>>(p, next_a, next_b, next_c, items);
+        case COMPLEX_DOUBLES: return gemm_of<std::complex<double>, std::complex<double>>(p, next_a, next_b, next_c, items);
+        default: return INVALID_VALUE;
+    }
+}
+EXPORT int cublasGemmEx(void* handle, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int ka, int lda,
+                        const void* b, int kb, int ldb, const void* beta, void* c, int kc, int ldc, int sums,
+                        int algorithm) {
+    if (algorithm != -1) return INVALID_VALUE;
+    return gemm_any(handle, {ta, tb, m, n, k, lda, ldb, ldc, alpha, a, b, beta, c}, ka, kb, kc, sums, 0, 0, 0, 1);
+}
+EXPORT int cublasGemmStridedBatchedEx(void* handle, int ta, int tb, int m, int n, int k, const void* alpha, const void* a,
+                                      int ka, int lda, long long next_a, const void* b, int kb, int ldb, long long next_b,
+                                      const void* beta, void* c, int kc, int ldc, long long next_c, int items, int sums,
+                                      int algorithm) {
+    if (algorithm != -1 || items < 1 || next_a < 0 || next_b < 0 || next_c < (long long)m * n) return INVALID_VALUE;
+    return gemm_any(handle, {ta, tb, m, n, k, lda, ldb, ldc, alpha, a, b, beta, c}, ka, kb, kc, sums, next_a, next_b,
+                    next_c, items);
+}
+// Only with the matrix at the right: b = b inverse(op(a)).
+template <class T> static int trsm(void* handle, int side, int uplo, int trans, int unit, int m, int n, const T* alpha,
+                                   const T* a, int lda, T* b, int ldb) {
+    if (!handle) return NOT_INITIALIZED;
+    if (side != 1 || (uplo | trans | unit) & ~1 || m < 1 || n < 1 || lda < n || ldb < m || *alpha != 1) return INVALID_VALUE;
+    calls++;
+    return submitted([=] {
+        const bool upper = (uplo == 1) != (trans == 1);     // op(a)
+        for (long row = 0; row < m; row++)
+            for (int step = 0; step < n; step++) {
+                const long c = upper ? step : n - 1 - step;
+                T value = b[row + c * ldb];
+                for (long j = upper ? 0 : c + 1; j < (upper ? c : n); j++)
+                    value -= b[row + j * ldb] * (trans ? a[c + j * lda] : a[j + c * lda]);
+                b[row + c * ldb] = unit ? value : value / a[c + c * lda];
+            }
+        return 0;
+    });
+}
+EXPORT int cublasStrsm_v2(void* handle, int side, int uplo, int trans, int unit, int m, int n, const float* alpha,
+                          const float* a, int lda, float* b, int ldb) {
+    return trsm(handle, side, uplo, trans, unit, m, n, alpha, a, lda, b, ldb);
+}
+EXPORT int cublasDtrsm_v2(void* handle, int side, int uplo, int trans, int unit, int m, int n, const double* alpha,
+                          const double* a, int lda, double* b, int ldb) {
+    return trsm(handle, side, uplo, trans, unit, m, n, alpha, a, lda, b, ldb);
+}
 EXPORT long stand_in_products() { return calls; }
+EXPORT long stand_in_calls() { return calls; }
 EXPORT long stand_in_products_in_tf32() { return in_tf32; }    // that were called while the handle was in this mode
