@@ -189,6 +189,8 @@ cdef int fail_allocation(Cell* cell, const npy_intp* shape, bint negative) excep
     if negative:
         raise ValueError(f"negative dimensions are not allowed: shape {dimensions}")
     where = " on the device" if cell.flags & CELL_DEVICE else ""
+    if where and device_refuses is not None:
+        device_refuses()                            # raises, unless there is just no memory
     raise MemoryError(f"no memory{where} for an array of shape {dimensions} with {cell.itemsize} bytes an element")
 
 
@@ -612,6 +614,7 @@ cdef int overwrite_nothing(Cell* cell, object value) except -1:
 
 device_memory.acquire, device_memory.copy, device_memory.value_of = acquire_nothing, copy_nothing, no_value
 device_memory.hold, device_memory.overwrite = hold_nothing, overwrite_nothing
+device_refuses = None           # the runtime of devices sets it: raises the error for which there is no memory any more
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------

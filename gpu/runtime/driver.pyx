@@ -28,6 +28,7 @@ from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyErr_SetObject, PyObj
 import numpy
 
 from phintys.graph.config import config
+from phintys.vm import abi as python_abi
 
 cnp.import_array()
 
@@ -174,6 +175,7 @@ cdef unsigned long long ALL_WORK = <unsigned long long>-1
 cdef enum:
     NOT_IN_USE = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
     CLASSES = 512
+    OUT_OF_MEMORY = 2
     SMALLEST = 512                  # bytes: the first class
     LEGACY = 1                      # the default stream, in the interface of arrays
     POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _DEVICE_ORDINAL
@@ -196,6 +198,11 @@ ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the d
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
           700: "a kernel used an address that is not its own", 701: "a kernel needs more resources than there are",
           716: "a kernel used an address that is not aligned", 719: "a kernel failed", 999: "no device is in use"}
+# After these a process can do nothing more with its device. The first is what the later ones are due to.
+FINAL = (214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719)
+cdef object first_final = None      # what failed by it
+cdef int allocation_error = 0       # of the last request that the device refused
+
 # Invalid images, no code for this device, and PTX or toolchains that the driver does not know.
 REFUSALS = (200, 209, 218, 222, 223)
 
@@ -262,6 +269,7 @@ def connect(size_t context, int number, value_maker, int count_of_multiprocessor
     abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
     abi.device_memory.overwrite = overwrite
     pool.device_gives_back = give_back
+    python_abi.device_refuses = refuses
 
 
 def disconnect():
@@ -390,8 +398,14 @@ cdef int synchronize() noexcept nogil:
 
 
 cdef int set_failure(int error, const char* what) noexcept nogil:
+    global first_final
     with gil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
+        if error in FINAL and first_final is None:
+            first_final = what.decode()
+            text += ". The device is unusable in this process from now on"
+        elif error in FINAL:
+            text += f". The device is unusable in this process since this failed: {first_final}"
         if queue.collects and 400 <= error < NOT_IN_USE:
             text += ". It was collected with other work: set config.gpu.graphs to False to see which node failed"
         if error > OF_LIBRARY:
@@ -489,18 +503,26 @@ cdef inline void count(size_t capacity) noexcept nogil:
         peak_bytes = live_bytes
 
 
+def refuses():
+    """Raise the error for which the device has given no memory, if it is not that it had none."""
+    if allocation_error != OUT_OF_MEMORY:
+        check(allocation_error, "asking for memory of the device")
+
+
 cdef Buffer* new_block(size_t capacity) noexcept nogil:
     """A block from the device, which gets all back that is kept if it has no memory; NULL: even then it has none."""
-    global misses
+    global misses, allocation_error
     cdef unsigned long long address = 0
     cdef Buffer* buffer
-    if enter_device() != 0:
+    allocation_error = enter_device()
+    if allocation_error != 0:
         return NULL
     if driver.allocate(&address, capacity) != 0:
         return_kept()
         if first_lent != NULL and synchronize() == 0:
             release_read()
-        if driver.allocate(&address, capacity) != 0:
+        allocation_error = driver.allocate(&address, capacity)
+        if allocation_error != 0:
             return NULL
     buffer = <Buffer*>malloc(sizeof(Block))
     if buffer == NULL:
@@ -756,6 +778,7 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     buffer = NULL if pool.allocation_fails() else acquire(size if size else 1)
     if buffer == NULL:
         check(0 if usable else NOT_IN_USE, "using the device")
+        refuses()
         raise MemoryError(f"no memory on the device for an array of shape {(<object>value).shape} and dtype "
                           f"{value.dtype}")
     source = <const char*>cnp.PyArray_DATA(packed)

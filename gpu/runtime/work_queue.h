@@ -383,7 +383,8 @@ static int phintys_measure(double* seconds) {
     return error;
 }
 
-/* Add work, whose arguments are copied; without collecting it is done at once. */
+/* Add work, whose arguments are copied. Without collecting it is done at once, and waited for, so that an error is its
+ * own. */
 static int phintys_push(const phintys_work* work, const void* arguments) {
     const uint64_t words = phintys_words(work);
     uint64_t state = __atomic_load_n(&queue.state, __ATOMIC_RELAXED);
@@ -400,7 +401,9 @@ static int phintys_push(const phintys_work* work, const void* arguments) {
     at->target = work->target, at->source = work->source, at->size = work->size;
     memcpy(at + 1, arguments, work->bytes);                     /* what is left of the last word is 0 */
     __atomic_store_n(&at->kind, work->kind, __ATOMIC_RELEASE);
-    return __atomic_load_n(&queue.collects, __ATOMIC_RELAXED) ? 0 : phintys_submit();
+    if (__atomic_load_n(&queue.collects, __ATOMIC_RELAXED)) return 0;
+    const int error = phintys_submit();
+    return error ? error : driver.synchronize();
 }
 
 /* Copies to the device go through slots of pinned memory, and are not waited for. A slot is used again when the event

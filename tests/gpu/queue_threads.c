@@ -40,7 +40,7 @@ static struct {
     int (*to_host_async)(void*, phintys_address, size_t, void*), (*create_graph)(void**, unsigned);
     int (*add_kernel)(void**, void*, void**, size_t, const void*), (*add_child)(void**, void*, void**, size_t, void*);
     int (*set_kernel)(void*, void*, const void*), (*set_child)(void*, void*, void*);
-    int (*query)(void*), (*destroy_event)(void*);
+    int (*query)(void*), (*destroy_event)(void*), (*synchronize)(void);
 } driver;
 static int phintys_enter_context(void) { void* context; return driver.get_context(&context); }
 #include "work_queue.h"
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     pthread_t made[2 * MOST_THREADS];
     threads = argc > 1 ? atol(argv[1]) : 4, count = argc > 2 ? atol(argv[2]) : 1000;
     const long submitters = argc > 3 ? atol(argv[3]) : 1;
-    driver.launch = note, driver.get_context = one_context, queue.collects = argc > 4 ? atoi(argv[4]) : 1;
+    driver.launch = note, driver.get_context = one_context, driver.synchronize = nothing, queue.collects = argc > 4 ? atoi(argv[4]) : 1;
     driver.destroy_exec = (int (*)(void*))nothing, driver.record = (int (*)(void*, void*))nothing;
     running = threads;
     for (long i = 0; i < threads; i++) pthread_create(&made[i], NULL, push, (void*)i);

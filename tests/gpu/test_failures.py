@@ -2,6 +2,7 @@
 import numpy
 import pytest
 from support_gpu import at_device
+from test_device import run
 
 import phintys
 import phintys.tensor as T
@@ -94,6 +95,56 @@ def test_trim_returns_what_is_kept(there):
     assert phintys.gpu.memory_report()["live_bytes"] <= held - (4 << 20)
     phintys.gpu.trim()
     assert phintys.gpu.memory_report()["kept_bytes"] == 0
+
+
+LOST = """
+    import ctypes
+    import numpy, phintys
+    import pycuda.driver as cuda
+    phintys.gpu.use()
+    x = phintys.shared(numpy.ones(1000, "float32"))
+    f, g = phintys.function([], x * 2), phintys.function([], phintys.gpu.gpu_from_host(x[:123] * 3))
+    f(), g()
+    if hasattr(ctypes.CDLL(None), "stand_in_break"):
+        ctypes.CDLL(None).stand_in_break(700)
+    else:
+        from phintys.gpu.runtime.compiler import compiled
+        image = compiled('extern "C" __global__ void bad(float* x) { x[(size_t)1 << 40] = 1; }')
+        cuda.module_from_buffer(image).get_function("bad")(numpy.intp(0), block=(1, 1, 1), grid=(1, 1))
+    for attempt in (f, phintys.gpu.wait, lambda: phintys.shared(numpy.ones(123456, "float32")),
+                    phintys.function([], phintys.gpu.gpu_from_host(x.repeat(77)))):
+        try:
+            attempt()
+        except RuntimeError as error:
+            print(str(error).splitlines()[0].partition(". It was collected")[0])
+"""
+
+
+def test_after_an_error_that_ends_all_work(there):
+    """Each later failure says what it is due to, those of memory, too."""
+    printed = run(LOST).splitlines()
+    what, since = printed[0].split(": ", 1)
+    reason = "a kernel used an address that is not its own (error 700 of CUDA's driver). The device is unusable in "
+    assert since == reason + "this process from now on" and len(printed) == 4
+    for line in printed[1:]:
+        assert line.endswith(f": {reason}this process since this failed: {what}"), line
+
+
+def test_without_graphs_an_error_is_told_where_it_was_made(stand_in):
+    """A lazy device fails when it is waited for: that is done after each launch."""
+    x = phintys.shared(numpy.ones(3, "float32"), name="x")
+    f = phintys.function([], T.exp(x[::2].sum() + T.nnet.softmax(x.dimshuffle("x", 0))))
+    with phintys.change_flags({"gpu.graphs": False}):
+        f()
+        for launch, node in ((1, "GpuSoftmax"), (2, "GpuSum"), (3, "Gpu.*exp")):
+            phintys.gpu.wait()
+            stand_in.stand_in_set_lazy(1)
+            stand_in.stand_in_fail_launch(launch)
+            try:
+                with pytest.raises(RuntimeError, match=f"Apply node that caused the error: {node}"):
+                    f()
+            finally:
+                stand_in.stand_in_set_lazy(0)
 
 
 @pytest.mark.parametrize("build, kind, message", [

@@ -164,6 +164,7 @@ static CUresult outside(const char* what, CUdeviceptr address, size_t size) {
 
 API cuMemAlloc(CUdeviceptr* result, size_t size) {
     std::lock_guard<std::recursive_mutex> hold(lock);
+    if (broken) return broken;
     if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (live_bytes + size > memory_limit) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -788,6 +789,7 @@ FOR_TESTS void stand_in_move(CUdeviceptr data, int device, int owned) {    // of
     live[data].device = device, live[data].owned = owned;
 }
 FOR_TESTS void stand_in_fail_launch(long number) { fails_after = number; }
+FOR_TESTS void stand_in_break(int error) { broken = (CUresult)error; }
 FOR_TESTS const char* stand_in_complaint() { return complaint.c_str(); }
 FOR_TESTS void stand_in_forget() { complaint.clear(); }
 FOR_TESTS void stand_in_counts(size_t* counts) {
