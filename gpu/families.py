@@ -26,8 +26,9 @@ from phintys.gpu.kernels.softmax_kernel import (
     GpuSoftmaxGradKernel,
     GpuSoftmaxKernel,
 )
+from phintys.gpu.kernels.sort_kernel import GpuSortKernel
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
-from phintys.gpu.twins import register, register_shape, register_view
+from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
 from phintys.ops.creation.stretching_kernel import SumStretchedKernel
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
@@ -59,6 +60,7 @@ from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
+from phintys.ops.sorting.sorting_kernel import ArgSortKernel, PartitionKernel, SortKernel, TopKKernel
 
 register_view(DimShuffleKernel)
 register_view(RebroadcastKernel)
@@ -212,3 +214,31 @@ def draw(kernel, operands, results):
 
 
 register(DrawKernel, GpuDrawKernel, draw, at_host=(0,), results_at_host=(0,))
+
+
+def sort(describe):
+    """Lines that are sorted; `describe` returns the arguments of the twin, from those of the kernel."""
+    def make(kernel, operands, results):
+        arguments = describe(*kernel.arguments, **(kernel.named_arguments or {}))
+        host = type(kernel)(*kernel.arguments, **(kernel.named_arguments or {}))
+        try:
+            return arguments and GpuSortKernel(host, *arguments)
+        except NoSource:
+            return None
+    return make
+
+
+def places(dtype, kind):
+    """In floats equal elements are rare: in other dtypes an order that is not stable is the processor's own."""
+    return (dtype, True, None, 1) if kind in ("stable", "mergesort") or dtype.startswith("float") else None
+
+
+def best(dtype, axis, is_sorted, position_dtype, values, positions):
+    return dtype, True, axis, 1, position_dtype, values, positions
+
+
+register(SortKernel, GpuSortKernel, sort(lambda dtype, *kind: (dtype, False, None, 1)))
+register(ArgSortKernel, GpuSortKernel, sort(places))
+register(PartitionKernel, GpuSortKernel, sort(lambda dtype, positions: (dtype, positions, None, 2)))
+register(TopKKernel, GpuSortKernel, sort(best))
+SEVERAL_RESULTS.add(PartitionKernel)

@@ -257,6 +257,23 @@ CASES = [
                         T.argsort(x, 0, kind="stable")],
      numpy.where(floats(7, 300) > 1.9, numpy.nan, floats(7, 300)).astype("float32")),
     ("sort integers", lambda x: [T.sort(x), T.argsort(x, 1, kind="stable")], whole(7, 70)),
+    ("sort lines of all lengths", lambda x: [
+        f(x[:, :n], axis=1) for n in (1, 31, 33, 1000, 1025, 4097)
+        for f in (T.sort, lambda y, axis: T.argsort(y, axis, kind="stable"))],
+     numpy.where(floats(3, 4100) > 1.9, numpy.nan, floats(3, 4100).round(2)).astype("float32")),
+    ("sort long lines", lambda x, y: [
+        T.sort(x), T.argsort(x, kind="stable"), T.sort(y, 1), T.argsort(y, 1, kind="stable"), T.topk(x, 9),
+        T.sort(x[1:5000]), T.sort(y[:, ::-1], 1), T.sort(y.T, 0)],
+     whole(20000, low=-999, high=999), floats(3, 4500).round(2)),
+    ("sort all dtypes", lambda *values: [
+        f(x, 1) for x in values for f in (T.sort, lambda y, axis: T.argsort(y, axis, kind="stable"))],
+     *[whole(5, 20, low=-99, high=99, dtype=dtype) for dtype in ("int8", "int16", "int64", "float16", "float64")],
+     *[whole(5, 20, low=0, high=99, dtype=dtype) for dtype in ("uint8", "uint16", "uint64", "bool")]),
+    ("sort lines of float64", lambda x: [T.sort(x), T.argsort(x[:, :300], kind="stable")],
+     floats(2, 4100, dtype="float64").round(2)),
+    ("sort what is no number", lambda x: [T.sort(x), T.argsort(x, kind="stable"), 1 / T.sort(abs(x), 1)], numpy.array([
+        [0., -0., numpy.inf, -numpy.inf, numpy.nan, -numpy.nan, 1e-45, -1e-45, 0., -0., numpy.nan, 5]], "float32")),
+    ("sort nothing", lambda x: [T.sort(x, 0), T.sort(x, 1), T.argsort(x, 0)], EMPTY),
     ("topk", lambda x: [*T.topk_and_argtopk(x, 5), T.topk(x, -3, axis=0), T.argtopk(x, 4, axis=0)], floats(7, 300)),
     # The elements of a partition beside the chosen ones may be elsewhere: they are sorted.
     ("partition", lambda x: [T.partition(x, (3, -5))[:, 3], T.sort(T.partition(x, 7, axis=0)[:7], 0),

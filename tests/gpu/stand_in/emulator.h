@@ -77,6 +77,21 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int d, int = 32) {
 template <class T> static T __shfl_xor_sync(unsigned, T v, int d, int = 32) {
     return emulated_shuffle(v, emulated->lane ^ d);
 }
+template <class T> static unsigned emulated_same(T mine) {       // which lanes have the same
+    double* slots = emulated->slots();
+    memcpy(&slots[emulated->lane], &mine, sizeof mine);
+    __syncwarp();
+    unsigned same = 0;
+    for (int lane = 0; lane < 32; lane++) same |= (unsigned)!memcmp(&emulated->slots()[lane], &mine, sizeof mine) << lane;
+    __syncwarp();
+    return same;
+}
+template <class T> static unsigned __match_any_sync(unsigned, T mine) { return emulated_same(mine); }
+static inline unsigned __ballot_sync(unsigned, int mine) {
+    const unsigned same = emulated_same((int)(mine != 0));
+    return mine ? same : ~same;
+}
+static inline int __any_sync(unsigned lanes, int mine) { return __ballot_sync(lanes, mine) != 0; }
 
 // ---- atomic operations: threads take turns only at barriers, so plain ones are ----
 template <class T, class U> static T atomicAdd(T* p, U v) { T old = *p; *p = old + (T)v; return old; }
@@ -108,6 +123,7 @@ static inline float __uint_as_float(unsigned i) { return emulated_bits<float>(i)
 static inline double __longlong_as_double(long long i) { return emulated_bits<double>(i); }
 static inline long long __double_as_longlong(double d) { return emulated_bits<long long>(d); }
 static inline int __popc(unsigned i) { return __builtin_popcount(i); }
+static inline int __ffs(int i) { return __builtin_ffs(i); }
 static inline int __clz(int i) { return i ? __builtin_clz(i) : 32; }
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }

@@ -1,0 +1,310 @@
+"""Sorting on the device: elements, stable places, the best elements and theirs. A partition is a sorted line.
+
+``sort_source.py`` has the ways to sort lines without gaps; which one is taken depends on their length. Other lines are
+copied to such, and what is sorted back. A kernel is compiled when lines of its length come first.
+"""
+from cpython.ref cimport PyObject
+from numpy cimport npy_intp
+
+import numpy
+
+from phintys.gpu.kernels.sort_source import best_source, block_source, sweep_source, warp_source
+from phintys.gpu.runtime cimport driver
+from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.driver cimport Arguments, fill_bytes, put_integer, set_failure
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
+from phintys.ops.native.integers cimport integer_at
+from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_is_contiguous, cell_size, device_memory
+from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.pool cimport Buffer, buffer_release
+
+cdef enum:
+    WARP_OF_1, WARP_OF_32 = 5, BLOCK_OF_4, BLOCK_OF_8, BLOCK_OF_16, SWEEP, LONG_SWEEP, WIDE_SWEEP, BEST, VARIANTS
+
+cdef enum:
+    MANY = 8192                 # elements for each multiprocessor: from here on tiles are larger
+    DIGIT = 256
+
+cdef npy_intp wide_from = 1 << 30           # elements of a line whose counts need words of 64 bits
+
+# Keys of each thread, of the variants from BLOCK_OF_4 on.
+cdef int EACH[6]
+EACH[:] = [4, 8, 16, 8, 16, 16]
+
+
+def count_widely(npy_intp length):
+    """Let lines of so many elements be counted in words of 64 bits; returns from which length on they were."""
+    global wide_from
+    before, wide_from = wide_from, length
+    return before
+
+
+cdef class Variant(DeviceKernel):
+    """One way to sort."""
+
+    def __init__(self, source, names):
+        self.source, self.names = source, names
+
+
+cdef class GpuSortKernel(DeviceKernel):
+    """A twin of a kernel that sorts lines.
+
+    Parameters
+    ----------
+    host : Kernel
+        The processor's kernel: it checks operands and allocates results.
+    dtype : str
+    places : bool
+        Sort places, not elements.
+    axis : int
+        Not negative; or None: it is the value of operand ``axis_operand``.
+    axis_operand : int, optional
+    position_dtype : str, optional
+        Only the best are wanted, as many as operand 1 says: elements and places of this dtype.
+    best_values, best_places : bool
+        Which results there are then.
+
+    Raises
+    ------
+    NoSource
+        For dtypes without text.
+    """
+    cdef Kernel host
+    cdef list variants
+    cdef PyObject* variant[VARIANTS]
+    cdef object dtype, position_dtype
+    cdef bint places, takes_best, best_values, best_places
+    cdef int axis, axis_operand, itemsize
+
+    def __init__(self, host, dtype, bint places, axis, int axis_operand=0, position_dtype=None, best_values=False,
+                 best_places=False):
+        self.host, self.dtype, self.places = host, dtype, places
+        self.examined, self.binding, self.private_bytes = self.host.examined, BOUND, 0
+        self.axis, self.axis_operand = -1 if axis is None else axis, axis_operand
+        self.takes_best, self.position_dtype = position_dtype is not None, position_dtype
+        self.best_values, self.best_places = best_values, best_places
+        self.itemsize = numpy.dtype(dtype).itemsize
+        self.variants = [None] * VARIANTS
+        warp_source(dtype, places, 1)                   # NoSource for a dtype without text
+
+    cdef object source_of(self, int variant):
+        """The source of a variant, and the names of its kernels."""
+        if variant <= WARP_OF_32:
+            return warp_source(self.dtype, self.places, 1 << variant), ("sort",)
+        if variant == BEST:
+            return best_source(self.dtype, self.position_dtype), ("best",)
+        each = EACH[variant - BLOCK_OF_4]
+        if variant <= BLOCK_OF_16:
+            return block_source(self.dtype, self.places, each), ("sort",)
+        return (sweep_source(self.dtype, self.places, each, variant != SWEEP, variant == WIDE_SWEEP),
+                ("count_digits", "sweep_keys", "sweep_last"))
+
+    cdef int make(self, int variant) except -1:
+        made = Variant(*self.source_of(variant))
+        self.variants[variant] = made
+        self.variant[variant] = <PyObject*>made
+        return 0
+
+    cdef int variant_for(self, npy_intp lines, npy_intp length) noexcept nogil:
+        cdef int variant = 0
+        if length <= (256 if self.itemsize == 8 or (self.places and self.itemsize == 4) else 1024):
+            while length > 32 << variant:
+                variant += 1
+            return variant
+        for variant in range(BLOCK_OF_4, SWEEP):
+            if length <= DIGIT * EACH[variant - BLOCK_OF_4]:
+                return variant
+        if length >= wide_from:
+            return WIDE_SWEEP
+        return SWEEP if lines * length < MANY * driver.multiprocessors else LONG_SWEEP
+
+    cdef int axis_of(self, Cell** operands) noexcept nogil:
+        cdef int axis = self.axis
+        if axis < 0:
+            axis = <int>integer_at(operands[self.axis_operand], 0)
+            axis += operands[0].ndim if axis < 0 else 0
+        return axis
+
+    cdef int ready_variant(self, int variant) except -1 nogil:
+        if self.variant[variant] == NULL:
+            with gil:
+                self.make(variant)
+        return (<Variant>self.variant[variant]).ready()
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp length
+        copies_ready()
+        self.host.prepare(context, operands)
+        if cell_size(operands[0]):
+            length = operands[0].shape[self.axis_of(operands)]
+            self.ready_variant(self.variant_for(cell_size(operands[0]) // length, length))
+            if self.takes_best:
+                self.ready_variant(BEST)
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[self.axis_operand + 1]
+        cdef int axis = self.axis_of(operands), error = 0
+        cdef bint moved
+        cdef const char* x = source.data
+        cdef npy_intp length, size = cell_size(source)
+        cdef Buffer* lines = NULL
+        cdef Buffer* found = NULL
+        if size == 0:
+            return 0
+        length = source.shape[axis]
+        moved = length != size and stride_of_lines(source, axis) != 1
+        if moved or not cell_is_contiguous(source) or source.data == result.data:
+            lines = device_memory.acquire(size * self.itemsize)
+            if lines == NULL:
+                return set_failure(2, b"lines that are sorted")
+            error = copy_lines(source, axis, lines.data, False)
+            x = lines.data
+        if not error and self.takes_best:
+            error = self.best(context, operands, x, axis, moved)
+        elif not error and not moved:
+            error = self.sort(x, result.data, size // length, length)
+        elif not error:
+            found = device_memory.acquire(size * result.itemsize)
+            error = set_failure(2, b"lines that are sorted") if found == NULL else self.sort(
+                x, found.data, size // length, length)
+            if not error:
+                error = copy_lines(result, axis, found.data, True)
+        release(lines)
+        release(found)
+        return error
+
+    cdef int best(self, Context* context, Cell** operands, const char* x, int axis, bint moved) noexcept nogil:
+        """Sort places, and take those that are wanted, with their elements."""
+        cdef Cell* values = operands[2] if self.best_values else NULL
+        cdef Cell* places = operands[2 + self.best_values] if self.best_places else NULL
+        cdef npy_intp length = operands[0].shape[axis], size = cell_size(operands[0])
+        cdef npy_intp k = integer_at(operands[1], 0), items = size // length * (k if k > 0 else -k)
+        cdef Buffer* order = device_memory.acquire(size * 8)
+        cdef Buffer* found[2]
+        cdef Arguments arguments
+        cdef npy_intp words[7]
+        cdef int error, index
+        cdef Cell* results[2]
+        results[0], results[1], found[0], found[1] = values, places, NULL, NULL
+        error = set_failure(2, b"places that are sorted") if order == NULL else self.sort(x, order.data, size // length,
+                                                                                         length)
+        words[:7] = [<npy_intp>order.data if order != NULL else 0, <npy_intp>x, 0, 0, items, length, k]
+        for index in range(2):
+            if results[index] == NULL or error:
+                continue
+            words[2 + index] = <npy_intp>results[index].data
+            if moved:
+                found[index] = device_memory.acquire(items * results[index].itemsize)
+                if found[index] == NULL:
+                    error = set_failure(2, b"the best elements")
+                else:
+                    words[2 + index] = <npy_intp>found[index].data
+        if not error:
+            pack(&arguments, words, 7)
+            error = (<Variant>self.variant[BEST]).start(0, blocks_for(items), THREADS, &arguments)
+        for index in range(2):
+            if not error and found[index] != NULL:
+                error = copy_lines(results[index], axis, found[index].data, True)
+            release(found[index])
+        release(order)
+        return error
+
+    cdef int sort(self, const char* x, const char* out, npy_intp lines, npy_intp length) noexcept nogil:
+        """Lines without gaps."""
+        cdef int variant = self.variant_for(lines, length)
+        cdef npy_intp words[4]
+        cdef Arguments arguments
+        if variant >= SWEEP:
+            return self.sweep(variant, x, out, lines, length)
+        words[:4] = [<npy_intp>x, <npy_intp>out, lines, length]
+        pack(&arguments, words, 4)
+        if variant <= WARP_OF_32:
+            return (<Variant>self.variant[variant]).start(0, (lines + 3) // 4, 128, &arguments)
+        return (<Variant>self.variant[variant]).start(0, lines, 256, &arguments)
+
+    cdef int sweep(self, int variant, const char* x, const char* out, npy_intp lines, npy_intp length) noexcept nogil:
+        """Long lines: a kernel counts digits, and one for each digit moves keys and places to other memory."""
+        cdef npy_intp tile = DIGIT * EACH[variant - BLOCK_OF_4], tiles = (length + tile - 1) // tile
+        cdef npy_intp count = 8 if variant == WIDE_SWEEP else 4, starts = lines * self.itemsize * DIGIT * count
+        cdef npy_intp words_of_digit = lines * tiles * DIGIT, flags = (4 * lines + 7) // 8 * 8
+        cdef npy_intp keys = (lines * length * self.itemsize + 7) // 8 * 8
+        cdef npy_intp places = lines * length * count if self.places else 0
+        cdef npy_intp blocks = max(min((length + 1023) // 1024, 4 * driver.multiprocessors // lines), <npy_intp>1)
+        cdef npy_intp words[11]
+        cdef Arguments arguments
+        cdef int digit, error
+        cdef char* at
+        cdef Buffer* room = device_memory.acquire(2 * starts + flags + 64 + words_of_digit * self.itemsize * count
+                                                  + 2 * keys + 2 * places)
+        if room == NULL:
+            return set_failure(2, b"scratch memory of a sort")
+        at = room.data
+        error = fill_bytes(at, 0, starts + flags)
+        if error:
+            error = set_failure(error, b"clearing counts of digits")
+        words[:9] = [<npy_intp>x, length, blocks, words_of_digit * self.itemsize, <npy_intp>at, <npy_intp>(at + starts),
+                     <npy_intp>(at + starts + flags), <npy_intp>(at + 2 * starts + flags),
+                     <npy_intp>(at + 2 * starts + flags + 64)]
+        pack(&arguments, words, 9)
+        if not error:
+            error = (<Variant>self.variant[variant]).start(0, lines * blocks, 256, &arguments)
+        at += 2 * starts + flags + 64
+        words[8], words[9], words[10] = words[6], words[7], <npy_intp>at
+        at += words_of_digit * self.itemsize * count
+        for digit in range(self.itemsize):
+            if error:
+                break
+            words[0] = <npy_intp>(at + (digit + 1) % 2 * keys) if digit else <npy_intp>x
+            words[1] = <npy_intp>(at + 2 * keys + (digit + 1) % 2 * places)
+            words[2] = <npy_intp>(at + digit % 2 * keys)
+            words[3] = <npy_intp>out
+            words[4] = <npy_intp>(at + 2 * keys + digit % 2 * places)
+            words[5], words[6], words[7] = length, tiles, digit
+            pack(&arguments, words, 11)
+            error = (<Variant>self.variant[variant]).start(2 if digit == self.itemsize - 1 else 1, lines * tiles, 256,
+                                                           &arguments)
+            words[10] += words_of_digit * count
+        buffer_release(room)                            # work is done in order
+        return error
+
+
+cdef inline void release(Buffer* buffer) noexcept nogil:
+    if buffer != NULL:
+        buffer_release(buffer)
+
+
+cdef inline void pack(Arguments* arguments, const npy_intp* words, int count) noexcept nogil:
+    cdef int index
+    arguments.size, arguments.full = 0, False
+    for index in range(count):
+        put_integer(arguments, words[index])
+
+
+cdef inline npy_intp stride_of_lines(const Cell* cell, int axis) noexcept nogil:
+    """Of a cell in C order, in elements."""
+    cdef npy_intp stride = 1
+    for axis in range(axis + 1, cell.ndim):
+        stride *= cell.shape[axis]
+    return stride
+
+
+cdef int copy_lines(Cell* cell, int axis, char* lines, bint back) noexcept nogil:
+    """Copy elements to lines along an axis, without gaps, or back."""
+    cdef Cell moved = cell[0], packed = cell[0]
+    cdef npy_intp shape[MAX_RANK]
+    cdef npy_intp strides[MAX_RANK]
+    cdef npy_intp packed_strides[MAX_RANK]
+    cdef npy_intp stride = cell.itemsize
+    cdef int index, place, error
+    for index in range(cell.ndim):
+        place = cell.ndim - 1 if index == axis else index - (index > axis)
+        shape[place], strides[place] = cell.shape[index], cell.strides[index]
+    for index in range(cell.ndim - 1, -1, -1):
+        packed_strides[index] = stride
+        stride *= shape[index]
+    moved.shape, moved.strides = shape, strides
+    packed.shape, packed.strides, packed.data = shape, packed_strides, lines
+    error = copy_elements(&moved, &packed) if back else copy_elements(&packed, &moved)
+    return set_failure(error, b"moving lines on the device") if error else 0
