@@ -11,8 +11,8 @@ mkdir -p "$folder/extra"
 folder=$(cd "$folder" && pwd)
 cd "$root"
 
-rm -rf "$folder"/{site,tests,phintys-*.whl}
-mkdir -p "$folder/site" "$folder/tests"
+rm -rf "$folder"/{site,tests,docs,phintys-*.whl}
+mkdir -p "$folder/site" "$folder/tests" "$folder/docs/guide"
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$folder" .
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target "$folder/site" \
     "$folder"/phintys-*.whl
@@ -20,6 +20,7 @@ read -r stand_in pycuda < <("$python" -I tests/gpu/stand_in/build.py)
 cp -R "$pycuda"/. "$folder/site/"
 tar -C "$folder/site" --exclude=__pycache__ -czf "$folder/site.tgz" .
 cp -R tests/conftest.py tests/support tests/gpu "$folder/tests/"
+cp docs/guide/gpu.md "$folder/docs/guide/"
 cp pyproject.toml "$here"/visit.sh "$here"/smoke.py "$folder/"
 find "$folder/tests" -name __pycache__ -prune -exec rm -rf {} +
 
