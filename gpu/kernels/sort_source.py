@@ -136,7 +136,8 @@ __device__ inline Count before(Count mine, Count* of_warps) {{
 }}
 // Where each key goes in its tile, by one digit; the keys of a warp are beside each other, those of a lane 32 apart.
 // Returns how many of the tile's keys have the digit of this thread's number.
-static __device__ inline unsigned rank_keys(const Key (&key)[EACH], int shift, unsigned (&rank)[EACH], Shared& shared) {{
+static __device__ inline unsigned rank_keys(const Key (&key)[EACH], int shift, unsigned (&rank)[EACH],
+                                            Shared& shared) {{
     __shared__ Count of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     __syncthreads();
@@ -174,7 +175,8 @@ static __device__ inline unsigned rank_keys(const Key (&key)[EACH], int shift, u
 }}
 """
 OF_BLOCK = """\
-extern "C" __global__ void __launch_bounds__(256) sort(const Key* x, {result}* out, long long lines, long long length) {{
+extern "C" __global__ void __launch_bounds__(256) sort(const Key* x, {result}* out, long long lines,
+                                                       long long length) {{
     __shared__ Shared shared;
     __shared__ Stage stage;
     const int first = threadIdx.x / 32 * (32 * EACH) + threadIdx.x % 32;
@@ -259,9 +261,9 @@ extern "C" __global__ void __launch_bounds__(256) count_digits(const Key* x, lon
     for (int d = 0; d < DIGITS; d++) starts[256 * d] = before(looked_up(counts + 256 * d), of_warps);
 }}
 template <bool LAST>
-static __device__ inline void sweep(const Key* keys, const Count* places, Key* keys_out, void* last_out, Count* places_out,
-                                    long long length, long long tiles, int digit, const Count* starts,
-                                    unsigned* tickets, Count* words) {{
+static __device__ inline void sweep(const Key* keys, const Count* places, Key* keys_out, void* last_out,
+                                    Count* places_out, long long length, long long tiles, int digit,
+                                    const Count* starts, unsigned* tickets, Count* words) {{
     __shared__ Shared shared;
     __shared__ Stage stage;
     __shared__ Count to_global[256];
@@ -269,7 +271,8 @@ static __device__ inline void sweep(const Key* keys, const Count* places, Key* k
     if (threadIdx.x == 0) mine = atomicAdd(tickets + digit, 1u);
     __syncthreads();
     const long long line = mine / tiles, tile = mine - line * tiles, base = tile * TILE, skipped = line * length + base;
-    const int first = threadIdx.x / 32 * (32 * EACH) + threadIdx.x % 32, left = (int)min(length - base, (long long)TILE);
+    const int first = threadIdx.x / 32 * (32 * EACH) + threadIdx.x % 32;
+    const int left = (int)min(length - base, (long long)TILE);
     Key key[EACH];
     unsigned rank[EACH];
 #pragma unroll
