@@ -23,12 +23,14 @@ from phintys.gpu.kernels.product_kernel import GpuProductKernel
 from phintys.gpu.kernels.scalar_source import NoSource, body_of, literal, step_text
 from phintys.gpu.kernels.steps_kernel import GpuStepsKernel
 from phintys.gpu.kernels.steps_source import Steps
+from phintys.gpu.runtime.device import the_device
 from phintys.graph import hooks
 from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
 from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.vm.places import HOST
 from phintys.vm.program import DTYPES
 
+BLOCKS = (1, 4, 8)              # of a row: more than one are a cluster, which devices from sm_90 on have
 PARTS = (2, 4, 8, 16, 32)       # threads of a unit
 MOST_THREADS = 512              # of a block, so that each can have 128 registers
 MOST_WEIGHTS = 64               # words in a thread's registers
@@ -98,8 +100,11 @@ class Finder:
         products = any([isinstance(kernel, GpuProductKernel) for kernel in program.kernels])
         wants(prod(self.shape) and (not products or len(self.shape) in (1, 2)))
         self.rank = 2 if products else len(self.shape)
+        wants(not products or all(map(len, shapes[first_tap:self.first_whole])))
+        widths = [own[-1] for own in shapes[first_tap:self.first_whole]] or [self.shape[-1]] if products else [0]
+        wants(not products or all([width and width % min(widths) == 0 for width in widths]))
         dtypes = [self._dtype(cell) for cell in range(program.n_arguments)]
-        self.steps = Steps(self.rank, self.shape[-1] if products else 0, dtypes, first_tap, self.first_carried,
+        self.steps = Steps(self.rank, min(widths), dtypes, first_tap, self.first_carried,
                            self.first_whole)
         self.rows = self.shape[0] if len(self.shape) == 2 else 1
         self.values = {}
@@ -144,19 +149,20 @@ class Finder:
     def _launched(self, n_outputs):
         """The kernel of the source, made once."""
         steps = self.steps
-        parts = self._parts() if steps.units else 1
-        key = (steps.source(parts), steps.threads(parts), steps.rank, bool(steps.units), self.first_tap,
-               self.first_carried - self.first_tap, self.n_carried, self.model, tuple(steps.loads),
+        parts, blocks = self._division() if steps.units else (1, 1)
+        key = (steps.source(parts, blocks), steps.threads(parts, blocks), blocks, steps.rank, bool(steps.units),
+               self.first_tap, self.first_carried - self.first_tap, self.n_carried, self.model, tuple(steps.loads),
                tuple([product[:2] for product in steps.products]), n_outputs, tuple(steps.values))
         if key not in _kernels:
             _kernels[key] = GpuStepsKernel(*key)
         return _kernels[key]
 
-    def _parts(self):
-        """How many threads a unit has: as few as have registers for its weights."""
+    def _division(self):
+        """How many threads a unit has, and how many blocks a row: as few as have registers for the weights."""
         size = sum([2 * (length + 128) * (8 if dtype == "float64" else 4) for length, dtype in self.steps.shared])
-        fitting = [parts for parts in PARTS if self.steps.threads(parts) <= MOST_THREADS
-                   and self.steps.weights(parts) <= MOST_WEIGHTS]
+        clusters = int(the_device().architecture.removeprefix("sm_")) >= 90
+        fitting = [(parts, blocks) for blocks in (BLOCKS if clusters else BLOCKS[:1]) for parts in PARTS
+                   if self.steps.threads(parts, blocks) <= MOST_THREADS and self.steps.weights(parts) <= MOST_WEIGHTS]
         wants(fitting and size <= MOST_SHARED)
         return fitting[0]
 

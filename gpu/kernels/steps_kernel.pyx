@@ -26,8 +26,8 @@ cdef class GpuStepsKernel(DeviceKernel):
     Parameters
     ----------
     source : str
-    threads : int
-        Of a block.
+    threads, blocks : int
+        Threads of a block, and blocks of a row, which are a cluster.
     rank : int
     of_units : bool
         Whether a block has a row of the batch; else each thread has an element.
@@ -43,14 +43,14 @@ cdef class GpuStepsKernel(DeviceKernel):
     cdef Source* loads
     cdef Source* matrices
     cdef int* values
-    cdef int n_loads, n_matrices, n_values, n_outputs, threads, rank, n_moving, n_taps, n_carried, model
+    cdef int n_loads, n_matrices, n_values, n_outputs, threads, blocks, rank, n_moving, n_taps, n_carried, model
     cdef bint of_units
 
-    def __init__(self, source, int threads, int rank, bint of_units, int n_moving, int n_taps, int n_carried, int model,
-                 loads, matrices, int n_outputs, values):
+    def __init__(self, source, int threads, int blocks, int rank, bint of_units, int n_moving, int n_taps,
+                 int n_carried, int model, loads, matrices, int n_outputs, values):
         self.source, self.names = source, NAMES
         self.threads, self.rank, self.of_units, self.n_moving, self.n_taps = threads, rank, of_units, n_moving, n_taps
-        self.n_carried, self.model, self.n_outputs = n_carried, model, n_outputs
+        self.blocks, self.n_carried, self.model, self.n_outputs = blocks, n_carried, model, n_outputs
         self.n_loads, self.n_matrices, self.n_values = len(loads), len(matrices), len(values)
         self.loads, self.matrices = sources_of(loads), sources_of(matrices)
         self.values = <int*>calloc(self.n_values + 1, sizeof(int))
@@ -103,8 +103,9 @@ cdef class GpuStepsKernel(DeviceKernel):
                 put_integer(&arguments, stride_of(operands[source.argument], source.axes[axis]))
         for index in range(self.n_values):
             put_value(&arguments, operands[self.values[index]])
-        return self.start(0, (model.shape[0] if model.ndim == 2 else 1) if self.of_units
-                          else (count + self.threads - 1) // self.threads, self.threads, &arguments)
+        if self.of_units:
+            return self.start(0, self.blocks * (model.shape[0] if model.ndim == 2 else 1), self.threads, &arguments)
+        return self.start(0, (count + self.threads - 1) // self.threads, self.threads, &arguments)
 
 
 cdef inline npy_intp stride_of(const Cell* cell, int axis) noexcept nogil:

@@ -8,13 +8,45 @@ products, and what becomes of them. Two forms:
   ``unit`` of each value of ``units`` columns, and columns ``unit``, ``units + unit``, ... (*groups*) of wider ones,
   such as the four gates of an LSTM. The weights of a unit's columns are in the registers of its threads. What a product
   multiplies is exchanged in shared memory, in two places in turn, so that one barrier a product is enough; each thread
-  of a unit gets the sum, in the same order, and computes all else for itself.
+  of a unit gets the sum, in the same order, and computes all else for itself. Where one block has too few registers, a
+  cluster of blocks has a row: each has its share of the units, and writes what is exchanged to all of them.
 
 Rows of sequences are loaded AHEAD steps before they are needed. Of a ring only the rows that remain are written.
 """
 from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store, with_functions
 
 NAMES = ("steps",)
+CLUSTER = """\
+#ifdef __CUDACC__
+__device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+__device__ inline unsigned shared_of(unsigned rank, const void* place) {
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(place)), "r"(rank));
+    return there;
+}
+__device__ inline void put(unsigned rank, float* place, float value) {
+    asm volatile("st.shared::cluster.f32 [%0], %1;" :: "r"(shared_of(rank, place)), "f"(value) : "memory");
+}
+__device__ inline void put(unsigned rank, double* place, double value) {
+    asm volatile("st.shared::cluster.f64 [%0], %1;" :: "r"(shared_of(rank, place)), "d"(value) : "memory");
+}
+#else
+static inline void arrive() {}
+static inline void wait() { emulated_cluster_barrier(); }
+template <class T> static void put(unsigned rank, T* place, T value) { *emulated_shared_of(rank, place) = value; }
+#endif
+"""
+IN_CLUSTER = """\
+#define EXCHANGE(place, value) \\
+    if (exists) for (int block = part; block < BLOCKS; block += PARTS) put(block, place, value);
+"""
+IN_BLOCK = """\
+__device__ inline void arrive() {}
+__device__ inline void wait() { __syncthreads(); }
+#define EXCHANGE(place, value) if (writes) *(place) = value;
+"""
 
 TEMPLATE = """\
 struct Load {{ const char* data; long long step; long long strides[{rank}]; }};
@@ -67,7 +99,7 @@ __device__ inline void load_weights(const Matrix& matrix, T (&own)[GROUPS][EACH]
                                    : (T)0;
         }}
 }}
-extern "C" __global__ void __launch_bounds__({threads}) steps({parameters}) {{
+extern "C" __global__ void {cluster}__launch_bounds__({threads}) steps({parameters}) {{
     {before}
     for (long long t0 = 0; t0 < n; t0 += {ahead}) {{
         {coming}
@@ -89,10 +121,11 @@ long long at{load} = 0;
 for (long long axis = {rank} - 1, rest = element; axis >= 0; rest /= shape.lengths[axis], axis--)
     at{load} += rest % shape.lengths[axis] * load{load}.strides[axis];"""
 UNIT = """\
-const int UNITS = {units}, PARTS = {parts}, part = threadIdx.x % PARTS;
-const int unit = threadIdx.x / PARTS < UNITS ? threadIdx.x / PARTS : UNITS - 1;
-const long long row = blockIdx.x;
-const bool writes = threadIdx.x / PARTS < UNITS && part == 0;"""
+const int UNITS = {units}, PARTS = {parts}, BLOCKS = {blocks}, SHARE = (UNITS + BLOCKS - 1) / BLOCKS;
+const int rank = blockIdx.x % BLOCKS, part = threadIdx.x % PARTS, found = rank * SHARE + threadIdx.x / PARTS;
+const int unit = found < UNITS ? found : UNITS - 1;
+const long long row = blockIdx.x / BLOCKS;
+const bool exists = threadIdx.x / PARTS < SHARE && found < UNITS, writes = exists && part == 0;"""
 
 
 class Steps:
@@ -153,16 +186,28 @@ class Steps:
         if key not in self.exchanged:
             number = self.exchanged[key] = len(self.shared)
             self.shared.append((len(names) * self.units, dtype))
-            writes = [f"shared{number}[(k & 1) * SIZE{number} + {group} * UNITS + unit] = {name};"
-                      for group, name in enumerate(names)]
-            self.lines.append(f"if (writes) {{ {' '.join(writes)} }}")
-            self.is_waiting = True
+            if self._state_of(key) is None:
+                self.lines += self._exchange(number, "k & 1", names)
+                self.is_waiting = True
         return self.exchanged[key]
+
+    @staticmethod
+    def _exchange(number, place, names):
+        """Write elements to a vector, for all threads of the row."""
+        return [f"EXCHANGE(shared{number} + ({place}) * SIZE{number} + {group} * UNITS + unit, {name})"
+                for group, name in enumerate(names)]
+
+    @staticmethod
+    def _state_of(names):
+        """The state whose last row a vector is: it is exchanged at the end of the step that computes it."""
+        state, back, _ = names[0][1:].split("_") if names[0][0] == "h" else ("", "", "")
+        is_row = back == "1" and names == tuple([f"h{state}_1_{group}" for group in range(len(names))])
+        return int(state) if is_row else None
 
     def multiply(self, vector, argument, axes, groups):
         """The names of the products of a vector with a matrix."""
         if self.is_waiting:
-            self.lines.append("__syncthreads();")
+            self.lines.append("arrive(); wait();")
             self.is_waiting = False
         length, dtype = self.shared[vector]
         number, name = len(self.products), self.new_name()
@@ -172,17 +217,17 @@ class Steps:
         return [f"{name}[{group}]" for group in range(groups)]
 
     # ---- the source --------------------------------------------------------------------------------------------------
-    def threads(self, parts):
+    def threads(self, parts, blocks):
         """How many threads a block has."""
-        return (self.units * parts + 31) // 32 * 32 if self.units else 256
+        return (-(-self.units // blocks) * parts + 31) // 32 * 32 if self.units else 256
 
     def weights(self, parts):
         """How many words of weights a thread has."""
         return sum([groups * each_of(length, parts) * (2 if dtype == "float64" else 1)
                     for _, _, length, groups, dtype in self.products])
 
-    def source(self, parts):
-        """The whole text; of units PARTS threads have each."""
+    def source(self, parts, blocks):
+        """The whole text; ``parts`` threads have a unit, ``blocks`` a row."""
         moving = {key: number for number, key in enumerate(self.loads) if key[0] < self.n_moving}
         ahead = 8 if not self.units else 4 if len(moving) < 3 else 2
         parameters = ["long long n", *([] if self.units else ["long long count", "Shape shape"]),
@@ -191,9 +236,10 @@ class Steps:
                       *[f"char* carried{number}" for number in range(len(self.carried))],
                       *[f"Matrix matrix{number}" for number in range(len(self.products))],
                       *[f"{stored(dtype)} v{argument}" for argument, dtype in self.values.items()]]
-        return with_functions(TEMPLATE.format(
-            rank=max(self.rank, 1), threads=self.threads(parts), ahead=ahead, parameters=", ".join(parameters),
-            before="\n    ".join(self._before(moving, ahead, parts)),
+        return with_functions((CLUSTER + IN_CLUSTER if blocks > 1 else IN_BLOCK) + TEMPLATE.format(
+            rank=max(self.rank, 1), threads=self.threads(parts, blocks), ahead=ahead, parameters=", ".join(parameters),
+            cluster=f"__cluster_dims__({blocks}, 1, 1) " if blocks > 1 else "",
+            before="\n    ".join(self._before(moving, ahead, parts, blocks)),
             coming="\n        ".join(self._coming(moving, ahead)),
             step="\n            ".join([*self._now(moving), *self.lines, *self._results()]),
             after="\n    ".join(self._after())))
@@ -212,8 +258,8 @@ class Steps:
     def _dtype(self, key):
         return self.dtypes[key[0]]
 
-    def _before(self, moving, ahead, parts):
-        lines = (UNIT.format(units=self.units, parts=parts) if self.units else ELEMENT).splitlines()
+    def _before(self, moving, ahead, parts, blocks):
+        lines = (UNIT.format(units=self.units, parts=parts, blocks=blocks) if self.units else ELEMENT).splitlines()
         for number in range(0 if self.units else len(self.loads)):
             lines += WALK.format(load=number, rank=self.rank).splitlines()
         for argument, dtype in self.values.items():
@@ -252,7 +298,12 @@ class Steps:
                       f"{stored(dtype)} own{number}[{groups}][EACH{number}];",
                       f"load_weights<{groups}, EACH{number}, PARTS>(matrix{number}, own{number}, {length}, UNITS, "
                       "unit, part);"]
-        return [*lines, "__syncthreads();"] if self.shared else lines
+        if self.shared:
+            lines.append("arrive(); wait();")
+        for names, number in self.exchanged.items():
+            if self._state_of(names) is not None:
+                lines += [*self._exchange(number, "0", names), "arrive(); wait();"]
+        return lines
 
     def _coming(self, moving, ahead):
         """The rows of the next steps, which are loaded while these are computed."""
@@ -274,7 +325,7 @@ class Steps:
 
     def _results(self):
         """What is written, and what the next step finds."""
-        lines, moves = [], []
+        lines, moves, writing = [], [], []
         for number, (names, dtype) in enumerate(self.outputs):
             writes = []
             for group, name in enumerate(names):
@@ -285,13 +336,19 @@ class Steps:
                     moves += [f"h{number}_{steps}_{group} = h{number}_{steps - 1}_{group};"
                               for steps in range(self.states[number], 1, -1)]
                     moves.append(f"h{number}_1_{group} = y{number}_{group};")
-            lines.append(f"if (t0 + k >= rows{number}.first) {{ if (writes) {{ {' '.join(writes)} }} "
-                         f"to{number} += rows{number}.stride; if (to{number} == rows{number}.end) "
-                         f"to{number} = rows{number}.begin; }}")
+            writing.append(f"if (t0 + k >= rows{number}.first) {{ if (writes) {{ {' '.join(writes)} }} "
+                           f"to{number} += rows{number}.stride; if (to{number} == rows{number}.end) "
+                           f"to{number} = rows{number}.begin; }}")
+        exchanged = [(self._state_of(names), number, len(names)) for names, number in self.exchanged.items()
+                     if self._state_of(names) is not None]
+        for state, number, groups in exchanged:
+            lines += self._exchange(number, "(k + 1) & 1", [f"y{state}_{group}" for group in range(groups)])
+        if exchanged:                               # rows are written while the blocks wait for each other
+            writing = ["arrive();", *writing, "wait();"]
         for number, (names, dtype) in enumerate(self.carried):
             lines += [f"const {computed(dtype)} z{number}_{group} = {name};" for group, name in enumerate(names)]
             moves += [f"c{number}_{group} = z{number}_{group};" for group in range(len(names))]
-        return [*lines, *moves]
+        return [*lines, *writing, *moves]
 
     def _after(self):
         return [f"if (writes) *({stored(dtype)}*)(carried{number} + {self._own_place(group, len(names), dtype)}) = "

@@ -169,6 +169,10 @@ def gru(units):
 LAYERS = {"tanh": tanh_layer, "lstm": lstm, "gru": gru}
 
 
+def clusters(there):
+    return there.is_stand_in or int(phintys.gpu.the_device().architecture.removeprefix("sm_")) >= 90
+
+
 def forward(layer, *arguments, **options):
     x, rows, _ = layer(*arguments, **options)
     return phintys.function([x], [rows, rows[-1]])
@@ -199,6 +203,20 @@ def test_training(there, order, layer):
     compare(build, [(floats(length, 3, 3),) for length in (4, 9, 1)], rtol=2e-4)
 
 
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("blocks", [4, 8])
+def test_a_cluster_has_a_row(there, order, layer, blocks, monkeypatch):
+    """Of blocks with all threads that they may have, and with too many blocks for the units."""
+    if not clusters(there):
+        pytest.skip("the device has no clusters")
+    monkeypatch.setattr(device_steps, "BLOCKS", (blocks,))
+
+    def build():
+        x, rows, weights = LAYERS[layer](11)
+        return phintys.function([x], [rows, *T.grad((rows[-1] ** 2).sum() + rows.mean(), weights)])
+    compare(build, [(floats(length, 2, 3),) for length in (1, 6)], rtol=2e-4)
+
+
 @pytest.mark.parametrize("options", [{"dtype": "float64"}, {"transposed": True}, {"backwards": True}])
 def test_forms_of_a_layer(there, options):
     dtype = options.get("dtype", "float32")
@@ -213,6 +231,18 @@ def test_vectors(there):
                                outputs_info=v)
         return phintys.function([x], [rows, rows[-1]])
     compare(build, [(floats(length, 3),) for length in (1, 6)], rtol=1e-4)
+
+
+def test_a_part_of_a_state_is_multiplied(there, order):
+    def build():
+        x, u, v = T.ftensor3(), shared(5, 5), shared(10, 5, seed=1)
+
+        def step(row, pair, single):
+            first = T.tanh(row + T.dot(pair[:, :5], u) + T.dot(pair, v)) + single / 2
+            return T.set_subtensor(pair[:, 5:], first), first
+        (pairs, singles), _ = phintys.scan(step, sequences=x, outputs_info=[zeros(x, 10), zeros(x, 5)])
+        return phintys.function([x], [pairs, singles])
+    compare(build, [(floats(5, 2, 5),)], rtol=1e-4)
 
 
 def test_masks(there):
@@ -237,6 +267,7 @@ def test_other_shapes_in_later_calls(there):
 # ---- step by step ----------------------------------------------------------------------------------------------------
 def test_wide_layers_are_done_step_by_step(there, monkeypatch):
     monkeypatch.setattr(device_steps, "MOST_WEIGHTS", 3)
+    monkeypatch.setattr(device_steps, "BLOCKS", (1,))
     compare(lambda: forward(tanh_layer, 20), [(floats(4, 2, 3),)], one_kernel=False, rtol=1e-4)
 
 
@@ -269,12 +300,13 @@ def test_errors_name_the_step(there):
 
 
 # ---- sources ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("architecture", ["sm_70", "sm_90"])
-def test_nvrtc_compiles(there, architecture, monkeypatch):
+@pytest.mark.parametrize("architecture, blocks", [("sm_70", 1), ("sm_90", 1), ("sm_90", 4)])
+def test_nvrtc_compiles(there, architecture, blocks, monkeypatch):
     library = find_nvrtc(architecture=architecture)
     if library is None or architecture not in library.architectures:
         pytest.skip("there is no NVRTC for it")
     monkeypatch.setattr(device_steps, "_kernels", {})
+    monkeypatch.setattr(device_steps, "BLOCKS", (blocks,))
     for layer in LAYERS.values():
         x, rows, weights = layer(8)
         phintys.function([x], [rows, *T.grad((rows[-1] ** 2).sum(), weights)])(floats(3, 2, 3))

@@ -39,6 +39,8 @@ struct Emulation {
     uint3 thread, block;
     Extent threads, blocks;
     int lane;
+    void (*wait_for_cluster)();
+    char* (*shared_of)(unsigned, const void*);
     void (*wait_for_block)();
     void (*wait_for_warp)();
     double* (*slots)();
@@ -46,7 +48,7 @@ struct Emulation {
 };
 struct Parameter { int kind, size; };
 
-struct Module { void* library; char *shared, *shared_end; bool barriers; };
+struct Module { void* library; char *shared, *shared_end; bool barriers; unsigned cluster; };
 struct Function {
     Module* module;
     void (*run)(const char*);
@@ -477,11 +479,12 @@ API cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_opti
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     unlink(path);
     if (!library) return complain(CUDA_ERROR_INVALID_IMAGE, dlerror());
-    Module* made = new Module{library, nullptr, nullptr, true};
+    Module* made = new Module{library, nullptr, nullptr, true, 1};
     auto bind = (void (*)(Emulation*, char**, char**))dlsym(library, "emulated_bind");
     if (!bind) return complain(CUDA_ERROR_INVALID_IMAGE, "a module that the stand-in of nvcc did not make");
     bind(&emulation, &made->shared, &made->shared_end);
     made->barriers = *(int*)dlsym(library, "emulated_has_barriers");
+    made->cluster = *(int*)dlsym(library, "emulated_cluster");
     *module = (CUmodule)made;
     return CUDA_SUCCESS;
 }
@@ -518,37 +521,54 @@ API cuFuncSetBlockShape(CUfunction, int, int, int) { return CUDA_SUCCESS; }
 API cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
 API cuFuncSetSharedSize(CUfunction, unsigned) { return CUDA_SUCCESS; }
 
-// ---- running a block: one coroutine for each thread ----
-enum State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, LEFT };
+// ---- running a cluster of blocks, mostly of one: one coroutine for each thread ----
+enum State { READY, AT_CLUSTER_BARRIER, AT_BLOCK_BARRIER, AT_WARP_BARRIER, LEFT };
 struct Fibre {
     uint3 thread;
+    unsigned block;                              // of the cluster
     int lane, warp;
     State state;
     ucontext_t context;
     char* stack = nullptr;
 };
-static std::vector<Fibre> fibres(1024);
+static std::vector<Fibre> fibres;
 static Fibre* current;
 static ucontext_t scheduler;
-static double slots[32][32];
+static std::vector<double> slots;
 static Function* running;
 static const char* running_arguments;
 static bool failed;
+static uint3 first_block;
+static std::vector<std::vector<char>> memories;  // the shared memory of each block of the cluster, but for that of
+static unsigned in_place;                        // this block, which is in the module's
 
 static void leave(State state) {
     Fibre* mine = current;
     mine->state = state;
     swapcontext(&mine->context, &scheduler);
 }
+static void wait_for_cluster() { leave(AT_CLUSTER_BARRIER); }
 static void wait_for_block() { leave(AT_BLOCK_BARRIER); }
 static void wait_for_warp() { leave(AT_WARP_BARRIER); }
-static double* slots_of_warp() { return slots[current->warp]; }
+static double* slots_of_warp() { return &slots[current->warp * 32]; }
+static char* shared_of(unsigned block, const void* place) {
+    const char* mine = (const char*)place;
+    return block == in_place ? (char*)mine : &memories[block][mine - running->module->shared];
+}
 static void fail(const char* what) {
     complain(CUDA_ERROR_LAUNCH_FAILED, running->name + ": " + what);
     failed = true;
 }
 static void enter(Fibre& fibre) {
+    Module* module = running->module;
     current = &fibre;
+    if (fibre.block != in_place) {
+        memcpy(memories[in_place].data(), module->shared, memories[in_place].size());
+        memcpy(module->shared, memories[fibre.block].data(), memories[fibre.block].size());
+        in_place = fibre.block;
+    }
+    emulation.block = first_block;
+    emulation.block.x += fibre.block;
     emulation.thread = fibre.thread;
     emulation.lane = fibre.lane;
 }
@@ -573,31 +593,37 @@ static void release(size_t first, size_t last, State state) {
     for (size_t i = first; i < last; i++)
         if (fibres[i].state == state) fibres[i].state = READY;
 }
-// Let threads pass the barriers that all others of their warp or block have reached; false: none can go on.
-static bool pass_barriers(size_t threads) {
+// Let threads pass the barriers that all others of their warp, block or cluster have reached; false: none can go on.
+static bool pass_barriers(size_t threads, size_t all) {
     bool moved = false;
-    for (size_t first = 0; first < threads; first += 32) {
-        const size_t last = std::min(threads, first + 32), waiting = count(first, last, AT_WARP_BARRIER);
+    for (size_t first = 0; first < all; first = std::min(first + 32, (first / threads + 1) * threads)) {
+        const size_t last = std::min((first / threads + 1) * threads, first + 32);
+        const size_t waiting = count(first, last, AT_WARP_BARRIER);
         if (waiting && waiting + count(first, last, LEFT) == last - first) {
             release(first, last, AT_WARP_BARRIER);
             moved = true;
         }
     }
-    if (!moved && count(0, threads, AT_BLOCK_BARRIER) == threads) {
-        release(0, threads, AT_BLOCK_BARRIER);
+    for (size_t first = 0; first < all && !moved; first += threads)
+        if (count(first, first + threads, AT_BLOCK_BARRIER) == threads) {
+            release(first, first + threads, AT_BLOCK_BARRIER);
+            moved = true;
+        }
+    if (!moved && count(0, all, AT_CLUSTER_BARRIER) == all) {
+        release(0, all, AT_CLUSTER_BARRIER);
         moved = true;
     }
     return moved;
 }
-static void report_divergence(size_t threads) {
-    char text[200];
+static void report_divergence(size_t all) {
+    char text[240];
     snprintf(text, sizeof text, "divergent barrier in block (%u, %u, %u): of %zu threads %zu wait for the block, %zu for "
-             "their warp, and %zu have left", emulation.block.x, emulation.block.y, emulation.block.z, threads,
-             count(0, threads, AT_BLOCK_BARRIER), count(0, threads, AT_WARP_BARRIER), count(0, threads, LEFT));
+             "their warp, %zu for the cluster, and %zu have left", first_block.x, first_block.y, first_block.z, all,
+             count(0, all, AT_BLOCK_BARRIER), count(0, all, AT_WARP_BARRIER), count(0, all, AT_CLUSTER_BARRIER),
+             count(0, all, LEFT));
     fail(text);
 }
-static void run_with_barriers(const std::vector<size_t>& turns) {
-    const size_t threads = turns.size();
+static void run_with_barriers(const std::vector<size_t>& turns, size_t threads) {
     for (size_t i : turns) start(fibres[i]);
     while (!failed) {
         for (size_t i : turns)
@@ -605,20 +631,26 @@ static void run_with_barriers(const std::vector<size_t>& turns) {
                 enter(fibres[i]);
                 swapcontext(&scheduler, &fibres[i].context);
             }
-        if (count(0, threads, LEFT) == threads) return;
-        if (!pass_barriers(threads)) return report_divergence(threads);
+        if (count(0, turns.size(), LEFT) == turns.size()) return;
+        if (!pass_barriers(threads, turns.size())) return report_divergence(turns.size());
     }
 }
-static void run_block(std::vector<size_t>& turns, std::mt19937& random) {
+static void run_cluster(std::vector<size_t>& turns, std::mt19937& random) {
     Module* module = running->module;
+    const size_t threads = turns.size() / module->cluster;
     memset(module->shared, SHARED_POISON, module->shared_end - module->shared);
+    memories.assign(module->cluster, std::vector<char>(module->shared, module->shared_end));
+    in_place = 0;
     if (order == 2) std::shuffle(turns.begin(), turns.end(), random);
+    if (fibres.size() < turns.size()) fibres.resize(turns.size());
+    slots.resize((turns.size() / 32 + module->cluster) * 32);
     for (size_t i = 0; i < turns.size(); i++) {
-        const unsigned x = emulation.threads.x, y = emulation.threads.y;
-        fibres[i].thread = {unsigned(i % x), unsigned(i / x % y), unsigned(i / x / y)};
-        fibres[i].lane = i % 32, fibres[i].warp = i / 32, fibres[i].state = READY;
+        const unsigned x = emulation.threads.x, y = emulation.threads.y, mine = i % threads;
+        fibres[i].thread = {mine % x, mine / x % y, mine / x / y};
+        fibres[i].block = i / threads, fibres[i].lane = mine % 32, fibres[i].state = READY;
+        fibres[i].warp = fibres[i].block * ((threads + 31) / 32) + mine / 32;
     }
-    if (module->barriers) return run_with_barriers(turns);
+    if (module->barriers) return run_with_barriers(turns, threads);
     for (size_t i : turns) {
         enter(fibres[i]);
         running->run(running_arguments);
@@ -657,16 +689,19 @@ static CUresult run_grid(Function* function, const std::string& arguments, Exten
     running = function, running_arguments = arguments.data(), failed = false;
     emulation.threads = threads, emulation.blocks = blocks;
     emulation.wait_for_block = wait_for_block, emulation.wait_for_warp = wait_for_warp;
+    emulation.wait_for_cluster = wait_for_cluster, emulation.shared_of = shared_of;
     emulation.slots = slots_of_warp, emulation.fail = fail;
-    std::vector<size_t> turns((size_t)threads.x * threads.y * threads.z);
+    const unsigned cluster = function->module->cluster;
+    if (blocks.x % cluster) return complain(CUDA_ERROR_INVALID_VALUE, function->name + ": a grid of parts of clusters");
+    std::vector<size_t> turns((size_t)threads.x * threads.y * threads.z * cluster);
     for (size_t i = 0; i < turns.size(); i++) turns[i] = i;
     if (order == 1) std::reverse(turns.begin(), turns.end());
     std::mt19937 random(7);
     for (unsigned z = 0; z < blocks.z && !failed; z++)
         for (unsigned y = 0; y < blocks.y && !failed; y++)
-            for (unsigned x = 0; x < blocks.x && !failed; x++) {
-                emulation.block = {x, y, z};
-                run_block(turns, random);
+            for (unsigned x = 0; x < blocks.x && !failed; x += cluster) {
+                first_block = {x, y, z};
+                run_cluster(turns, random);
             }
     launches++;
     return failed ? CUDA_ERROR_LAUNCH_FAILED : check_guards(function);
