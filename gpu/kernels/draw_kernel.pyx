@@ -9,8 +9,9 @@ from libc.stdint cimport uint64_t
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.described.random import draw_source
+from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, put_address, put_integer, set_failure, upload
-from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
+from phintys.gpu.runtime.kernel cimport MOST_BLOCKS, THREADS, DeviceKernel
 from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.random.draw_kernel import DrawKernel
 from phintys.ops.random.generator_states import KINDS
@@ -57,6 +58,7 @@ cdef extern from *:
     enum:
         PHINTYS_DRAW_WORDS
         PHINTYS_HAS_HALF
+        PHINTYS_KIND
         PHINTYS_PHILOX
     void phintys_words_of_draw(const uint64_t* state, uint64_t threads, uint64_t* words) nogil
     void phintys_after_draw(uint64_t* state, uint64_t count, bint narrow) nogil
@@ -64,7 +66,8 @@ cdef extern from *:
 phintys_set = set_of_process()
 
 cdef enum:
-    EACH = 4                        # words of a thread, at least: it begins with some 30 products of 128 bits
+    EACH = 4                        # words of a thread, at least: those of a block of Philox
+    MOST_OF_PCG = 8                 # blocks for each multiprocessor: a thread begins with some 60 products of 128 bits
 
 COUNTED = tuple([KINDS.index(name) for name in ("PCG64", "PCG64DXSM", "Philox")])
 
@@ -91,7 +94,8 @@ cdef class GpuDrawKernel(DeviceKernel):
         cdef uint64_t* state = <uint64_t*>generator_of_copy(operands[0], operands[2 + self.count], self.kind).state
         cdef uint64_t words[PHINTYS_DRAW_WORDS]
         cdef npy_intp count = cell_size(sample)
-        cdef npy_intp blocks = blocks_of(words_for(count, self.narrow, state[PHINTYS_HAS_HALF] != 0))
+        cdef npy_intp blocks = blocks_of(words_for(count, self.narrow, state[PHINTYS_HAS_HALF] != 0),
+                                         state[PHINTYS_KIND] == PHINTYS_PHILOX)
         cdef Arguments arguments
         cdef Buffer* buffer
         cdef int error
@@ -120,7 +124,8 @@ cdef inline npy_intp words_for(npy_intp count, bint narrow, bint has_half) noexc
     return (count - has_half + 1) // 2 if narrow else count
 
 
-cdef inline npy_intp blocks_of(npy_intp words) noexcept nogil:
+cdef inline npy_intp blocks_of(npy_intp words, bint is_philox) noexcept nogil:
     """Enough that a thread has about EACH words, where there are so many."""
     cdef npy_intp blocks = (words + EACH * THREADS - 1) // (EACH * THREADS)
+    blocks = min(blocks, <npy_intp>(MOST_BLOCKS if is_philox else driver.multiprocessors * MOST_OF_PCG))
     return blocks if blocks else 1

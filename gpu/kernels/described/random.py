@@ -8,6 +8,7 @@ of the processor, so the outcomes are the same; which of several rows that have 
 """
 from phintys.gpu.kernels.general_source import ALL, RAW, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource
+from phintys.gpu.kernels.vector_source import VECTORS
 from phintys.ops.random.mrg_kernel import MrgNormalKernel, MrgUniformKernel, StateRowsKernel
 from phintys.ops.random.multinomial_kernel import MultinomialKernel
 
@@ -273,11 +274,12 @@ __device__ inline U64 output(Wide state) {
     return (high ^ high >> 48) * (state.low | 1);
 }
 """}
-# Block 0 is what is left of the buffer.
+# A thread makes a block of four words, which follow what is left of the buffer.
 PHILOX = """\
 __device__ inline void philox(const U64* own, U64 blocks, U64* out) {
     U64 a = own[0] + blocks, b = own[1], c = own[2], d = own[3], first = own[4], second = own[5];
     if (a < blocks && ++b == 0 && ++c == 0) ++d;
+#pragma unroll
     for (int round = 0; round < 10; round++) {
         const U64 left = 0xD2E7470EE14C6C93ULL * a, over_left = __umul64hi(0xD2E7470EE14C6C93ULL, a);
         const U64 right = 0xCA5A826395121157ULL * c, over_right = __umul64hi(0xCA5A826395121157ULL, c);
@@ -289,22 +291,30 @@ __device__ inline void philox(const U64* own, U64 blocks, U64* out) {
 }
 __device__ inline void draw_words(const U64* own, U64 words, U64 thread, U64 threads, const Result& result) {
     const U64 left = own[6] < 4 ? 4 - own[6] : 0;
-    const U64 blocks = words > left ? (words - left + 3) / 4 : 0;
-    for (U64 block = thread; block <= blocks; block += threads) {
+    if (thread < left && thread < words) result.put(thread, own[11 - left + thread]);
+    for (U64 word = left + 4 * thread; word < words; word += 4 * threads) {
         U64 found[4];
-        if (block) philox(own, block, found);
-        for (U64 lane = block ? 0 : 4 - left; lane < 4; lane++) {
-            const U64 word = block ? left + 4 * (block - 1) + lane : lane + left - 4;
-            if (word < words) result.put(word, block ? found[lane] : own[7 + lane]);
-        }
+        philox(own, (word - left) / 4 + 1, found);
+        result.put_four(word, words, found);
     }
 }
 """
+# `put_four` writes 16 bytes at once, where the address allows it.
 RESULTS = {
     "float64": """\
 struct Result {
     double* out;
-    __device__ void put(U64 word, U64 bits) const { out[word] = (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
+    __device__ static double number(U64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
+    __device__ void put(U64 word, U64 bits) const { out[word] = number(bits); }
+    __device__ void put_four(U64 word, U64 words, const U64* bits) const {
+        if (word + 4 <= words && is_aligned<double, 2>(out + word)) {
+            store_pack(out + word, Pack<double>{number(bits[0]), number(bits[1])});
+            store_pack(out + word + 2, Pack<double>{number(bits[2]), number(bits[3])});
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) if (word + k < words) put(word + k, bits[k]);
+    }
 };
 #define WORDS count
 #define BEGIN(half)
@@ -319,6 +329,18 @@ struct Result {
         const U64 place = 2 * word + before;
         out[place] = of_half(bits);
         if (place + 1 < count) out[place + 1] = of_half(bits >> 32);
+    }
+    __device__ void put_four(U64 word, U64 words, const U64* bits) const {
+        float* at = out + 2 * word + before;
+        if (2 * word + before + 8 <= count && is_aligned<float, 4>(at)) {
+#pragma unroll
+            for (int k = 0; k < 4; k += 2)
+                store_pack(at + 2 * k, Pack<float>{of_half(bits[k]), of_half(bits[k] >> 32),
+                                                   of_half(bits[k + 1]), of_half(bits[k + 1] >> 32)});
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) if (word + k < words) put(word + k, bits[k]);
     }
 };
 #define WORDS ((count - result.before + 1) / 2)
@@ -347,5 +369,5 @@ def draw_source(kind, dtype):
     words = PHILOX if kind == "Philox" else PCG64.replace("__device__ inline void draw_words",
                                                           OUTPUTS[kind] + "__device__ inline void draw_words")
     made = ("double", "{out}") if dtype == "float64" else ("float", "{out, count, state[1]}")
-    return "\n".join(["typedef unsigned long long U64;", RESULTS[dtype], words,
+    return "\n".join([VECTORS, "typedef unsigned long long U64;", RESULTS[dtype], words,
                       DRAW.replace("Result_type", made[0]).replace("RESULT", made[1])])
