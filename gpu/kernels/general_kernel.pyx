@@ -16,7 +16,7 @@ cimport numpy as cnp
 from phintys.gpu.kernels.general_source import (
     BLOCKS, CALL, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of)
 from phintys.gpu.kernels.scalar_source import NoSource
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport (
     Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
 from phintys.gpu.libraries.routine cimport REFUSED, Routine
@@ -143,7 +143,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef Passed* passed
     cdef Launch* launches
     cdef int n_operands, n_launches
-    cdef bint copies, checks, refuses, tells
+    cdef bint checks, refuses, tells
     cdef object failure             # what is raised for a note; None: a position is out of bounds
     cdef Routine routine            # what a library does
     cdef bint has_routine, takes_scratch
@@ -191,7 +191,6 @@ cdef class GpuGeneralKernel(DeviceKernel):
             self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
                 self.launches[index].target = position[launch.target]
-                self.copies = True
             elif launch.kind == CALL:
                 self.launches[index].which = launch.which
             elif launch.kind != CLEAR:
@@ -205,8 +204,6 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.ready()
         if self.has_routine:
             self.routine.ready()
-        if self.copies:
-            copies_ready()
         if self.checks:
             return self.prepare_blindly(context, operands)
         self.host.prepare(context, operands)
@@ -298,8 +295,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
         cdef unsigned long long mask = launch.mask
         cdef int axis, error = 0
         if launch.kind == KIND_COPY:
-            if operands[launch.target].data != cell.data:
-                error = copy_elements(operands[launch.target], cell)
+            return copy_elements(operands[launch.target], cell) if operands[launch.target].data != cell.data else 0
         elif launch.kind == KIND_CLEAR:
             error = fill_bytes(cell.data, 0, cell_size(cell) * cell.itemsize)
         else:

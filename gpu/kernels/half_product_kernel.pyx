@@ -7,7 +7,7 @@ others are copied first.
 from numpy cimport npy_intp
 
 from phintys.gpu.libraries cimport cublas
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport fill_bytes, set_failure
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, device_memory
@@ -53,7 +53,6 @@ cdef class GpuHalfProductKernel(Kernel):
         if self.right_rank == 2:
             shape[rank] = y.shape[self.lead + 1]
         allocate(context, operands[2], shape)
-        copies_ready()
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:

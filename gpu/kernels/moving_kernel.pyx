@@ -6,18 +6,13 @@ shapes and axes are on the host.
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
-from phintys.gpu.runtime.driver cimport set_failure
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape, shape_to_reshape
 from phintys.ops.native.strided_copy cimport view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, allocate, set_contiguous_strides, share)
 from phintys.vm.limits cimport MAX_RANK
-
-
-cdef inline int moved(int error) noexcept nogil:
-    return set_failure(error, b"moving elements on the device") if error else 0
 
 
 cdef class GpuReshapeKernel(Kernel):
@@ -35,7 +30,6 @@ cdef class GpuReshapeKernel(Kernel):
         if view_strides(source.ndim, source.shape, source.strides, source.itemsize, result.ndim, shape, result.strides):
             memcpy(result.shape, shape, result.ndim * sizeof(npy_intp))
             return 0
-        copies_ready()
         allocate(context, result, shape)
         return 0
 
@@ -50,7 +44,7 @@ cdef class GpuReshapeKernel(Kernel):
         target = source[0]                          # the shape of the source, in C order
         target.data, target.strides = result.data, strides
         set_contiguous_strides(&target)
-        return moved(copy_elements(&target, source))
+        return copy_elements(&target, source)
 
     cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         cdef Cell* source = operands[0]
@@ -72,7 +66,6 @@ cdef class GpuAllocKernel(Kernel):
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp shape[MAX_RANK]
         cdef int axis
-        copies_ready()
         read_shape(operands + 1, self.rank, shape)
         for axis in range(self.rank):
             if shape[axis] < 0:
@@ -90,7 +83,7 @@ cdef class GpuAllocKernel(Kernel):
         cdef npy_intp strides[MAX_RANK]
         broadcast_strides(value, result, strides)
         source.data, source.strides = value.data, strides
-        return moved(copy_elements(result, &source))
+        return copy_elements(result, &source)
 
 
 cdef class GpuAllocEmptyKernel(Kernel):
@@ -122,7 +115,6 @@ cdef class GpuJoinKernel(Kernel):
         cdef npy_intp shape[MAX_RANK]
         cdef npy_intp axis = integer_at(operands[0], 0)
         cdef int index, dimension, rank = result.ndim
-        copies_ready()
         if axis < -rank or axis >= rank:
             with gil:
                 raise IndexError(f"Join: axis {axis} is out of bounds for arrays of {rank} dimensions")
@@ -145,15 +137,14 @@ cdef class GpuJoinKernel(Kernel):
         cdef Cell part
         cdef npy_intp axis = integer_at(operands[0], 0)
         cdef npy_intp start = 0
-        cdef int index, error
+        cdef int index
         if axis < 0:
             axis += result.ndim
         for index in range(self.count):
             part = operands[1 + index][0]
             part.data, part.strides = result.data + start, result.strides
-            error = copy_elements(&part, operands[1 + index])
-            if error:
-                return moved(error)
+            if copy_elements(&part, operands[1 + index]) < 0:
+                return -1
             start += part.shape[axis] * result.strides[axis]
         return 0
 
@@ -167,18 +158,15 @@ cdef class GpuMakeVectorKernel(Kernel):
         self.examined, self.binding = (), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        copies_ready()
         allocate(context, operands[self.count], &self.count)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Cell element
-        cdef int error
         cdef npy_intp index
         for index in range(self.count):
             element = operands[index][0]
             element.data = operands[self.count].data + index * element.itemsize
-            error = copy_elements(&element, operands[index])
-            if error:
-                return moved(error)
+            if copy_elements(&element, operands[index]) < 0:
+                return -1
         return 0

@@ -10,8 +10,7 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
-from phintys.gpu.runtime.driver cimport set_failure
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
@@ -60,7 +59,6 @@ cdef class GpuIncSubtensorKernel(Kernel):
         cdef Cell part
         cdef Cell* value = operands[1]
         cdef int axis, lead = self.rank - value.ndim
-        copies_ready()
         if self.add is not None:
             self.add.ready()
         allocate(context, operands[2 + self.integers], operands[0].shape)
@@ -79,11 +77,9 @@ cdef class GpuIncSubtensorKernel(Kernel):
         cdef Cell part, spread
         cdef Cell* value = operands[1]
         cdef Cell* result = operands[2 + self.integers]
-        cdef int axis, error = 0, lead = self.rank - value.ndim
-        if result.data != operands[0].data:
-            error = copy_elements(result, operands[0])
-        if error:
-            return set_failure(error, b"setting a part of an array")
+        cdef int axis, error, lead = self.rank - value.ndim
+        if result.data != operands[0].data and copy_elements(result, operands[0]) < 0:
+            return -1
         self.aim(operands, aimed, &part, <npy_intp*>context.private_memory)
         if cell_size(&part) == 0:
             return 0
@@ -98,9 +94,7 @@ cdef class GpuIncSubtensorKernel(Kernel):
 
     cdef int write(self, Context* context, Cell* part, Cell* value) noexcept nogil:
         cdef Cell* operands[3]
-        cdef int error
         if self.sets:
-            error = copy_elements(part, value)
-            return set_failure(error, b"setting a part of an array") if error else 0
+            return copy_elements(part, value)
         operands[0], operands[1], operands[2] = part, value, part
         return self.add.run(context, operands)

@@ -12,7 +12,7 @@ import numpy
 from phintys.gpu.kernels.product_source import NAMES, product_source
 from phintys.graph.config import config
 from phintys.gpu.libraries cimport cublas
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport shape_of
@@ -99,8 +99,6 @@ cdef class GpuProductKernel(DeviceKernel):
                     raise ValueError(f"Shape mismatch: z of shape {shape_of(product.start)} cannot be added to the "
                                      f"product of shapes {shape_of(product.x)} and {shape_of(product.y)}")
         allocate(context, product.out, shape)
-        if product.start != NULL and self.by_cublas:
-            copies_ready()
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -244,9 +242,7 @@ cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
         start = product.out[0]                      # seen in the shape of the result
         strides[0], strides[1] = product.ss0 * kernel.itemsize, product.ss1 * kernel.itemsize
         start.data, start.strides = product.start.data, strides
-        error = copy_elements(product.out, &start)
-        if error:
-            set_failure(error, b"copying what is added to a product")
+        if copy_elements(product.out, &start) < 0:
             return 1
     error = cublas.gemm(kernel.dtype_of_cublas, product.m, product.n, product.k, alpha, product.x.data, product.xs0,
                         product.xs1, product.y.data, product.ys0, product.ys1, beta, product.out.data)

@@ -7,7 +7,7 @@ from numpy cimport npy_intp
 
 from phintys.gpu.kernels.scan_source import ROUNDS, WARPS, scan_source
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
@@ -50,7 +50,6 @@ cdef class GpuScanKernel(DeviceKernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         self.ready()
-        copies_ready()
         self.host.prepare(context, operands)
         return 0
 
@@ -155,5 +154,4 @@ cdef int copy_without_gaps(char* target, Cell* source) noexcept nogil:
         strides[axis] = stride
         stride *= source.shape[axis]
     packed.data, packed.strides = target, strides
-    axis = copy_elements(&packed, source)
-    return set_failure(axis, b"copying elements on the device") if axis else 0
+    return copy_elements(&packed, source)

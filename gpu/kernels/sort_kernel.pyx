@@ -10,7 +10,7 @@ import numpy
 
 from phintys.gpu.kernels.sort_source import best_source, block_source, sweep_source, warp_source
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, fill_bytes, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport integer_at
@@ -133,7 +133,6 @@ cdef class GpuSortKernel(DeviceKernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp length
-        copies_ready()
         self.host.prepare(context, operands)
         if cell_size(operands[0]):
             length = operands[0].shape[self.axis_of(operands)]

@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport begin_download, end_downloads, set_failure, upload
 from phintys.gpu.runtime.kernel cimport DeviceKernel
@@ -56,8 +56,6 @@ cdef class ToHostKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         allocate(context, operands[1], operands[0].shape)
-        if not cell_is_contiguous(operands[0]):
-            copies_ready()
         return 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -66,19 +64,19 @@ cdef class ToHostKernel(Kernel):
         cdef Buffer* buffer = NULL
         cdef npy_intp size = cell_size(source) * source.itemsize
         cdef const char* elements = source.data
-        cdef int error = 0
+        cdef int error = 0, failed = 0
         if not cell_is_contiguous(source):
             buffer = device_memory.acquire(size if size else 1)
             if buffer == NULL:
                 return set_failure(2, b"copying to the host")
             packed = operands[1][0]                 # its shape and strides: C order
             packed.data = elements = buffer.data
-            error = copy_elements(&packed, source)
-        if not error:
+            failed = copy_elements(&packed, source)
+        if not failed:
             error = begin_download(operands[1].data, elements, size, context if self.late else NULL)
         if buffer != NULL:
             buffer_release(buffer)
-        return set_failure(error, b"copying to the host") if error else 0
+        return set_failure(error, b"copying to the host") if error else failed
 
 
 cdef class LateToHostKernel(ToHostKernel):
@@ -172,7 +170,6 @@ cdef class GpuContiguousKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef int axis
-        copies_ready()
         if not cell_is_contiguous(operands[0]):
             allocate(context, operands[1], operands[0].shape)
             return 0
@@ -181,12 +178,10 @@ cdef class GpuContiguousKernel(Kernel):
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef int error
-        if cell_is_contiguous(operands[0]):
-            share(context, operands[1], operands[0], operands[0].data)
-            return 0
-        error = copy_elements(operands[1], operands[0])
-        return set_failure(error, b"copying on the device") if error else 0
+        if not cell_is_contiguous(operands[0]):
+            return copy_elements(operands[1], operands[0])
+        share(context, operands[1], operands[0], operands[0].data)
+        return 0
 
     cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
         return BOUND_VIEW if cell_is_contiguous(operands[0]) else BOUND

@@ -64,7 +64,7 @@ cdef int call_in_order(void* function, void* arguments, size_t size) noexcept no
 cdef int submit() noexcept nogil
 # Wait until the device has done all that it was given.
 cdef int synchronize() noexcept nogil
-# Set the exception that says what the driver refused; returns -1.
+# Set the exception that says what the driver refused, unless the error is -1: it has been set. Returns -1.
 cdef int set_failure(int error, const char* what) noexcept nogil
 # A function of a module, loaded for the device in use.
 cdef void* load_function(bytes image, list names, void** functions) except NULL

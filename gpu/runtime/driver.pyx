@@ -398,6 +398,8 @@ cdef int synchronize() noexcept nogil:
 
 
 cdef int set_failure(int error, const char* what) noexcept nogil:
+    if error == -1:
+        return -1                   # the exception has been set
     global first_final
     with gil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"

@@ -20,7 +20,7 @@ from phintys.gpu.kernels.softmax_source import softmax_rows
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime import nvrtc as nvrtc_module
 from phintys.gpu.runtime.compiler import OPTIONS, ways_for
-from phintys.gpu.runtime.copies import source as copies_source
+from phintys.gpu.runtime.copies import DTYPES, copy_walk
 from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 from phintys.ops.elementwise.scalar_code import ScalarCode
 
@@ -62,7 +62,9 @@ def sources():
         yield f"product of {dtype}", product_source(dtype)
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
     yield "argmax", arg_source("float32", 3, "argmax")
-    yield "copies", copies_source()
+    for dtype in DTYPES:
+        yield from zip((f"copies of {dtype}", f"copies of {dtype}, counted", f"copies of {dtype}, tiles"),
+                       copy_walk(dtype).sources(), strict=True)
 
 
 ARCHITECTURES = ["sm_70", "sm_90"]
