@@ -8,6 +8,7 @@ find out shapes (lengths, indices, conditions), and numbers that others pass by 
 
 All of it is linear in the size of the graph; a graph without a value on the device is left alone at once.
 """
+import math
 import warnings
 
 from phintys.gpu.device_loop import is_loop, placement_of_loop
@@ -170,26 +171,40 @@ class Placer:
         return self.results.get(variable, variable)
 
     def _warn(self):
-        if config.gpu.warn_host_ops == "ignore":
+        """Say once which nodes run on the host for want of a kernel, and what their transfers cost."""
+        what_to_do = config.gpu.warn_host_ops
+        lines = [] if what_to_do == "ignore" else list(filter(None, map(self._transfers_for, self.fgraph.toposort())))
+        if not lines:
             return
-        for node in self.fgraph.toposort():
-            transferred = self._transferred_for(node)
-            if transferred:
-                message = f"{node.op} has no kernel for the device: it runs on the host, and {transferred}"
-                if config.gpu.warn_host_ops == "raise":
-                    raise RuntimeError(message)
-                warnings.warn(message, stacklevel=2)
+        message = ("the device has no kernels for some ops, which run on the host (config.gpu.warn_host_ops = 'ignore' "
+                   "stops this message):\n" + "\n".join(dict.fromkeys(lines)))
+        if what_to_do == "raise":
+            raise RuntimeError(message)
+        warnings.warn(message, stacklevel=2)
+        if what_to_do == "pdb":
+            import pdb
+            pdb.set_trace()
 
-    def _transferred_for(self, node):
-        """What is transferred as a node has no kernel for the device; None if it has one, or nothing is."""
+    def _transfers_for(self, node):
+        """What a call transfers as a node has no kernel for the device; None if it has one, or nothing is."""
         if isinstance(node.op, (GpuFromHost, HostFromGpu, DeviceOp)):
             return None
-        for variable in node.inputs:
-            if variable.owner is not None and isinstance(variable.owner.op, HostFromGpu) and variable.type.ndim:
-                return f"{variable.owner.inputs[0]} is transferred there"
-        if is_loop(node) or placement_of(node, self.here.__contains__) is not None:
+        read = [f"{variable.owner.inputs[0]}{size_of(variable)} to the host" for variable in node.inputs
+                if variable.owner is not None and isinstance(variable.owner.op, HostFromGpu) and variable.type.ndim]
+        has_kernel = is_loop(node) or placement_of(node, self.here.__contains__) is not None
+        if has_kernel and not read:
             return None
-        read_there = [reader for variable in node.outputs if getattr(variable.type, "ndim", 0)
-                      for reader, _ in self.fgraph.clients[variable]
-                      if reader != "output" and isinstance(reader.op, GpuFromHost)]
-        return "its result is transferred to the device" if read_there else None
+        written = [] if has_kernel else [
+            f"{variable}{size_of(variable)} to the device" for variable in node.outputs
+            if getattr(variable.type, "ndim", 0)
+            and any([reader != "output" and isinstance(reader.op, GpuFromHost)
+                     for reader, _ in self.fgraph.clients[variable]])]
+        return f"  {node.op}: transfers {', '.join([*read, *written])}" if read or written else None
+
+
+def size_of(variable):
+    """ " (64 bytes)", or "" if the shape is not known."""
+    shape = variable.type.shape
+    if None in shape:
+        return ""
+    return f" ({math.prod(shape) * variable.type.numpy_dtype.itemsize:,} bytes)"

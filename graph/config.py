@@ -191,8 +191,8 @@ OPTIONS = [
      "10 bits of mantissa: faster, and accurate to about 1e-3."),
     ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a CUDA "
      "graph; otherwise each kernel is launched at once, and errors name the node."),
-    ("gpu.warn_host_ops", "ignore", one_of("ignore", "warn", "raise"), "What to do about ops without a kernel for the "
-     "device, which run on the host and need transfers."),
+    ("gpu.warn_host_ops", "warn", one_of("ignore", "warn", "raise", "pdb"), "What to do about ops without a kernel for "
+     "the device, which run on the host and need transfers: a function tells of all of them at once."),
     ("on_unused_input", "raise", one_of("raise", "warn", "ignore"), "What to do about inputs that are not needed."),
     ("on_opt_error", "warn", ERROR_ACTIONS, "What to do when a rewrite fails."),
     ("optdb.max_use_ratio", 8.0, ratio, "The largest number of times that an EquilibriumOptimizer applies each of its "

@@ -76,6 +76,8 @@ def device():
     found = find_device()
     if found.reason:
         pytest.skip(found.reason)
+    from phintys.graph.config import config
+    config.gpu.warn_host_ops = "ignore"             # many tests are about ops that run on the host
     return found
 
 

@@ -1,5 +1,6 @@
 """The table of twins against the kernels that there are: what has no twin is listed, and the list is current."""
 import importlib
+import re
 from pathlib import Path
 
 from phintys.gpu import families  # noqa: F401  (which fills the table)
@@ -7,6 +8,7 @@ from phintys.gpu.twins import TWINS
 from phintys.vm.abi import Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "guide" / "gpu.md"
 LIST = Path(__file__).with_name("without_twin.txt")
 
 
@@ -28,8 +30,20 @@ def is_base(cls, classes):
         "base" in cls.__doc__.lower())
 
 
+def listed():
+    """Of each kernel without a twin: its name, what users call it, and the reason."""
+    return [tuple(line.split(": ", 2)) for line in LIST.read_text().splitlines() if not line.startswith("#")]
+
+
 def test_the_list_of_kernels_without_a_twin_is_current():
     kernels = host_kernels()
     without = [name for name, cls in kernels.items() if cls not in TWINS and not is_base(cls, kernels.values())]
-    listed = dict([line.split(": ", 1) for line in LIST.read_text().splitlines() if not line.startswith("#")])
-    assert sorted(without) == sorted(listed), "write the names to tests/gpu/without_twin.txt, each with its reason"
+    assert sorted(without) == sorted([name for name, *_ in listed()]), (
+        "write the names to tests/gpu/without_twin.txt, each with its reason")
+    assert all([len(line) == 3 and line[2] for line in listed()])
+
+
+def test_the_guide_says_what_runs_on_the_host():
+    section = GUIDE.read_text().partition("## What runs on the host")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| (.*?) \| (.*?) \|$", section, re.MULTILINE)[1:] == [
+        (what, why) for _, what, why in listed() if what != "-"]
