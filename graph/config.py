@@ -187,8 +187,10 @@ OPTIONS = [
      "built-in kernels do."),
     ("gpu.cusolver", True, boolean, "Whether cuSOLVER and cuBLAS, if they are installed, factor matrices on the device "
      "and solve systems with them; otherwise, and for small matrices, built-in kernels do."),
-    ("gpu.tf32", False, boolean, "Whether cuBLAS may round the factors of products of float32 to TF32, which has "
-     "10 bits of mantissa: faster, and accurate to about 1e-3."),
+    ("gpu.cudnn", True, boolean, "Whether cuDNN, if it is installed, computes convolutions on the device; otherwise "
+     "built-in kernels do."),
+    ("gpu.tf32", False, boolean, "Whether cuBLAS and cuDNN may round the factors of products and convolutions of "
+     "float32 to TF32, which has 10 bits of mantissa: faster, and accurate to about 1e-3."),
     ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a CUDA "
      "graph; otherwise each kernel is launched at once, and errors name the node."),
     ("gpu.warn_host_ops", "warn", one_of("ignore", "warn", "raise", "pdb"), "What to do about ops without a kernel for "

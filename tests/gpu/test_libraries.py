@@ -14,7 +14,8 @@ from phintys.tensor import slinalg as S
 
 # An option, the library that is called, and the beginnings of the names of cases that it computes.
 USERS = [("cusolver", "cusolver", ("cholesky of large", "large systems")),
-         ("cusolver", "cublas", ("large triangular",)), ("cublas", "cublas", ("float16 dots", "dot of complex"))]
+         ("cusolver", "cublas", ("large triangular",)), ("cublas", "cublas", ("float16 dots", "dot of complex")),
+         ("cudnn", "cudnn", ("convolution", "gradients of convolution", "float16 convolutions"))]
 CASES = [pytest.param(option, library, case, id=case[0]) for option, library, beginnings in USERS
          for case in cases.CASES if case[0].startswith(beginnings)]
 
@@ -67,3 +68,29 @@ SIDE = numpy.ones(60)
 def test_same_errors(device, expression, values):
     host, mine = at_both(expression, *values)
     assert mine == host
+
+
+def test_convolutions_in_tf32_only_when_asked(device):
+    """And never by algorithms whose order of additions is not fixed."""
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+
+    def counted(function, **flags):
+        before = [device.cudnn.stand_in_calls(), device.cudnn.stand_in_calls_in_tf32()]
+        with phintys.change_flags(flags):
+            function()
+            phintys.gpu.wait()
+        return [now - then for now, then in zip([device.cudnn.stand_in_calls(), device.cudnn.stand_in_calls_in_tf32()],
+                                                before)]
+
+    with at_device():
+        x, w = [phintys.shared(numpy.ones(shape, "float32"), target="cuda") for shape in ((2, 3, 9, 7), (4, 3, 3, 3))]
+        loss = T.nnet.conv2d(x, w).sum()
+        function = phintys.function([], [], updates=[(v, v - T.grad(loss, v)) for v in (x, w)])
+    function()
+    assert counted(function) == [2, 0]
+    measured, in_tf32 = counted(function, **{"gpu.tf32": True})
+    assert measured == in_tf32 > 2
+    assert counted(function, **{"gpu.tf32": True}) == [2, 2]
+    assert counted(function) == [2, 0]
+    assert device.cudnn.stand_in_calls_in_any_order() == 0

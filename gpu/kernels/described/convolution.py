@@ -7,9 +7,13 @@ tiles of 64 by 64 elements of the result from strips of both factors, which it g
 Convolutions in groups or with unshared filters are computed directly by their definition: a thread for each element of
 the result or the gradient by images, a block of threads for one of the gradient by filters. Elementwise steps that
 follow a convolution are done by the thread that has the sum.
+
+Where cuDNN is used, it computes all but convolutions with unshared filters; steps that follow are a kernel then.
 """
-from phintys.gpu.kernels.general_source import ALL, BLOCKS, RAW, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, CALL, RAW, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource, body_of, computed
+from phintys.gpu.libraries.cudnn import ConvolutionRoutine
+from phintys.graph.config import config
 from phintys.ops.convolution.convolution_kernel import ConvolutionKernel
 
 FUNCTIONS = """\
@@ -295,17 +299,50 @@ def tiles(role, flip, pieces=1):
     return TILED.format(pieces=pieces, **filled)
 
 
+def by_cudnn(given, names):
+    """The routine of a convolution, or None."""
+    if given["unshared"] or not config.gpu.cudnn:
+        return None
+    positions = [names.index(name) for name in ("image", "filters", "top")]
+    told = ("dtype", "role", "rank", "border", "stride", "dilation", "flip", "groups")
+    return ConvolutionRoutine(*[given[name] for name in told], positions)
+
+
 @describe(ConvolutionKernel, by_value=range(2, 30))
 def convolution(arguments, named, operands):
     given = dict(zip(("dtype", "role", "rank", "border", "stride", "dilation", "flip", "groups", "unshared",
                       "image_shape", "filter_shape", "following"), arguments)) | named
+    described = own_convolution(given, operands)
+    routine = by_cudnn(given, described.names)
+    if routine is None:
+        return described
+    launches, bodies = [Launch(CALL, 0)], dict(described.bodies)
+    if given["role"] == "forward" and given.get("following") is not None:
+        bodies["follow"] = (THREADS, start_of(given) + FOLLOW + finish(given["following"], operands)[0])
+        launches.append(Launch(THREADS, "follow", "top"))
+    return described._replace(bodies=bodies, routine=routine, by_routine=launches)
+
+
+FOLLOW = """\
+    const long long filter = i / places % top.shape[1];
+    const T sum = load_top(offset_of(top, i));
+"""
+
+
+def start_of(given):
+    """The text START of a kernel."""
+    return START.format(stride=", ".join(map(str, given["stride"])), dilation=", ".join(map(str, given["dilation"])),
+                        pads=pads(given["border"], given["rank"]), groups=given["groups"])
+
+
+def own_convolution(given, operands):
+    """The description without cuDNN."""
     rank, role, unshared = given["rank"], given["role"], given["unshared"]
     tiled = given["groups"] == 1 and not unshared
     first = 2 + rank * bool(unshared)
     flip = "window[axis] - 1 - k[axis]" if given["flip"] else "k[axis]"
     places_in_filters = " + inner(filters, 1, o)" if unshared else ""
-    start = START.format(stride=", ".join(map(str, given["stride"])), dilation=", ".join(map(str, given["dilation"])),
-                         pads=pads(given["border"], rank), groups=given["groups"])
+    start = start_of(given)
     names, functions = list(NAMES[role]), FUNCTIONS.format(computed=computed(given["dtype"]), rank=rank, first=first)
     flip_of_axis = flip.replace("k[axis]", "k_of_axis")
     if role == "forward":
@@ -324,9 +361,11 @@ def convolution(arguments, named, operands):
         pixels = " * ".join([f"image.shape[{2 + axis}]" for axis in range(rank)])
         if tiled:
             body = f"    const long long pixels = {pixels};\n" + tiles(BY_IMAGES_TILES, flip_of_axis)
-            return Description(names, {"gather": (RAW, start + body)}, [Launch(THREADS, "gather", "image")], functions)
+            return Description(names, {"gather": (RAW, start + body)}, [Launch(THREADS, "gather", "image")],
+                               functions)
         body = BY_IMAGES.format(flip=flip, unshared=places_in_filters, pixels=pixels)
-        return Description(names, {"gather": (THREADS, start + body)}, [Launch(THREADS, "gather", "image")], functions)
+        return Description(names, {"gather": (THREADS, start + body)}, [Launch(THREADS, "gather", "image")],
+                           functions)
     if tiled:
         bodies = {"add": (RAW, start + tiles(BY_FILTERS_TILES, flip_of_axis, PIECES)), "finish": (THREADS, ADD_PIECES)}
         return Description(names, bodies, [Launch(THREADS, "add", "top"), Launch(THREADS, "finish", "filters")],
@@ -335,4 +374,5 @@ def convolution(arguments, named, operands):
     own = "numbers_of(rest % places, top.shape + 2, o); rest /= places;" if unshared else ""
     place = "" if unshared else "numbers_of(item % places, top.shape + 2, o);"
     body = BY_FILTERS.format(unflip=unflip, own_place=own, place=place, places="1" if unshared else "places")
-    return Description(names, {"add": (BLOCKS, start + body)}, [Launch(BLOCKS, "add", "filters", ALL)], functions)
+    return Description(names, {"add": (BLOCKS, start + body)}, [Launch(BLOCKS, "add", "filters", ALL)],
+                       functions)
