@@ -72,6 +72,21 @@ cdef bint is_held_at_device(Container asking, Cell* wanted) noexcept:
     return False
 
 
+cdef bint overwrite_at_device(Container container, value) except -1:
+    """Copy into the memory of the old value, if that is still the container's alone."""
+    cdef Claim* mine = &container.claim
+    cdef bint alone
+    begin_change(&mine, 1)                          # copying leaves the GIL
+    try:
+        alone = container._is_alone()
+        if alone:
+            container.changes += 1
+            device_memory.overwrite(&container.cell, value)
+    finally:
+        end_change(&mine, 1)
+    return alone
+
+
 cdef inline void copy_inline(Cell* target, const Cell* source) noexcept nogil:
     """Copy a value inside its cell. A number alone is copied as it was written: reading 16 bytes of which 8 were just
     stored makes the processor wait."""
@@ -186,9 +201,7 @@ cdef class Container:
         refers to. What was lent is held as it is; an array of the host is copied in any case."""
         cdef npy_intp dimensions[2 * MAX_RANK]
         cdef Cell lent
-        if not borrow and self._is_alone() and value.shape == self._shape():
-            self.changes += 1
-            device_memory.overwrite(&self.cell, value)
+        if not borrow and self._is_alone() and value.shape == self._shape() and overwrite_at_device(self, value):
             return 0
         self._new_cell(fresh, fresh.shape)
         device_memory.hold(&self.context, fresh, value)
