@@ -265,7 +265,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
 
     cdef int call(self, int step, Cell** operands, Buffer* scratch, npy_intp room) noexcept nogil:
         cdef int error = self.routine.call(step, operands, scratch.data, room)
-        return set_failure(error, b"a library of NVIDIA's") if error else 0
+        return set_failure(error, b"a library of NVIDIA's") if error > 0 else error
 
     cdef void pack(self, Cell** operands, Arguments* arguments) noexcept nogil:
         """All arguments; the number of items is set by each launch."""

@@ -60,7 +60,7 @@ cdef class GpuHalfProductKernel(Kernel):
         cdef Cell y
         cdef npy_intp strides[2][MAX_RANK]
         cdef Buffer* copied[2]
-        cdef int error, result
+        cdef int error, result, index, failed = 0
         if cell_size(operands[2]) == 0:
             return 0
         if operands[0].shape[operands[0].ndim - 1] == 0:
@@ -70,14 +70,16 @@ cdef class GpuHalfProductKernel(Kernel):
         if result == cublas.REFUSED:
             copied[0] = without_gaps(&x, operands[0], strides[0])
             copied[1] = without_gaps(&y, operands[1], strides[1])
-            result = 2
+            result = 2                              # no memory
             if copied[0] != NULL and copied[1] != NULL:
-                result = copy_elements(&x, operands[0]) or copy_elements(&y, operands[1]) or self.multiply(
-                    &x, &y, operands[2])
+                failed = copy_elements(&x, operands[0]) or copy_elements(&y, operands[1])
+                result = 0 if failed else self.multiply(&x, &y, operands[2])
             for index in range(2):
                 if copied[index] != NULL:
                     buffer_release(copied[index])
-        return set_failure(result, b"a product of float16") if result else 0
+        if failed:
+            return -1
+        return set_failure(1 if result == cublas.REFUSED else result, b"a product of float16") if result else 0
 
     cdef int multiply(self, const Cell* x, const Cell* y, const Cell* out) noexcept nogil:
         """By cuBLAS; vectors are matrices of one row or one column."""

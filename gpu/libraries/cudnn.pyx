@@ -14,7 +14,7 @@ from numpy cimport npy_intp
 
 from phintys.gpu.libraries.routine cimport REFUSED, Library, Routine, rounded_room
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.copies cimport copies_ready, copy_elements
+from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.vm.abi cimport Cell, cell_is_contiguous, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
@@ -285,7 +285,6 @@ cdef class ConvolutionRoutine(Routine):
             self.stride[axis], self.dilation[axis] = stride[axis], dilation[axis]
 
     cdef int ready(self) except -1 nogil:
-        copies_ready()
         return cudnn.load()
 
     cdef void sort(self, Cell** operands, Operands* sorted) noexcept nogil:
