@@ -32,6 +32,6 @@ cdef class RowsKernel(DeviceKernel):
     cdef void lay_out(self, Cell** cells, const npy_intp* shape, Layout* layout) noexcept nogil
     # In `prepare`: load the variant for a call. It is the one of `run` unless addresses change.
     cdef int prepare_rows(self, Cell** cells, const npy_intp* shape) except -1 nogil
-    # Lay out, and begin the arguments of a launch, of which none is by value; further parameters follow.
+    # Lay out, and begin the arguments of a launch; numbers and further parameters follow.
     cdef void put_rows(self, Cell** cells, const npy_intp* shape, Layout* layout, Arguments* arguments) noexcept nogil
     cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil

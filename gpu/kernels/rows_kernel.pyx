@@ -13,13 +13,14 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.kernels.rows_source import (
-    DENSE, LARGE, PACKED, SMALL, STRIDED, WHOLE, WIDE, Variant, kept, pack_of, pointers, rows_source)
-from phintys.gpu.runtime.compiler import compiled
-from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer
+    DENSE, LARGE, PACKED, SMALL, STRIDED, VALUE, WHOLE, WIDE, Operand, Rows, Stage, Variant, kept, pack_of, pointers,
+    rows_source)
+from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime cimport driver
-from phintys.vm.abi cimport Cell
+from phintys.gpu.runtime.compiler import compiled
+from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer, put_value
+from phintys.vm.abi cimport Cell, Context, allocate
 from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
@@ -29,6 +30,8 @@ cdef enum:
     MOST_EACH = 8                   # vectors or elements of a lane
     KEPT_IN_LARGE = 32              # registers of a lane for elements, in large blocks and in others
     KEPT_IN_SMALL = 96
+    MOST_OPERANDS = 40              # of a fused kernel
+    MOST_AXES = 16                  # dimensions of each
 
 # A variant's number: how rows are read, whether they are one dimension, whether blocks are large, the power of two of
 # lanes, or 6 for a block, and how many elements or vectors a lane keeps.
@@ -212,3 +215,105 @@ cdef inline void share_out(RowsKernel kernel, Layout* layout, int reading) noexc
         each = 0
     layout.variant = <int>(reading * READING + (layout.joined[0] <= 1) * JOINED + large * LARGE_BIT + power * LANES
                            + each * EACH)
+
+
+cdef class GpuRowsKernel(RowsKernel):
+    """What row fusion has made: ``(inputs, results)``.
+
+    Parameters
+    ----------
+    rows : Rows
+    axes : sequence of tuple
+        Of each operand, for each dimension: the axis that it is, or None if its length is 1.
+    without_identity : sequence of str
+        Names of folds that need an element.
+    """
+    cdef int inputs, results
+    cdef bint by_value[MOST_OPERANDS]
+    cdef int ranks[MOST_OPERANDS]
+    cdef signed char axes[MOST_OPERANDS][MOST_AXES]         # of each dimension; -1: its length is 1
+    cdef tuple without_identity
+
+    def __init__(self, rows, axes, without_identity):
+        cdef int operand, axis
+        inputs, stages, lines, results = rows[:4]
+        rows = Rows(tuple([Operand(*given) for given in inputs]), tuple([Stage(*stage) for stage in stages]), lines,
+                    tuple([(Operand(*given), text) for given, text in results]), *rows[4:])
+        self.inputs, self.results, self.without_identity = len(inputs), len(results), tuple(without_identity)
+        if len(axes) > MOST_OPERANDS or max([len(given) for given in axes]) > MOST_AXES:
+            raise NoSource("too many operands")
+        for operand, given in enumerate(axes):
+            self.by_value[operand] = operand < self.inputs and rows.inputs[operand].kind == VALUE
+            self.ranks[operand] = len(given)
+            for axis in range(len(given)):
+                self.axes[operand][axis] = -1 if given[axis] is None else given[axis]
+        self.set_rows(rows, [[given.index(axis) if axis in given else -1 for axis in range(rows.rank)]
+                             for operand, given in enumerate(axes) if not self.by_value[operand]])
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* cells[MOST_POINTERS]
+        cdef npy_intp shape[MOST_AXES]
+        cdef npy_intp own[MOST_AXES]
+        cdef int operand, dimension, axis, empty = 0, none = 0
+        self.common_shape(operands, shape)
+        for axis in range(self.rank):
+            if shape[axis] == 0:
+                empty, none = empty or axis >= self.rank - self.inner, none or axis < self.rank - self.inner
+        if empty and not none and self.without_identity:
+            with gil:
+                raise ValueError(f"zero-size array to reduction operation {self.without_identity[0]} which has no "
+                                 "identity")
+        for operand in range(self.inputs, self.inputs + self.results):
+            for dimension in range(self.ranks[operand]):
+                axis = self.axes[operand][dimension]
+                own[dimension] = shape[axis] if axis >= 0 else 1
+            allocate(context, operands[operand], own)
+        self.choose_cells(operands, cells)
+        return self.prepare_rows(cells, shape)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Arguments arguments
+        cdef Layout layout
+        cdef Cell* cells[MOST_POINTERS]
+        cdef npy_intp shape[MOST_AXES]
+        cdef int operand
+        self.lengths(operands, shape)
+        self.choose_cells(operands, cells)
+        self.put_rows(cells, shape, &layout, &arguments)
+        if layout.rows == 0:
+            return 0
+        for operand in range(self.inputs):
+            if self.by_value[operand]:
+                put_value(&arguments, operands[operand])
+        return self.start_rows(&layout, &arguments)
+
+    cdef void choose_cells(self, Cell** operands, Cell** cells) noexcept nogil:
+        """Those on the device."""
+        cdef int operand, count = 0
+        for operand in range(self.inputs + self.results):
+            if not self.by_value[operand]:
+                cells[count] = operands[operand]
+                count += 1
+
+    cdef void lengths(self, Cell** operands, npy_intp* shape) noexcept nogil:
+        """The common shape, by the first input that has each axis."""
+        cdef int operand, dimension
+        for operand in range(self.inputs - 1, -1, -1):
+            for dimension in range(self.ranks[operand]):
+                if self.axes[operand][dimension] >= 0:
+                    shape[self.axes[operand][dimension]] = operands[operand].shape[dimension]
+
+    cdef int common_shape(self, Cell** operands, npy_intp* shape) except -1 nogil:
+        """The same. Raises ValueError if lengths differ."""
+        cdef int operand, dimension, axis
+        self.lengths(operands, shape)
+        for operand in range(self.inputs):
+            for dimension in range(self.ranks[operand]):
+                axis = self.axes[operand][dimension]
+                if operands[operand].shape[dimension] != (shape[axis] if axis >= 0 else 1):
+                    with gil:
+                        raise ValueError(
+                            f"Input dimension mis-match. (input[{operand}].shape[{dimension}] = "
+                            f"{operands[operand].shape[dimension]}, but others have length "
+                            f"{shape[axis] if axis >= 0 else 1} there)")
+        return 0

@@ -47,7 +47,7 @@ lines : str
 results : sequence of (Operand, str)
     What is stored: of a WIDE one for each element, of a NARROW one by the first lane of each row.
 functions, parameters : str
-    Text before the kernel, and further parameters of it, after the operands.
+    Text before the kernel, and further parameters of it: after the operands on the device, the results, and numbers.
 before, after : str
     Lines of a row, before the first stage and at the end. Here, and in ``after`` of stages, are ``row``, ``lane``,
     ``there`` (false in lanes that have no row of their own), ``count``, and ``ELEMENT(x, position)``.
@@ -276,9 +276,10 @@ def rows_source(rows, variant):
     places = [f"enum {{ PLACE_{name} = {index} }};" for name, index in number.items()]
     functions = "\n".join([rows.functions, *folds, *types, *places,
                            "#define ELEMENT(x, i) (*(const S_##x*)(r_##x + place(walk, PLACE_##x, (Index)(i))))"])
-    parameters = [f"{stored(operand.dtype)} v_{operand.name}" if operand.kind == VALUE else
-                  f"const {stored(operand.dtype)}* __restrict__ p_{operand.name}" for operand in rows.inputs]
+    parameters = [f"const {stored(operand.dtype)}* __restrict__ p_{operand.name}" for operand in rows.inputs
+                  if operand.kind != VALUE]
     parameters += [f"{stored(operand.dtype)}* __restrict__ p_{operand.name}" for operand, _ in rows.results]
+    parameters += [f"{stored(operand.dtype)} v_{operand.name}" for operand in rows.inputs if operand.kind == VALUE]
     return with_functions(VECTORS + TEXT.format(
         index="int" if variant.each else "long long", pack=pack_of(rows) if variant.reading >= PACKED else 1,
         each=variant.each, lanes=variant.lanes, rank=max(1, rows.rank), pointers=max(1, len(number)),
