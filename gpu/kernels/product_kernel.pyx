@@ -4,12 +4,13 @@ cuBLAS multiplies matrices of floats and complex numbers where it is installed (
 the operands' strides and the factors are on the host; else the kernels of ``product_source.py`` do. The classes take
 the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
 """
+from libc.stdlib cimport llabs
 from libc.string cimport memset
 from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.product_source import NAMES, product_source
+from phintys.gpu.kernels.product_source import NAMES, NARROW_NAMES, narrow_source, product_source, rows_of_a_block
 from phintys.graph.config import config
 from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
@@ -23,6 +24,13 @@ cdef enum:
     TILES, ROWS, COLUMNS
     TILE = 64
     SHORT = 64                      # rows of a matrix up to this length get a thread each
+    DEEP = 0                        # kernels of narrow products
+    DOWN = 1
+    SHALLOW = 2
+    LARGE = 3                       # a product that is none
+    MOST_NARROW = 32                # columns or terms of a narrow one
+    MOST_WORK = 1 << 25             # multiplications: libraries are faster from then on
+    MOST_RESULTS = 1 << 22
 
 cdef struct Product:                # m x k times k x n; strides in elements
     const Cell* x
@@ -44,6 +52,9 @@ cdef class GpuProductKernel(DeviceKernel):
     cdef double one[2]              # in the bits of the dtype
     cdef double zero[2]
     cdef bint by_cublas
+    cdef list narrow                # kernels of narrow products, by their columns
+    cdef void* narrow_kernels[MOST_NARROW + 1]      # the same, or NULL
+    cdef object dtype               # None: products of other dtypes are never narrow
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         self.source, self.names = product_source(dtype), NAMES
@@ -56,6 +67,8 @@ cdef class GpuProductKernel(DeviceKernel):
         self.zero[0] = self.zero[1] = 0
         self.dtype_of_cublas = cublas.type_of(dtype)
         self.by_cublas = config.gpu.cublas and self.dtype_of_cublas != cublas.OTHER
+        self.narrow, self.dtype = [], dtype if dtype in ("float32", "float64") else None
+        memset(self.narrow_kernels, 0, sizeof(self.narrow_kernels))
 
     cdef int kind
 
@@ -99,7 +112,27 @@ cdef class GpuProductKernel(DeviceKernel):
                     raise ValueError(f"Shape mismatch: z of shape {shape_of(product.start)} cannot be added to the "
                                      f"product of shapes {shape_of(product.x)} and {shape_of(product.y)}")
         allocate(context, product.out, shape)
+        if self.form_of(&product) != LARGE:
+            self.narrow_ready(columns_of(&product))
         return 0
+
+    cdef int narrow_ready(self, int columns) except -1 nogil:
+        """Compile what multiplies narrow matrices of so many columns."""
+        if self.narrow_kernels[columns] == NULL:
+            with gil:
+                kernel = NarrowProductKernel(self.dtype, columns)
+                self.narrow.append(kernel)
+                self.narrow_kernels[columns] = <void*>kernel
+        return (<NarrowProductKernel>self.narrow_kernels[columns]).ready()
+
+    cdef inline int form_of(self, const Product* product) noexcept nogil:
+        """Which kernel of `narrow_source` computes a product, or LARGE."""
+        cdef npy_intp results = product.m * product.n
+        if self.dtype is None or product.m < 2 or product.n < 2 or product.k < 1:
+            return LARGE
+        if product.n <= MOST_NARROW and results <= MOST_WORK // product.k:
+            return DOWN if llabs(product.xs0) < llabs(product.xs1) else DEEP
+        return SHALLOW if product.k <= MOST_NARROW and results <= MOST_RESULTS else LARGE
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Product product
@@ -117,6 +150,28 @@ cdef class GpuProductKernel(DeviceKernel):
         if self.left_rank == 1:                     # a row of results: its columns are the result's only dimension
             product.ss1, product.ss0 = strides[0], 0
         return multiply(self, &product)
+
+
+cdef class NarrowProductKernel(DeviceKernel):
+    """Products with few columns or few terms, which `GpuProductKernel` launches."""
+    cdef int rows
+
+    def __init__(self, dtype, int columns):
+        self.source, self.names, self.rows = narrow_source(dtype, columns), NARROW_NAMES, rows_of_a_block(columns)
+
+
+cdef inline int columns_of(const Product* product) noexcept nogil:
+    """For how many columns the kernel of a narrow product is compiled; few terms need none of their own."""
+    return <int>product.n if product.n <= MOST_NARROW else 1
+
+
+cdef int multiply_narrow(GpuProductKernel kernel, Product* product, int form) noexcept nogil:
+    cdef void* narrow = kernel.narrow_kernels[columns_of(product)]
+    cdef int rows = (<NarrowProductKernel>narrow).rows if form == DEEP else 8
+    cdef npy_intp blocks = (product.m + rows - 1) // rows
+    if form == SHALLOW:
+        blocks = ((product.m + 31) // 32) * ((product.n + 63) // 64)
+    return launch_product(<NarrowProductKernel>narrow, form, blocks, product, <const char*>kernel.one, kernel.itemsize)
 
 
 cdef class GpuBatchedProductKernel(Kernel):
@@ -208,7 +263,9 @@ cdef int set_one(double* one, bytes bits) except -1:
 
 cdef int multiply(GpuProductKernel kernel, Product* product) noexcept nogil:
     """The product of a matrix and a vector by its rows; all others by tiles."""
-    cdef int result
+    cdef int result, form = kernel.form_of(product)
+    if form != LARGE:
+        return multiply_narrow(kernel, product, form)
     if product.n != 1 and product.m != 1 and kernel.by_cublas and cublas.has_cublas:
         result = by_library(kernel, product)
         if result != cublas.REFUSED:
@@ -291,6 +348,12 @@ cdef inline void put_result(Arguments* arguments, const Product* product, const 
 
 
 cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int itemsize) noexcept nogil:
+    return launch_product(kernel, TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), product,
+                          one, itemsize)
+
+
+cdef int launch_product(DeviceKernel kernel, int which, npy_intp blocks, Product* product, const char* one,
+                        int itemsize) noexcept nogil:
     cdef Arguments arguments
     arguments.size, arguments.full = 0, False
     put_integer(&arguments, product.m)
@@ -303,7 +366,7 @@ cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int items
     put_integer(&arguments, product.ys0)
     put_integer(&arguments, product.ys1)
     put_result(&arguments, product, one, itemsize)
-    return kernel.start(TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), THREADS, &arguments)
+    return kernel.start(which, blocks, THREADS, &arguments)
 
 
 cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:

@@ -3,14 +3,21 @@
 ``tiles`` computes a product of matrices: a block of 256 threads makes 64 x 64 results, each thread 4 x 4 of them, from
 tiles of both operands in shared memory. ``rows`` and ``columns`` multiply a matrix by a vector: a block for each
 result, or a thread. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses on the device.
+
+Libraries need as long for a product of which one side is short as for a large one. ``narrow_source`` has kernels for
+these: with at most 32 columns, which are part of the source, or at most 32 terms. Sums are in a fixed order.
+
+* ``deep``: a block has ROWS rows of the result, and each thread every 256th term of all columns.
+* ``down``: the rows of the result lie beside each other in memory (``x.T.d``): a block has 8 rows, a warp 8 rows of
+  four terms.
+* ``shallow``: a block has 32 x 64 results, of at most 32 terms in shared memory, a thread 2 x 4 results.
 """
 from phintys.gpu.kernels.scalar_source import COMPLEX, NoSource, computed, stored
 
 NAMES = ("tiles", "rows", "columns")
 
-TEMPLATE = """\
+SCALING = """\
 typedef {type} T;
-enum {{ TILE = 64, DEPTH = 16, SIDE = 16, EACH = 4, THREADS = 256 }};
 struct Scaling {{
     const T* alpha;
     const T* beta;
@@ -25,6 +32,9 @@ __device__ inline void put(T* out, T sum, const Scaling& scaling, T alpha, T bet
         result += beta * scaling.start[row * scaling.row_stride + column * scaling.column_stride];
     *out = result;
 }}
+"""
+TEMPLATE = SCALING + """\
+enum {{ TILE = 64, DEPTH = 16, SIDE = 16, EACH = 4, THREADS = 256 }};
 extern "C" {{
 __global__ void tiles(long long m, long long n, long long k, const T* x, long long xs0, long long xs1, const T* y,
                       long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta) {{
@@ -82,6 +92,124 @@ __global__ void columns(long long m, long long k, const T* x, long long xs0, lon
 }}
 }}
 """
+
+NARROW_NAMES = ("deep", "down", "shallow")
+MOST_NARROW = 32                # columns or terms
+NARROW = SCALING + """\
+enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
+#define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
+    const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta
+extern "C" {{
+__global__ void __launch_bounds__(256) deep(PARAMETERS) {{
+    __shared__ T found[WARPS][ROWS * COLUMNS];
+    const long long first = (long long)blockIdx.x * ROWS;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    T sums[ROWS][COLUMNS] = {{}};
+    for (long long i = threadIdx.x; i < k; i += THREADS) {{
+        T right[COLUMNS];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) right[c] = y[i * ys0 + c * ys1];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {{
+            const T left = first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) sums[r][c] += left * right[c];
+        }}
+    }}
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {{
+            T sum = sums[r][c];
+#pragma unroll
+            for (int distance = 16; distance; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+            if (lane == 0) found[warp][r * COLUMNS + c] = sum;
+        }}
+    __syncthreads();
+    const long long row = first + threadIdx.x / COLUMNS;
+    if (threadIdx.x < ROWS * COLUMNS && row < m) {{
+        T sum = 0;
+        for (int w = 0; w < WARPS; w++) sum += found[w][threadIdx.x];
+        const long long column = threadIdx.x % COLUMNS;
+        put(out + row * n + column, sum, scaling, alpha, beta, row, column);
+    }}
+}}
+__global__ void __launch_bounds__(256) down(PARAMETERS) {{
+    __shared__ T found[WARPS][8][COLUMNS];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const long long row = (long long)blockIdx.x * 8 + lane % 8;
+    T sums[COLUMNS] = {{}};
+    if (row < m)
+#pragma unroll 4
+        for (long long i = warp * 4 + lane / 8; i < k; i += 32) {{
+            const T left = x[row * xs0 + i * xs1];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) sums[c] += left * y[i * ys0 + c * ys1];
+        }}
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {{
+        T sum = sums[c] + __shfl_xor_sync(~0u, sums[c], 8);
+        sum += __shfl_xor_sync(~0u, sum, 16);
+        if (lane < 8) found[warp][lane][c] = sum;
+    }}
+    __syncthreads();
+    const int at = threadIdx.x / COLUMNS, column = threadIdx.x % COLUMNS;
+    const long long to = (long long)blockIdx.x * 8 + at;
+    if (at < 8 && to < m) {{
+        T sum = 0;
+        for (int w = 0; w < WARPS; w++) sum += found[w][at][column];
+        put(out + to * n + column, sum, scaling, alpha, beta, to, column);
+    }}
+}}
+__global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
+    __shared__ T left[DEPTH][HIGH + 1];
+    __shared__ T right[DEPTH][WIDE + 1];
+    const long long across = (n + WIDE - 1) / WIDE, row = blockIdx.x / across * HIGH, column = blockIdx.x % across * WIDE;
+    const int depth = (int)k;
+    for (int item = threadIdx.x; item < HIGH * depth; item += THREADS) {{
+        const int i = xs1 <= xs0 ? item / depth : item % HIGH, d = xs1 <= xs0 ? item % depth : item / HIGH;
+        left[d][i] = row + i < m ? x[(row + i) * xs0 + d * xs1] : (T)0;
+    }}
+    for (int item = threadIdx.x; item < WIDE * depth; item += THREADS) {{
+        const int j = ys1 <= ys0 ? item % WIDE : item / depth, d = ys1 <= ys0 ? item / WIDE : item % depth;
+        right[d][j] = column + j < n ? y[d * ys0 + (column + j) * ys1] : (T)0;
+    }}
+    __syncthreads();
+    const int down = threadIdx.x / 16, beside = threadIdx.x % 16;
+    T sums[2][4] = {{}};
+    for (int d = 0; d < depth; d++)
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++) sums[i][j] += left[d][down + i * 16] * right[d][beside + j * 16];
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {{
+            const long long at = row + down + i * 16, to = column + beside + j * 16;
+            if (at < m && to < n) put(out + at * n + to, sums[i][j], scaling, alpha, beta, at, to);
+        }}
+}}
+}}
+"""
+
+
+def rows_of_a_block(columns):
+    """How many rows a block of ``deep`` has, so that their sums fit into registers."""
+    return 4 if columns <= 12 else 2 if columns <= 24 else 1
+
+
+def narrow_source(dtype, columns):
+    """The source for results of so many columns; any number of columns for ``shallow``.
+
+    Raises
+    ------
+    NoSource
+        As `product_source` does.
+    """
+    if stored(dtype) != computed(dtype):
+        raise NoSource(dtype)
+    return NARROW.format(type=stored(dtype), columns=columns, rows=rows_of_a_block(columns))
 
 
 def product_source(dtype):

@@ -12,7 +12,7 @@ import pytest
 import phintys
 from phintys.gpu.kernels.arg_source import arg_source
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
-from phintys.gpu.kernels.product_source import product_source
+from phintys.gpu.kernels.product_source import narrow_source, product_source
 from phintys.gpu.kernels.reduction_source import reduction_source
 from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
@@ -60,6 +60,8 @@ def sources():
         yield name, reduction_source(product, 2, loop, zero.dtype, zero.dtype, [False, False], identity, True)
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
+    for dtype, columns in (("float32", 1), ("float32", 10), ("float64", 32)):
+        yield f"narrow product of {dtype}, {columns} columns", narrow_source(dtype, columns)
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
     yield "argmax", arg_source("float32", 3, "argmax")
     for dtype in DTYPES:
