@@ -37,9 +37,15 @@ cdef struct Work:                   # of one launch
     int which
     npy_intp items                  # vectors, elements, or tiles
     npy_intp lengths[MAX_RANK]      # what the number of an item is divided by
-    unsigned long long marks
+    unsigned marks, vectors         # as in the struct ``Walk`` of ``walk_source.py``
 
-cdef npy_intp TOO_MANY = <npy_intp>1 << 31
+cdef npy_intp most_items = (<npy_intp>1 << 31) - 4096
+
+def set_most_items(npy_intp number):
+    """Divide work among launches of so many items, for tests; returns the number before."""
+    global most_items
+    before, most_items = most_items, number
+    return before
 
 KINDS = {VALUE: IS_VALUE, SINGLE: IS_SINGLE, ARRAY: IS_ARRAY}
 
@@ -80,7 +86,7 @@ cdef class WalkKernel(DeviceKernel):
         cdef Work work
         cdef npy_intp threads = THREADS
         choose(self, plan, &work)
-        if work.items >= TOO_MANY:
+        if work.items > most_items or plan.lengths[0] > most_items:
             return halves(self, plan, operands)
         pack(self, plan, &work, operands, &arguments)
         if work.which == TILES:
@@ -184,6 +190,7 @@ cdef void choose(WalkKernel walk, Plan* plan, Work* work) noexcept nogil:
             work.which = ROWS
     if work.which == ROWS:
         work.marks = is_shifted(plan, walk.pointers, walk.arrays, walk.count)
+    work.vectors = with_vectors(walk, plan, work)
     for axis in range(plan.rank):
         work.lengths[axis] = plan.lengths[axis]
         if work.which == TILES and axis < 2:
@@ -193,9 +200,9 @@ cdef void choose(WalkKernel walk, Plan* plan, Work* work) noexcept nogil:
         work.items *= work.lengths[axis]
 
 
-cdef unsigned long long turned(Plan* plan, int pointers, int arrays) noexcept nogil:
+cdef unsigned turned(Plan* plan, int pointers, int arrays) noexcept nogil:
     """The inputs whose neighbours are along another dimension, which becomes dimension 1; no bits if there is none."""
-    cdef unsigned long long marks = 0
+    cdef unsigned marks = 0
     cdef int axis, index, count = 0
     if plan.lengths[0] < LEAST_SIDE or plan.strides[arrays] != plan.sizes[arrays]:
         return 0
@@ -206,7 +213,7 @@ cdef unsigned long long turned(Plan* plan, int pointers, int arrays) noexcept no
             if plan.strides[axis * pointers + index] == plan.sizes[index] and plan.lengths[axis] >= LEAST_SIDE:
                 exchange(plan, 1, axis, pointers)
                 if count < MOST_TURNED:
-                    marks |= <unsigned long long>1 << index
+                    marks |= <unsigned>1 << index
                 count += 1
                 break
     return marks
@@ -221,9 +228,9 @@ cdef void exchange(Plan* plan, int one, int other, int pointers) noexcept nogil:
         a[index], b[index] = b[index], a[index]
 
 
-cdef unsigned long long without_gaps(Plan* plan, int pointers, int arrays, int count) noexcept nogil:
+cdef unsigned without_gaps(Plan* plan, int pointers, int arrays, int count) noexcept nogil:
     """The arrays without gaps, if rows are short, and all results are among these; else no bits."""
-    cdef unsigned long long marks = 0
+    cdef unsigned marks = 0
     cdef int index, axis
     cdef npy_intp stride
     if plan.lengths[0] % count == 0 or plan.lengths[0] >= SHORT_ROW * count:
@@ -235,7 +242,7 @@ cdef unsigned long long without_gaps(Plan* plan, int pointers, int arrays, int c
                 break
             stride *= plan.lengths[axis]
         else:
-            marks |= <unsigned long long>1 << index
+            marks |= <unsigned>1 << index
             continue
         if index >= arrays:
             return 0
@@ -254,6 +261,41 @@ cdef bint is_shifted(Plan* plan, int pointers, int arrays, int count) noexcept n
     return <size_t>plan.data[arrays] % size != 0
 
 
+cdef unsigned with_vectors(WalkKernel walk, Plan* plan, Work* work) noexcept nogil:
+    """The arrays whose vectors are all aligned, where those of the first result are."""
+    cdef unsigned vectors = 0
+    cdef int index
+    for index in range(walk.pointers):
+        if work.which == COUNTED:
+            if work.marks >> index & 1 and <size_t>plan.data[index] % (walk.count * plan.sizes[index]) == 0:
+                vectors |= <unsigned>1 << index
+        elif is_aligned(plan, walk.pointers, index, work.which == TILES and work.marks >> index & 1,
+                        walk.arrays if work.which == ROWS and work.marks else -1, walk.count):
+            vectors |= <unsigned>1 << index
+    return vectors
+
+
+cdef bint is_aligned(Plan* plan, int pointers, int array, int along, int other, int count) noexcept nogil:
+    """Whether vectors along a dimension are aligned; if there is another array, where those of that one are."""
+    cdef npy_intp size = plan.sizes[array]
+    cdef npy_intp start = <npy_intp>plan.data[array]
+    cdef int axis
+    if plan.strides[along * pointers + array] != size or not is_multiple(
+            start, size, <npy_intp>plan.data[other] // plan.sizes[other] if other >= 0 else 0, count):
+        return False
+    for axis in range(plan.rank):
+        if axis != along and not is_multiple(
+                plan.strides[axis * pointers + array], size,
+                plan.strides[axis * pointers + other] // plan.sizes[other] if other >= 0 else 0, count):
+            return False
+    return True
+
+
+cdef inline bint is_multiple(npy_intp bytes, npy_intp size, npy_intp elements, int count) noexcept nogil:
+    """Whether bytes are whole elements, and as many as others but for a multiple of a power of two."""
+    return bytes % size == 0 and (bytes // size - elements) & (count - 1) == 0
+
+
 cdef npy_intp slots(Plan* plan, int arrays, int count, bint shifted) noexcept nogil:
     """How many vectors a row has, with those that are not whole."""
     cdef npy_intp before = 0
@@ -266,18 +308,17 @@ cdef npy_intp slots(Plan* plan, int arrays, int count, bint shifted) noexcept no
 cdef void pack(WalkKernel walk, Plan* plan, Work* work, Cell** operands, Arguments* arguments) noexcept nogil:
     """The struct ``Walk`` of ``walk_source.py``, and the operands."""
     cdef int index, axis, pointer = 0
-    cdef unsigned items = <unsigned>work.items
+    cdef unsigned words[6]
     arguments.size, arguments.full = 0, False
     for index in range(walk.pointers):
         for axis in range(walk.most_rank):
             put_integer(arguments, plan.strides[axis * walk.pointers + index] if axis < plan.rank else 0)
     for axis in range(walk.most_rank):
         put_divider(arguments, work.lengths[axis] if axis < plan.rank else 1)
-    put_integer(arguments, plan.lengths[0])
-    put_integer(arguments, plan.lengths[1] if plan.rank > 1 else 1)
-    put_integer(arguments, <npy_intp>work.marks)
-    put(arguments, <const char*>&items, 4)
-    put(arguments, <const char*>&plan.rank, 4)
+    words[:] = [<unsigned>plan.lengths[0], <unsigned>plan.lengths[1] if plan.rank > 1 else 1, <unsigned>work.items,
+                <unsigned>plan.rank, work.vectors, work.marks]
+    for index in range(6):
+        put(arguments, <const char*>&words[index], 4)
     for index in range(walk.operands):
         if walk.kinds[index] == IS_VALUE:
             put_value(arguments, operands[index])
@@ -289,16 +330,21 @@ cdef void pack(WalkKernel walk, Plan* plan, Work* work, Cell** operands, Argumen
 
 
 cdef int halves(WalkKernel walk, Plan* plan, Cell** operands) noexcept nogil:
-    """Two launches, each with half of the outermost dimension."""
+    """Two launches, each with half of the longest dimension."""
     cdef Plan half = plan[0]
-    cdef int index, axis = plan.rank - 1
-    while plan.lengths[axis] == 1:
-        axis -= 1
-    half.lengths[axis] //= 2
+    cdef int index, longest = 0
+    cdef npy_intp length
+    for index in range(plan.rank):
+        if plan.lengths[index] > plan.lengths[longest]:
+            longest = index
+    length = plan.lengths[longest] // 2
+    if longest == 0 and length > walk.count:
+        length -= length % walk.count
+    half.lengths[longest] = length
     if walk.launch(&half, operands) < 0:
         return -1
     half = plan[0]
-    half.lengths[axis] -= plan.lengths[axis] // 2
+    half.lengths[longest] -= length
     for index in range(walk.pointers):
-        half.data[index] += plan.lengths[axis] // 2 * plan.strides[axis * walk.pointers + index]
+        half.data[index] += length * plan.strides[longest * walk.pointers + index]
     return walk.launch(&half, operands)

@@ -26,14 +26,15 @@ MOST_TURNED = 2                 # operands that `tiles` reads along another dime
 THREADS = 256                   # of a block
 
 PRELUDE = """\
-enum {{ N = {count}, POINTERS = {pointers}, RANK = {rank}, SIDE = {side}, THREADS = {threads} }};
+constexpr int N = {count}, POINTERS = {pointers}, RANK = {rank}, SIDE = {side}, THREADS = {threads};
 struct Walk {{                                       // dimension 0 is the innermost one; strides are in bytes
     long long strides[POINTERS][RANK];
     Divider lengths[RANK];                          // what an item's number is divided by; each kernel has its own
-    long long inner, across;                        // the lengths of dimensions 0 and 1
-    unsigned long long marks;                       // rows: not all aligned; counted: without gaps; tiles: turned
+    int inner, across;                              // the lengths of dimensions 0 and 1
     unsigned items;                                 // of rows: threads; of counted: elements
     int rank;
+    unsigned vectors;                               // the operands whose vectors are aligned
+    unsigned marks;                                 // rows: are shifted; counted: without gaps; tiles: turned operands
 }};
 // Add where the digits of a number are to all offsets.
 __device__ inline void move(const Walk& walk, int first, unsigned number, long long* offsets) {{
@@ -48,32 +49,29 @@ __device__ inline void move(const Walk& walk, int first, unsigned number, long l
             number = above;
         }}
 }}
-template <class T> __device__ inline Pack<T, N> read(const T* base, long long offset, long long stride, int first,
-                                                     int last) {{
-    const char* p = (const char*)base + offset;
+template <class T> __device__ inline T* moved(T* p, long long offset) {{ return (T*)((char*)p + offset); }}
+// N elements of an operand from a place along its row on, of which those from `first` to `last` are there.
+template <class T> __device__ inline Pack<T, N> read(const Walk& walk, int operand, const T* row, int place,
+                                                     long long stride, int first, int last) {{
+    if (walk.vectors >> operand & 1 && last - first == N) return load_pack<T, N>(row + place);
     Pack<T, N> pack;
-    if (stride == (long long)sizeof(T) && last - first == N && is_aligned<T, N>(p)) {{
-        pack = load_pack<T, N>((const T*)p);
-    }} else if (stride == 0) {{
-        const T x = *(const T*)p;
+    row = moved(row, place * stride);
+    if (stride == 0) {{
+        const T x = *row;
 #pragma unroll
         for (int k = 0; k < N; k++) pack.v[k] = x;
     }} else {{
 #pragma unroll
-        for (int k = 0; k < N; k++) pack.v[k] = first <= k && k < last ? *(const T*)(p + k * stride) : T();
+        for (int k = 0; k < N; k++) pack.v[k] = first <= k && k < last ? *moved(row, k * stride) : T();
     }}
     return pack;
 }}
-template <class T> __device__ inline void write(T* base, long long offset, long long stride, int first, int last,
-                                                const Pack<T, N>& pack) {{
-    char* p = (char*)base + offset;
-    if (stride == (long long)sizeof(T) && last - first == N && is_aligned<T, N>(p)) {{
-        store_pack((T*)p, pack);
-    }} else {{
+template <class T> __device__ inline void write(const Walk& walk, int operand, T* row, int place, long long stride,
+                                                int first, int last, const Pack<T, N>& pack) {{
+    if (walk.vectors >> operand & 1 && last - first == N) return store_pack(row + place, pack);
 #pragma unroll
-        for (int k = 0; k < N; k++)
-            if (first <= k && k < last) *(T*)(p + k * stride) = pack.v[k];
-    }}
+    for (int k = 0; k < N; k++)
+        if (first <= k && k < last) *moved(row, (place + k) * stride) = pack.v[k];
 }}
 """
 ROWS = """\
@@ -87,10 +85,9 @@ extern "C" __global__ void rows(const __grid_constant__ Walk walk, {parameters})
         slot = item - row * walk.lengths[0].length;
         move(walk, 1, row, offsets);
     }}
-    long long begin = (long long)slot * N;
-    if (walk.marks) begin -= ((unsigned long long)y0 + offsets[{first}]) / sizeof(*y0) % N;
-    const long long left = walk.inner - begin;
-    const int first = begin < 0 ? (int)-begin : 0, last = left < N ? (int)left : N;
+    int place = slot * N;
+    if (walk.marks) place -= (int)(((unsigned long long)y0 + offsets[{first}]) / sizeof(*y0) % N);
+    const int first = max(0, -place), last = min(walk.inner - place, N);
     if (last <= first) return;
     {reads}
 #pragma unroll
@@ -104,7 +101,7 @@ COUNTED = """\
 extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameters}) {{
     const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * N;
     if (at >= walk.items) return;
-    const int first = 0, last = walk.items - at < N ? walk.items - at : N;
+    const int first = 0, last = min((int)(walk.items - at), N);
     long long offsets[POINTERS] = {{}};
     unsigned place = at - walk.lengths[0].quotient(at) * walk.lengths[0].length;
     move(walk, 0, at, offsets);
@@ -132,10 +129,10 @@ extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameter
 }}
 """
 TILES = """\
-enum {{ ACROSS = SIDE / N, DOWN = THREADS / ACROSS, TURNED = {turned} }};
+constexpr int ACROSS = SIDE / N, DOWN = THREADS / ACROSS, TURNED = {turned};
 __shared__ {widest} shared[TURNED][SIDE * (SIDE + 1)];
 template <class T> __device__ inline T* tile_of(const Walk& walk, int operand, unsigned row, unsigned column) {{
-    const int tile = __popc((unsigned)walk.marks & ((1u << operand) - 1));
+    const int tile = __popc(walk.marks & ((1u << operand) - 1));
     return (T*)shared[tile] + row * (SIDE + 1) + column;
 }}
 // This thread's part of a tile of an operand whose neighbours are along dimension 1: all its vectors are in flight.
@@ -143,13 +140,13 @@ template <class T> __device__ inline void turn(const Walk& walk, int operand, co
                                                unsigned row, unsigned column) {{
     const unsigned c = threadIdx.x % ACROSS * N, r = threadIdx.x / ACROSS;
     const long long* strides = walk.strides[operand];
-    const long long left = walk.across - row - c;
+    const int left = walk.across - row - c;
     Pack<T, N> packs[SIDE / DOWN];
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++)
         if (left > 0 && column + r + pass * DOWN < walk.inner)
-            packs[pass] = read(base, offset + (row + c) * strides[1] + (column + r + pass * DOWN) * strides[0],
-                               strides[1], 0, left < N ? (int)left : N);
+            packs[pass] = read(walk, operand, moved(base, offset + (column + r + pass * DOWN) * strides[0]), row + c,
+                               strides[1], 0, min(left, N));
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++)
 #pragma unroll
@@ -171,8 +168,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constan
     {turns}
     __syncthreads();
     const unsigned c = threadIdx.x % ACROSS * N;
-    const long long left = walk.inner - column - c;
-    const int first = 0, last = left < N ? (int)left : N;
+    const int first = 0, last = min(walk.inner - (int)(column + c), N);
 #pragma unroll 1
     for (unsigned down = threadIdx.x / ACROSS; down < SIDE && row + down < walk.across && last > 0; down += DOWN) {{
         {reads}
@@ -244,40 +240,51 @@ class Walk:
 
     def rows(self):
         """The source of the kernel ``rows``."""
-        where = "offsets[{0}] + begin * walk.strides[{0}][0], walk.strides[{0}][0], first, last"
-        return self.filled(ROWS, 1, "Pack<{type}, N> a{position} = read(x{position}, " + where + ");",
-                           "write(y{position}, " + where + ", b{position});")
+        return self.filled(ROWS, 1, "offsets[{0}]", "place", "walk.strides[{0}][0]")
 
     def counted(self):
         """The source of the kernel ``counted``."""
-        where = "at * (long long)sizeof({type}), sizeof({type}), first, last"
         return self.filled(
-            COUNTED, 1, "if (walk.marks >> {0} & 1) a{position} = read(x{position}, " + where + ");",
-            "write(y{position}, " + where + ", b{position});",
+            COUNTED, 1, "0", "(int)at", "sizeof({type})", "if (walk.marks >> {0} & 1) a{position} = {read};",
             declarations="Pack<{type}, N> a{position} = {{}};",
-            gathers="    " * 2 + "if (!(walk.marks >> {0} & 1)) a{position}.v[k] = "
-                    "*(const {type}*)((const char*)x{position} + offsets[{0}]);")
+            gathers="        if (!(walk.marks >> {0} & 1)) a{position}.v[k] = *moved(x{position}, offsets[{0}]);")
 
     def tiles(self):
         """The source of the kernel ``tiles``."""
-        where = ("offsets[{0}] + (row + down) * walk.strides[{0}][1] + (column + c) * walk.strides[{0}][0], "
-                 "walk.strides[{0}][0], first, last")
         return self.filled(
-            TILES, 2, "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c) : "
-            "read(x{position}, " + where + ");", "write(y{position}, " + where + ", b{position});",
+            TILES, 2, "offsets[{0}] + (row + down) * walk.strides[{0}][1]", "(int)(column + c)", "walk.strides[{0}][0]",
+            "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c) : {read};",
             turns="if (walk.marks >> {0} & 1) turn(walk, {0}, x{position}, offsets[{0}], row, column);")
 
-    def filled(self, template, level, read, write, **more):
-        """A source: the texts have ``{0}``, the number of a pointer, and the position and type of the operand."""
+    def filled(self, template, level, offset, place, stride, read="Pack<{type}, N> a{position} = {read};", **more):
+        """A source.
+
+        Parameters
+        ----------
+        template : str
+        level : int
+            How far the texts are indented.
+        offset, place, stride : str
+            Where an operand's elements are: bytes, elements from there, bytes between them. As in all texts below,
+            ``{0}`` is the number of a pointer; ``{position}`` and ``{type}`` are those of the operand.
+        read : str
+            How elements are read; ``{read}`` reads them as they lie there.
+        **more : str
+            Further texts for each input.
+        """
+        where = f"{offset}), {place}, {stride}, first, last"
+
         def of_inputs(text):
-            return [text.format(number, position=position, type=self.types[position])
-                    for number, position in enumerate(self.arrays)]
+            return [text.format(number, position=position, type=self.types[position], read=(
+                "read(walk, {0}, moved(x{position}, " + where + ")").format(
+                    number, position=position, type=self.types[position]))
+                for number, position in enumerate(self.arrays)]
 
         singles = [f"const {name} c{position} = *x{position};"
                    for position, (kind, name) in enumerate(zip(self.kinds, self.types, strict=True)) if kind == SINGLE]
         packs = [f"Pack<{name}, N> b{position};" for position, name in enumerate(self.results)]
-        writes = [write.format(len(self.arrays) + position, position=position, type=name)
-                  for position, name in enumerate(self.results)]
+        writes = [("write(walk, {0}, moved(y{position}, " + where + ", b{position});").format(
+            len(self.arrays) + position, position=position, type=name) for position, name in enumerate(self.results)]
         indent = "\n" + "    " * level
         texts = {name: "\n    ".join(of_inputs(text)) for name, text in more.items()}
         return with_functions(VECTORS + (PRELUDE + template).format(
