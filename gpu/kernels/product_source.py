@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(256) down(PARAMETERS) {{
 __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
     __shared__ T left[DEPTH][HIGH + 1];
     __shared__ T right[DEPTH][WIDE + 1];
-    const long long across = (n + WIDE - 1) / WIDE, row = blockIdx.x / across * HIGH, column = blockIdx.x % across * WIDE;
+    const long long across = (n + WIDE - 1) / WIDE;
+    const long long row = blockIdx.x / across * HIGH, column = blockIdx.x % across * WIDE;
     const int depth = (int)k;
     for (int item = threadIdx.x; item < HIGH * depth; item += THREADS) {{
         const int i = xs1 <= xs0 ? item / depth : item % HIGH, d = xs1 <= xs0 ? item % depth : item / HIGH;
