@@ -189,6 +189,8 @@ OPTIONS = [
      "and solve systems with them; otherwise, and for small matrices, built-in kernels do."),
     ("gpu.cudnn", True, boolean, "Whether cuDNN, if it is installed, computes convolutions on the device; otherwise "
      "built-in kernels do."),
+    ("gpu.cufft", True, boolean, "Whether cuFFT, if it is installed, transforms many or long lines on the device; "
+     "otherwise a built-in kernel does."),
     ("gpu.tf32", False, boolean, "Whether cuBLAS and cuDNN may round the factors of products and convolutions of "
      "float32 to TF32, which has 10 bits of mantissa: faster, and accurate to about 1e-3."),
     ("gpu.graphs", True, boolean, "Whether the device's work is collected and, when it repeats, replayed as a CUDA "

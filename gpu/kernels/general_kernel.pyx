@@ -47,6 +47,7 @@ cdef struct Passed:             # how an operand is passed
 cdef struct Launch:
     int kind, which, operand, target
     int along                   # the operand with the dimension that the mask leaves out, or -1
+    int step                    # the routine is asked whether it wants it; -1: it does
     int block, most             # threads of a block, and blocks for each multiprocessor, if these are limited
     unsigned long long mask
 
@@ -188,6 +189,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             self.launches[index].kind, self.launches[index].mask = launch.kind, launch.mask
             self.launches[index].block, self.launches[index].most = launch.block, launch.most
             self.launches[index].operand = position.get(launch.operand, 0)
+            self.launches[index].step = -1 if launch.step is None else launch.step
             self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
                 self.launches[index].target = position[launch.target]
@@ -251,6 +253,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
             fill_bytes(note.data, 0, NOTE)
             put_integer(&arguments, <npy_intp>note.data)
         for index in range(0 if room == REFUSED else self.n_own, self.n_own if room == REFUSED else self.n_launches):
+            if self.launches[index].step >= 0 and not self.routine.wants(self.launches[index].step, operands):
+                continue
             if self.launches[index].kind == KIND_CALL:
                 error = self.call(self.launches[index].which, operands, scratch, room)
             else:

@@ -338,7 +338,7 @@ cdef class ConvolutionRoutine(Routine):
         cdef Operands sorted
         cdef phintys_shapes shapes
         cdef phintys_choice choice
-        if not cudnn.found:
+        if not cudnn.found or driver.enter_device():
             return REFUSED
         self.sort(operands, &sorted)
         if not self.describe(&sorted, &shapes):

@@ -130,6 +130,12 @@ def _names():
 cdef Library cusolver = Library("cusolver", _names(), ("nvJitLink", "cublasLt", "cublas", "cusparse"))
 cusolver.functions, cusolver.begin = phintys_cusolver_functions(), phintys_begin_cusolver
 
+
+
+cdef inline bint is_usable() noexcept nogil:
+    return cusolver.found and driver.enter_device() == 0
+
+
 # From this order on cuSOLVER is ahead of our own kernels; one matrix after the other, if there are not too many.
 cdef enum:
     LEAST_FACTOR = 33
@@ -197,7 +203,7 @@ cdef class CholeskyRoutine(MatrixRoutine):
         cdef Cell* out = operands[1]
         cdef npy_intp n = out.shape[self.lead], count = self.items_of(out), work
         cdef phintys_solving solving
-        if not cusolver.found or n < LEAST_FACTOR or n > INT_MAX or count < 1 or not cell_is_contiguous(out):
+        if not is_usable() or n < LEAST_FACTOR or n > INT_MAX or count < 1 or not cell_is_contiguous(out):
             return REFUSED
         self.start(&solving, PHINTYS_CHOLESKY, n, count, self.triangle)
         work = phintys_room_of(&solving, &self.asked)
@@ -226,7 +232,7 @@ cdef class LUFactorRoutine(MatrixRoutine):
         cdef Cell* out = operands[1]
         cdef npy_intp n = out.shape[self.lead], count = self.items_of(out), work
         cdef phintys_solving solving
-        if (not cusolver.found or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS
+        if (not is_usable() or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS
                 or not cell_is_contiguous(out) or not cell_is_contiguous(operands[2]) or operands[2].itemsize != 4):
             return REFUSED
         self.start(&solving, PHINTYS_LU, n, count, 0)
@@ -335,7 +341,7 @@ cdef class SystemRoutine(MatrixRoutine):
         cdef npy_intp items = 1 if self.has_none else self.items_of(operands[self.out])
         cdef npy_intp columns = self.columns_of(operands)
         cdef phintys_solving solving
-        if (not cusolver.found or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS or not items
+        if (not is_usable() or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS or not items
                 or items > MOST_ITEMS or columns * items > INT_MAX or (columns == 0 and not self.has_none)):
             return REFUSED
         self.start(&solving, PHINTYS_LU, n, count, 0)

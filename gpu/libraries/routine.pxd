@@ -21,6 +21,8 @@ cdef class Routine:
     cdef int ready(self) except -1 nogil
     # The bytes of scratch memory for these operands, or REFUSED.
     cdef npy_intp room(self, Cell** operands) noexcept nogil
+    # Whether a launch is needed for these operands that is marked with this step.
+    cdef bint wants(self, int step, Cell** operands) noexcept nogil
     # Step `step` of the routine, with its scratch memory of so many bytes (those of `room`). Returns 0, the driver's
     # error, or -1 with an exception set.
     cdef int call(self, int step, Cell** operands, char* scratch, npy_intp bytes) noexcept nogil

@@ -74,5 +74,8 @@ cdef class Routine:
     cdef npy_intp room(self, Cell** operands) noexcept nogil:
         return REFUSED
 
+    cdef bint wants(self, int step, Cell** operands) noexcept nogil:
+        return True
+
     cdef int call(self, int step, Cell** operands, char* scratch, npy_intp bytes) noexcept nogil:
         return 0

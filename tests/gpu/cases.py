@@ -311,6 +311,13 @@ CASES = [
      complexes(7, 30)),
     ("long Fourier transforms", lambda x: [rfft(x), irfft(rfft(x), 3001), T.fft.ifft(x[0] + 0j)],
      floats(2, 3000)),
+    ("many Fourier transforms", lambda x, z: [
+        rfft(x), rfft(x, norm="ortho"), rfft(x[:, ::-1], 60), rfft(x.T, axis=0), rfft(x, 41), irfft(z, 60),
+        irfft(z, 59), irfft(z.T, 60, axis=0), irfft(z[:, :20], 60), T.fft.fft(z), T.fft.ifft(z), T.fft.fft(z, axis=0),
+        T.fft.ifft(z[:, ::2], 31), T.fft.fft(x)], floats(560, 60), complexes(560, 31)),
+    ("many Fourier transforms of float64", lambda x, z: [
+        T.fft.rfft2(x), T.fft.irfft2(T.fft.rfft2(x)), T.fft.fft(z.dimshuffle(1, 0, 2), axis=1), T.fft.fft(z * 1j)],
+     floats(12, 30, 50, dtype="float64"), complexes(12, 31, 60, dtype="complex128")),
     ("Fourier transforms of float64", lambda x, a: [T.fft.rfft2(x), T.fft.irfft2(T.fft.rfft2(x)),
                                                     T.fft.fft(x + 0j) * a],
      floats(16, 23, dtype="float64"), numpy.asarray(2.)),

@@ -1,11 +1,14 @@
-"""Fourier transforms on the device: a block of threads for each line, by the algorithm of Stockham.
+"""Fourier transforms on the device: by cuFFT where it is used and there are enough elements, else by a block of threads
+for each line, by the algorithm of Stockham.
 
 A line of n elements is transformed in one step for each factor of n; a step with the factor r reads r elements for each
 that it writes, so a length with a large prime factor takes as many steps for each element. Factors of 4 are split off
 first. Lines of at most ``NEAR`` elements stay in shared memory, longer ones in scratch memory. The roots of unity are a
 table that the first kernel makes, in double precision.
 """
-from phintys.gpu.kernels.general_source import ALL, BLOCKS, RAW, THREADS, Description, Launch, describe, number
+from phintys.gpu.kernels.general_source import ALL, BLOCKS, CALL, RAW, THREADS, Description, Launch, describe, number
+from phintys.gpu.libraries.cufft import STEPS, TransformRoutine
+from phintys.graph.config import config
 from phintys.ops.fourier.transform_kernel import TransformKernel
 
 NEAR_BYTES = 16384              # of shared memory, half of it for each of the two copies of a line
@@ -79,6 +82,49 @@ LOAD_HALF = """\
     }}
 """
 
+# By cuFFT: lines are taken to scratch memory, and given from behind them.
+LINES = """\
+    const long long n = (long long)length, lines = items / out.shape[{axis}];
+    const long long given = {given}, made = {made};
+    {from_type}* taken = ({from_type}*)scratch;
+    {to_type}* found = ({to_type}*)(scratch + (lines * given * sizeof({from_type}) + 255) / 256 * 256);
+"""
+TAKE = """\
+    for (long long e = thread; e < lines * given; e += threads) {{
+        const long long k = e % given, start = offset_of(x, e / given, 1ULL << {axis});
+        const C value = k < x.shape[{axis}] ? C(load_x(start + k * x.strides[{axis}])) : C(0, 0);
+        taken[e] = {value};
+    }}
+"""
+GIVE = """\
+    const R scale = (R)({factor});
+    for (long long e = thread; e < items; e += threads)
+        store_out(offset_of(out, e / made, 1ULL << {axis}) + e % made * out.strides[{axis}], {result});
+"""
+SCALE = """\
+    const R scale = (R)({factor});
+    const long long offset = offset_of(out, i);
+    const auto value = load_out(offset);
+    store_out(offset, {result});
+"""
+
+
+def by_cufft(kind, axis, real, factor):
+    """The bodies and launches around a transform by cuFFT."""
+    is_real, is_hermitian = kind == "real", kind == "hermitian"
+    words = {"axis": axis, "factor": factor, "given": "n / 2 + 1" if is_hermitian else "n",
+             "made": f"out.shape[{axis}]", "from_type": "R" if is_real else "C",
+             "to_type": "R" if is_hermitian else "C",
+             "value": "value.x" if is_real else "C(value.x, k == 0 || 2 * k == n ? (R)0 : value.y)" if is_hermitian
+             else "value",
+             "result": "found[e] * scale" if is_hermitian else "C(found[e].x * scale, found[e].y * scale)"}
+    lines = LINES.format(**words)
+    take, give = lines + TAKE.format(**words), lines + GIVE.format(**words)
+    words["result"] = "value * scale" if is_hermitian else "C(value.x * scale, value.y * scale)"
+    bodies = {"take": (RAW, take), "give": (RAW, give), "scale": (THREADS, SCALE.format(**words))}
+    launches = [Launch(THREADS, name, "out", step=STEPS[name]) for name in bodies]
+    return bodies, [launches[0], Launch(CALL, STEPS["transform"]), *launches[1:]]
+
 
 @describe(TransformKernel, by_value=(2,))
 def transform(arguments, named, operands):
@@ -91,7 +137,13 @@ def transform(arguments, named, operands):
     sign = "" if kind in ("backward", "hermitian") else "-"
     # Two copies of each line and one table; half of a spectrum has more than half as many elements as a line.
     scratch = size * (6 if kind == "real" else 3)
-    return Description(["x", "length", "factor", "out"], {"roots": (RAW, ROOTS.format(sign=sign)),
-                                                         "transform": (BLOCKS, body)},
+    bodies = {"roots": (RAW, ROOTS.format(sign=sign)), "transform": (BLOCKS, body)}
+    routine, by_routine = None, ()
+    if config.gpu.cufft:
+        routine = TransformRoutine(kind, dtype, axis)
+        more, by_routine = by_cufft(kind, axis, real, number("factor", operands[2]))
+        bodies |= more
+    return Description(["x", "length", "factor", "out"], bodies,
                        [Launch(THREADS, "roots", "out"), Launch(BLOCKS, "transform", "out", ALL ^ 1 << axis)],
-                       FUNCTIONS.format(real=real, near=NEAR_BYTES // size // 2), scratch=("out", scratch))
+                       FUNCTIONS.format(real=real, near=NEAR_BYTES // size // 2), scratch=("out", scratch),
+                       routine=routine, by_routine=by_routine)
