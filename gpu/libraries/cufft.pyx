@@ -64,7 +64,8 @@ cdef extern from * nogil:
                 && p->lines == asked->lines;
             if (found) *asked = *p;
         }
-        if (!found && plans.count < MOST_PLANS && !phintys_make_plan(asked)) plans.all[plans.count++] = *asked, found = 1;
+        if (!found && plans.count < MOST_PLANS && !phintys_make_plan(asked))
+            plans.all[plans.count++] = *asked, found = 1;
         pthread_mutex_unlock(&phintys_cufft_lock);
         return found;
     }
