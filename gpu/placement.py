@@ -119,15 +119,17 @@ class Placer:
     def move(self):
         """Replace a node by the one that runs on the device."""
         replaced = []
+        there = {}                      # variable that was transferred → the same, which is computed on the device now
         for node in self.order:
             if isinstance(node.op, HostFromGpu):
-                self.twins[node.outputs[0]] = node.inputs[0]
+                self.twins[node.outputs[0]] = there.get(node.inputs[0], node.inputs[0])
                 before = node.inputs[0].owner
                 if before is not None and isinstance(before.op, GpuFromHost):   # to the device and back, for the host
                     replaced.append((node.outputs[0], before.inputs[0]))
             elif isinstance(node.op, GpuFromHost):
                 if node.inputs[0] in self.twins:
-                    replaced.append((node.outputs[0], self.twins[node.inputs[0]]))
+                    there[node.outputs[0]] = self.twins[node.inputs[0]]
+                    replaced.append((node.outputs[0], there[node.outputs[0]]))
                 elif isinstance(node.inputs[0], Constant):
                     replaced.append((node.outputs[0], at_device(node.inputs[0])))
                 else:

@@ -52,6 +52,7 @@ cdef struct Launch:
     unsigned long long mask
 
 cdef int GROUP_OF_ITEM = GROUP
+cdef enum: ROW_OF_BLOCKS = 1 << 30  # of a grid with a block for each item: there may be more than a row can have
 
 if (THREADS, BLOCKS, COPY, CLEAR, CALL) != (KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR, KIND_CALL):
     raise ImportError("the kinds of launches have other numbers in general_source.py")
@@ -295,7 +296,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
 
     cdef int launch(self, Launch* launch, Cell** operands, Arguments* arguments) noexcept nogil:
         cdef Cell* cell = operands[launch.operand]
-        cdef npy_intp items = 1
+        cdef npy_intp rows, items = 1
         cdef unsigned long long mask = launch.mask
         cdef int axis, error = 0
         if launch.kind == KIND_COPY:
@@ -313,6 +314,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 return 0
             (<npy_intp*>arguments.bytes)[0] = items
             if launch.kind == KIND_BLOCKS:
-                return self.start(launch.which, items, GROUP_OF_ITEM, arguments)
+                rows = (items + ROW_OF_BLOCKS - 1) // ROW_OF_BLOCKS
+                return self.start_grid(launch.which, items if rows == 1 else ROW_OF_BLOCKS, rows, GROUP_OF_ITEM, 0,
+                                       arguments)
             return self.start(launch.which, blocks_of(launch, items), launch.block, arguments)
         return set_failure(error, b"moving elements on the device") if error else 0

@@ -179,7 +179,8 @@ def source_of(description, operands):
 def kernel_text(name, kind, parameters, body):
     """One kernel."""
     if kind == BLOCKS:
-        lines = f"const long long i = blockIdx.x;\n{body}"
+        lines = ("const long long i = blockIdx.x + blockIdx.y * (long long)gridDim.x;\n"
+                 f"if (i >= items) return;                         // the whole block\n{body}")
     elif kind == RAW:
         lines = ("const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
                  f"const long long threads = gridDim.x * (long long)blockDim.x;\n{body}")

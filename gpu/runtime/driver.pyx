@@ -175,7 +175,10 @@ cdef unsigned long long ALL_WORK = <unsigned long long>-1
 cdef enum:
     NOT_IN_USE = 999                 # CUDA_ERROR_UNKNOWN: no device is in use
     CLASSES = 512
+    INVALID_VALUE = 1
     OUT_OF_MEMORY = 2
+    MOST_BLOCKS_OF_GRID = 2147483647
+    MOST_ROWS_OF_GRID = 65535
     SMALLEST = 512                  # bytes: the first class
     LEGACY = 1                      # the default stream, in the interface of arrays
     POINTER_CONTEXT = 1             # CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _DEVICE_ORDINAL
@@ -294,8 +297,10 @@ cdef int launch(void* function, npy_intp blocks, int threads, Arguments* argumen
 
 cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads, int shared,
                      Arguments* arguments) noexcept nogil:
-    if not usable or arguments.full:
-        return 1 if usable else NOT_IN_USE
+    if not usable:
+        return NOT_IN_USE
+    if arguments.full or blocks > MOST_BLOCKS_OF_GRID or rows > MOST_ROWS_OF_GRID:
+        return INVALID_VALUE
     return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
 
 

@@ -11,13 +11,21 @@ cdef inline int check_positions(const Cell* positions, int dtype, npy_intp lengt
     dimension ``axis``."""
     cdef Lines lines
     cdef npy_intp found
-    cdef bint more = first_line(&lines, positions)
+    cdef bint more = first_line(&lines, positions), repeated = is_repeated(positions)
     while more:
-        found = phintys_first_outside[dtype](lines.data, lines.stride, lines.length, length)
+        found = phintys_first_outside[dtype](lines.data, lines.stride, 1 if repeated else lines.length, length)
         if found >= 0:
             return refuse_position(lines.data + found * lines.stride, positions, dtype, length, axis)
-        more = next_line(&lines)
+        more = not repeated and next_line(&lines)
     return 0
+
+cdef inline bint is_repeated(const Cell* positions) noexcept nogil:
+    """Whether all positions are one number in memory, such as the zero that stands for positions on a GPU."""
+    cdef int axis
+    for axis in range(positions.ndim):
+        if positions.strides[axis] or not positions.shape[axis]:
+            return False
+    return True
 
 cdef inline int refuse_position(char* place, const Cell* positions, int dtype, npy_intp length,
                                 int axis) except -1 with gil:

@@ -213,3 +213,21 @@ def test_what_is_made_for_the_device_is_made_there(there):
     value = f(6)
     numpy.testing.assert_allclose(value, x.get_value() * numpy.arange(6) + numpy.eye(6), rtol=1e-6)
     assert transfers(f)[0] == 0 and "GpuARange" in " ".join(names(f))
+
+
+def test_positions_on_the_device_are_not_looked_at_one_by_one_on_the_host(device):
+    """A zero stands for all of them there: to look at each of 1e11 would take minutes."""
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in lends memory that is not there")
+    x = T.fmatrix("x")
+    device.library.stand_in_only_look(1)
+    try:
+        device.library.stand_in_set_memory(1 << 46)
+        there = phintys.gpu.gpu_from_host(T.AllocEmpty("int64")(10 ** 11))
+        part = phintys.gpu.gpu_from_host(x)[phintys.gpu.host_from_gpu(there)]
+        f = phintys.function([x], phintys.gpu.gpu_from_host(T.inc_subtensor(part, 1)))
+        assert f(numpy.ones((3, 2), "float32")).shape == (3, 2)
+    finally:
+        phintys.gpu.trim()
+        device.library.stand_in_only_look(0)
+        device.library.stand_in_set_memory(8 << 30)

@@ -10,6 +10,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ struct Stream {
     size_t begun = 0, ended = 0;                 // how much work it got, and has done
 };
 struct Event { double milliseconds = 0; Stream* stream = nullptr; size_t after = 0; bool timing = true; };
-struct Block { size_t size; int device = 0; bool owned = true; };     // owned: by a context
+struct Block { size_t size; int device = 0; bool owned = true; size_t mapped = 0; };      // owned: by a context
 
 static std::recursive_mutex lock;
 static thread_local std::vector<CUcontext> contexts;
@@ -76,6 +77,7 @@ static std::vector<const Graph*> graphs;         // that were made node by node
 static std::vector<Stream*> streams;             // in the order in which they were made
 static int lazy;                                 // work in streams is done when somebody waits for it, and no earlier:
                                                  // 1: the first stream's first, 2: the last one's
+static bool only_looks;                          // at launches and their grids: arrays may be as large as they like
 static bool counts_as_clock;                     // the time of an event is how many kernels ran before it, in ms
 static int ignores_waits;                        // to show that tests see a wait that is missing: 1: of streams for
                                                  // events, 2: of the host for them
@@ -170,12 +172,16 @@ API cuMemAlloc(CUdeviceptr* result, size_t size) {
     if (contexts.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!size) return CUDA_ERROR_INVALID_VALUE;
     if (live_bytes + size > memory_limit) return CUDA_ERROR_OUT_OF_MEMORY;
-    size_t rounded = (size + 255) / 256 * 256;
-    char* block = (char*)aligned_alloc(256, rounded + 512);
-    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-    memset(block, FRESH, rounded + 512);
+    size_t rounded = (size + 255) / 256 * 256 + 512;
+    const bool mapped = only_looks;
+    char* block = mapped ? (char*)mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                         : (char*)aligned_alloc(256, rounded);
+    if (!block || block == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!mapped) memset(block, FRESH, rounded);
+    memset(block, FRESH, 256), memset(block + 256 + size, FRESH, GUARD);
     *result = (CUdeviceptr)(block + 256);
-    live[*result] = {size, (int)(size_t)contexts.back() - 0x10};
+    live[*result] = {size, (int)(size_t)contexts.back() - 0x10, true, mapped ? rounded : 0};
     live_bytes += size;
     allocations++;
     return CUDA_SUCCESS;
@@ -187,8 +193,10 @@ API cuMemFree(CUdeviceptr data) {
     if (found == live.end()) return complain(CUDA_ERROR_INVALID_VALUE, "memory is freed that is not allocated");
     if (!guards_hold(data, found->second.size)) complain(CUDA_SUCCESS, "memory was written out of its bounds");
     live_bytes -= found->second.size;
+    const size_t mapped = found->second.mapped;
     live.erase(found);
-    free((char*)data - 256);
+    if (mapped) munmap((char*)data - 256, mapped);
+    else free((char*)data - 256);
     return CUDA_SUCCESS;
 }
 API cuMemGetInfo(size_t* available, size_t* total) {
@@ -234,11 +242,13 @@ static CUresult within(CUdeviceptr target, CUdeviceptr source, size_t size) {
     if (broken) return broken;
     if (!is_inside(target, size)) return outside("copying to the device", target, size);
     if (!is_inside(source, size)) return outside("copying from the device", source, size);
+    if (only_looks) return CUDA_SUCCESS;
     memmove((void*)target, (void*)source, size);
     return CUDA_SUCCESS;
 }
 template <class T> static CUresult fill(CUdeviceptr target, T value, size_t count) {
     if (!is_inside(target, count * sizeof(T))) return outside("filling", target, count * sizeof(T));
+    if (only_looks && count > 4096) return CUDA_SUCCESS;
     std::fill_n((T*)target, count, value);
     return CUDA_SUCCESS;
 }
@@ -686,6 +696,7 @@ static CUresult run_grid(Function* function, const std::string& arguments, Exten
     if (broken) return broken;
     if (fails_after && --fails_after == 0) return complain(CUDA_ERROR_LAUNCH_FAILED, function->name + " fails as asked");
     if (CUresult error = check_arguments(function, arguments.data())) return error;
+    if (only_looks) return launches++, CUDA_SUCCESS;
     running = function, running_arguments = arguments.data(), failed = false;
     emulation.threads = threads, emulation.blocks = blocks;
     emulation.wait_for_block = wait_for_block, emulation.wait_for_warp = wait_for_warp;
@@ -824,6 +835,7 @@ FOR_TESTS void stand_in_move(CUdeviceptr data, int device, int owned) {    // of
     live[data].device = device, live[data].owned = owned;
 }
 FOR_TESTS void stand_in_fail_launch(long number) { fails_after = number; }
+FOR_TESTS void stand_in_only_look(int value) { catch_up_all(false); only_looks = value; }
 FOR_TESTS void stand_in_break(int error) { broken = (CUresult)error; }
 FOR_TESTS const char* stand_in_complaint() { return complaint.c_str(); }
 FOR_TESTS void stand_in_forget() { complaint.clear(); }
