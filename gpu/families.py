@@ -5,6 +5,9 @@ from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
 from phintys.gpu.kernels.general_source import DESCRIBERS
+from phintys.gpu.kernels.lines.scan_kernel import GpuScanKernel
+from phintys.gpu.kernels.lines.selection_kernel import GpuNonzeroKernel, GpuRepeatKernel
+from phintys.gpu.kernels.lines.sort_kernel import GpuSortKernel
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
     GpuAllocKernel,
@@ -17,7 +20,6 @@ from phintys.gpu.kernels.product_kernel import GpuBatchedProductKernel, GpuGerKe
 from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
 from phintys.gpu.kernels.scalar_source import NoSource
-from phintys.gpu.kernels.scan_kernel import GpuScanKernel
 from phintys.gpu.kernels.softmax_kernel import (
     GpuCrossentropyGradKernel,
     GpuCrossentropyKernel,
@@ -26,7 +28,6 @@ from phintys.gpu.kernels.softmax_kernel import (
     GpuSoftmaxGradKernel,
     GpuSoftmaxKernel,
 )
-from phintys.gpu.kernels.sort_kernel import GpuSortKernel
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel
@@ -35,6 +36,7 @@ from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel, EqualLengthsKernel
+from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.linalg.diagonal_kernel import ExtractDiagKernel
 from phintys.ops.loops.first_rows_kernel import FirstRowsKernel
@@ -57,6 +59,7 @@ from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.products.batched_product_kernel import BatchedProductKernel
 from phintys.ops.products.blas_kernel import GerKernel, ProductKernel
 from phintys.ops.random.draw_kernel import DrawKernel
+from phintys.ops.rearranging.repeat_kernel import RepeatKernel, SumRepeatsKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
@@ -242,3 +245,23 @@ register(ArgSortKernel, GpuSortKernel, sort(places))
 register(PartitionKernel, GpuSortKernel, sort(lambda dtype, positions: (dtype, positions, None, 2)))
 register(TopKKernel, GpuSortKernel, sort(best))
 SEVERAL_RESULTS.add(PartitionKernel)
+
+
+def nonzero(kernel, operands, results):
+    return GpuNonzeroKernel(len(operands[0].broadcastable))
+
+
+def repeat(kernel, operands, results):
+    """By a number, as it is described; or by a count for each slice."""
+    host = type(kernel)(*kernel.arguments, **(kernel.named_arguments or {}))
+    sums = isinstance(kernel, SumRepeatsKernel)
+    try:
+        return (general(kernel, operands, results)
+                or GpuRepeatKernel(host, operands[0].dtype, kernel.arguments[-1], sums))
+    except NoSource:
+        return None
+
+
+register(NonzeroKernel, GpuNonzeroKernel, nonzero, checked_at_device=(0,))
+register(RepeatKernel, GpuRepeatKernel, repeat)
+register(SumRepeatsKernel, GpuRepeatKernel, repeat)

@@ -235,6 +235,13 @@ CASES = [
      whole(4, 5, low=-5, high=9), floats(4, 5), floats(4, 5)),
     ("hinge loss", lambda x, y: [nnet.multiclass_hinge_loss(x, y), T.grad(nnet.multiclass_hinge_loss(x, y).sum(), x)],
      floats(7, 5), whole(7, low=0, high=5)),
+    ("places of true elements", lambda x, y: [
+        *T.gt(x, 0).nonzero(), *T.gt(y, 1).nonzero(), *T.gt(y[:, ::-1, 1:], 1).nonzero(), *T.gt(x, 9).nonzero(),
+        *T.gt(x[1:], -9).nonzero(), *T.gt(x[:0], 0).nonzero()], floats(10000), floats(7, 30, 11)),
+    ("repeat by counts", lambda x, n: [T.repeat(x, n, axis=0), T.repeat(x.T, n[:4], axis=0), T.repeat(x, n[:4], axis=1),
+                                       T.repeat(x[:, 0], n), T.repeat(x > 0, n * 0, axis=0),
+                                       T.grad((T.repeat(x, n, axis=0) ** 2).sum(), x)],
+     floats(9, 4), whole(9, low=0, high=4, dtype="int64")),
     # ---- images ----
     ("pool", lambda x: [T.signal.pool.pool_2d(x, (2, 3), mode=mode, ignore_border=border, stride=(2, 1))
                         for mode in ("max", "sum", "average_inc_pad", "average_exc_pad") for border in (True, False)],

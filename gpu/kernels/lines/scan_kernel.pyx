@@ -5,10 +5,10 @@ it has gaps. The choice of kernels depends on the shape and the device only, so 
 """
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.scan_source import ROUNDS, WARPS, scan_source
+from phintys.gpu.kernels.lines.scan_source import ROUNDS, WARPS, scan_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
-from phintys.gpu.runtime.driver cimport Arguments, put_integer, set_failure
+from phintys.gpu.runtime.driver cimport Arguments, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_is_contiguous, cell_size, device_memory
@@ -135,13 +135,6 @@ cdef class GpuScanKernel(DeviceKernel):
         if totals != NULL:
             buffer_release(totals)
         return error
-
-
-cdef inline void pack(Arguments* arguments, const npy_intp* words, int count) noexcept nogil:
-    cdef int index
-    arguments.size, arguments.full = 0, False
-    for index in range(count):
-        put_integer(arguments, words[index])
 
 
 cdef int copy_without_gaps(char* target, Cell* source) noexcept nogil:

@@ -8,10 +8,11 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.sort_source import best_source, block_source, sweep_source, warp_source
+from phintys.gpu.kernels.lines.scan_kernel cimport pack
+from phintys.gpu.kernels.lines.sort_source import best_source, block_source, sweep_source, warp_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
-from phintys.gpu.runtime.driver cimport Arguments, fill_bytes, put_integer, set_failure
+from phintys.gpu.runtime.driver cimport Arguments, fill_bytes, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_is_contiguous, cell_size, device_memory
@@ -274,13 +275,6 @@ cdef inline void release(Buffer* buffer) noexcept nogil:
         buffer_release(buffer)
 
 
-cdef inline void pack(Arguments* arguments, const npy_intp* words, int count) noexcept nogil:
-    cdef int index
-    arguments.size, arguments.full = 0, False
-    for index in range(count):
-        put_integer(arguments, words[index])
-
-
 cdef inline npy_intp stride_of_lines(const Cell* cell, int axis) noexcept nogil:
     """Of a cell in C order, in elements."""
     cdef npy_intp stride = 1
@@ -296,7 +290,7 @@ cdef int copy_lines(Cell* cell, int axis, char* lines, bint back) noexcept nogil
     cdef npy_intp strides[MAX_RANK]
     cdef npy_intp packed_strides[MAX_RANK]
     cdef npy_intp stride = cell.itemsize
-    cdef int index, place, error
+    cdef int index, place
     for index in range(cell.ndim):
         place = cell.ndim - 1 if index == axis else index - (index > axis)
         shape[place], strides[place] = cell.shape[index], cell.strides[index]
@@ -305,5 +299,4 @@ cdef int copy_lines(Cell* cell, int axis, char* lines, bint back) noexcept nogil
         stride *= shape[index]
     moved.shape, moved.strides = shape, strides
     packed.shape, packed.strides, packed.data = shape, packed_strides, lines
-    error = copy_elements(&moved, &packed) if back else copy_elements(&packed, &moved)
-    return set_failure(error, b"moving lines on the device") if error else 0
+    return copy_elements(&moved, &packed) if back else copy_elements(&packed, &moved)

@@ -1,0 +1,1 @@
+"""Work along lines by several kernels: cumulative sums, sorting, selections whose length follows from values."""

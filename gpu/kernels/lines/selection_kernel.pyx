@@ -1,0 +1,171 @@
+"""Selections on the device whose length follows from values: the places of true elements, slices repeated by counts.
+
+How many elements of a mask are true is known only when the device has counted them; so ``prepare`` waits for it, once,
+and lets the device find the places then. Counts of repetitions are on the host, and their cumulative sums are copied to
+the device.
+"""
+from numpy cimport npy_intp
+
+from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, copy_without_gaps, pack
+from phintys.gpu.kernels.lines.selection_source import TILE, nonzero_source, repeat_source
+from phintys.gpu.runtime.driver cimport Arguments, copy_to_host, put_integer, set_failure, upload
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
+from phintys.ops.native.integers cimport integer_at
+from phintys.vm.abi cimport (
+    BOUND, UNBOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, device_memory, scratch)
+from phintys.vm.pool cimport Buffer, buffer_release
+
+cdef npy_intp TILE_OF_MASK = TILE
+
+
+cdef enum:
+    COUNT_TRUE, FIND_TRUE
+    EACH = 16                       # elements of a mask that a thread looks at
+
+
+cdef class GpuNonzeroKernel(DeviceKernel):
+    """``(mask, out)``: a row of places for each dimension, and a column for each true element.
+
+    Parameters
+    ----------
+    rank : int
+        Of the mask.
+    """
+    cdef GpuScanKernel scan
+    cdef int rank
+
+    def __init__(self, int rank):
+        self.rank, self.scan = rank, GpuScanKernel("int64", 0, "add")
+        self.examined, self.binding = (0,), UNBOUND
+        self.source, self.names = nonzero_source(rank), ("count_true", "find_true")
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* mask = operands[0]
+        cdef npy_intp size = cell_size(mask), tiles = (size + TILE_OF_MASK - 1) // TILE_OF_MASK
+        cdef bint has_gaps = not cell_is_contiguous(mask)
+        cdef Buffer* counts
+        cdef Buffer* packed
+        self.ready()
+        self.scan.ready()
+        counts = device_memory.acquire(tiles * 8 + 1)
+        packed = device_memory.acquire(size + 1) if has_gaps else NULL
+        try:
+            if counts == NULL or (has_gaps and packed == NULL):
+                return set_failure(2, b"counts of a mask")
+            if has_gaps and size and copy_without_gaps(packed.data, mask):
+                return -1
+            return self.find(context, mask, packed.data if has_gaps else mask.data, tiles, counts.data, operands[1])
+        finally:                                    # work is done in order
+            if counts != NULL:
+                buffer_release(counts)
+            if packed != NULL:
+                buffer_release(packed)
+
+    cdef int find(self, Context* context, Cell* mask, const char* elements, npy_intp tiles, char* counts,
+                  Cell* result) except -1 nogil:
+        """Count, wait for the number, and let the device find the places."""
+        cdef npy_intp shape[2]
+        cdef npy_intp words[5]
+        cdef Arguments arguments
+        cdef int axis, error
+        shape[0], shape[1] = self.rank, 0
+        words[:3] = [<npy_intp>elements, cell_size(mask), <npy_intp>counts]
+        if tiles:
+            pack(&arguments, words, 3)
+            if self.start(COUNT_TRUE, tiles, TILE_OF_MASK // EACH, &arguments):
+                return -1
+        if tiles > 1 and self.scan.along_lines(counts, counts, 1, tiles, False):
+            return -1
+        error = copy_to_host(<char*>&shape[1], counts + 8 * (tiles - 1), 8) if tiles else 0
+        if error:
+            return set_failure(error, b"counting true elements")
+        allocate(context, result, shape)
+        if shape[1] == 0:
+            return 0
+        words[3], words[4] = <npy_intp>result.data, shape[1]
+        pack(&arguments, words, 5)
+        for axis in range(self.rank):
+            put_integer(&arguments, mask.shape[axis])
+        return self.start(FIND_TRUE, tiles, TILE_OF_MASK // EACH, &arguments)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return 0                                    # `prepare` has begun it
+
+
+cdef class GpuRepeatKernel(DeviceKernel):
+    """``(x, counts, out)``: slices of x as often as their counts say; or ``(x, counts, length, out)``: their sums.
+
+    Parameters
+    ----------
+    host : Kernel
+        The processor's.
+    dtype : str
+    axis : int
+        Not negative, or -1: of the flattened array.
+    sums : bool
+    """
+    cdef Kernel host
+    cdef int axis
+    cdef bint sums
+
+    def __init__(self, host, dtype, int axis, bint sums):
+        self.host, self.axis, self.sums = host, axis, sums
+        self.examined, self.binding = self.host.examined, BOUND
+        self.source, self.names = repeat_source(dtype), ("repeat", "add_repeated")
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        self.host.prepare(context, operands)
+        scratch(context, self.slices_of(operands) * sizeof(npy_intp))
+        return 0
+
+    cdef npy_intp slices_of(self, Cell** operands) noexcept nogil:
+        cdef Cell* shorter = operands[3] if self.sums else operands[0]
+        return cell_size(shorter) if self.axis < 0 else shorter.shape[self.axis]
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* source = operands[0]
+        cdef Cell* result = operands[3 if self.sums else 2]
+        cdef npy_intp length = self.slices_of(operands), chunk = 1, size = cell_size(result)
+        cdef const char* x = source.data
+        cdef Buffer* packed = NULL
+        cdef Buffer* ends
+        cdef npy_intp words[7]
+        cdef Arguments arguments
+        cdef int axis, error = 0
+        if size == 0:
+            return 0
+        for axis in range(self.axis + 1, source.ndim if self.axis >= 0 else 0):
+            chunk *= source.shape[axis]
+        ends = ends_of(operands[1], length, <npy_intp*>context.scratch)
+        if ends == NULL:
+            return set_failure(2, b"counts of repetitions")
+        if not cell_is_contiguous(source):
+            packed = device_memory.acquire(cell_size(source) * source.itemsize + 1)
+            error = set_failure(2, b"repetitions") if packed == NULL else copy_without_gaps(packed.data, source)
+            x = packed.data if packed != NULL else NULL
+        if not error:
+            axis = 0 if self.axis < 0 else self.axis
+            words[:7] = [size, <npy_intp>x, <npy_intp>ends.data, <npy_intp>result.data, length, chunk,
+                         source.shape[axis] if self.sums else result.shape[axis]]
+            pack(&arguments, words, 7)
+            error = self.start(self.sums, blocks_for(size), THREADS, &arguments)
+        buffer_release(ends)                        # work is done in order
+        if packed != NULL:
+            buffer_release(packed)
+        return error
+
+
+cdef Buffer* ends_of(const Cell* counts, npy_intp length, npy_intp* sums) noexcept nogil:
+    """The cumulative sums of counts, on the device; NULL: there is no memory, or they cannot be copied."""
+    cdef Buffer* ends = device_memory.acquire(length * sizeof(npy_intp))
+    cdef npy_intp place, total = 0
+    if ends == NULL:
+        return NULL
+    for place in range(length):
+        total += integer_at(counts, place if counts.shape[0] > 1 else 0)
+        sums[place] = total
+    if upload(ends, <const char*>sums, length * sizeof(npy_intp)):
+        buffer_release(ends)
+        return NULL
+    return ends
