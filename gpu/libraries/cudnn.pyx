@@ -64,6 +64,7 @@ cdef extern from * nogil:
      */
     typedef struct {
         long role, type, math, moved, groups;       /* moved: how many dimensions filters move in */
+        long measured;                              /* whether algorithms are compared */
         long image[5], filters[5], top[5], pad[3], stride[3], dilation[3];
     } phintys_shapes;
     typedef struct {
@@ -160,6 +161,8 @@ cdef extern from * nogil:
         if (chosen.count < chosen.most) chosen.all[chosen.count++] = *choice;
         pthread_mutex_unlock(&phintys_chosen_lock);
     }
+    static long phintys_count_choices(void) { return chosen.count; }
+    static const phintys_choice* phintys_choice_number(long i) { return &chosen.all[i]; }
     static double phintys_seconds(void) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -167,7 +170,7 @@ cdef extern from * nogil:
     }
     """
     ctypedef struct phintys_shapes:
-        long role, type, math, moved, groups
+        long role, type, math, moved, groups, measured
         long* image
         long* filters
         long* top
@@ -192,6 +195,8 @@ cdef extern from * nogil:
     long phintys_room_of_algorithm(const phintys_shapes*, int)
     bint phintys_is_chosen(const phintys_shapes*, phintys_choice*)
     void phintys_choose(const phintys_choice*)
+    long phintys_count_choices()
+    const phintys_choice* phintys_choice_number(long)
     double phintys_seconds()
     enum: FORWARD, BY_IMAGES, BY_FILTERS, INT_MAX
 
@@ -238,6 +243,21 @@ config.on_change("gpu.tf32", allow_tf32)
 config.on_change("deterministic", choose_by_measurements)
 allow_tf32(config.gpu.tf32)
 choose_by_measurements(config.deterministic)
+
+def choices():
+    """The algorithms that were chosen so far: for each the role, the shapes of the images and the filters, whether in
+    TF32, its number in cuDNN (-1: there is none), and the bytes of its work memory."""
+    cdef const phintys_choice* choice
+    cdef long number
+    found = []
+    for number in range(phintys_count_choices()):
+        choice = phintys_choice_number(number)
+        rank = choice.shapes.moved + 2
+        found.append((list(ROLES)[choice.shapes.role], tuple([choice.shapes.image[axis] for axis in range(rank)]),
+                      tuple([choice.shapes.filters[axis] for axis in range(rank)]), choice.shapes.math != IN_FMA,
+                      choice.algorithm, choice.room))
+    return found
+
 
 # The operands, and where those are that cuDNN gets: the same, or copies in scratch memory.
 cdef struct Operands:
@@ -318,6 +338,7 @@ cdef class ConvolutionRoutine(Routine):
         cdef npy_intp window
         memset(shapes, 0, sizeof(phintys_shapes))
         shapes.role, shapes.type, shapes.groups, shapes.moved = self.role, self.type, self.groups, self.rank + skipped
+        shapes.measured = measures
         shapes.math = IN_FMA if self.type == 0 and not allows_tf32 else 0
         if not (copy_lengths(shapes.image, sorted.image, skipped) and copy_lengths(
                 shapes.filters, sorted.filters, skipped) and copy_lengths(shapes.top, sorted.top, skipped)):
@@ -358,7 +379,7 @@ cdef class ConvolutionRoutine(Routine):
         choice.shapes, choice.algorithm, choice.room = shapes[0], -1, 0
         for candidate in range(CANDIDATES):
             algorithm = ALGORITHMS[self.role][candidate]
-            if algorithm < 0 or (not measures and choice.algorithm >= 0) or (
+            if algorithm < 0 or (not shapes.measured and choice.algorithm >= 0) or (
                     algorithm == WINOGRAD[self.role] and not has_windows_of_3(shapes)):
                 continue
             room = phintys_room_of_algorithm(shapes, algorithm)

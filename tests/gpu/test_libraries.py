@@ -10,6 +10,7 @@ from test_cases import check
 
 import phintys
 import phintys.tensor as T
+from phintys.gpu.libraries.cudnn import choices
 from phintys.tensor import slinalg as S
 
 # An option, the library that is called, and the beginnings of the names of cases that it computes.
@@ -95,3 +96,12 @@ def test_convolutions_in_tf32_only_when_asked(device):
     assert counted(function, **{"gpu.tf32": True}) == [2, 2]
     assert counted(function) == [2, 0]
     assert device.cudnn.stand_in_calls_in_any_order() == 0
+    assert [choice[:4] for choice in choices() if choice[1] == (2, 3, 9, 7)] == [
+        (role, (2, 3, 9, 7), (4, 3, 3, 3), in_tf32) for in_tf32 in (False, True) for role in ("by images", "by filters")]
+
+
+def test_unmeasured_if_deterministic(device):
+    with at_device(), phintys.change_flags({"deterministic": "more"}):
+        x, w = [phintys.shared(numpy.ones(shape, "float32"), target="cuda") for shape in ((2, 3, 8, 7), (4, 3, 3, 3))]
+        phintys.function([], T.nnet.conv2d(x, w))()
+    assert [choice[4] for choice in choices() if choice[1] == (2, 3, 8, 7)] == [1]
