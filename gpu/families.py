@@ -1,6 +1,5 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 import phintys.gpu.kernels.described  # noqa: F401  (which describes kernels)
-from phintys.gpu.kernels.arg_kernel import GpuArgKernel, GpuExtremumKernel
 from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
@@ -17,7 +16,7 @@ from phintys.gpu.kernels.moving_kernel import (
 )
 from phintys.gpu.kernels.part_kernel import GpuIncSubtensorKernel
 from phintys.gpu.kernels.product_kernel import GpuBatchedProductKernel, GpuGerKernel, GpuProductKernel
-from phintys.gpu.kernels.reduction_kernel import GpuReductionKernel
+from phintys.gpu.kernels.reduction_kernel import GpuArgKernel, GpuExtremumKernel, GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.kernels.softmax_kernel import (

@@ -11,19 +11,20 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.gpu.kernels.product_source import NAMES, NARROW_NAMES, narrow_source, product_source, rows_of_a_block
-from phintys.graph.config import config
+from phintys.gpu.kernels.reduction_kernel cimport FoldKernel
+from phintys.gpu.kernels.reduction_source import vector_product_source
 from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
-from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
+from phintys.graph.config import config
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, CELL_DEVICE, Cell, Context, Kernel, allocate, cell_size
 from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
-    TILES, ROWS, COLUMNS
+    TILES
     TILE = 64
-    SHORT = 64                      # rows of a matrix up to this length get a thread each
     DEEP = 0                        # kernels of narrow products
     DOWN = 1
     SHALLOW = 2
@@ -43,6 +44,13 @@ cdef struct Product:                # m x k times k x n; strides in elements
     npy_intp xs0, xs1, ys0, ys1, ss0, ss1
 
 
+cdef class VectorProduct(FoldKernel):
+    """A product of a matrix and a vector: a fold of the matrix's columns."""
+
+    def __init__(self, dtype):
+        self.take_source(vector_product_source(dtype), 2)
+
+
 cdef class GpuProductKernel(DeviceKernel):
     """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``; see ``ProductKernel``."""
     cdef str form
@@ -52,12 +60,14 @@ cdef class GpuProductKernel(DeviceKernel):
     cdef double one[2]              # in the bits of the dtype
     cdef double zero[2]
     cdef bint by_cublas
+    cdef VectorProduct by_vector
     cdef list narrow                # kernels of narrow products, by their columns
     cdef void* narrow_kernels[MOST_NARROW + 1]      # the same, or NULL
     cdef object dtype               # None: products of other dtypes are never narrow
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         self.source, self.names = product_source(dtype), NAMES
+        self.by_vector = VectorProduct(dtype)
         self.form, self.left_rank, self.right_rank = form, left_rank, right_rank
         self.itemsize = numpy.dtype(dtype).itemsize
         self.kind = ("plain", "scaled", "accumulated").index(form)
@@ -97,8 +107,11 @@ cdef class GpuProductKernel(DeviceKernel):
         cdef Product product
         cdef npy_intp shape[2]
         cdef int axis
-        self.ready()
         self.sort(operands, &product)
+        if product.m == 1 or product.n == 1:
+            self.by_vector.ready()
+        else:
+            self.ready()
         if product.y.shape[0] != product.k:
             with gil:
                 raise ValueError(f"Shape mismatch: shapes {shape_of(product.x)} and {shape_of(product.y)} are not "
@@ -370,18 +383,22 @@ cdef int launch_product(DeviceKernel kernel, int which, npy_intp blocks, Product
 
 
 cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:
-    """A block for each row, or a thread if rows are short or neighbours are in neighbouring rows."""
+    """The rows of `x` by the vector `y`."""
     cdef Arguments arguments
-    cdef bint by_thread = product.m > 1 and (product.k < SHORT or 0 < product.xs0 < product.xs1)
+    cdef Cell matrix, vector
+    cdef Cell* cells[3]
+    cdef npy_intp shape[2]
+    cdef npy_intp row[2]
+    cdef npy_intp matrix_strides[2]
+    cdef npy_intp vector_strides[2]
+    shape[0], shape[1], row[0], row[1] = product.m, product.k, 1, product.k
+    matrix_strides[0], matrix_strides[1] = product.xs0 * kernel.itemsize, product.xs1 * kernel.itemsize
+    vector_strides[0], vector_strides[1] = 0, product.ys0 * kernel.itemsize
+    matrix.data, matrix.shape, matrix.strides = product.x.data, shape, matrix_strides
+    vector.data, vector.shape, vector.strides = product.y.data, row, vector_strides
+    cells[0], cells[1] = &matrix, &vector
     arguments.size, arguments.full = 0, False
-    put_integer(&arguments, product.m)
-    put_integer(&arguments, product.k)
     put_address(&arguments, product.x)
-    put_integer(&arguments, product.xs0)
-    put_integer(&arguments, product.xs1)
     put_address(&arguments, product.y)
-    put_integer(&arguments, product.ys0)
     put_result(&arguments, product, <const char*>kernel.one, kernel.itemsize)
-    if by_thread:
-        return kernel.start(COLUMNS, blocks_for(product.m), THREADS, &arguments)
-    return kernel.start(ROWS, product.m, THREADS, &arguments)
+    return kernel.by_vector.fold(cells, 2, shape, 2, &arguments)

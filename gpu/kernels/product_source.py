@@ -1,8 +1,8 @@
-"""The source of products of matrices and vectors, for operands of any strides.
+"""The source of products of matrices, for operands of any strides.
 
 ``tiles`` computes a product of matrices: a block of 256 threads makes 64 x 64 results, each thread 4 x 4 of them, from
-tiles of both operands in shared memory. ``rows`` and ``columns`` multiply a matrix by a vector: a block for each
-result, or a thread. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses on the device.
+tiles of both operands in shared memory. Strides are in elements. ``alpha`` and ``beta`` are values, or addresses on the
+device. Products of a matrix and a vector are folds: ``vector_product_source`` of ``reduction_source.py``.
 
 Libraries need as long for a product of which one side is short as for a large one. ``narrow_source`` has kernels for
 these: with at most 32 columns, which are part of the source, or at most 32 terms. Sums are in a fixed order.
@@ -14,7 +14,7 @@ these: with at most 32 columns, which are part of the source, or at most 32 term
 """
 from phintys.gpu.kernels.scalar_source import COMPLEX, NoSource, computed, stored
 
-NAMES = ("tiles", "rows", "columns")
+NAMES = ("tiles",)
 
 SCALING = """\
 typedef {type} T;
@@ -67,28 +67,6 @@ __global__ void tiles(long long m, long long n, long long k, const T* x, long lo
             const long long at = row + down + i * SIDE, to = column + across + j * SIDE;
             if (at < m && to < n) put(out + at * n + to, sums[i][j], scaling, alpha, beta, at, to);
         }}
-}}
-__global__ void rows(long long m, long long k, const T* x, long long xs0, long long xs1, const T* y, long long ys,
-                     Scaling scaling, T* out, T alpha, T beta) {{
-    __shared__ T found[THREADS];
-    const long long row = blockIdx.x;
-    T sum = 0;
-    for (long long i = threadIdx.x; i < k; i += THREADS) sum += x[row * xs0 + i * xs1] * y[i * ys];
-    found[threadIdx.x] = sum;
-    for (int half = THREADS / 2; half; half /= 2) {{
-        __syncthreads();
-        if (threadIdx.x < half) found[threadIdx.x] += found[threadIdx.x + half];
-    }}
-    if (threadIdx.x == 0) put(out + row, found[0], scaling, alpha, beta, row, 0);
-}}
-__global__ void columns(long long m, long long k, const T* x, long long xs0, long long xs1, const T* y, long long ys,
-                        Scaling scaling, T* out, T alpha, T beta) {{
-    for (long long row = blockIdx.x * (long long)blockDim.x + threadIdx.x; row < m;
-         row += gridDim.x * (long long)blockDim.x) {{
-        T sum = 0;
-        for (long long i = 0; i < k; i++) sum += x[row * xs0 + i * xs1] * y[i * ys];
-        put(out + row, sum, scaling, alpha, beta, row, 0);
-    }}
 }}
 }}
 """

@@ -1,11 +1,20 @@
-"""The source of a reduction over any axes, with an elementwise producer.
+"""The source of folds: reductions over any axes, positions of extrema, products of a matrix and a vector.
 
-Each result is a fold of many elements. ``rows`` gives each result a block of threads, which combine what they have
-found in shared memory, in pairs; ``columns`` gives each result one thread, so that neighbours read neighbouring
-elements.
-Where there are few results, their elements are split: each part makes a partial result, and ``finish`` combines these.
-All orders depend on shapes alone, so results are the same in every call.
+A fold combines many elements, which are computed from operands, into each result. Kept and reduced dimensions are
+joined where all operands allow, so most folds walk one or two of each. There are two ways:
+
+* ``rows``: a block of threads, or 1 to 32 lanes of a warp, for each result, along the innermost reduced dimension;
+* ``columns``: threads beside each other have neighbouring results, and walk along the reduced dimensions.
+
+Operands are read as vectors of 16 bytes, several in flight, or once for a vector where they are repeated along it;
+``rows_single`` and ``columns_single`` read element by element, where an operand is strided or not aligned. Rows may
+begin anywhere: elements before the first whole vector, and after the last, are folded one by one. Where there are too
+few results to fill the device, their elements are split: each part makes a partial result, and ``finish`` combines
+these. ``rows_long`` counts in 64 bits. All orders depend on shapes, strides and the device alone, so results are the
+same in every call.
 """
+import numpy
+
 from phintys.gpu.kernels.scalar_source import (
     NoSource,
     body_of,
@@ -17,88 +26,306 @@ from phintys.gpu.kernels.scalar_source import (
     to_store,
     with_functions,
 )
+from phintys.gpu.kernels.vector_source import VECTORS
 from phintys.ops.elementwise.scalar_code import loop_name
 
-NAMES = ("rows", "columns", "finish")
+NAMES = ("rows", "columns", "rows_single", "columns_single", "rows_long", "finish")
 THREADS = 256
 
 # What a fold begins with, where it is not the loop's identity: nothing is changed by it.
-FIRST = {"maximum": {"f": "-INFINITY", "i": "lowest", "b": "false"},
-         "minimum": {"f": "INFINITY", "i": "highest", "b": "true"}}
+FIRST = {"maximum": {"f": "-INFINITY", "i": "min", "b": "false"}, "minimum": {"f": "INFINITY", "i": "max", "b": "true"}}
 
 TEMPLATE = """\
-typedef {accumulator} Accumulator;
-struct Walk {{
-    long long kept_lengths[{rank}], reduced_lengths[{rank}];
-    long long kept_strides[{pointers}][{rank}], reduced_strides[{pointers}][{rank}];
+enum {{ THREADS = {threads}, RANK = {rank}, POINTERS = {pointers} }};
+struct Plan {{
+    long long results, count, splits, chunk, lane_bits, kept_rank, reduced_rank;
 }};
-__device__ inline Accumulator combined(Accumulator a, Accumulator b) {{ return {combine}; }}
-__device__ inline void move(long long number, long long rank, const long long* lengths,
-                            const long long strides[][{rank}], long long* offsets) {{
-    for (int axis = 0; axis < rank; axis++) {{
-        const long long above = axis + 1 < rank ? number / lengths[axis] : 0, at = number - above * lengths[axis];
-        for (int operand = 0; operand < {pointers}; operand++) offsets[operand] += at * strides[operand][axis];
-        number = above;
+struct Walk {{                      // the kept dimensions, and the reduced ones, the innermost first
+    long long lengths[2][RANK];     // the innermost, and its strides, in vectors
+    Divider dividers[2][RANK];
+    long long strides[2][RANK][POINTERS + 1];           // the last: of positions of results
+    long long inner[POINTERS + 1];  // strides within a vector
+}};
+{accumulator}
+// A vector of each operand, or one element of those that are repeated. ALONG: vectors lie along reduced dimensions.
+template <int N, bool ALONG> struct Raw {{ {raw} }};
+template <class T> __device__ inline T exchanged(T x, int distance) {{
+    if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(~0u, (int)x, distance);
+    else {{
+        unsigned words[sizeof(T) / 4];
+        memcpy(words, &x, sizeof(T));
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(T) / 4; i++) words[i] = __shfl_xor_sync(~0u, words[i], distance);
+        memcpy(&x, words, sizeof(T));
+        return x;
     }}
 }}
-__device__ inline Accumulator element(const Walk& walk, long long reduced_rank, long long number,
-                                      const long long* start, {parameters}) {{
-    long long offsets[{pointers}];
-    for (int operand = 0; operand < {pointers}; operand++) offsets[operand] = start[operand];
-    move(number, reduced_rank, walk.reduced_lengths, walk.reduced_strides, offsets);
-    {body}
-    return {value};
+template <class Index> __device__ inline void move(Index number, const Walk& walk, int part, int rank,
+                                                   long long* offsets) {{
+    if constexpr (RANK > 1) {{                          // braces: NVRTC 12 takes a pragma there for the statement
+#pragma unroll 1
+        for (int axis = 0; axis + 1 < rank; axis++) {{
+            Index above;
+            if constexpr (sizeof(Index) == 4) above = walk.dividers[part][axis].quotient(number);
+            else above = number / (Index)walk.lengths[part][axis];
+            const long long at = number - above * (Index)walk.lengths[part][axis];
+#pragma unroll
+            for (int i = 0; i <= POINTERS; i++) offsets[i] += at * walk.strides[part][axis][i];
+            number = above;
+        }}
+    }}
+    const int last = RANK > 1 && rank > 1 ? rank - 1 : 0;
+#pragma unroll
+    for (int i = 0; i <= POINTERS; i++) offsets[i] += (long long)number * walk.strides[part][last][i];
 }}
-__device__ inline void put(Accumulator total, long long result, long long results, long long splits, long long split,
-                           double divisor, Accumulator* partial, {stored_result}* y) {{
-    if (splits > 1) partial[split * results + result] = total;
-    else y[result] = {final};
+template <int N, bool ALONG> __device__ inline void fetch(Raw<N, ALONG>& raw, const long long* at) {{
+    {fetch}
+}}
+template <int N, bool ALONG> __device__ inline Accumulator element(const Raw<N, ALONG>& raw, int k, long long place,
+                                                                   {parameters}) {{
+    {body}
+}}
+template <int N, bool ALONG> __device__ inline void add(Accumulator* totals, const Raw<N, ALONG>& raw, long long place,
+                                                        {parameters}) {{
+#pragma unroll
+    for (int k = 0; k < N; k++) totals[k] = combined(totals[k], element(raw, k, place + (ALONG ? k : 0), {names}));
+}}
+// Vectors from number `i` to `end`, every `step`-th.
+template <int N, bool ALONG, int FLIGHT, class Index> __device__ inline void run(
+        Accumulator* totals, Index i, Index end, Index step, const long long* start, const Walk& walk, int rank,
+        Index first_place, {parameters}) {{
+    Raw<N, ALONG> raw[FLIGHT];
+    for (; i + (FLIGHT - 1) * step < end; i += FLIGHT * step) {{
+#pragma unroll
+        for (int u = 0; u < FLIGHT; u++) {{
+            long long at[POINTERS + 1];
+#pragma unroll
+            for (int j = 0; j <= POINTERS; j++) at[j] = start[j];
+            move<Index>(i + u * step, walk, 1, rank, at);
+            fetch<N, ALONG>(raw[u], at);
+        }}
+#pragma unroll
+        for (int u = 0; u < FLIGHT; u++)
+            add<N, ALONG>(totals, raw[u], first_place + (i + u * step) * (ALONG ? N : 1), {names});
+    }}
+    if constexpr (FLIGHT > 1)
+        run<N, ALONG, 1, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
+}}
+__device__ inline void put(Accumulator total, long long result, int split, const Plan& plan, Accumulator* partial,
+                           {parameters}) {{
+    if (plan.splits > 1) partial[split * plan.results + result] = total;
+    else store(total, result, {names});
+}}
+template <class T, int N> __device__ inline unsigned before_aligned(long long at) {{
+    return (unsigned)(-(unsigned long long)at % (N * sizeof(T)) / sizeof(T));
+}}
+template <int N, int FLIGHT, class Index> __device__ inline void fold_rows(
+        {parameters}, const Plan& plan, const Walk& walk, Accumulator* partial) {{
+    __shared__ Accumulator of_warp[THREADS / 32];
+    const int lanes = 1 << plan.lane_bits, lane = threadIdx.x & (lanes - 1), split = blockIdx.y;
+    const Index result = (Index)blockIdx.x * (THREADS >> plan.lane_bits) + (threadIdx.x >> plan.lane_bits);
+    Accumulator totals[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) totals[k] = first();
+    long long start[POINTERS + 1] = {{{addresses}}};
+    if (result < (Index)plan.results) {{
+        move<Index>(result, walk, 0, plan.kept_rank, start);
+        const Index count = (Index)plan.count, begin = (Index)split * (Index)plan.chunk;
+        const Index head = N > 1 ? min(count, (Index)before_aligned<{leading}, N>(start[{leader}])) : 0;
+        const Index packs = (count - head) / N, rest = count - packs * N;
+        const bool last = split == plan.splits - 1;
+        long long from[POINTERS + 1];
+#pragma unroll
+        for (int j = 0; j <= POINTERS; j++) from[j] = start[j] + (long long)head * walk.inner[j];
+        run<N, true, FLIGHT, Index>(totals, begin + lane, last ? packs : min(packs, begin + (Index)plan.chunk),
+                                    (Index)lanes, from, walk, plan.reduced_rank, head, {names});
+        if (N > 1 && last) for (Index i = lane; i < rest; i += lanes) {{
+            const Index place = i < head ? i : i + packs * N;
+            Raw<1, true> raw;
+            long long at[POINTERS + 1];
+#pragma unroll
+            for (int j = 0; j <= POINTERS; j++) at[j] = start[j] + (long long)place * walk.inner[j];
+            fetch<1, true>(raw, at);
+            add<1, true>(totals, raw, place, {names});
+        }}
+    }}
+#pragma unroll
+    for (int half = N / 2; half; half /= 2)
+        for (int k = 0; k < half; k++) totals[k] = combined(totals[k], totals[k + half]);
+    Accumulator total = totals[0];
+    for (int distance = min(lanes, 32) / 2; distance; distance /= 2)
+        total = combined(total, exchanged(total, distance));
+    if (lanes > 32) {{
+        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = total;
+        __syncthreads();
+        if (threadIdx.x < 32) {{
+            total = threadIdx.x < THREADS / 32 ? of_warp[threadIdx.x] : first();
+            for (int distance = THREADS / 64; distance; distance /= 2)
+                total = combined(total, exchanged(total, distance));
+        }}
+    }}
+    if (lane == 0 && result < (Index)plan.results) put(total, start[POINTERS], split, plan, partial, {names});
+}}
+// Combine what threads have in `found` with threads `lanes` apart: N values each, in the end in the first `lanes`.
+template <int N> __device__ inline void gather(Accumulator* found, int lanes) {{
+    for (int half = THREADS / 2; half >= lanes; half /= 2) {{
+        __syncthreads();
+        if (threadIdx.x < half) {{
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                found[k * THREADS + threadIdx.x] = combined(found[k * THREADS + threadIdx.x],
+                                                            found[k * THREADS + threadIdx.x + half]);
+        }}
+    }}
+}}
+template <int N, int FLIGHT> __device__ inline void fold_columns(
+        {parameters}, const Plan& plan, const Walk& walk, Accumulator* partial) {{
+    __shared__ Accumulator found[THREADS * N];
+    const unsigned lanes = 1 << plan.lane_bits, lane = threadIdx.x & (lanes - 1), row = threadIdx.x >> plan.lane_bits;
+    const unsigned column = blockIdx.x * lanes + lane, columns = (unsigned)(plan.results / N);
+    const unsigned count = (unsigned)plan.count, begin = blockIdx.y * (unsigned)plan.chunk;
+    Accumulator totals[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) totals[k] = first();
+    long long start[POINTERS + 1] = {{{addresses}}};
+    if (column < columns) {{
+        move<unsigned>(column, walk, 0, plan.kept_rank, start);
+        run<N, false, FLIGHT, unsigned>(totals, begin + row, min(count, begin + (unsigned)plan.chunk),
+                                        THREADS >> plan.lane_bits, start, walk, plan.reduced_rank, 0, {names});
+    }}
+#pragma unroll
+    for (int k = 0; k < N; k++) found[k * THREADS + threadIdx.x] = totals[k];
+    gather<N>(found, lanes);
+    if (threadIdx.x < lanes && column < columns) {{
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            put(found[k * THREADS + threadIdx.x], start[POINTERS] + k * walk.inner[POINTERS], blockIdx.y, plan, partial,
+                {names});
+    }}
 }}
 extern "C" {{
-__global__ void rows(long long results, long long count, long long splits, long long kept_rank, long long reduced_rank,
-                     double divisor, Walk walk, {parameters}, Accumulator* partial, {stored_result}* y) {{
-    __shared__ Accumulator found[{threads}];
-    const long long result = blockIdx.x, split = blockIdx.y;
-    const long long begin = count * split / splits, end = count * (split + 1) / splits;
-    long long start[{pointers}] = {{}};
-    move(result, kept_rank, walk.kept_lengths, walk.kept_strides, start);
-    Accumulator total = {first};
-    for (long long i = begin + threadIdx.x; i < end; i += {threads})
-        total = combined(total, element(walk, reduced_rank, i, start, {names}));
-    found[threadIdx.x] = total;
-    for (int half = {threads} / 2; half; half /= 2) {{
-        __syncthreads();
-        if (threadIdx.x < half) found[threadIdx.x] = combined(found[threadIdx.x], found[threadIdx.x + half]);
-    }}
-    if (threadIdx.x == 0) put(found[0], result, results, splits, split, divisor, partial, y);
-}}
-__global__ void columns(long long results, long long count, long long splits, long long kept_rank,
-                        long long reduced_rank, double divisor, Walk walk, {parameters}, Accumulator* partial,
-                        {stored_result}* y) {{
-    const long long split = blockIdx.y;
-    const long long begin = count * split / splits, end = count * (split + 1) / splits;
-    for (long long result = blockIdx.x * (long long)blockDim.x + threadIdx.x; result < results;
-         result += gridDim.x * (long long)blockDim.x) {{
-        long long start[{pointers}] = {{}};
-        move(result, kept_rank, walk.kept_lengths, walk.kept_strides, start);
-        Accumulator total = {first};
-        for (long long i = begin; i < end; i++)
-            total = combined(total, element(walk, reduced_rank, i, start, {names}));
-        put(total, result, results, splits, split, divisor, partial, y);
-    }}
-}}
-__global__ void finish(long long results, long long splits, double divisor, const Accumulator* partial,
-                       {stored_result}* y) {{
-    for (long long result = blockIdx.x * (long long)blockDim.x + threadIdx.x; result < results;
-         result += gridDim.x * (long long)blockDim.x) {{
-        Accumulator total = {first};
-        for (long long split = 0; split < splits; split++)
+{kernels}
+__global__ void __launch_bounds__(THREADS) finish({parameters}, long long results, long long splits,
+                                                  long long lane_bits, const Accumulator* partial) {{
+    __shared__ Accumulator found[THREADS];
+    const int lanes = 1 << lane_bits;
+    const long long result = (long long)blockIdx.x * lanes + (threadIdx.x & (lanes - 1));
+    Accumulator total = first();
+    if (result < results)
+        for (long long split = threadIdx.x >> lane_bits; split < splits; split += THREADS >> lane_bits)
             total = combined(total, partial[split * results + result]);
-        y[result] = {final};
-    }}
+    found[threadIdx.x] = total;
+    gather<1>(found, lanes);
+    if (threadIdx.x < lanes && result < results) store(found[threadIdx.x], result, {names});
 }}
 }}
 """
+KERNEL = """\
+__global__ void __launch_bounds__(THREADS{blocks}) {name}({parameters}, Plan plan, Walk walk, Accumulator* partial) {{
+    {function}({names}, plan, walk, partial);
+}}"""
+ACCUMULATOR = """\
+typedef {type} Accumulator;
+__device__ inline Accumulator first() {{ return {first}; }}
+__device__ inline Accumulator combined(Accumulator a, Accumulator b) {{ return {combine}; }}
+__device__ inline void store(Accumulator total, long long result, {parameters}) {{ {store} }}"""
+
+# The first of equal elements, and the first NaN before all numbers, as NumPy does.
+FOUND = """\
+typedef {type} T;
+struct Accumulator {{ T value; long long place; }};
+__device__ inline Accumulator first() {{ return {{{first}, 0x7fffffffffffffffLL}}; }}
+__device__ inline Accumulator combined(Accumulator a, Accumulator b) {{
+    const bool sooner = a.place < b.place, a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
+    const bool mine = a_is_nan || b_is_nan ? a_is_nan && (!b_is_nan || sooner)
+                                           : a.value {better} b.value || (a.value == b.value && sooner);
+    return mine ? a : b;
+}}
+__device__ inline void store(Accumulator total, long long result, {parameters}) {{
+    positions[result] = total.place;
+    if (values) values[result] = {stored_value};
+}}"""
+# What a product is scaled by is on the device, or a value.
+SCALING = """\
+struct Scaling {{
+    const {type}* alpha;
+    const {type}* beta;
+    const {type}* start;
+    long long stride, unused;
+}};
+"""
+SCALED = """\
+const Accumulator alpha = scaling.alpha ? *scaling.alpha : alpha_value;
+    const Accumulator beta = scaling.beta ? *scaling.beta : beta_value;
+    total = alpha * total;
+    if (scaling.start && beta != (Accumulator)0) total += beta * scaling.start[result * scaling.stride];
+    out[result] = total;"""
+
+
+# Of an operand that is repeated in columns, and in rows: how many elements it has in a vector.
+COUNTS = {(False, False): "N", (True, True): "1", (True, False): "ALONG ? N : 1", (False, True): "ALONG ? 1 : N"}
+
+
+class FoldSource:
+    """The text of a fold, and what its launch has to know.
+
+    Attributes
+    ----------
+    text : str
+    names : tuple of str
+        The kernels, in the order of ``NAMES``.
+    vector : int
+        How many elements a vector has.
+    sizes : list of int
+        Bytes of an element of each operand on the device.
+    repeated : list of (bool, bool)
+        Of each of these whether the kernels of columns, and of rows, read one element for a vector.
+    accumulator_size : int
+    """
+
+    def __init__(self, rank, dtypes, values, repeated, body, steps, accumulator_size, accumulator, results, prefix=""):
+        """``body`` has the lines that compute an accumulator from the elements ``s0``, ``s1`` ... of operands with
+        ``dtypes``, of which ``values`` are passed by value; ``steps`` says how much work that is. ``results`` are
+        further parameters of the kernels, for ``store``."""
+        pointers = [position for position, is_value in enumerate(values) if not is_value]
+        parameters = [f"{stored(dtype)} v{position}" if values[position] else f"const {stored(dtype)}* x{position}"
+                      for position, dtype in enumerate(dtypes)] + results
+        names = [parameter.rpartition(" ")[2] for parameter in parameters]
+        self.sizes = [numpy.dtype(dtypes[position]).itemsize for position in pointers]
+        self.repeated = [repeated[position] for position in pointers]
+        self.accumulator_size = accumulator_size
+        self.vector = max(1, min(16 // max(self.sizes, default=16), 64 // accumulator_size)) if rank else 1
+        in_flight = 4 if steps <= 4 else 2 if steps <= 16 else 1
+        in_columns, in_rows = [max(1, in_flight // max(1, [repeats[side] for repeats in self.repeated].count(False)))
+                               for side in range(2)]
+        body = [f"const auto s{position} = " + loaded(
+            dtype, f"v{position}" if values[position] else f"raw.p{position}.v[k % raw.p{position}.count]") + ";"
+            for position, dtype in enumerate(dtypes)] + body
+        kinds = [stored(dtypes[position]) for position in pointers]
+        counts = [COUNTS[repeats] for repeats in self.repeated]
+        leader = next((index for index, (_, in_rows) in enumerate(self.repeated) if not in_rows), None)
+        kernels = [("rows_single", f"fold_rows<1, {2 * in_rows}, unsigned>"),
+                   ("columns_single", f"fold_columns<1, {2 * in_columns}>"),
+                   ("rows_long", f"fold_rows<1, {in_rows}, unsigned long long>")]
+        self.names = NAMES
+        if self.vector > 1:
+            kernels += [("rows", f"fold_rows<{self.vector}, {in_rows}, unsigned>"),
+                        ("columns", f"fold_columns<{self.vector}, {in_columns}>")]
+        else:
+            self.names = ("rows_single", "columns_single", *NAMES[2:])
+        joined = {"parameters": ", ".join(parameters), "names": ", ".join(names),
+                  "blocks": ", 4" if steps <= 4 else ""}         # so many on a multiprocessor: at most 64 registers
+        self.text = with_functions(VECTORS + prefix + TEMPLATE.format(
+            threads=THREADS, rank=max(1, rank), pointers=len(pointers),
+            raw=" ".join([f"Pack<{kind}, {count}> p{position};"
+                          for position, kind, count in zip(pointers, kinds, counts)]),
+            accumulator=accumulator.replace("PARAMETERS", joined["parameters"]),
+            fetch="\n    ".join([f"raw.p{position} = load_pack<{kind}, {count}>((const {kind}*)at[{index}]);"
+                                 for index, (position, kind, count) in enumerate(zip(pointers, kinds, counts))]),
+            addresses=", ".join([f"(long long)x{position}" for position in pointers]),
+            body="\n    ".join(body), leader=leader or 0, leading="char" if leader is None else kinds[leader],
+            kernels="\n".join([KERNEL.format(name=name, function=function, **joined) for name, function in kernels]),
+            **joined))
 
 
 def first_of(loop, dtype, identity):
@@ -109,23 +336,30 @@ def first_of(loop, dtype, identity):
     first = FIRST.get(loop_name(loop), {}).get(kind)
     if first is None:
         raise NoSource(loop_name(loop))
-    if kind != "i":
-        return f"(Accumulator){first}"
-    import numpy
-    limits = numpy.iinfo(dtype)
-    return literal(numpy.array(limits.min if first == "lowest" else limits.max, dtype))
+    return f"({computed(dtype.name)}){first}" if kind != "i" else literal(
+        numpy.array(getattr(numpy.iinfo(dtype), first), dtype))
 
 
-def reduction_source(code, rank, loop, accumulator, output, values, identity, is_mean):
+def size_of(dtype):
+    """The bytes of a variable."""
+    return 4 if dtype == "float16" else numpy.dtype(dtype).itemsize
+
+
+def repeated_in(patterns, axes):
+    """Of each operand whether it is repeated along the innermost kept axis, and along the innermost reduced axis."""
+    long_axes = [axis for axis in range(len(patterns[0])) if not all([pattern[axis] for pattern in patterns])]
+    inner = [max([axis for axis in long_axes if (axis in axes) == reduced], default=None) for reduced in (False, True)]
+    return [tuple([axis is not None and bool(pattern[axis]) for axis in inner]) for pattern in patterns]
+
+
+def reduction_source(code, patterns, axes, loop, accumulator, output, values, identity, is_mean):
     """The source for the arguments of a ``ReductionKernel``.
 
     Parameters
     ----------
     code : ScalarCode
         Its only result is reduced.
-    rank : int
-        Of the inputs.
-    loop
+    patterns, axes, loop
         See ``ReductionKernel``.
     accumulator, output : numpy.dtype
     values : sequence of bool
@@ -134,24 +368,65 @@ def reduction_source(code, rank, loop, accumulator, output, values, identity, is
     is_mean : bool
         Divide by the number of elements.
 
+    Returns
+    -------
+    FoldSource
+
     Raises
     ------
     NoSource
     """
-    input_dtypes, (value,) = code.input_dtypes, code.outputs
-    pointers = [position for position, is_value in enumerate(values) if not is_value]
-    number = {position: index for index, position in enumerate(pointers)}
-    parameters = [f"{stored(dtype)} v{position}" if values[position] else f"const {stored(dtype)}* x{position}"
-                  for position, dtype in enumerate(input_dtypes)]
-    names = [f"{'v' if values[position] else 'x'}{position}" for position in range(len(input_dtypes))]
-    body = [f"const auto s{position} = " + loaded(dtype, f"v{position}" if values[position] else
-            f"*(const {stored(dtype)}*)((const char*)x{position} + offsets[{number[position]}])") + ";"
-            for position, dtype in enumerate(input_dtypes)] + body_of(code)
+    value, = code.outputs
     cast = step_text("cast", [f"s{value}"], (code.dtypes[value], accumulator.name))
     total = "(total / (Accumulator)divisor)" if is_mean else "total"
-    return with_functions(TEMPLATE.format(
-        accumulator=computed(accumulator.name), rank=max(1, rank), pointers=max(1, len(pointers)),
-        combine=step_text(loop, ["a", "b"], (accumulator.name,) * 3), parameters=", ".join(parameters),
-        names=", ".join(names), body="\n    ".join(body), value=cast, stored_result=stored(output.name),
-        first=first_of(loop, accumulator, identity), threads=THREADS,
-        final=to_store(output.name, step_text("cast", [total], (accumulator.name, output.name)))))
+    final = to_store(output.name, step_text("cast", [total], (accumulator.name, output.name)))
+    text = ACCUMULATOR.format(
+        type=computed(accumulator.name), first=first_of(loop, accumulator, identity),
+        combine=step_text(loop, ["a", "b"], (accumulator.name,) * 3), parameters="PARAMETERS",
+        store=f"y[result] = {final};")
+    return FoldSource(len(patterns[0]), code.input_dtypes, values, repeated_in(patterns, axes),
+                      [*body_of(code), f"return {cast};"], len(code.steps), size_of(accumulator.name), text,
+                      ["double divisor", f"{stored(output.name)}* y"])
+
+
+def arg_source(dtype, rank, which):
+    """The source of ``argmax`` or ``argmin`` for a dtype and the rank of the input: positions, and values if their
+    address is not NULL.
+
+    Returns
+    -------
+    FoldSource
+
+    Raises
+    ------
+    NoSource
+    """
+    if dtype.startswith("complex"):
+        raise NoSource(dtype)
+    text = FOUND.format(type=computed(dtype), better=">" if which == "argmax" else "<", parameters="PARAMETERS",
+                        first=first_of("maximum" if which == "argmax" else "minimum", numpy.dtype(dtype), None),
+                        stored_value=to_store(dtype, "total.value"))
+    return FoldSource(rank, [dtype], [False], [(False, False)], ["return {s0, place};"], 4, 16, text,
+                      ["long long* positions", f"{stored(dtype)}* values"])
+
+
+def vector_product_source(dtype):
+    """The source of ``alpha * x.y + beta * start`` for a matrix and a vector.
+
+    Returns
+    -------
+    FoldSource
+
+    Raises
+    ------
+    NoSource
+        For a dtype that is stored in other words than it is computed in.
+    """
+    kind = stored(dtype)
+    if kind != computed(dtype):
+        raise NoSource(dtype)
+    text = ACCUMULATOR.format(type=kind, first="(Accumulator)0", combine="a + b", parameters="PARAMETERS", store=SCALED)
+    return FoldSource(2, [dtype, dtype], [False, False], [(False, False), (True, False)], ["return s0 * s1;"], 1,
+                      numpy.dtype(dtype).itemsize, text,
+                      ["Scaling scaling", f"{kind}* out", f"{kind} alpha_value", f"{kind} beta_value"],
+                      SCALING.format(type=kind))

@@ -10,10 +10,9 @@ import numpy
 import pytest
 
 import phintys
-from phintys.gpu.kernels.arg_source import arg_source
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.product_source import narrow_source, product_source
-from phintys.gpu.kernels.reduction_source import reduction_source
+from phintys.gpu.kernels.reduction_source import arg_source, reduction_source, vector_product_source
 from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_rows
@@ -57,13 +56,15 @@ def sources():
     yield from zip(("elementwise", "elementwise, counted", "elementwise, tiles"), walk.sources(), strict=True)
     zero = numpy.zeros((), "float32")
     for name, loop, identity in (("sum", numpy.add, zero), ("maximum", numpy.maximum, None)):
-        yield name, reduction_source(product, 2, loop, zero.dtype, zero.dtype, [False, False], identity, True)
+        yield name, reduction_source(product, [(False, False)] * 2, (1,), loop, zero.dtype, zero.dtype, [False, False],
+                                     identity, True).text
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
+        yield f"matrix by vector of {dtype}", vector_product_source(dtype).text
     for dtype, columns in (("float32", 1), ("float32", 10), ("float64", 32)):
         yield f"narrow product of {dtype}, {columns} columns", narrow_source(dtype, columns)
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
-    yield "argmax", arg_source("float32", 3, "argmax")
+    yield "argmax", arg_source("float32", 3, "argmax").text
     for dtype in DTYPES:
         yield from zip((f"copies of {dtype}", f"copies of {dtype}, counted", f"copies of {dtype}, tiles"),
                        copy_walk(dtype).sources(), strict=True)
