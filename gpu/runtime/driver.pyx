@@ -167,7 +167,7 @@ cdef extern from * nogil:
 cdef struct Block:                  # what the allocator hands out
     Buffer buffer
     unsigned long long last_use     # work with a lower number may have used the memory before it was given back
-    bint untouched                  # since it was acquired; whoever writes to it first must say so, or come by `upload`
+    unsigned long long acquired     # how much work had been pushed then: without any since, nobody has written to it
     bint uploaded                   # to it, since it was acquired
 
 cdef unsigned long long ALL_WORK = <unsigned long long>-1
@@ -316,9 +316,9 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
     if error or not size:
         return error
     if buffer.size_class == ON_DEVICE:
-        if block.untouched:
+        if block.acquired == phintys_pushed():
             work = block.last_use
-        block.untouched, block.uploaded = False, True
+        block.uploaded = True
     return phintys_to_device(<size_t>buffer.data, source, size, work)
 
 
@@ -558,7 +558,7 @@ cdef Buffer* acquire(size_t size) noexcept nogil:
             return NULL
     buffer.references = 1
     buffer.next = NULL
-    (<Block*>buffer).untouched, (<Block*>buffer).uploaded = not pool.stress, False
+    (<Block*>buffer).acquired, (<Block*>buffer).uploaded = phintys_pushed(), False
     if pool.stress:
         fill_bytes(buffer.data, pool.FRESH, buffer.capacity)
     return buffer

@@ -1,8 +1,10 @@
 """The table of twins against the kernels that there are: what has no twin is listed, and the list is current."""
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 
+import phintys.ops
 from phintys.gpu import families  # noqa: F401  (which fills the table)
 from phintys.gpu.twins import TWINS
 from phintys.vm.abi import Kernel
@@ -15,9 +17,8 @@ LIST = Path(__file__).with_name("without_twin.txt")
 def host_kernels():
     """The name of each class of kernels of the processor that ops make: "ops.shape.join_kernel.JoinKernel"."""
     found = {}
-    for path in sorted((ROOT / "ops").rglob("*.pyx")):
-        module = "phintys." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for name, value in vars(importlib.import_module(module)).items():
+    for _, module, is_package in pkgutil.walk_packages(phintys.ops.__path__, "phintys.ops."):
+        for name, value in () if is_package else vars(importlib.import_module(module)).items():
             if isinstance(value, type) and issubclass(value, Kernel) and value is not Kernel:
                 if value.__module__ == module:
                     found[f"{module.removeprefix('phintys.')}.{name}"] = value
