@@ -6,7 +6,7 @@ The operands of a launch are all the same: how many items there are, then each o
 A matrix that the processor's kernel refuses while it computes is noted in the same way, with the reason.
 
 Positions on the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
-many as there are; the launch notes the first that is out of bounds, and ``run`` reads this back and fails.
+many as there are; the launch notes the first that is out of bounds, and the call fails when it reads this at its end.
 """
 from libc.stdlib cimport calloc, free
 from numpy cimport npy_intp
@@ -18,7 +18,7 @@ from phintys.gpu.kernels.general_source import (
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport (
-    Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
+    Arguments, fill_bytes, new_note, put, put_address, put_integer, set_failure)
 from phintys.gpu.libraries.routine cimport REFUSED, Routine
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.kernel cimport MOST_BLOCKS, DeviceKernel
@@ -27,14 +27,13 @@ from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
-from phintys.vm.python_api cimport PyErr_SetObject
+from phintys.vm.python_api cimport PyObject
 
 cdef enum How:
     SKIPPED, VIEW, NUMBER, VECTOR
 
 cdef enum:
     MOST_OPERANDS = 32
-    NOTE = 32                   # bytes: whether there is an error, the position, the length and the axis
 
 cdef enum:
     KIND_THREADS, KIND_BLOCKS, KIND_COPY, KIND_CLEAR, KIND_CALL     # as in general_source.py
@@ -73,57 +72,6 @@ cdef double number_at(const Cell* cell) noexcept nogil:
     return <double>integer_at(cell, 0)
 
 
-cdef int read_note(Buffer* note, int failed, GpuGeneralKernel kernel) noexcept nogil:
-    """Wait for the launches, and fail if a position is out of bounds, or what else a kernel has told."""
-    cdef long long found[4]
-    cdef int error = 0
-    if not failed:
-        error = copy_to_host(<char*>found, note.data, NOTE)
-    buffer_release(note)
-    if failed or error:
-        return failed or set_failure(error, b"checking positions")
-    if found[0]:
-        with gil:
-            set_told(kernel.failure, found[1], found[2], found[3])
-        return -1
-    return 0
-
-
-cdef int set_told(failure, long long value, long long length, long long what) noexcept:
-    """Set the exception for a note."""
-    if failure is None:
-        PyErr_SetObject(IndexError, f"index {value} is out of bounds for axis {what} with size {length}")
-    else:
-        kind, texts = failure
-        PyErr_SetObject(kind, texts[what].format(value=value, length=length))
-    return 0
-
-
-cdef int read_refusal(Buffer* note, int failed, Kernel kernel) noexcept nogil:
-    """Wait for the launches, and raise what the processor's kernel raises for the matrix that was refused."""
-    cdef unsigned long long found = 0
-    cdef int error = 0
-    if not failed:
-        error = copy_to_host(<char*>&found, note.data, sizeof(found))
-    buffer_release(note)
-    if failed or error:
-        return failed or set_failure(error, b"checking matrices")
-    if found:
-        with gil:
-            set_refusal(kernel, <int>(<unsigned>~found))
-        return -1
-    return 0
-
-
-cdef int set_refusal(Kernel kernel, int reason) noexcept:
-    """Set the exception; it stays set, as the kernel that fails returns -1."""
-    try:
-        (<StackKernel>kernel).refuse(reason)
-    except Exception as error:
-        PyErr_SetObject(type(error), error)
-    return 0
-
-
 cdef class GpuGeneralKernel(DeviceKernel):
     """A kernel by its description.
 
@@ -145,7 +93,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef Passed* passed
     cdef Launch* launches
     cdef int n_operands, n_launches
-    cdef bint checks, refuses, tells
+    cdef bint checks, refuses
     cdef object failure             # what is raised for a note; None: a position is out of bounds
     cdef Routine routine            # what a library does
     cdef bint has_routine, takes_scratch
@@ -160,7 +108,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
         description = function(arguments, dict(named), operands)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)
         self.checks, self.refuses = bool(description.checked), description.refuses
-        self.failure, self.tells = description.failure, self.checks or description.failure is not None
+        self.failure = description.failure
+        self.tells = self.checks or self.refuses or self.failure is not None
         self.examined = tuple([index for index in self.host.examined
                                if description.names[index] not in description.checked])
         self.binding, self.private_bytes = BOUND, self.host.private_bytes
@@ -231,7 +180,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
-        cdef Buffer* note = NULL
+        cdef unsigned long long note
         cdef Buffer* scratch = NULL
         cdef int index, error = 0
         cdef npy_intp room = self.routine.room(operands) if self.has_routine else REFUSED
@@ -245,28 +194,32 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 return set_failure(2, b"scratch memory of a kernel")
         if self.takes_scratch:
             put_integer(&arguments, <npy_intp>scratch.data if scratch != NULL else 0)
-        if self.tells or self.refuses:
-            note = device_memory.acquire(NOTE)
-            if note == NULL:
-                if scratch != NULL:
-                    buffer_release(scratch)
-                return set_failure(2, b"checking positions")
-            fill_bytes(note.data, 0, NOTE)
-            put_integer(&arguments, <npy_intp>note.data)
+        if self.tells:
+            note = new_note(<PyObject*>self)
+            put_integer(&arguments, <npy_intp>note)
+            error = 0 if note else -1
         for index in range(0 if room == REFUSED else self.n_own, self.n_own if room == REFUSED else self.n_launches):
+            if error:
+                break
             if self.launches[index].step >= 0 and not self.routine.wants(self.launches[index].step, operands):
                 continue
             if self.launches[index].kind == KIND_CALL:
                 error = self.call(self.launches[index].which, operands, scratch, room)
             else:
                 error = self.launch(&self.launches[index], operands, &arguments)
-            if error:
-                break
         if scratch != NULL:
             buffer_release(scratch)                 # work is done in order
+        return self.noted(context, error) if self.tells else error
+
+    cdef int told(self, const long long* words) except -1:
         if self.refuses:
-            return read_refusal(note, error, self.host)
-        return read_note(note, error, self) if note != NULL else error
+            (<StackKernel>self.host).refuse(<int>(<unsigned>~<unsigned long long>words[0]))
+        elif self.failure is None:
+            raise IndexError(f"index {words[1]} is out of bounds for axis {words[3]} with size {words[2]}")
+        else:
+            kind, texts = self.failure
+            raise kind(texts[words[3]].format(value=words[1], length=words[2]))
+        return 0
 
     cdef int call(self, int step, Cell** operands, Buffer* scratch, npy_intp room) noexcept nogil:
         cdef int error = self.routine.call(step, operands, scratch.data, room)

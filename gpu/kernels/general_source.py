@@ -101,10 +101,13 @@ static __device__ inline double total(double value) {
     __syncthreads();
     return found[0];
 }
+// A note has four words, and the address of a flag in memory of the host, which the call looks at when it has waited.
+__device__ inline void raise_flag(unsigned long long* note) { *(volatile unsigned long long*)note[4] = 1; }
 // Note what is wrong, unless something is noted already.
 __device__ inline void tell(unsigned long long* note, long long value, long long length, int what) {
-    if (atomicCAS(note, 0ULL, 1ULL) == 0)
-        note[1] = (unsigned long long)value, note[2] = (unsigned long long)length, note[3] = what;
+    if (atomicCAS(note, 0ULL, 1ULL)) return;
+    note[1] = (unsigned long long)value, note[2] = (unsigned long long)length, note[3] = what;
+    raise_flag(note);
 }
 __device__ inline long long position(unsigned long long* note, long long value, long long length, int axis) {
     const long long place = value < 0 ? value + length : value;

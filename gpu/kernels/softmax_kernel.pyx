@@ -2,72 +2,37 @@
 
 They take the arguments of the processor's kernels of the same names without "Gpu", and the dtypes of operands where
 those do not say them. The processor's kernels check labels before they compute; here the device notes the first row
-with a label that is no class, and ``run`` reads this back, so the call fails before anything is stored.
+with a label that is no class, and the call, which reads this at its end, fails before anything is stored.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.rows_kernel cimport Layout, RowsKernel
 from phintys.gpu.kernels.softmax_source import (
     label_gradient_rows, label_loss_gradient_rows, label_loss_source, softmax_gradient_rows, softmax_rows)
-from phintys.gpu.runtime.driver cimport (
-    Arguments, copy_to_host, fill_bytes, put, put_address, put_integer, set_failure)
+from phintys.gpu.runtime.driver cimport Arguments, new_note, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
-from phintys.ops.native.integers cimport integer_at, shape_of
-from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size, device_memory
-from phintys.vm.pool cimport Buffer, buffer_release
-from phintys.vm.python_api cimport PyErr_SetObject
+from phintys.ops.native.integers cimport shape_of
+from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size
+from phintys.vm.python_api cimport PyObject
 
 MATRIX, ROW = (0, 1), (-1, 0)           # which dimension of an operand is that of rows, and of columns
 
 
-cdef inline void put_labels(Arguments* arguments, const Cell* labels, bint from_end, const Buffer* bad) noexcept nogil:
+cdef inline void put_labels(Arguments* arguments, const Cell* labels, bint from_end,
+                            unsigned long long note) noexcept nogil:
     """The struct `Labels`."""
     put_integer(arguments, <npy_intp>labels.data if labels != NULL else 0)
     put_integer(arguments, labels.strides[0] if labels != NULL else 0)
     put_integer(arguments, from_end)
-    put_integer(arguments, <npy_intp>bad.data if bad != NULL else 0)
+    put_integer(arguments, <npy_intp>note)
 
 
-cdef Buffer* new_note() noexcept nogil:
-    """A word of the device that says that no row has a bad label; NULL, with an exception, if there is no memory."""
-    cdef Buffer* note = device_memory.acquire(8)
-    if note == NULL:
-        set_failure(2, b"checking labels")
-    else:
-        fill_bytes(note.data, 255, 8)
-    return note
-
-
-cdef int read_note(Buffer* note, const Cell* labels, npy_intp classes, bint as_index, int failed) noexcept nogil:
-    """Wait for the launch, and fail if a row has a bad label."""
-    cdef unsigned long long row = 0
-    cdef char label[8]
-    cdef int error = 0
-    if not failed:
-        error = copy_to_host(<char*>&row, note.data, 8)
-    buffer_release(note)
-    if failed or error:
-        return failed or set_failure(error, b"checking labels")
-    if row == ~<unsigned long long>0:
-        return 0
-    memset(label, 0, 8)
-    copy_to_host(label, labels.data + <npy_intp>row * labels.strides[0], labels.itemsize)
-    return set_bad_label(labels, label, <npy_intp>row, classes, as_index)
-
-
-cdef int set_bad_label(const Cell* labels, char* bits, npy_intp row, npy_intp classes, bint as_index) noexcept nogil:
-    cdef Cell cell = labels[0]
-    with gil:
-        cell.data = bits
-        label = integer_at(&cell, 0)
-        if as_index:
-            PyErr_SetObject(IndexError, f"index {label} is out of bounds for axis 1 with size {classes}: the label of "
-                                        f"row {row}")
-        else:
-            PyErr_SetObject(ValueError, f"y_i value out of bounds: the label of row {row} is {label}, but there are "
-                                        f"{classes} classes")
-    return -1
+cdef int raise_bad_label(const long long* words, bint as_index) except -1:
+    """Raise the error for a note: the complement of the row, the label, and how many classes there are."""
+    cdef long long row = ~words[0], label = words[1], classes = words[2]
+    if as_index:
+        raise IndexError(f"index {label} is out of bounds for axis 1 with size {classes}: the label of row {row}")
+    raise ValueError(f"y_i value out of bounds: the label of row {row} is {label}, but there are {classes} classes")
 
 
 cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil:
@@ -144,7 +109,7 @@ cdef class GpuCrossentropyKernel(RowsKernel):
     cdef bint bias, as_index, leading
 
     def __init__(self, dtype, bias=True, as_index=False, leading=False, label="int64"):
-        self.bias, self.as_index, self.leading = bias, as_index, leading
+        self.tells, self.bias, self.as_index, self.leading = True, bias, as_index, leading
         self.set_rows(softmax_rows(dtype, False, bias, label)[0], [MATRIX, *[ROW] * bias, MATRIX])
 
     cdef void choose_cells(self, Cell** operands, Cell** cells) noexcept nogil:
@@ -165,11 +130,11 @@ cdef class GpuCrossentropyKernel(RowsKernel):
         cdef Arguments arguments
         cdef Layout layout
         cdef Cell* cells[3]
-        cdef Buffer* note
+        cdef unsigned long long note
         if operands[0].shape[0] == 0:
             return 0
-        note = new_note()
-        if note == NULL:
+        note = new_note(<PyObject*>self)
+        if note == 0:
             return -1
         self.choose_cells(operands, cells)
         self.put_rows(cells, operands[0].shape, &layout, &arguments)
@@ -177,7 +142,10 @@ cdef class GpuCrossentropyKernel(RowsKernel):
         put_integer(&arguments, operands[2].shape[0])
         put_address(&arguments, operands[3])
         put_address(&arguments, operands[5])
-        return read_note(note, operands[2], operands[0].shape[1], self.as_index, self.start_rows(&layout, &arguments))
+        return self.noted(context, self.start_rows(&layout, &arguments))
+
+    cdef int told(self, const long long* words) except -1:
+        return raise_bad_label(words, self.as_index)
 
 
 cdef class GpuCrossentropyGradKernel(RowsKernel):
@@ -186,7 +154,7 @@ cdef class GpuCrossentropyGradKernel(RowsKernel):
     cdef bint as_index, leading
 
     def __init__(self, rank, as_index=False, leading=False, dtype="float32", label="int64"):
-        self.rank_of_dy, self.as_index, self.leading = rank, as_index, leading
+        self.tells, self.rank_of_dy, self.as_index, self.leading = True, rank, as_index, leading
         self.set_rows(label_gradient_rows(dtype, label), [MATRIX] * 2)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -204,13 +172,13 @@ cdef class GpuCrossentropyGradKernel(RowsKernel):
         cdef Layout layout
         cdef Cell* cells[2]
         cdef Cell* dy = operands[0]
-        cdef Buffer* note
+        cdef unsigned long long note
         cdef double zero = 0
         cdef bint here = dy.flags & CELL_DEVICE != 0
         if cell_size(operands[1]) == 0:
             return 0
-        note = new_note()
-        if note == NULL:
+        note = new_note(<PyObject*>self)
+        if note == 0:
             return -1
         cells[0], cells[1] = operands[1], operands[3]
         self.put_rows(cells, operands[1].shape, &layout, &arguments)
@@ -219,14 +187,17 @@ cdef class GpuCrossentropyGradKernel(RowsKernel):
         put(&arguments, <const char*>&zero if here else dy.data, operands[1].itemsize)
         put_integer(&arguments, dy.strides[0] if self.rank_of_dy and dy.shape[0] != 1 else 0)
         put_labels(&arguments, operands[2], self.as_index, note)
-        return read_note(note, operands[2], operands[1].shape[1], self.as_index, self.start_rows(&layout, &arguments))
+        return self.noted(context, self.start_rows(&layout, &arguments))
+
+    cdef int told(self, const long long* words) except -1:
+        return raise_bad_label(words, self.as_index)
 
 
 cdef class GpuLabelLossKernel(DeviceKernel):
     """``(probabilities, labels, losses)``."""
 
     def __init__(self, dtype, label="int64"):
-        self.source, self.names = label_loss_source(dtype, label), ("label_loss",)
+        self.tells, self.source, self.names = True, label_loss_source(dtype, label), ("label_loss",)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         self.ready()
@@ -237,11 +208,11 @@ cdef class GpuLabelLossKernel(DeviceKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Arguments arguments
         cdef npy_intp rows = operands[0].shape[0]
-        cdef Buffer* note
+        cdef unsigned long long note
         if rows == 0:
             return 0
-        note = new_note()
-        if note == NULL:
+        note = new_note(<PyObject*>self)
+        if note == 0:
             return -1
         arguments.size, arguments.full = 0, False
         put_integer(&arguments, rows)
@@ -251,14 +222,17 @@ cdef class GpuLabelLossKernel(DeviceKernel):
         put_integer(&arguments, operands[0].strides[1])
         put_labels(&arguments, operands[1], False, note)
         put_address(&arguments, operands[2])
-        return read_note(note, operands[1], operands[0].shape[1], False,
-                         self.start(0, (rows + THREADS - 1) // THREADS, THREADS, &arguments))
+        return self.noted(context, self.start(0, (rows + THREADS - 1) // THREADS, THREADS, &arguments))
+
+    cdef int told(self, const long long* words) except -1:
+        return raise_bad_label(words, False)
 
 
 cdef class GpuLabelLossGradKernel(RowsKernel):
     """``(dy, probabilities, labels, out)``."""
 
     def __init__(self, dtype="float32", label="int64"):
+        self.tells = True
         self.set_rows(label_loss_gradient_rows(dtype, label), [MATRIX] * 2)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -276,15 +250,18 @@ cdef class GpuLabelLossGradKernel(RowsKernel):
         cdef Arguments arguments
         cdef Layout layout
         cdef Cell* cells[2]
-        cdef Buffer* note
+        cdef unsigned long long note
         if cell_size(operands[1]) == 0:
             return 0
-        note = new_note()
-        if note == NULL:
+        note = new_note(<PyObject*>self)
+        if note == 0:
             return -1
         cells[0], cells[1] = operands[1], operands[3]
         self.put_rows(cells, operands[1].shape, &layout, &arguments)
         put_address(&arguments, operands[0])
         put_integer(&arguments, operands[0].strides[0])
         put_labels(&arguments, operands[2], False, note)
-        return read_note(note, operands[2], operands[1].shape[1], False, self.start_rows(&layout, &arguments))
+        return self.noted(context, self.start_rows(&layout, &arguments))
+
+    cdef int told(self, const long long* words) except -1:
+        return raise_bad_label(words, False)

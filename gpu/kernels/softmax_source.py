@@ -1,13 +1,25 @@
 """The sources of softmax, of cross-entropies with labels, and of their gradients: what is computed from each row.
 
-A label that is no class is noted in ``bad``, the least row with such a label; the row's results are then unspecified.
+A label that is no class is noted: the complement of its row, the label, how many classes there are; of several the one
+of the first row. The row's results are then unspecified.
 """
 from phintys.gpu.kernels.rows_source import WIDE, Operand, Rows, Stage
 from phintys.gpu.kernels.scalar_source import computed, stored, with_functions
 
 LABELS = """\
 typedef {label} L;
-struct Labels {{ const L* data; long long stride, from_end; unsigned long long* bad; }};
+struct Labels {{ const L* data; long long stride, from_end; unsigned long long* note; }};
+__device__ inline void note_label(unsigned long long* note, long long row, long long label, long long classes) {{
+    volatile unsigned long long* words = note;
+    const unsigned long long first = ~(unsigned long long)row;
+    while (words[0] < first) {{
+        if (atomicCAS(note + 5, 0ULL, 1ULL)) continue;      // the word behind the flag's address is a lock
+        if (words[0] < first) words[1] = label, words[2] = classes, words[0] = first;
+        __threadfence();
+        atomicExch(note + 5, 0ULL);
+    }}
+    *(volatile unsigned long long*)note[4] = 1;             // the flag
+}}
 // The class that the label of a row is; -1 if it is none.
 __device__ inline long long label_of(const Labels& labels, long long row, long long classes) {{
     const L given = *(const L*)((const char*)labels.data + row * labels.stride);
@@ -15,7 +27,7 @@ __device__ inline long long label_of(const Labels& labels, long long row, long l
     const bool below = label < 0 && (L)-1 < (L)0;
     if (below && labels.from_end) label += classes;
     if (label >= 0 && label < classes) return label;
-    atomicMin(labels.bad, (unsigned long long)row);
+    note_label(labels.note, row, (long long)given, classes);
     return -1;
 }}
 """

@@ -11,8 +11,10 @@ import numpy
 
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.driver cimport begin_download, end_downloads, set_failure, upload
+from phintys.gpu.runtime.driver cimport (
+    begin_download, copy_to_host, end_downloads, read_notes, set_failure, upload)
 from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.gpu.runtime.mover cimport mover_ready
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
@@ -29,6 +31,7 @@ cdef class ToDeviceKernel(Kernel):
         self.examined, self.binding, self.may_fail = (), UNBOUND, True
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        mover_ready()
         allocate(context, operands[1], operands[0].shape)
         if not cell_is_contiguous(operands[0]):
             scratch(context, cell_size(operands[0]) * operands[0].itemsize)
@@ -55,6 +58,7 @@ cdef class ToHostKernel(Kernel):
         self.examined, self.binding, self.may_fail, self.late = (), UNBOUND, True, False
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        mover_ready()
         allocate(context, operands[1], operands[0].shape)
         return 1
 
@@ -72,11 +76,15 @@ cdef class ToHostKernel(Kernel):
             packed = operands[1][0]                 # its shape and strides: C order
             packed.data = elements = buffer.data
             failed = copy_elements(&packed, source)
-        if not failed:
-            error = begin_download(operands[1].data, elements, size, context if self.late else NULL)
+        if not failed and self.late:
+            error = begin_download(operands[1].data, elements, size, context)
+        elif not failed:
+            error = copy_to_host(operands[1].data, elements, size)
         if buffer != NULL:
             buffer_release(buffer)
-        return set_failure(error, b"copying to the host") if error else failed
+        if error or failed:
+            return set_failure(error, b"copying to the host") if error else failed
+        return 0 if self.late else read_notes()
 
 
 cdef class LateToHostKernel(ToHostKernel):
@@ -87,7 +95,7 @@ cdef class LateToHostKernel(ToHostKernel):
 
 
 cdef class ArrivalKernel(Kernel):
-    """``(values of LateToHostKernels)``: waits until they are there."""
+    """``(values of LateToHostKernels)``: waits until they are there, and for kernels that may tell what is wrong."""
 
     def __cinit__(self):
         self.examined, self.binding, self.may_fail = (), UNBOUND, True
@@ -96,8 +104,7 @@ cdef class ArrivalKernel(Kernel):
         return 1
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef int error = end_downloads(context)
-        return set_failure(error, b"copying to the host") if error else 0
+        return end_downloads(context)
 
 
 cdef class ConstantKernel(Kernel):

@@ -3,6 +3,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport Cell, Context
 from phintys.vm.pool cimport Buffer
+from phintys.vm.python_api cimport PyObject
 
 cdef enum:
     OF_LIBRARY = 100000         # an error of cuBLAS is so much larger than its number, one of cuSOLVER twice as much
@@ -52,9 +53,20 @@ cdef int copy_to_device(char* target, const char* source, size_t size) noexcept 
 # work that was there before it was given back.
 cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil
-# The same, but the elements may be there only after `end_downloads` of the same call; source and target must stay.
+# The same, but the elements may be there only after `end_downloads` of the same call; the target must stay. That waits,
+# and returns 0, or -1 with an exception set, which may be what a kernel has told.
 cdef int begin_download(char* target, const char* source, size_t size, Context* context) noexcept nogil
 cdef int end_downloads(Context* context) noexcept nogil
+# A note for a kernel that may find something wrong while it runs, as its address on the device: four words that are 0,
+# then the address of the flag that it sets when it has written them. 0, with an exception set: there is none.
+cdef unsigned long long new_note(PyObject* kernel) noexcept nogil
+# Wait for the kernels of this thread that have notes. Returns 0, or -1 with the exception that the first has told.
+cdef int read_notes() noexcept nogil
+# Sets the exception for what a kernel has told; set by ``kernel.pyx``.
+ctypedef void (*TellError)(PyObject* kernel, const long long* words) noexcept nogil
+cdef TellError tell_error
+# From here on, small copies between the places are done by this kernel: (target, source, bytes), 16 bytes a thread.
+cdef void use_mover(void* function) noexcept nogil
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil
 cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil
 # Call `function(arguments, stream)` in the order of the device's work; it returns the driver's error, and puts its work

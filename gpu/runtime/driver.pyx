@@ -3,12 +3,12 @@
 pycuda makes contexts and compiles sources; what runs inside a call is here, through the driver's C functions, which are
 looked up in the ``libcuda`` that pycuda has loaded. So nothing is compiled against CUDA.
 
-All work goes to one stream, in the order of the calls; copies to the device go to another one, through pinned memory,
-and are not waited for: they wait for the work that may still use their target, and later work waits for them. Copies to
-the host go to a third one, and those of a call's results are waited for at its end. Work is collected without a lock,
-and submitted together when a value is copied from or to the host or shown to Python, and before COMMIT; what repeats is
-replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and the default stream for it, so
-pycuda's own arrays see all of it in order.
+All work goes to one stream, in the order of the calls. Small copies between the places are work, too, and those of a
+call's results are waited for at its end. Large copies to the device go to a stream of their own, through pinned memory,
+and are not waited for: they wait for the work that may still use their target, and later work waits for them. Work is
+collected without a lock, and submitted together when somebody waits for it, when a value is shown to Python, and before
+COMMIT; what repeats is replayed as a graph: see ``work_queue.h``. The stream waits for the default stream, and the
+default stream for it, so pycuda's own arrays see all of it in order.
 
 Memory is allocated in size classes, eight for each doubling, and kept when it is freed: a later request of the class
 takes it at once, as work is done in order. When the device has no memory left, all that is kept is returned to it
@@ -77,6 +77,7 @@ cdef extern from * nogil:
         int (*query)(void*);
         int (*unload)(void*);
         int (*destroy_event)(void*);
+        int (*address_of)(phintys_address*, void*, unsigned);
     } phintys_driver;
     static phintys_driver driver;
     static void* phintys_context;
@@ -89,6 +90,7 @@ cdef extern from * nogil:
     #include "runtime/work_queue.h"
     static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
     static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
+    static __thread void* phintys_blamed;           /* the kernel that this thread's last error is about, or NULL */
     static void phintys_unlock_device(void) { pthread_mutex_unlock(&phintys_device_lock); }
     static int phintys_launch(void* function, unsigned blocks, unsigned rows, unsigned threads, unsigned shared,
                               void* bytes, size_t size) {
@@ -131,9 +133,10 @@ cdef extern from * nogil:
         bint collects
         long captured, replayed, changed, submitted
     ctypedef struct phintys_slots:
-        long copies, beside
-    ctypedef struct phintys_trays:
-        long copies, late
+        long copies, beside, downloads
+    ctypedef struct phintys_moves:
+        long uploads, downloads, late
+        void* kernel
     phintys_driver driver
     void* phintys_context
     void phintys_lock_device()
@@ -151,15 +154,27 @@ cdef extern from * nogil:
     void phintys_open_queue()
     void phintys_open_slots()
     int phintys_to_device(size_t, const char*, size_t, unsigned long long)
-    void phintys_open_trays()
-    int phintys_to_host(char*, size_t, size_t, void*)
-    int phintys_empty_trays(void*, bint)
     int phintys_let_wait(void*)
     int phintys_wait_for(void*)
     int phintys_is_done(unsigned long long, void**)
+    void phintys_open_moves()
+    bint phintys_can_move(size_t)
+    int phintys_take_along(size_t, const char*, size_t)
+    int phintys_fill_tray(char*, size_t, size_t, void*, bint*)
+    bint phintys_has_trays(void*)
+    void phintys_empty_trays(void*, bint)
+    int phintys_open_notes()
+    bint phintys_has_notes()
+    unsigned long long phintys_take_note(void*)
+    int phintys_read_notes(void**, long long*)
+    int phintys_wait_for_work(unsigned long long)
+    int phintys_to_host(char*, size_t, size_t)
+    enum: DESK_BYTES
+    enum: NOTES
     phintys_queue queue
     phintys_slots slots
-    phintys_trays trays
+    phintys_moves moves
+    void* phintys_blamed
     void* dlopen(const char*, int)
     void* dlsym(void*, const char*)
     enum: RTLD_NOW
@@ -195,7 +210,7 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
          "cuMemcpyDtoHAsync_v2", "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddChildGraphNode",
          "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams", "cuEventQuery", "cuModuleUnload",
-         "cuEventDestroy_v2")
+         "cuEventDestroy_v2", "cuMemHostGetDevicePointer_v2")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",
@@ -214,6 +229,7 @@ LIBRARIES = "cuBLAS", "cuSOLVER", "cuDNN", "cuFFT"      # from OF_LIBRARY on; se
 generation = 0
 multiprocessors = 1
 strided_copy = NULL
+tell_error = NULL
 cdef bint usable = False            # a device is in use, in this process, and the interpreter goes on
 cdef int device_number = 0
 cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
@@ -264,10 +280,12 @@ def connect(size_t context, int number, value_maker, int count_of_multiprocessor
     check(enter_device(), "using the device")
     phintys_open_queue()
     phintys_open_slots()
-    phintys_open_trays()
+    phintys_open_moves()
+    check(phintys_open_notes(), "memory for what kernels tell")
     collect(config.gpu.graphs)
     interpreter.submit_device_work, interpreter.wait_for_device_work = submit_before_commit, wait_to_measure
-    interpreter.give_up_copies = give_up_downloads
+    interpreter.give_up_copies, interpreter.blamed_kernel = give_up_downloads, blamed_kernel
+    interpreter.read_device_notes = read_notes
     abi.device_memory.acquire, abi.device_memory.copy = acquire, copy_cell
     abi.device_memory.value_of, abi.device_memory.hold = value_of, hold
     abi.device_memory.overwrite = overwrite
@@ -306,7 +324,11 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
 
 cdef int copy_to_device(char* target, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
-    return error if error or not size else phintys_to_device(<size_t>target, source, size, ALL_WORK)
+    if error or not size:
+        return error
+    if size <= DESK_BYTES and phintys_can_move(size):
+        return phintys_take_along(<size_t>target, source, size)
+    return phintys_to_device(<size_t>target, source, size, ALL_WORK)
 
 
 cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
@@ -315,6 +337,10 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
     cdef int error = enter_device()
     if error or not size:
         return error
+    if size <= DESK_BYTES and phintys_can_move(size):
+        if buffer.size_class == ON_DEVICE:
+            block.untouched = False
+        return phintys_take_along(<size_t>buffer.data, source, size)
     if buffer.size_class == ON_DEVICE:
         if block.acquired == phintys_pushed():
             work = block.last_use
@@ -323,26 +349,91 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
-    return begin_download(target, source, size, NULL)
+    cdef bint found = False
+    cdef int error = enter_device()
+    if error or not size:
+        return error
+    if phintys_can_move(size):
+        error = phintys_fill_tray(target, <size_t>source, size, &found, &found)     # no other call has this address
+    if found:
+        if not error:
+            error = phintys_wait_for_work(phintys_pushed())
+        phintys_empty_trays(&found, error == 0)
+    return error if error or found else phintys_to_host(target, <size_t>source, size)
 
 
 cdef int begin_download(char* target, const char* source, size_t size, Context* context) noexcept nogil:
+    cdef bint found = False
     cdef int error = enter_device()
-    return error if error or not size else phintys_to_host(target, <size_t>source, size, context)
+    if error or not size:
+        return error
+    if phintys_can_move(size):
+        error = phintys_fill_tray(target, <size_t>source, size, context, &found)
+        moves.late += found
+    return error if error or found else copy_to_host(target, source, size)
 
 
 cdef int end_downloads(Context* context) noexcept nogil:
     cdef int error = enter_device()
-    if not error:
-        error = phintys_empty_trays(context, True)
+    if not error and (phintys_has_trays(context) or phintys_has_notes()):
+        error = phintys_wait_for_work(phintys_pushed())
+    phintys_empty_trays(context, error == 0)
     if first_lent != NULL:
         release_read()
-    return error
+    return set_failure(error, b"copying to the host") if error else raise_told()
 
 
 cdef void give_up_downloads(Context* context) noexcept nogil:
-    """What the interpreter calls after a call that failed."""
+    """What the interpreter calls after a call that failed. The device may still write to the trays."""
+    if phintys_has_trays(context) and enter_device() == 0:
+        phintys_wait_for_work(phintys_pushed())
     phintys_empty_trays(context, False)
+
+
+# ---- what kernels tell -----------------------------------------------------------------------------------------------
+cdef unsigned long long new_note(PyObject* kernel) noexcept nogil:
+    cdef unsigned long long note = phintys_take_note(kernel)
+    while note == 0:                # calls of other threads, or this one, have all of them
+        if read_notes() < 0:
+            return 0
+        note = phintys_take_note(kernel)
+    return note
+
+
+cdef int read_notes() noexcept nogil:
+    cdef int error
+    if not phintys_has_notes():
+        return 0
+    error = enter_device()
+    if not error:
+        error = phintys_wait_for_work(phintys_pushed())
+    return set_failure(error, b"waiting for what kernels tell") if error else raise_told()
+
+
+cdef int raise_told() noexcept nogil:
+    """Raise what the first kernel has told that this thread has waited for; 0: none has told anything."""
+    cdef void* kernel
+    cdef long long words[4]
+    cdef int error
+    if not phintys_has_notes():
+        return 0
+    error = phintys_read_notes(&kernel, words)
+    if error:
+        return set_failure(error, b"reading what a kernel tells")
+    if kernel == NULL:
+        return 0
+    tell_error(<PyObject*>kernel, words)
+    global phintys_blamed
+    phintys_blamed = kernel
+    return -1
+
+
+cdef PyObject* blamed_kernel() noexcept nogil:
+    """What the interpreter calls after a call that failed: the kernel that has told the error, or NULL."""
+    global phintys_blamed
+    cdef PyObject* kernel = <PyObject*>phintys_blamed
+    phintys_blamed = NULL
+    return kernel
 
 
 cdef int copy_within(char* target, const char* source, size_t size) noexcept nogil:
@@ -376,6 +467,10 @@ cdef int submit_before_commit() noexcept nogil:
         return 0
     error = submit()
     return set_failure(error, b"work of the device that was collected") if error else 0
+
+
+cdef void use_mover(void* function) noexcept nogil:
+    moves.kernel = function
 
 
 cdef double wait_to_measure() noexcept nogil:
@@ -691,8 +786,8 @@ def statistics():
     return {"live_buffers": live_buffers, "live_bytes": live_bytes, "peak_bytes": peak_bytes, "kept_bytes": kept_bytes,
             "requests": requests, "misses": misses, "free_bytes": available, "total_bytes": total,
             "submitted": queue.submitted, "captured": queue.captured, "replayed": queue.replayed,
-            "changed": queue.changed,
-            "uploads": slots.copies, "beside": slots.beside, "downloads": trays.copies, "late": trays.late}
+            "changed": queue.changed, "uploads": slots.copies + moves.uploads, "beside": slots.beside,
+            "downloads": slots.downloads + moves.downloads, "late": moves.late}
 
 
 def let_wait(stream):
@@ -733,6 +828,8 @@ cdef object value_of(Cell* cell):
     cdef int axis
     if cell.buffer == NULL:
         raise RuntimeError("memory on the device that nothing keeps")
+    if read_notes() < 0:
+        raise_pending()
     check(submit(), "work of the device that was collected")
     if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
         shown = getattr(<object>cell.buffer.owner, "shown", <object>cell.buffer.owner)

@@ -12,6 +12,7 @@ cdef class DeviceKernel(Kernel):
     cdef readonly str source            # CUDA C++: kernels with extern "C"
     cdef readonly tuple names           # of the kernels in it that are launched
     cdef void** functions
+    cdef readonly bint tells            # `run` may use a note, which is read at the end of the call
     cdef long loaded                    # the driver's `generation` in which `functions` were looked up
     # At the beginning of `prepare`: compile and load the source, unless that has been done.
     cdef int ready(self) except -1 nogil
@@ -19,6 +20,10 @@ cdef class DeviceKernel(Kernel):
     cdef int start(self, int which, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil
     cdef int start_grid(self, int which, npy_intp blocks, npy_intp rows, int threads, int shared,
                         Arguments* arguments) noexcept nogil
+    # What `run` returns after launches with a note, of which `error` is the result.
+    cdef int noted(self, Context* context, int error) noexcept nogil
+    # Raise the error for what a kernel has written into its note.
+    cdef int told(self, const long long* words) except -1
 
 cdef inline npy_intp blocks_for(npy_intp items) noexcept nogil:
     """How many blocks give each item a thread, at most MOST_BLOCKS: threads then do several items."""

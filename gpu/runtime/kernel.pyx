@@ -15,8 +15,10 @@ from libc.stdlib cimport calloc, free
 from numpy cimport npy_intp
 
 from phintys.gpu.runtime cimport driver
-from phintys.gpu.runtime.driver cimport Arguments, launch_grid, load_function, set_failure
+from phintys.gpu.runtime.driver cimport Arguments, launch_grid, load_function, read_notes, set_failure
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel
+from phintys.vm.machine.frame cimport IN_BODY
+from phintys.vm.python_api cimport PyErr_SetObject, PyObject
 
 from phintys.gpu.runtime.compiler import compiled
 
@@ -30,6 +32,8 @@ cdef class DeviceKernel(Kernel):
         The text that is compiled, for the device in use, when the kernel is first prepared.
     names : tuple of str
         The kernels in it that are launched; ``start`` takes their positions.
+    tells : bool
+        Whether ``run`` may launch with a note (``driver.new_note``), for what is found wrong only there.
     """
 
     def __cinit__(self):
@@ -52,6 +56,25 @@ cdef class DeviceKernel(Kernel):
                         Arguments* arguments) noexcept nogil:
         cdef int error = launch_grid(self.functions[which], blocks, rows, threads, shared, arguments)
         return failed(self, which, error) if error else 0
+
+
+    cdef int noted(self, Context* context, int error) noexcept nogil:
+        # In the body of a loop the note is read at once, so that the error says in which step it was.
+        return read_notes() if not error and context.flags & IN_BODY else error
+
+    cdef int told(self, const long long* words) except -1:
+        raise NotImplementedError
+
+
+cdef void raise_told(PyObject* kernel, const long long* words) noexcept with gil:
+    """Set the exception; it stays set, as what has read the note returns -1."""
+    try:
+        (<DeviceKernel>kernel).told(words)
+    except Exception as error:
+        PyErr_SetObject(type(error), error)
+
+
+driver.tell_error = raise_told
 
 
 cdef int failed(DeviceKernel kernel, int which, int error) noexcept nogil:

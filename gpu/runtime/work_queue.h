@@ -8,8 +8,8 @@
  * graph of one node; what was captured is kept, to be set again. Of one shape there are at most VERSIONS graphs, so
  * that calls which alternate between two sets of addresses change nothing; the least recently used graph is given up.
  *
- * Copies to the device and to the host are done on streams of their own, beside work that was submitted before: see the
- * end of the file.
+ * Small copies between the places are work, too, and so a part of the graph; large ones to the device are done on a
+ * stream of their own, beside work that was submitted before: see the end of the file.
  *
  * A push takes no lock. It reserves a piece of the list by one exchange of `state`, which gives work of all threads one
  * order, fills it in, and writes the record's kind last. Who submits has the lock. While others push, it puts the
@@ -31,6 +31,7 @@ enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 256 };  /* RO
 enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
 enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };        /* CUDA_ERROR_...; the second: of an event that has not come */
+enum { DEVICE_MAP = 2 };            /* CU_MEMHOSTALLOC_DEVICEMAP */
 
 typedef struct {                    /* a record of a list: this, and behind it the arguments, up to a whole word */
     uint32_t kind;                  /* written last; 0: the record is not complete yet */
@@ -90,6 +91,7 @@ static struct {
     int late;                       /* an error that nobody has been told yet */
     long captured, replayed, changed, submitted;       /* changed: replayed with other arguments */
     uint64_t finished;              /* how much work was submitted; the rest of what was pushed is collected */
+    uint64_t done;                  /* how much work the device has done, as far as somebody has waited for it */
     struct { void* event; uint64_t pushed; } marks[MARKS];     /* after which work an event comes; a ring */
     int mark;                       /* of the ring: the next to be used */
     pthread_mutex_t lock;
@@ -355,6 +357,39 @@ static int phintys_submit_all(void) {
     return error;
 }
 
+/* The mark after which the first `work` of all that was pushed is done; the caller has the lock. */
+static int phintys_mark_after(uint64_t work, int* found) {
+    int error = work > queue.finished ? phintys_submit_all() : 0;
+    *found = -1;
+    for (int turn = 0; turn < 2 && *found < 0 && !error; turn++) {
+        for (int i = 0; i < MARKS; i++)             /* the first mark that covers it */
+            if (queue.marks[i].pushed >= work && (*found < 0 || queue.marks[i].pushed < queue.marks[*found].pushed))
+                *found = i;
+        if (*found < 0) error = phintys_mark();
+    }
+    return error;
+}
+
+static void phintys_note_done(uint64_t work) {
+    uint64_t done = __atomic_load_n(&queue.done, __ATOMIC_RELAXED);
+    while (done < work
+           && !__atomic_compare_exchange_n(&queue.done, &done, work, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* Wait until the first `work` of all that was pushed is done. */
+static int phintys_wait_for_work(uint64_t work) {
+    int found = -1, error = phintys_enter_context();
+    if (error || work <= __atomic_load_n(&queue.done, __ATOMIC_ACQUIRE)) return error;
+    pthread_mutex_lock(&queue.lock);
+    error = queue.marks[0].event ? phintys_mark_after(work, &found) : phintys_submit_all();
+    const uint64_t done = found < 0 ? queue.finished : queue.marks[found].pushed;
+    void* event = found < 0 ? NULL : queue.marks[found].event;
+    pthread_mutex_unlock(&queue.lock);
+    if (!error) error = event ? driver.wait_for_event(event) : driver.synchronize();
+    if (!error) phintys_note_done(done);
+    return error;
+}
+
 static int phintys_submit(void) {
     int error = phintys_enter_context();
     if (error) return error;
@@ -406,8 +441,173 @@ static int phintys_push(const phintys_work* work, const void* arguments) {
     return error ? error : driver.synchronize();
 }
 
-/* Copies to the device go through slots of pinned memory, and are not waited for. A slot is used again when the event
- * after its copy has come. They are done on a stream of their own:
+/* Small copies between the places are pieces of work: a kernel reads or writes memory of the host that the device sees.
+ * They are parts of a call's list, so that a call with arguments and results is one graph, and waits once.
+ *
+ * Arguments of at most DESK_BYTES wait on a desk until the device has taken them. A desk is used again when the work
+ * that reads it is done; the first free one is taken, so that equal calls use equal ones.
+ *
+ * Results of at most TRAY_BYTES come in trays. Who asked for one, a call of a function, has its trays until it takes
+ * the elements out, when the work is done. A call that fails waits for the work and gives up its trays. */
+enum { DESKS = 16, DESK_BYTES = 1 << 17, TRAYS = 16, TRAY_BYTES = 1 << 18, MOVE_THREADS = 256, MOVE_BYTES = 16 };
+static struct {
+    struct { char* mapped; uint64_t seen, work; } desks[DESKS];     /* seen: its address on the device; work: until then
+                                                                     * it is in use; ~0: it is being filled */
+    struct {
+        char *mapped, *target;
+        uint64_t seen;
+        size_t size;
+        void* owner;                /* NULL: nobody */
+    } trays[TRAYS];
+    int usable;
+    long uploads, downloads, late;  /* late: of the downloads, those that a call has begun and waits for at its end */
+    void* kernel;                   /* (target, source, size); NULL: it has not been loaded */
+} moves;
+
+static int phintys_map(char** memory, uint64_t* seen, size_t size) {
+    const int error = driver.allocate_pinned((void**)memory, size, DEVICE_MAP);
+    return error ? error : driver.address_of((phintys_address*)seen, *memory, 0);
+}
+
+static void phintys_open_moves(void) {
+    memset(&moves, 0, sizeof moves);
+    moves.usable = 1;
+    for (int i = 0; i < DESKS && moves.usable; i++)
+        moves.usable = !phintys_map(&moves.desks[i].mapped, &moves.desks[i].seen, DESK_BYTES);
+    for (int i = 0; i < TRAYS && moves.usable; i++)
+        moves.usable = !phintys_map(&moves.trays[i].mapped, &moves.trays[i].seen, TRAY_BYTES);
+}
+
+static int phintys_can_move(size_t size) { return moves.usable && moves.kernel && size <= TRAY_BYTES; }
+
+static int phintys_move(uint64_t target, uint64_t source, uint64_t size) {
+    const uint64_t arguments[] = {target, source, size};
+    const phintys_work work = {WORK_LAUNCH, sizeof arguments,
+                               {{moves.kernel, (uint32_t)((size + MOVE_THREADS * MOVE_BYTES - 1)
+                                                          / (MOVE_THREADS * MOVE_BYTES)), 1, MOVE_THREADS, 0}}};
+    return phintys_push(&work, arguments);
+}
+
+/* A desk that nobody uses, now being filled. */
+static int phintys_take_desk(int* found) {
+    while (1) {
+        uint64_t least = ~(uint64_t)0;
+        const uint64_t done = __atomic_load_n(&queue.done, __ATOMIC_ACQUIRE);
+        for (int i = 0; i < DESKS; i++) {
+            uint64_t work = __atomic_load_n(&moves.desks[i].work, __ATOMIC_RELAXED);
+            if (work < least) least = work;
+            if (work <= done && __atomic_compare_exchange_n(&moves.desks[i].work, &work, ~(uint64_t)0, 0,
+                                                            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                *found = i;
+                return 0;
+            }
+        }
+        const int error = least == ~(uint64_t)0 ? sched_yield() : phintys_wait_for_work(least);
+        if (error) return error;
+    }
+}
+
+/* Copy to the device in the order of the work; the source may be changed at once. */
+static int phintys_take_along(uint64_t target, const char* source, size_t size) {
+    int desk, error = phintys_take_desk(&desk);
+    if (error) return error;
+    memcpy(moves.desks[desk].mapped, source, size);
+    __atomic_add_fetch(&moves.uploads, 1, __ATOMIC_RELAXED);
+    error = phintys_move(target, moves.desks[desk].seen, size);
+    __atomic_store_n(&moves.desks[desk].work, phintys_pushed(), __ATOMIC_RELEASE);
+    return error;
+}
+
+/* Let a tray get elements in the order of the work; *found: whether one was free. */
+static int phintys_fill_tray(char* target, uint64_t source, size_t size, void* owner, int* found) {
+    *found = 0;
+    for (int i = 0; i < TRAYS; i++) {
+        void* nobody = NULL;
+        if (!__atomic_compare_exchange_n(&moves.trays[i].owner, &nobody, owner, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        moves.trays[i].target = target, moves.trays[i].size = size;
+        __atomic_add_fetch(&moves.downloads, 1, __ATOMIC_RELAXED);
+        *found = 1;
+        return phintys_move(moves.trays[i].seen, source, size);
+    }
+    return 0;
+}
+
+static int phintys_has_trays(void* owner) {
+    for (int i = 0; i < TRAYS; i++)
+        if (__atomic_load_n(&moves.trays[i].owner, __ATOMIC_RELAXED) == owner) return 1;
+    return 0;
+}
+
+/* Take out what an owner has in trays, for which somebody has waited; or, if it is not wanted, only give them up. */
+static void phintys_empty_trays(void* owner, int wanted) {
+    for (int i = 0; i < TRAYS; i++) {
+        if (__atomic_load_n(&moves.trays[i].owner, __ATOMIC_RELAXED) != owner) continue;
+        if (wanted) memcpy(moves.trays[i].target, moves.trays[i].mapped, moves.trays[i].size);
+        __atomic_store_n(&moves.trays[i].owner, NULL, __ATOMIC_RELEASE);
+    }
+}
+
+/* Notes: what a kernel finds wrong while it runs, such as a label that is no class. It writes this into a note of the
+ * device, and sets the note's flag, in memory of the host that the device sees, only then: so a call that has waited
+ * looks at the flags, and nothing is copied if all is well. Notes belong to threads until they are read. */
+enum { NOTES = 64, NOTE_WORDS = 8, NOTE_FLAG = 4 };         /* the address of the flag is the fourth word of a note */
+static struct {
+    char* flags;
+    uint64_t seen, device;          /* addresses on the device: of the flags, and of the notes */
+    uint64_t taken;                 /* a bit for each */
+} notes;
+static __thread struct { int count, numbers[NOTES]; void* kernels[NOTES]; } noted;
+
+static int phintys_open_notes(void) {
+    uint64_t words[NOTES * NOTE_WORDS] = {0};
+    memset(&notes, 0, sizeof notes);
+    noted.count = 0;
+    int error = phintys_map(&notes.flags, &notes.seen, 8 * NOTES);
+    if (!error) error = driver.allocate((phintys_address*)&notes.device, sizeof words);
+    if (error) return error;
+    memset(notes.flags, 0, 8 * NOTES);
+    for (int i = 0; i < NOTES; i++) words[i * NOTE_WORDS + NOTE_FLAG] = notes.seen + 8 * i;
+    return driver.to_device(notes.device, words, sizeof words);
+}
+
+static int phintys_has_notes(void) { return noted.count; }
+
+/* The address of a note for a kernel of this thread's call; 0: none is free. */
+static uint64_t phintys_take_note(void* kernel) {
+    uint64_t taken = __atomic_load_n(&notes.taken, __ATOMIC_RELAXED);
+    int number;
+    do {
+        if (!~taken) return 0;
+        number = __builtin_ctzll(~taken);
+    } while (!__atomic_compare_exchange_n(&notes.taken, &taken, taken | (uint64_t)1 << number, 1, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED));
+    noted.numbers[noted.count] = number, noted.kernels[noted.count++] = kernel;
+    return notes.device + 8 * NOTE_WORDS * number;
+}
+
+/* Read this thread's notes, for whose kernels it has waited, and give them back: the first kernel that has written, and
+ * what; NULL: none has. */
+static int phintys_read_notes(void** kernel, long long* words) {
+    const uint64_t zeros[NOTE_FLAG] = {0};
+    int error = 0;
+    *kernel = NULL;
+    for (int i = 0; i < noted.count; i++) {
+        volatile uint64_t* flag = (volatile uint64_t*)notes.flags + noted.numbers[i];
+        const uint64_t note = notes.device + 8 * NOTE_WORDS * noted.numbers[i];
+        if (*flag) {
+            if (!*kernel && !error) error = driver.to_host(words, note, sizeof zeros), *kernel = noted.kernels[i];
+            if (!error) error = driver.to_device(note, zeros, sizeof zeros);
+            *flag = 0;
+        }
+        __atomic_and_fetch(&notes.taken, ~((uint64_t)1 << noted.numbers[i]), __ATOMIC_RELEASE);
+    }
+    noted.count = 0;
+    return error;
+}
+
+/* Large copies to the device go through slots of pinned memory, and are not waited for. A slot is used again when the
+ * event after its copy has come. They are done on a stream of their own:
  *
  * - a copy waits for the work that may still use its target: for the event of the mark that covers this work. Of memory
  *   that was acquired for the copy, this is the work that was pushed before the memory was given back; of other memory
@@ -423,7 +623,7 @@ static struct {
     void *stream, *last;            /* the stream of copies; an event after the last of them */
     int pending;                    /* work has not waited for it yet */
     uint64_t waited;                /* for how much work the stream has waited */
-    long copies, beside;            /* how many, and how many did not wait for all that was submitted */
+    long copies, beside, downloads; /* beside: of the copies to the device, those that did not wait for all work */
 } slots;
 
 static void phintys_open_slots(void) {
@@ -438,72 +638,33 @@ static void phintys_open_slots(void) {
             && !driver.new_event(&slots.copied[i], NO_TIMING);
 }
 
-/* Copies to the host come through trays of pinned memory, on a stream of their own:
- *
- * - a copy waits for all work that was pushed, and for copies to the device for which no work has waited yet;
- * - work that is submitted after it, and later copies to the device, wait for it: they may overwrite what it reads;
- * - who asked for it, a call of a function, has its trays until it takes the elements out, when the event after the
- *   copy has come; a call that fails gives up its trays, into which only later copies of the same stream will write.
- *
- * A copy that is larger than what a call may leave in trays is waited for at once, as is one for which none is free. */
-enum { TRAYS = 16, TRAY_BYTES = 1 << 18 };
-static struct {
-    struct {
-        char *pinned, *target;
-        size_t size;
-        void *came;                 /* an event */
-        void *owner;                /* NULL: nobody; set by who has the lock, and cleared by the owner */
-    } trays[TRAYS];
-    void *stream, *last;            /* the stream of copies; an event after the last of them */
-    int usable, before_work, before_uploads;    /* the last two: who has not waited for `last` yet */
-    uint64_t waited;                /* for how much work the stream has waited */
-    long copies, late;              /* how many, and for how many of them nobody waited at once */
-} trays;
-
-static void phintys_open_trays(void) {
-    memset(&trays, 0, sizeof trays);
-    trays.usable = slots.usable && !driver.new_stream(&trays.stream, 0) && !driver.new_event(&trays.last, NO_TIMING);
-    for (int i = 0; i < TRAYS && trays.usable; i++)
-        trays.usable = !driver.allocate_pinned((void**)&trays.trays[i].pinned, TRAY_BYTES, 0)
-            && !driver.new_event(&trays.trays[i].came, NO_TIMING);
-}
-
 static int phintys_wait_for_copies(void) {
-    int error = slots.pending ? driver.stream_wait(queue.stream, slots.last, 0) : 0;
-    if (!error && trays.before_work) error = driver.stream_wait(queue.stream, trays.last, 0);
-    slots.pending = trays.before_work = 0;
+    const int error = slots.pending ? driver.stream_wait(queue.stream, slots.last, 0) : 0;
+    slots.pending = 0;
     return error;
 }
 
-/* Let a stream of copies, which has waited for so much, wait for the first `work` of all that was pushed. */
-static int phintys_copies_wait_for(void* stream, uint64_t* waited, uint64_t work) {
-    int error = 0, found = -1;
-    if (work > queue.finished) error = phintys_submit_all();
-    if (error || work <= *waited) return error;
-    for (int turn = 0; turn < 2 && found < 0; turn++) {
-        for (int i = 0; i < MARKS; i++)             /* the first mark that covers it */
-            if (queue.marks[i].pushed >= work && (found < 0 || queue.marks[i].pushed < queue.marks[found].pushed))
-                found = i;
-        if (found < 0 && (error = phintys_mark())) return error;
-    }
-    error = driver.stream_wait(stream, queue.marks[found].event, 0);
-    if (!error) *waited = queue.marks[found].pushed;
-    return error;
-}
-
+/* Let the stream of copies wait for the first `work` of all that was pushed. */
 static int phintys_uploads_wait_for(uint64_t work) {
-    int error = phintys_copies_wait_for(slots.stream, &slots.waited, work);
-    if (!error && trays.before_uploads) error = driver.stream_wait(slots.stream, trays.last, 0);
-    trays.before_uploads = 0;
+    int found;
+    if (work <= slots.waited) return 0;
+    int error = phintys_mark_after(work, &found);
+    if (!error) error = driver.stream_wait(slots.stream, queue.marks[found].event, 0);
+    if (!error) slots.waited = queue.marks[found].pushed;
     return error;
+}
+
+/* The next slot, which nobody uses any more. */
+static int phintys_next_slot(int* slot) {
+    *slot = slots.next;
+    slots.next = (*slot + 1) % SLOTS;
+    return slots.used[*slot] ? driver.wait_for_event(slots.copied[*slot]) : 0;
 }
 
 static int phintys_copy_piece(uint64_t target, const char* source, size_t size) {
-    const int slot = slots.next;
-    int error = slots.used[slot] ? driver.wait_for_event(slots.copied[slot]) : 0;
+    int slot, error = phintys_next_slot(&slot);
     if (error) return error;
     memcpy(slots.pinned[slot], source, size);
-    slots.next = (slot + 1) % SLOTS;
     error = driver.to_device_async(target, slots.pinned[slot], size, slots.stream);
     if (!error) error = driver.record(slots.copied[slot], slots.stream);
     slots.used[slot] = !error;
@@ -532,58 +693,35 @@ static int phintys_to_device(uint64_t target, const char* source, size_t size, u
     return error;
 }
 
-/* Fill trays for an owner with as much of a copy to the host as there are free ones; returns the driver's error. */
-static int phintys_fill_trays(char** target, uint64_t* source, size_t* size, void* owner) {
-    int error = 0;
-    for (int i = 0; i < TRAYS && *size && !error; i++) {
-        if (__atomic_load_n(&trays.trays[i].owner, __ATOMIC_ACQUIRE)) continue;
-        const size_t piece = *size < TRAY_BYTES ? *size : TRAY_BYTES;
-        error = driver.to_host_async(trays.trays[i].pinned, *source, piece, trays.stream);
-        if (!error) error = driver.record(trays.trays[i].came, trays.stream);
-        if (error) break;
-        trays.trays[i].target = *target, trays.trays[i].size = piece, trays.trays[i].owner = owner;
-        *target += piece, *source += piece, *size -= piece;
-    }
-    if (!error) error = driver.record(trays.last, trays.stream);
-    trays.before_work = trays.before_uploads = 1;
-    return error;
-}
-
-/* Wait for what an owner has in trays, and take it out; or, if it is not wanted any more, only give up the trays. */
-static int phintys_empty_trays(void* owner, int wanted) {
-    int error = 0;
-    for (int i = 0; i < TRAYS; i++) {
-        if (__atomic_load_n(&trays.trays[i].owner, __ATOMIC_RELAXED) != owner) continue;
-        if (wanted && !error) error = driver.wait_for_event(trays.trays[i].came);
-        if (wanted && !error) memcpy(trays.trays[i].target, trays.trays[i].pinned, trays.trays[i].size);
-        __atomic_store_n(&trays.trays[i].owner, NULL, __ATOMIC_RELEASE);
+/* Copy to the host through all slots in turn, and wait; the caller has the lock. */
+static int phintys_copy_to_host(char* target, uint64_t source, size_t size) {
+    size_t begun = 0, taken = 0;
+    int slot, first = slots.next, error = 0;
+    while (taken < size && !error) {
+        while (begun < size && begun - taken < SLOTS * (size_t)SLOT_BYTES && !error) {
+            const size_t piece = size - begun < SLOT_BYTES ? size - begun : SLOT_BYTES;
+            error = phintys_next_slot(&slot);
+            if (!error) error = driver.to_host_async(slots.pinned[slot], source + begun, piece, queue.stream);
+            if (!error) error = driver.record(slots.copied[slot], queue.stream);
+            slots.used[slot] = !error;
+            begun += piece;
+        }
+        const size_t piece = size - taken < SLOT_BYTES ? size - taken : SLOT_BYTES;
+        if (!error) error = driver.wait_for_event(slots.copied[first]);
+        if (!error) memcpy(target + taken, slots.pinned[first], piece);
+        taken += piece, first = (first + 1) % SLOTS;
     }
     return error;
 }
 
-static int phintys_to_host_by_trays(char* target, uint64_t source, size_t size, void* owner) {
-    int error = phintys_copies_wait_for(trays.stream, &trays.waited, phintys_pushed());
-    if (!error && slots.pending) error = driver.stream_wait(trays.stream, slots.last, 0);
-    trays.copies++;
-    if (!error && owner && size <= TRAY_BYTES) {
-        error = phintys_fill_trays(&target, &source, &size, owner);
-        trays.late += !error && !size;
-    }
-    while (!error && size) {                        /* with the lock, so that nobody overwrites the rest meanwhile */
-        const size_t before = size;
-        error = phintys_fill_trays(&target, &source, &size, &trays);
-        if (!error) error = phintys_empty_trays(&trays, 1);
-        if (!error && size == before) return driver.to_host(target, source, size);
-    }
-    if (error) phintys_empty_trays(&trays, 0);
-    return error;
-}
-
-/* Copy to the host, after all work. With an owner the elements may come when it empties its trays, and no earlier. */
-static int phintys_to_host(char* target, uint64_t source, size_t size, void* owner) {
+/* Copy to the host, after all work. */
+static int phintys_to_host(char* target, uint64_t source, size_t size) {
     pthread_mutex_lock(&queue.lock);
-    int error = trays.usable ? phintys_to_host_by_trays(target, source, size, owner) : phintys_submit_all();
-    if (!error && !trays.usable) error = driver.to_host(target, source, size);
+    int error = phintys_submit_all();
+    if (!error) error = phintys_wait_for_copies();
+    slots.downloads++;
+    if (!error && slots.usable) error = phintys_copy_to_host(target, source, size);
+    else if (!error) error = driver.to_host(target, source, size);
     pthread_mutex_unlock(&queue.lock);
     return error;
 }

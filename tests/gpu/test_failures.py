@@ -37,7 +37,7 @@ def training():
 def test_a_launch_that_fails_changes_nothing(stand_in, graphs):
     with phintys.change_flags({"gpu.graphs": graphs}):
         check_launches(stand_in, "set config.gpu.graphs to False" if graphs else
-                       "Apply node that caused the error: Gpu")
+                       "Apply node that caused the error: ")
 
 
 def check_launches(stand_in, message):

@@ -159,8 +159,8 @@ class Lowering:
         stored = self._prepare_updates(updates, late, n_arguments)
         results = self._prepare_results({cell for _, cell in stored}, n_outputs)
         prepared = [self._kernel_of(node) for node in late]
+        self._wait_once(results, {cell for _, cell in stored}, n_outputs)
         if results:
-            self._wait_once(results, {cell for _, cell in stored}, n_outputs)
             emitter.emit("RESULT", cells=results, flags=RESULT_EMPTIES if allow_gc else 0)
         emitter.code.extend([instruction._replace(name="PREPARE") for instruction in prepared])
         if stored:
@@ -172,11 +172,13 @@ class Lowering:
         emitter.code.extend(emitter.blocks)
 
     def _wait_once(self, results, stored, n_outputs):
-        """Wait for results from another place before RESULT only, if nothing else reads them."""
+        """Wait for results from another place before RESULT only, if nothing else reads them; and for kernels that tell
+        later what they find wrong, before anything is stored."""
         kernels, code, clients = self.emitter.kernels, self.emitter.code, self.fgraph.clients
         wanted = {self.cell_of[variable] for variable in self.fgraph.outputs[:n_outputs]
                   if len(clients[variable]) == 1}.intersection(results) - stored
-        begun, waits = [], None
+        tells = any([getattr(kernel, "tells", False) for kernel in kernels])
+        begun, waits = [], next((arrival for _, arrival in LATE.values()), None) if tells else None
         for position, instruction in enumerate(code):
             late = LATE.get(type(kernels[instruction.a])) if instruction.name == "KERNEL" else None
             if late is not None and wanted.issuperset(instruction.writes()):
@@ -184,7 +186,7 @@ class Lowering:
                 code[position] = instruction._replace(a=len(kernels))
                 kernels.append(late[0]())
                 waits = late[1]
-        if begun:
+        if waits is not None:
             code.append(SymbolicInstruction("KERNEL", n=len(begun), a=len(kernels), cells=begun))
             kernels.append(waits())
 

@@ -8,7 +8,7 @@ first block, which is small; later runs of the loop begin with what has been fou
 from phintys.vm.abi cimport cell_size, drop
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.frame cimport bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
+from phintys.vm.machine.frame cimport IN_BODY, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.pool cimport HOST, SMALL_CLASSES
 
@@ -50,6 +50,7 @@ cdef class Blocks:
         cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
+        frame.machine.context.flags |= IN_BODY
         return frame
 
     cdef int end(self, Frame frame, bint keeps) except -1:

@@ -42,7 +42,7 @@ from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.failure cimport what_failed
 from phintys.vm.machine.frame cimport (
-    UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
+    IN_BODY, UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.plays cimport can_note, play_all
 from phintys.vm.machine.profile cimport end, phintys_seconds
@@ -295,6 +295,7 @@ cdef class LoopKernel(Kernel):
         cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
+        frame.machine.context.flags |= IN_BODY
         if self.blocks is not None:
             run.ahead = self.blocks.begin(context)
         try:

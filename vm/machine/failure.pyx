@@ -17,18 +17,21 @@ cdef tuple what_failed(Machine* machine, program, error):
     cdef int position = <int>(machine.at - machine.code)
     checks = [(number, operands_read(machine, program, number)) for number in later_checks(error, program, position)]
     reason, position = reason_of(error, program, position, checks)
-    return reason, position, operands_read(machine, program, position)
+    return reason, position, operands_read(machine, program, position, position == machine.at - machine.code)
 
 
-cdef list operands_read(Machine* machine, program, int position):
-    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array."""
+cdef list operands_read(Machine* machine, program, int position, bint has_run=False):
+    """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array.
+
+    What an instruction that has run read on a device may have been dropped since, but still has its shape.
+    """
     cdef Cell* cell
     cdef int index, axis
     cdef list described = []
     cdef int count = program.operands_of_node(position)
     for index in range(min(count, machine.code[position].c)):
         cell = machine.operands[machine.code[position].b + index]
-        if cell.data == NULL or cell.flags & CELL_OBJECT:
+        if (cell.data == NULL and not (has_run and cell.flags & CELL_DEVICE)) or cell.flags & CELL_OBJECT:
             described.append(None)
         else:
             described.append((tuple([cell.shape[axis] for axis in range(cell.ndim)]),

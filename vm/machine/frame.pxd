@@ -20,6 +20,7 @@ cdef enum:
     KEPT = CELL_READONLY | CELL_LENT | CELL_LATE    # cells that RESULT does not empty
     WASTE = 4096                    # bytes of its memory that a value may leave unused
     UNATTENDED = 1                  # of `Context.flags`: C code called, without the GIL; nothing looks at signals
+    IN_BODY = 2                     # likewise: of the body of a loop
 
 cdef struct Block:                  # of code that runs once a call
     long long call                  # the number of the call in which it ran last

@@ -30,7 +30,8 @@ from phintys.vm.machine.profile cimport begin, end, phintys_seconds
 from phintys.vm.machine.quick_memory cimport drop_quickly, is_inside, is_small, note_fit, renew_quickly
 from phintys.vm.machine.results cimport take_results
 from phintys.vm.machine.slots cimport choose_plan, is_planned
-from phintys.vm.python_api cimport PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString, PyObject
+from phintys.vm.python_api cimport (
+    Py_XDECREF, PyErr_Fetch, PyErr_Occurred, PyErr_Restore, PyErr_SetString, PyObject)
 
 include "opcodes.pxi"
 
@@ -44,6 +45,8 @@ cdef extern from "Python.h" nogil:
 submit_device_work = NULL
 wait_for_device_work = NULL
 give_up_copies = NULL
+read_device_notes = NULL
+blamed_kernel = NULL
 cdef double KERNEL_SECONDS = 0.05   # a kernel that works without the GIL looks at signals this often
 cdef double SIGNAL_SECONDS = 0.1    # a call that works without the GIL looks at signals this often
 cdef double TURN_SECONDS = 0.02     # one that works with the GIL does so, and lets other threads in, this often
@@ -199,14 +202,37 @@ cdef bint is_zero(const Cell* cell) noexcept nogil:
 
 
 cdef void finish_device_work(Machine* machine) noexcept with gil:
-    """After a failure, of which the exception is kept."""
+    """After a failure. What a kernel has told comes first: it ran before the instruction that failed."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* traceback
+    cdef PyObject* blamed = blamed_kernel()
     PyErr_Fetch(&kind, &value, &traceback)
     submit_device_work()
     give_up_copies(&machine.context)
+    if blamed == NULL and read_device_notes() < 0:
+        blamed = blamed_kernel()
+        if blamed != NULL:
+            Py_XDECREF(kind)
+            Py_XDECREF(value)
+            Py_XDECREF(traceback)
+            PyErr_Fetch(&kind, &value, &traceback)
     PyErr_Restore(kind, value, traceback)
+    if blamed != NULL:
+        go_to_kernel(machine, blamed)
+
+
+cdef void go_to_kernel(Machine* machine, PyObject* kernel) noexcept:
+    """Let the instruction of a kernel be the one that failed."""
+    cdef const Instruction* at = machine.code
+    cdef int position
+    cdef unsigned char op
+    for position in range((<Frame>machine.frame).code.n_instructions):
+        op = at[position].op
+        if op == OP_PROFILE:
+            op = machine.timing.ops[position]
+        if op == OP_KERNEL and machine.kernels[at[position].a] == kernel:
+            machine.at = at + position
 
 
 cdef inline int run_bound(Machine* machine, const Instruction* at, const Site* site, Cell** operands) noexcept nogil:

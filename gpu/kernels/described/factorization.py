@@ -67,6 +67,7 @@ __device__ inline T not_a_number() {{ return (T)NAN; }}
 // Note that an item is refused; of several ones the first counts.
 __device__ inline void refuse_by_thread(unsigned long long* note, long long number, int reason) {{
     atomicMax(note, ~((unsigned long long)number << 32 | (unsigned)reason));
+    raise_flag(note);
 }}
 __device__ inline void refuse(unsigned long long* note, long long number, int reason) {{
     if (threadIdx.x == 0) refuse_by_thread(note, number, reason);
