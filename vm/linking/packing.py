@@ -4,11 +4,15 @@ A ``Value`` has a size and a life: the first and the last moment, both included,
 Two values may overlap in memory only if their lives do not overlap. ``lay_out`` tries several methods and keeps the
 best result. One method walks along time with a list of holes and gives each value the smallest hole that is large
 enough and not larger than a certain ratio of its size; several ratios are tried. The other, quadratic, method places
-the largest values first and is used only for programs that are not very long. The search stops when a layout reaches
-``lower_bound``, the largest sum of sizes alive at one moment, because no layout can be smaller.
+the largest values first and is used only for programs that are not very long. A layout that reaches ``lower_bound``,
+the largest sum of sizes alive at one moment, ends it, because no layout can be smaller. Where none of them does,
+``layout_search`` goes on for at most ``config.plan_seconds``.
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
+
+from phintys.graph.config import config
+from phintys.vm.linking.layout_search import searched
 
 ALIGNMENT = 64
 RATIOS = (float("inf"), 1, 2, 4, 8, 16)
@@ -63,12 +67,24 @@ def lay_out(values):
     best = None
     for way in _ways(len(values)):
         offsets = way(values)
-        total = max([offset + aligned(value.size) for offset, value in zip(offsets, values)], default=0)
+        total = _size(offsets, values)
         if best is None or total < best[1]:
             best = offsets, total
         if total <= bound:
-            break
-    return best
+            return best
+    if len(values) > MANY or config.plan_seconds <= 0:
+        return best
+    moments = sorted({value.first for value in values} | {value.last + 1 for value in values})
+    sections = {moment: number for number, moment in enumerate(moments)}
+    offsets = searched([aligned(value.size) for value in values], [sections[value.first] for value in values],
+                       [sections[value.last + 1] for value in values],
+                       [value.last + 1 - value.first for value in values], best[0], bound, config.plan_seconds)
+    return offsets, _size(offsets, values)
+
+
+def _size(offsets, values):
+    """The bytes of a block."""
+    return max([offset + aligned(value.size) for offset, value in zip(offsets, values)], default=0)
 
 
 def _ways(count):

@@ -69,6 +69,73 @@ def test_a_long_chain_is_laid_out_at_once():
     assert lay_out(values)[1] <= 2 * lower_bound(values)
 
 
+def cut_rectangle(seed, pieces):
+    """Values that fill a rectangle of time and memory without a gap, found by cutting it: a layout of its height."""
+    chance, found = random.Random(seed), [(0, 1000, 0, 4000)]
+    while len(found) < pieces:
+        found.sort(key=lambda piece: (piece[1] - piece[0]) * (piece[3] - piece[2]))
+        first, end, low, high = found.pop(chance.randrange(len(found) * 2 // 3, len(found)))
+        if end - first > 1 and (high - low == 1 or chance.random() < 0.5):
+            at = chance.randrange(first + 1, end)
+            found += [(first, at, low, high), (at, end, low, high)]
+        else:
+            at = chance.randrange(low + 1, high)
+            found += [(first, end, low, at), (first, end, at, high)]
+    chance.shuffle(found)
+    return [Value(64 * (high - low), first, end - 1) for first, end, low, high in found]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize("pieces", [20, 40, 80])
+def test_what_orders_leave_is_searched(seed, pieces):
+    """Orders alone need up to 1.4 of the height; the search finds a layout without a gap within milliseconds."""
+    values = cut_rectangle(seed, pieces)
+    with phintys.change_flags(plan_seconds=60):
+        offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert total == lower_bound(values) == 64 * 4000
+    with phintys.change_flags(plan_seconds=0):
+        by_orders, more = lay_out(values)
+    assert_apart(values, by_orders, more)
+    assert more > total or pieces < 40
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_layouts_that_cannot_be_without_a_gap_get_better(seed):
+    """A hole of memory that no value can fill: the lower bound is not reached, and the layout is never made larger."""
+    values = cut_rectangle(seed, 60) + [Value(64 * 3000, -10, 1), Value(64 * 3000, 998, 1010)]
+    with phintys.change_flags(plan_seconds=0):
+        before = lay_out(values)[1]
+    with phintys.change_flags(plan_seconds=0.05):
+        offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert lower_bound(values) <= total <= before
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_values_are_laid_out_as_well_as_is_possible(seed):
+    """Some order of first fit gives the best layout: all orders are tried."""
+    chance = random.Random(seed)
+    values = []
+    for _ in range(6):
+        first = chance.randrange(6)
+        values.append(Value(64 * chance.choice([1, 2, 3, 5, 8]), first, first + chance.randrange(4)))
+
+    def first_fit(order):
+        offsets = {}
+        for value in order:
+            at = 0
+            for offset, other in sorted([(offsets[other], other) for other in offsets if values[other].first
+                                         <= values[value].last and values[value].first <= values[other].last]):
+                if offset >= at + values[value].size:
+                    break
+                at = max(at, offset + values[other].size)
+            offsets[value] = at
+        return max([offsets[value] + values[value].size for value in order])
+    with phintys.change_flags(plan_seconds=0.02):
+        assert lay_out(values)[1] == min(map(first_fit, itertools.permutations(range(6))))
+
+
 # ---- programs --------------------------------------------------------------------------------------------------------
 def chain(layers=20, size=64):
     x, weights = T.matrix("x"), [T.matrix(f"W{number}") for number in range(layers)]

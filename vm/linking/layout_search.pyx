@@ -1,0 +1,199 @@
+"""Search for small layouts, where placing values by a simple order leaves gaps: see ``layout_search.h``.
+
+``packing.py`` calls ``searched`` when the best of its layouts is larger than the lower bound.
+"""
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from random import Random
+
+cdef extern from "layout_search.h":
+    ctypedef struct search_trail:
+        void* numbers
+        void* reasons
+    ctypedef struct search:
+        int count, sections, words
+        int64_t *size
+        int64_t capacity
+        int *begin
+        int *end
+        int *alive
+        int *alive_from
+        int64_t *floor
+        int64_t *rest
+        int64_t *least
+        int64_t *offset
+        uint64_t *floor_reason
+        uint64_t *least_reason
+        uint64_t *conflict
+        int *rank
+        int *lowest
+        int *queue
+        char *placed
+        char *queued
+        int *stack
+        search_trail floors, leasts, lows
+        double until
+        uint64_t random
+    double search_now() nogil
+    int search_fit(search* s, const int* order, int* values, int by_offset, long most) nogil
+    int64_t search_improve(search* s, int* order, int64_t bound, int64_t size, int64_t* best, double* priorities) nogil
+
+SHARE_OF_FITTING = 0.4          # of the time; the rest improves what is there
+FEWEST = 1500                       # placements of a round
+
+
+def searched(sizes, begins, ends, lives, offsets, bound, seconds):
+    """Return better offsets, if some are found in the time.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Bytes, multiples of the alignment.
+    begins, ends : list of int
+        The sections of time in which each value lives: ``begin <= section < end``.
+    lives : list of int
+        How long each lives, in moments.
+    offsets : list of int
+        A layout.
+    bound : int
+        A size that no layout can be smaller than.
+    seconds : float
+
+    Returns
+    -------
+    list of int
+    """
+    return _Search(sizes, begins, ends, lives).better(list(offsets), bound, seconds)
+
+
+cdef class _Search:
+    """The memory of a search, and the orders in which it tries values."""
+    cdef search state
+    cdef void* blocks[24]
+    cdef int taken
+    cdef int *order
+    cdef int *values
+    cdef int64_t *best
+    cdef double *priorities
+    cdef list sizes, begins, ends, lives
+
+    def __cinit__(self, sizes, begins, ends, lives):
+        cdef int count = len(sizes), sections = max(ends), words = (count + 63) // 64, value, section, place = 0
+        cdef search* s = &self.state
+        s.count, s.sections, s.words, s.random = count, sections, words, 0x9E3779B97F4A7C15
+        s.size = <int64_t*>self.take(count, 8)
+        s.begin, s.end = <int*>self.take(count, 4), <int*>self.take(count, 4)
+        s.alive = <int*>self.take(sum(ends) - sum(begins), 4)
+        s.alive_from = <int*>self.take(sections + 1, 4)
+        s.floor, s.rest = <int64_t*>self.take(sections, 8), <int64_t*>self.take(sections, 8)
+        s.least, s.offset = <int64_t*>self.take(count, 8), <int64_t*>self.take(count, 8)
+        s.floor_reason = <uint64_t*>self.take(sections * words, 8)
+        s.least_reason = <uint64_t*>self.take(count * words, 8)
+        s.conflict = <uint64_t*>self.take(words, 8)
+        s.rank, s.lowest = <int*>self.take(count, 4), <int*>self.take(sections, 4)
+        s.queue = <int*>self.take(max(sections, count), 4)
+        s.placed, s.queued = <char*>self.take(count, 1), <char*>self.take(sections, 1)
+        s.stack = <int*>self.take(count * (count + 2), 4)
+        self.order, self.values = <int*>self.take(count, 4), <int*>self.take(count, 4)
+        self.best, self.priorities = <int64_t*>self.take(count, 8), <double*>self.take(2 * count, 8)
+        for value in range(count):
+            s.size[value], s.begin[value], s.end[value] = sizes[value], begins[value], ends[value]
+        for section in range(sections):
+            s.alive_from[section] = place
+            for value in range(count):
+                if s.begin[value] <= section < s.end[value]:
+                    s.alive[place] = value
+                    place += 1
+        s.alive_from[sections] = place
+        self.sizes, self.begins, self.ends, self.lives = sizes, begins, ends, lives
+
+    cdef void* take(self, size_t count, size_t size) except NULL:
+        """Memory that ends with the object."""
+        cdef void* block = calloc(max(count, 1), size)
+        if block == NULL:
+            raise MemoryError("a search for a layout has no memory")
+        self.blocks[self.taken] = block
+        self.taken += 1
+        return block
+
+    def __dealloc__(self):
+        for number in range(self.taken):
+            free(self.blocks[number])
+        free(self.state.floors.numbers)
+        free(self.state.floors.reasons)
+        free(self.state.leasts.numbers)
+        free(self.state.leasts.reasons)
+        free(self.state.lows.numbers)
+        free(self.state.lows.reasons)
+
+    def better(self, offsets, bound, seconds):
+        cdef double start = search_now()
+        cdef search* s = &self.state
+        cdef int value, found, by_offset
+        cdef long most
+        cdef int64_t size, least = bound
+        for place, number in enumerate(sorted(range(s.count), key=self.begins.__getitem__)):
+            self.values[place] = number
+        s.capacity = bound
+        s.until = start + SHARE_OF_FITTING * seconds
+        for number, order in enumerate(self.orders()):
+            if search_now() >= s.until:
+                break
+            for place, value in enumerate(order):
+                self.order[place] = value
+            by_offset, most = number % 2 == 0, FEWEST * luby(number // 2 + 1) + s.count
+            with nogil:
+                found = search_fit(s, self.order, self.values, by_offset, most)
+            if found:
+                return [s.offset[value] for value in range(s.count)]
+        for place, value in enumerate(sorted(range(s.count), key=self.area, reverse=True)):
+            self.order[place] = value
+        size = max([offset + length for offset, length in zip(offsets, self.sizes)])
+        for value in range(s.count):
+            self.best[value] = offsets[value]
+        s.until = start + seconds
+        with nogil:
+            search_improve(s, self.order, least, size, self.best, self.priorities)
+        return [self.best[value] for value in range(s.count)]
+
+    def area(self, value):
+        """Bytes times sections."""
+        return self.sizes[value] * (self.ends[value] - self.begins[value])
+
+    def orders(self):
+        """Yield orders in which to try values: each twice, first by a simple key, then by keys that chance changes."""
+        cdef int section, value
+        rest = [0] * self.state.sections
+        for value in range(self.state.count):
+            for section in range(self.state.begin[value], self.state.end[value]):
+                rest[section] += self.state.size[value]
+        sections = [end - begin for begin, end in zip(self.begins, self.ends)]
+        pressure = [max(rest[begin:end]) for begin, end in zip(self.begins, self.ends)]
+        chance, factors = Random(0), [1.0] * len(sections)
+        while True:
+            for key in KEYS:
+                order = sorted(range(len(sections)), key=lambda value: [-part * factors[value] for part in key(
+                    pressure[value], self.lives[value], sections[value], self.sizes[value])])
+                yield order
+                yield order
+            factors = [chance.uniform(0.7, 1.4) for _ in sections]
+
+
+# Of a value: the largest sum of sizes during its life, its life in moments and in sections, its size.
+KEYS = (
+    lambda pressure, life, sections, size: (pressure, life, size * life),
+    lambda pressure, life, sections, size: (size * life, life, pressure),
+    lambda pressure, life, sections, size: (pressure, size * life, life),
+    lambda pressure, life, sections, size: (life, size * life, pressure),
+    lambda pressure, life, sections, size: (sections * size, pressure),
+    lambda pressure, life, sections, size: (pressure, sections, size),
+    lambda pressure, life, sections, size: (sections, size),
+    lambda pressure, life, sections, size: (size, sections),
+)
+
+
+def luby(number):
+    """The sequence 1, 1, 2, 1, 1, 2, 4, 1, …: how long rounds are, if nobody knows how long is right."""
+    power = number.bit_length()
+    return 1 << power - 1 if number + 1 == 1 << power else luby(number - (1 << power - 1) + 1)
