@@ -338,8 +338,6 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
     if error or not size:
         return error
     if size <= DESK_BYTES and phintys_can_move(size):
-        if buffer.size_class == ON_DEVICE:
-            block.untouched = False
         return phintys_take_along(<size_t>buffer.data, source, size)
     if buffer.size_class == ON_DEVICE:
         if block.acquired == phintys_pushed():
