@@ -141,7 +141,7 @@ cdef enum:
     LEAST_FACTOR = 33
     LEAST_LU = 49
     LEAST_TRIANGLE = 33
-    LEAST_EIGEN = 33
+    LEAST_EIGEN = 49
     MOST_ITEMS = 32
 
 cdef enum Step:                     # as in kernels/described/factorization.py
@@ -247,6 +247,39 @@ cdef class LUFactorRoutine(MatrixRoutine):
         self.start(&solving, PHINTYS_LU, n, count, 0)
         solving.matrix, solving.matrix_step, solving.pivots = out.data, n * n * self.itemsize, <int*>operands[2].data
         solving.info, solving.work = <int*>(scratch + room.info), scratch + room.work
+        return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+
+
+cdef class EigenRoutine(MatrixRoutine):
+    """``(x, values)`` or ``(x, values, vectors)``, in double precision: the matrix is in scratch memory when it is
+    called, and its values and vectors are there then."""
+    cdef int triangle
+    cdef bint vectors
+
+    def __init__(self, dtype, int lead, bint lower, bint vectors):
+        super().__init__("float64", lead)
+        self.triangle, self.vectors = 1 if lower else 0, vectors        # the upper one of the transpose
+
+    cdef npy_intp room(self, Cell** operands) noexcept nogil:
+        cdef npy_intp n = operands[0].shape[self.lead], count = self.items_of(operands[0]), work
+        cdef phintys_solving solving
+        if not is_usable() or n < LEAST_EIGEN or n > INT_MAX or not 1 <= count <= MOST_ITEMS:
+            return REFUSED
+        self.start(&solving, PHINTYS_EIGEN, n, count, self.triangle)
+        solving.columns = self.vectors
+        work = phintys_room_of(&solving, &self.asked)
+        return REFUSED if work < 0 else room_of(count, count, n, 1, 8).work + work * 8
+
+    cdef int call(self, int step, Cell** operands, char* scratch, npy_intp bytes) noexcept nogil:
+        cdef npy_intp n = operands[0].shape[self.lead], count = self.items_of(operands[0])
+        cdef Room room = room_of(count, count, n, 1, 8)
+        cdef phintys_solving solving
+        if step == CLEAR:
+            return driver.fill_bytes(scratch, 0, room.pivots)
+        self.start(&solving, PHINTYS_EIGEN, n, count, self.triangle)
+        solving.columns, solving.matrix, solving.matrix_step = self.vectors, scratch + room.factors, n * n * 8
+        solving.side, solving.side_step, solving.info = scratch + room.sides, n * 8, <int*>(scratch + room.info)
+        solving.work, solving.room = scratch + room.work, (bytes - room.work) // 8
         return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
 
 

@@ -420,6 +420,9 @@ CASES = [
         *squared(T.linalg.eigh(x)), T.linalg.eigvalsh(x[0] - x[1], "U"),
         T.linalg.eigvalsh(T.dot(x[0, :, :1], x[0, :1])),
         restored(*T.linalg.eigh(x[0] - x[1]))], definite(2, 8)),
+    ("eigenvalues of large symmetric matrices", lambda x: [
+        T.linalg.eigvalsh(x), T.linalg.eigvalsh(x[0, ::-1, ::-1], "U"), restored(*T.linalg.eigh(x[1])),
+        restored(*T.linalg.eigh(x[0] - x[1], "U"))], definite(2, 50)),
     ("eigenvalues of float64", lambda x: [T.linalg.eigvalsh(x), restored(*T.linalg.eigh(x * 1e-30)) * 1e30],
      definite(31).astype("float64")),
     ("singular values", lambda x: [

@@ -14,7 +14,7 @@ from phintys.gpu.libraries.cudnn import choices
 from phintys.tensor import slinalg as S
 
 # An option, the library that is called, and the beginnings of the names of cases that it computes.
-USERS = [("cusolver", "cusolver", ("cholesky of large", "large systems")),
+USERS = [("cusolver", "cusolver", ("cholesky of large", "large systems", "eigenvalues of large")),
          ("cusolver", "cublas", ("large triangular",)), ("cublas", "cublas", ("float16 dots", "dot of complex")),
          ("cufft", "cufft", ("many Fourier",)),
          ("cudnn", "cudnn", ("convolution", "gradients of convolution", "float16 convolutions"))]
@@ -58,7 +58,7 @@ SIDE = numpy.ones(60)
 
 
 @pytest.mark.parametrize(("expression", "values"), [
-    (S.cholesky, (INDEFINITE,)), (S.cholesky, (INFINITE,)),
+    (T.linalg.eigvalsh, (INFINITE,)), (S.cholesky, (INDEFINITE,)), (S.cholesky, (INFINITE,)),
     (lambda x, y: S.cholesky(T.stack([x, y, x])), (numpy.eye(60), INDEFINITE)),
     (S.solve, (SINGULAR, SIDE)), (S.solve, (INFINITE, SIDE)), (S.solve, (numpy.eye(60), SIDE * numpy.nan)),
     (lambda x, y, b: S.solve(T.stack([x, y]), b), (numpy.eye(60), SINGULAR, SIDE[:, None])),
@@ -97,7 +97,8 @@ def test_convolutions_in_tf32_only_when_asked(device):
     assert counted(function) == [2, 0]
     assert device.cudnn.stand_in_calls_in_any_order() == 0
     assert [choice[:4] for choice in choices() if choice[1] == (2, 3, 9, 7)] == [
-        (role, (2, 3, 9, 7), (4, 3, 3, 3), in_tf32) for in_tf32 in (False, True) for role in ("by images", "by filters")]
+        (role, (2, 3, 9, 7), (4, 3, 3, 3), in_tf32) for in_tf32 in (False, True)
+        for role in ("by images", "by filters")]
 
 
 def test_unmeasured_if_deterministic(device):

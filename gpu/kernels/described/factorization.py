@@ -219,19 +219,20 @@ __device__ inline Pivots pivots_in(char* scratch, long long number, long long n)
 // Where the parts of scratch memory are when a library computes: as in libraries/cusolver.pyx. Matrices and right sides
 // are stored by columns.
 __device__ inline char* behind(void* part, long long bytes) {{ return (char*)part + (bytes + 255) / 256 * 256; }}
-struct Room {{
+template <class E> struct RoomOf {{
     int *bad, *info, *pivots;                       // of each matrix, then of each item of right sides: not finite
     int*& first_zeros = info;                       // n less their number, from 0 on
-    T **matrices, *factors, *sides;
-    __device__ Room(char* scratch, long long items, long long count, long long n, long long columns) {{
+    E **matrices, *factors, *sides;
+    __device__ RoomOf(char* scratch, long long items, long long count, long long n, long long columns) {{
         bad = (int*)scratch;
         info = (int*)behind(bad, 4 * (items + count));
         pivots = (int*)behind(info, 4 * count);
-        matrices = (T**)behind(pivots, 4 * count * n);
-        factors = (T*)behind(matrices, 8 * count);
-        sides = (T*)behind(factors, count * n * n * (long long)sizeof(T));
+        matrices = (E**)behind(pivots, 4 * count * n);
+        factors = (E*)behind(matrices, 8 * count);
+        sides = (E*)behind(factors, count * n * n * (long long)sizeof(E));
     }}
 }};
+typedef RoomOf<T> Room;
 template <int R> __device__ inline long long items_of(const View<R>& v, int lead) {{
     long long count = 1;
     for (int axis = 0; axis < lead; axis++) count *= v.shape[axis];

@@ -3,12 +3,15 @@
 A block of threads has a matrix of a stack, and computes in double precision in scratch memory. QR is Householder's, as
 LAPACK does it, with its signs. Eigenvalues and singular values come from one-sided rotations of Jacobi: in each of the
 rounds of a sweep, the columns are paired, and a thread makes the two columns of a pair orthogonal. A symmetric matrix
-is shifted first, so that it is positive definite and far from singular. Signs of vectors, and vectors of equal values,
+is shifted first, so that it is positive definite and far from singular. Where cuSOLVER is used, it finds eigenvalues of
+large symmetric matrices. Signs of vectors, and vectors of equal values,
 are not determined; they may be others than LAPACK's. Matrices of complex numbers are the processor's.
 """
-from phintys.gpu.kernels.described.factorization import FUNCTIONS, NOT_FINITE, SIZES, given, items
-from phintys.gpu.kernels.general_source import BLOCKS, Description, describe, number
+from phintys.gpu.kernels.described.factorization import FUNCTIONS, NOT_FINITE, SIZES, elements, given, items, step
+from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.gpu.libraries.cusolver import EigenRoutine
+from phintys.graph.config import config
 from phintys.ops.factorizations.least_squares_kernel import LeastSquaresKernel
 from phintys.ops.factorizations.spectral_kernel import EighKernel, QRKernel, SVDKernel
 
@@ -227,7 +230,38 @@ def symmetric(arguments, named, operands):
         all(e / n, (long long)places[e % n]) = (T)(w.data[e] / own[e % n]);
 """
     names = ["x", "values", *(["vectors"] if told["vectors"] else [])]
-    return described(names, told["dtype"], {"compute": body}, [items("x", lead)], ("x", 3))
+    own = described(names, told["dtype"], {"compute": body}, [items("x", lead)], ("x", 3))
+    if not config.gpu.cusolver:
+        return own
+    # By cuSOLVER, in scratch memory, as doubles; what is in C order is the transpose there.
+    room = f"""\
+    const long long n = x.shape[{lead}], count = items_of(x, {lead});
+    const RoomOf<double> room(scratch, count, count, n, 1);
+"""
+    take = f"""\
+{room}\
+    const T value = item<2>(x, {lead}, x, i / n / n)(i / n % n, i % n);
+    if (!is_finite(value)) room.bad[i / n / n] = 1;
+    room.factors[i] = (double)value;
+"""
+    give = f"""\
+{room}\
+    const long long number = i / n;
+    const int reason = room.bad[number] ? NOT_FINITE : room.info[number] ? NOT_CONVERGED : 0;
+    if (reason) {{ refuse_by_thread(note, number, reason); return; }}
+    item<1>(x, {lead}, values, number)(i % n, 0) = (T)room.sides[i];
+"""
+    bodies = {"take": (THREADS, take), "give": (THREADS, give)}
+    launches = [step("clear"), elements("x", "take"), step("factor"), elements("values", "give")]
+    if told["vectors"]:
+        bodies["give_vectors"] = (THREADS, f"""\
+{room}\
+    const long long number = i / n / n, r = i / n % n, c = i % n;
+    item<2>(x, {lead}, vectors, number)(r, c) = (T)room.factors[(number * n + c) * n + r];
+""")
+        launches.append(elements("vectors", "give_vectors"))
+    return own._replace(bodies=own.bodies | bodies, by_routine=launches,
+                        routine=EigenRoutine(told["dtype"], lead, bool(told["lower"]), bool(told["vectors"])))
 
 
 # The singular values of a matrix that is at least as high as wide: `w`, after the rotations `v`, has them as the norms
