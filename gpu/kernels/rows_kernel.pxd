@@ -8,10 +8,13 @@ from phintys.vm.abi cimport Cell
 cdef enum:
     MOST_POINTERS = 24              # operands of a kernel on the device
     MOST_WORDS = 160                # of the strides of all of them, along the rows or inside
-    MOST_VARIANTS = 1152
+    MOST_STAGES = 8                 # of rows that are split
+    MOST_VARIANTS = 2304
+    MOST_SPLIT = 16 * (MOST_STAGES + 1)         # kernels of variants that are split
 
 cdef struct Layout:                 # of the operands of a call, after dimensions were joined
     npy_intp rows, count            # how many rows there are, and elements of a row
+    npy_intp splits                 # blocks of a row, where several kernels work on it; 1: one does it
     int lanes                       # threads of a row
     int threads                     # of a block
     int variant
@@ -22,7 +25,8 @@ cdef struct Layout:                 # of the operands of a call, after dimension
 cdef class RowsKernel(DeviceKernel):
     cdef object rows                            # what is computed; see ``rows_source.py``
     cdef object streamed                        # the same for rows that are not kept in registers
-    cdef int rank, inner, pointers, pack, registers
+    cdef int rank, inner, pointers, pack, registers, stages
+    cdef int partial_at                         # where the addresses of partial folds are among the arguments
     cdef int itemsizes[MOST_POINTERS]
     cdef bint wide[MOST_POINTERS]
     cdef signed char dimensions[MOST_WORDS]     # of each operand, the dimension that each axis is; -1: it has none
@@ -32,6 +36,7 @@ cdef class RowsKernel(DeviceKernel):
     cdef void lay_out(self, Cell** cells, const npy_intp* shape, Layout* layout) noexcept nogil
     # In `prepare`: load the variant for a call. It is the one of `run` unless addresses change.
     cdef int prepare_rows(self, Cell** cells, const npy_intp* shape) except -1 nogil
-    # Lay out, and begin the arguments of a launch; numbers and further parameters follow.
+    # Lay out, and begin the arguments of launches; numbers and further parameters follow.
     cdef void put_rows(self, Cell** cells, const npy_intp* shape, Layout* layout, Arguments* arguments) noexcept nogil
     cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil
+    cdef int start_stages(self, const Layout* layout, Arguments* arguments, char* partial) noexcept nogil

@@ -14,13 +14,15 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.gpu.kernels.rows_source import (
-    DENSE, LARGE, PACKED, SMALL, STRIDED, VALUE, WHOLE, WIDE, Operand, Rows, Stage, Variant, kept, pack_of, pointers,
-    rows_source)
+    DENSE, LARGE, PACKED, SMALL, STAGES, STRIDED, VALUE, WHOLE, WIDE, Operand, Rows, Stage, Variant, kept, names_of,
+    pack_of, pointers, rows_source)
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.compiler import compiled
-from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer, put_value
-from phintys.vm.abi cimport Cell, Context, allocate
+from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer, put_value, set_failure
+from phintys.gpu.runtime.walk cimport put_divider
+from phintys.vm.abi cimport Cell, Context, allocate, device_memory
+from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
@@ -32,16 +34,26 @@ cdef enum:
     KEPT_IN_SMALL = 96
     MOST_OPERANDS = 40              # of a fused kernel
     MOST_AXES = 16                  # dimensions of each
+    BLOCKS_OF_DEVICE = 4            # for each multiprocessor, if rows are split
+    LEAST_PART = 1024               # vectors or elements of a part of a row
+    LEAST_OF_COLUMN = 16            # the same, if a thread has all of them
+    MOST_PARTS = 32                 # of a row: the lanes of a warp take one each
+    BYTES_OF_FOLD = 24
+    LONGEST = (1 << 31) - (1 << 20)             # a row with more elements needs wide numbers
 
 # A variant's number: how rows are read, whether they are one dimension, whether blocks are large, the power of two of
-# lanes, or 6 for a block, and how many elements or vectors a lane keeps.
+# lanes, or 6 for a block, whether rows are runs, and how many elements or vectors a lane keeps. Those of split rows
+# are numbered apart, as each has several kernels.
 cdef enum:
     READING = 1
     JOINED = 4
     LARGE_BIT = 8
     LANES = 16
-    EACH = 128
+    RUNS = 128
+    EACH = 256
     OF_BLOCK = 6
+    SPLIT = MOST_VARIANTS
+    SPLIT_COLUMNS = 8
 
 cdef enum:                      # as in rows_source.py
     AS_STRIDED, AS_DENSE, AS_PACKED, AS_WHOLE
@@ -49,22 +61,30 @@ cdef enum:                      # as in rows_source.py
 if (SMALL, LARGE, STRIDED, DENSE, PACKED, WHOLE) != (
         SMALL_BLOCK, LARGE_BLOCK, AS_STRIDED, AS_DENSE, AS_PACKED, AS_WHOLE):
     raise ImportError("blocks or readings have other numbers in rows_source.py")
+if STAGES != MOST_STAGES:
+    raise ImportError("split rows have another number of stages in rows_source.py")
 
 
 def variant_of(int number):
     """The variant with a number."""
     cdef int power = number // LANES % 8
+    if number >= SPLIT:
+        number = (number - SPLIT) // (MOST_STAGES + 1)
+        return Variant(number % 4, 0, 1 if number & SPLIT_COLUMNS else 0, SMALL, bool(number & JOINED),
+                       number % 4 in (DENSE, WHOLE), True)
     return Variant(number % 4, number // EACH, 0 if power == OF_BLOCK else 1 << power,
-                   LARGE if number & LARGE_BIT else SMALL, bool(number & JOINED))
+                   LARGE if number & LARGE_BIT else SMALL, bool(number & JOINED), bool(number & RUNS))
 
 
 cdef int load_variant(RowsKernel kernel, int number) except -1:
     """Compile and load a variant."""
-    cdef bytes image = compiled(rows_source(kernel.rows if number >= EACH else kernel.streamed, variant_of(number)))
+    variant = variant_of(number)
+    rows = kernel.rows if variant.each else kernel.streamed
+    cdef bytes image = compiled(rows_source(rows, variant))
     if kernel.loaded != driver.generation:
-        memset(kernel.functions, 0, MOST_VARIANTS * sizeof(void*))
+        memset(kernel.functions, 0, (MOST_VARIANTS + MOST_SPLIT) * sizeof(void*))
         kernel.loaded = driver.generation
-    load_function(image, ["rows"], &kernel.functions[number])
+    load_function(image, list(names_of(rows, variant)), &kernel.functions[number])
     return 0
 
 
@@ -89,8 +109,10 @@ cdef class RowsKernel(DeviceKernel):
         self.rows, self.rank, self.inner, self.pointers = rows, rows.rank, rows.inner, len(operands)
         self.pack = pack_of(rows)
         self.registers = sum([max(4, numpy.dtype(given.dtype).itemsize) // 4 for given in kept(rows)])
-        self.names = ("rows",) * MOST_VARIANTS
-        self.functions = <void**>calloc(MOST_VARIANTS, sizeof(void*))
+        self.stages = len(self.streamed.stages)
+        self.partial_at = 8 * (5 + 2 * max(2, self.rank) * (1 + max(1, self.pointers)))
+        self.names = ("rows",) * (MOST_VARIANTS + MOST_SPLIT)
+        self.functions = <void**>calloc(MOST_VARIANTS + MOST_SPLIT, sizeof(void*))
         if self.functions == NULL:
             raise MemoryError()
         for operand in range(self.pointers):
@@ -113,6 +135,7 @@ cdef class RowsKernel(DeviceKernel):
         cdef int axis, part
         layout.rows = layout.count = 1
         layout.joined[0] = layout.joined[1] = 0
+        layout.lengths[1][0], layout.splits = 1, 1
         for axis in range(self.rank - 1, -1, -1):
             part = axis >= self.rank - self.inner
             if part:
@@ -127,7 +150,10 @@ cdef class RowsKernel(DeviceKernel):
             layout.joined[1], layout.lengths[1][0] = 1, layout.count
             for axis in range(self.pointers):
                 layout.strides[1][axis] = self.itemsizes[axis] if self.wide[axis] else 0
-        choose(self, cells, layout)
+        if goes_by_columns(self, layout):
+            share_columns(self, layout)
+        else:
+            share_rows(self, layout, reading_of(self, cells, layout))
 
     cdef void put_rows(self, Cell** cells, const npy_intp* shape, Layout* layout, Arguments* arguments) noexcept nogil:
         cdef int part, axis, operand
@@ -137,23 +163,48 @@ cdef class RowsKernel(DeviceKernel):
         put_integer(arguments, layout.count)
         put_integer(arguments, layout.joined[0])
         put_integer(arguments, layout.joined[1])
+        put_integer(arguments, layout.splits)
         for part in range(2):
-            for axis in range(self.rank):
+            for axis in range(max(2, self.rank)):
                 put_integer(arguments, layout.lengths[part][axis] if axis < layout.joined[part] else 1)
         for part in range(2):
-            for operand in range(self.pointers):
-                for axis in range(self.rank):
+            for operand in range(max(1, self.pointers)):
+                for axis in range(max(2, self.rank)):
                     put_integer(arguments, layout.strides[part][axis * self.pointers + operand]
                                 if axis < layout.joined[part] else 0)
+        for part in range(MOST_STAGES):
+            put_integer(arguments, 0)
+        put_divider(arguments, max(1, min(layout.lengths[1][0], <npy_intp>LONGEST)))
         for operand in range(self.pointers):
             put_address(arguments, cells[operand])
 
     cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil:
         cdef npy_intp rows = layout.threads // layout.lanes
+        cdef Buffer* partial
+        cdef int failed
         if (self.loaded != driver.generation or self.functions[layout.variant] == NULL) and (
                 try_to_load(self, layout.variant) < 0):
             return -1
-        return self.start(layout.variant, (layout.rows + rows - 1) // rows, layout.threads, arguments)
+        if layout.variant < SPLIT:
+            return self.start(layout.variant, (layout.rows + rows - 1) // rows, layout.threads, arguments)
+        partial = device_memory.acquire(layout.rows * layout.splits * self.stages * BYTES_OF_FOLD + 1)
+        if partial == NULL:
+            return set_failure(2, b"partial folds of rows")
+        failed = self.start_stages(layout, arguments, partial.data)
+        buffer_release(partial)                     # work is done in order
+        return failed
+
+    cdef int start_stages(self, const Layout* layout, Arguments* arguments, char* partial) noexcept nogil:
+        """A kernel for each stage, and the last."""
+        cdef npy_intp rows = layout.threads // layout.lanes
+        cdef int stage, failed = 0
+        for stage in range(self.stages):
+            (<npy_intp*>(arguments.bytes + self.partial_at))[stage] = <npy_intp>(
+                partial + layout.rows * layout.splits * stage * BYTES_OF_FOLD)
+        for stage in range(self.stages + 1):
+            failed = failed or self.start_grid(layout.variant + stage, (layout.rows + rows - 1) // rows, layout.splits,
+                                               layout.threads, 0, arguments)
+        return failed
 
 
 cdef inline void join(RowsKernel kernel, Cell** cells, int axis, npy_intp length, Layout* layout,
@@ -177,10 +228,25 @@ cdef inline void join(RowsKernel kernel, Cell** cells, int axis, npy_intp length
     layout.joined[part] += 1
 
 
-cdef inline void choose(RowsKernel kernel, Cell** cells, Layout* layout) noexcept nogil:
-    """The variant, and how many threads a row has."""
-    cdef bint dense = layout.joined[1] == 1, whole = layout.count % kernel.pack == 0
-    cdef int operand, dimension
+cdef inline bint goes_by_columns(RowsKernel kernel, const Layout* layout) noexcept nogil:
+    """Whether elements of neighbouring rows are closer than those of a row: then neighbouring threads have rows."""
+    cdef int operand
+    if layout.joined[0] == 0 or layout.joined[1] != 1:
+        return False
+    for operand in range(kernel.pointers):
+        if kernel.wide[operand] and layout.strides[0][operand] and layout.strides[1][operand]:
+            return magnitude(layout.strides[0][operand]) < magnitude(layout.strides[1][operand])
+    return False
+
+
+cdef inline npy_intp magnitude(npy_intp stride) noexcept nogil:
+    return stride if stride >= 0 else -stride
+
+
+cdef inline int reading_of(RowsKernel kernel, Cell** cells, const Layout* layout) noexcept nogil:
+    cdef bint dense = layout.joined[1] <= 2 and layout.count < LONGEST
+    cdef bint whole = layout.lengths[1][0] % kernel.pack == 0
+    cdef int operand, dimension, part
     cdef npy_intp bytes
     for operand in range(kernel.pointers):
         if not kernel.wide[operand]:
@@ -188,19 +254,41 @@ cdef inline void choose(RowsKernel kernel, Cell** cells, Layout* layout) noexcep
         dense = dense and layout.strides[1][operand] == kernel.itemsizes[operand]
         bytes = kernel.pack * kernel.itemsizes[operand]
         whole = whole and <npy_intp>cells[operand].data % bytes == 0
-        for dimension in range(layout.joined[0]):
-            whole = whole and layout.strides[0][dimension * kernel.pointers + operand] % bytes == 0
-    share_out(kernel, layout, AS_STRIDED if not dense else AS_DENSE if layout.count < LEAST_PACKED else
-              AS_WHOLE if whole else AS_PACKED)
+        for part in range(2):
+            for dimension in range(part, layout.joined[part]):
+                whole = whole and layout.strides[part][dimension * kernel.pointers + operand] % bytes == 0
+    if not dense or not layout.count:
+        return AS_STRIDED
+    if layout.count < LEAST_PACKED or (layout.joined[1] == 2 and not whole):
+        return AS_DENSE
+    return AS_WHOLE if whole else AS_PACKED
 
 
-cdef inline void share_out(RowsKernel kernel, Layout* layout, int reading) noexcept nogil:
-    """Give each row its lanes, and each lane its elements or vectors."""
+cdef inline void share_columns(RowsKernel kernel, Layout* layout) noexcept nogil:
+    """Give each row a thread; rows are split until threads fill the device."""
+    cdef npy_intp wanted = driver.multiprocessors * BLOCKS_OF_DEVICE * SMALL_BLOCK
+    layout.lanes, layout.threads = 1, 128
+    layout.splits = max(1, min(wanted // layout.rows, layout.count // LEAST_OF_COLUMN, MOST_PARTS))
+    layout.variant = AS_STRIDED + (layout.joined[0] <= 1) * JOINED
+    if layout.splits > 1 and kernel.stages <= MOST_STAGES:
+        layout.variant = SPLIT + (layout.variant + SPLIT_COLUMNS) * (MOST_STAGES + 1)
+    else:
+        layout.splits = 1
+
+
+cdef inline void share_rows(RowsKernel kernel, Layout* layout, int reading) noexcept nogil:
+    """Give each row its lanes, and each lane its elements or vectors; long rows are split if there are few."""
     cdef int width = kernel.pack if reading >= AS_PACKED else 1, power = 0
     cdef npy_intp items = (layout.count + width - 1) // width + (reading == AS_PACKED)
     cdef npy_intp each = (2 if items <= 1024 else 4) if reading >= AS_PACKED else 5 if items <= 5 * 32 else 8
     cdef npy_intp least = (items + each - 1) // each, lanes
     cdef bint large
+    layout.splits = min(driver.multiprocessors * BLOCKS_OF_DEVICE // layout.rows, items // LEAST_PART, MOST_PARTS)
+    if layout.splits > 1 and items > 4 * LEAST_PART and kernel.stages <= MOST_STAGES:
+        layout.lanes = layout.threads = SMALL_BLOCK
+        layout.variant = SPLIT + (reading + (layout.joined[0] <= 1) * JOINED) * (MOST_STAGES + 1)
+        return
+    layout.splits = 1
     if least > 32:
         lanes, power = min((least + 31) // 32 * 32, <npy_intp>LARGE_BLOCK), OF_BLOCK
     else:
@@ -214,7 +302,7 @@ cdef inline void share_out(RowsKernel kernel, Layout* layout, int reading) noexc
     if each > MOST_EACH or each * width * kernel.registers > (KEPT_IN_LARGE if large else KEPT_IN_SMALL):
         each = 0
     layout.variant = <int>(reading * READING + (layout.joined[0] <= 1) * JOINED + large * LARGE_BIT + power * LANES
-                           + each * EACH)
+                           + (layout.joined[1] > 1) * RUNS + each * EACH)
 
 
 cdef class GpuRowsKernel(RowsKernel):

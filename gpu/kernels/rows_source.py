@@ -14,7 +14,7 @@ from phintys.gpu.kernels.vector_source import VECTORS
 Operand = namedtuple("Operand", "name dtype kind")
 WIDE, NARROW, VALUE = "wide", "narrow", "value"     # an element for each position, for each row, one of the host
 
-Stage = namedtuple("Stage", "name type first combined lines value after taken", defaults=("", ""))
+Stage = namedtuple("Stage", "name type first combined lines value after taken local closed", defaults=("",) * 4)
 Stage.__doc__ = """A fold along the row.
 
 Attributes
@@ -32,6 +32,8 @@ after : str
     Lines of a row, once the result is known.
 taken : str
     A statement that takes ``value`` into the fold, if that is not ``combined`` with it.
+local, closed : str
+    A declaration of what ``taken`` changes instead, in one lane, and the expression that makes the fold of it.
 """
 Rows = namedtuple("Rows", "inputs stages lines results functions parameters before after rank inner",
                   defaults=("", "", "", "", 2, 1))
@@ -52,9 +54,9 @@ before, after : str
     Lines of a row, before the first stage and at the end. Here, and in ``after`` of stages, are ``row``, ``lane``,
     ``there`` (false in lanes that have no row of their own), ``count``, and ``ELEMENT(x, position)``.
 rank, inner : int
-    Dimensions of what is worked on; the last ``inner`` of them are the row.
+    How many axes there are; the last ``inner`` of them are the row.
 """
-Variant = namedtuple("Variant", "reading each lanes block joined")
+Variant = namedtuple("Variant", "reading each lanes block joined runs split", defaults=(False, False))
 Variant.__doc__ = """How a row is read.
 
 Attributes
@@ -70,15 +72,23 @@ block : int
     The most threads of a block.
 joined : bool
     The rows are one dimension.
+runs : bool
+    A row is several pieces without gaps, of one length and at one distance; else it is one.
+split : bool
+    A row has several blocks (or, with one lane, threads of several blocks): each stage is a kernel of its own,
+    ``stage0`` and so on, of which the partial folds are in memory, and ``rows`` is the last.
 """
 STRIDED, DENSE, PACKED, WHOLE = range(4)
 SMALL, LARGE = 256, 1024            # blocks
+STAGES = 8                          # the most of split rows
 
 TEXT = """\
 typedef {index} Index;
 enum {{ N = {pack}, EACH = {each}, LANES = {lanes}, RANK = {rank}, POINTERS = {pointers} }};
 struct Walk {{
-    long long rows, count, outer, inner, lengths[2][RANK], strides[2][POINTERS][RANK];
+    long long rows, count, outer, inner, splits, lengths[2][RANK], strides[2][POINTERS][RANK];
+    char* partial[{stages}];
+    Divider run;
 }};
 template <class A> __device__ inline A exchanged(const A& value, int distance) {{
     int words[(sizeof(A) + 3) / 4] = {{}};
@@ -109,18 +119,42 @@ template <class A, class F> __device__ inline A of_row(A value, const A& first, 
 __device__ inline long long place(const Walk& walk, int operand, Index element) {{
     {place}
 }}
+template <class T> __device__ inline T* spot(const Walk& walk, const char* row, int operand, Index first) {{
+    {spot}
+}}
 template <class T> __device__ inline Pack<T, N> read(const Walk& walk, const char* row, int operand, Index first,
                                                      Index count) {{
     Pack<T, N> pack;
     {read}
     return pack;
 }}
-template <class T> __device__ inline void write(const Pack<T, N>& pack, char* row, Index first, Index count) {{
+template <class T> __device__ inline void write(const Pack<T, N>& pack, const Walk& walk, char* row, int operand,
+                                                Index first, Index count) {{
     {write}
 }}
 {functions}
-extern "C" __global__ void __launch_bounds__({block}) rows(Walk walk, {parameters}) {{
-    __shared__ double room[2][64];            // 16 bytes for each warp
+{kernels}
+"""
+# The fold of the partial folds of a row, in each of its lanes.
+PARTIAL = """\
+template <class A, class F> __device__ inline A of_parts(const Walk& walk, int stage, long long row, const A& first,
+                                                         F f) {{
+    const A* parts = (const A*)walk.partial[stage] + row;
+    if (LANES == 1) {{
+        A value = first;
+        for (long long part = 0; part < walk.splits; part++) value = f(value, parts[part * walk.rows]);
+        return value;
+    }}
+    const int lane = threadIdx.x % 32;
+    A value = lane < walk.splits ? parts[lane * walk.rows] : first;
+#pragma unroll
+    for (int distance = 16; distance; distance /= 2) value = paired(value, lane, distance, f);
+    return value;
+}}
+"""
+KERNEL = """\
+extern "C" __global__ void __launch_bounds__({block}) {name}(Walk walk, {parameters}) {{
+    __shared__ double room[2][32 * 3];        // 24 bytes for each warp
     const int lanes = LANES ? LANES : blockDim.x, lane = LANES ? threadIdx.x % LANES : threadIdx.x;
     const Index count = (Index)walk.count;
     const long long number = LANES ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / LANES : blockIdx.x;
@@ -128,9 +162,14 @@ extern "C" __global__ void __launch_bounds__({block}) rows(Walk walk, {parameter
     const long long row = there ? number : walk.rows - 1;
     long long at[POINTERS] = {{}};
     {rows}
-    {start}
+    {body}
 }}
 """
+# The vectors of a row that a lane begins and ends with, where they are not kept.
+WHOLE_ROW = "const Index begin = 0, end = (count + shift + N - 1) / N;"
+PART_OF_ROW = """const Index vectors = (count + shift + N - 1) / N, splits = (Index)walk.splits;
+    const Index share = (vectors + splits - 1) / splits;
+    const Index begin = (Index)blockIdx.y * share, end = begin + share < vectors ? begin + share : vectors;"""
 # Where a row begins, for rows of one dimension or of several.
 ROWS = {
     True: """#pragma unroll
@@ -144,25 +183,33 @@ ROWS = {
         rest = above;
     }""",
 }
+SPOT = {
+    "strided": "return (T*)(row + place(walk, operand, first));",
+    "dense": "return (T*)row + first;",
+    "runs": """const unsigned run = walk.run.quotient((unsigned)first);
+    return (T*)(row + run * walk.strides[1][operand][1]) + ((unsigned)first - run * walk.run.length);""",
+}
+ELEMENT = "pack.v[0] = first < count ? *spot<const T>(walk, row, operand, first) : T();"
 READ = {
-    STRIDED: "pack.v[0] = first < count ? *(const T*)(row + place(walk, operand, first)) : T();",
-    DENSE: "pack.v[0] = first < count ? ((const T*)row)[first] : T();",
-    PACKED: """const T* p = (const T*)row + first;
+    STRIDED: ELEMENT,
+    DENSE: ELEMENT,
+    PACKED: """const T* p = spot<const T>(walk, row, operand, first);
     if (first >= 0 && first + N <= count && is_aligned<T, N>(p)) return load_pack<T, N>(p);
 #pragma unroll
     for (int k = 0; k < N; k++) pack.v[k] = first + k >= 0 && first + k < count ? p[k] : T();""",
-    WHOLE: """if (first < count) return load_pack<T, N>((const T*)row + first);
+    WHOLE: """if (first < count) return load_pack<T, N>(spot<const T>(walk, row, operand, first));
 #pragma unroll
     for (int k = 0; k < N; k++) pack.v[k] = T();""",
 }
+PUT_ELEMENT = "if (first < count) *spot<T>(walk, row, operand, first) = pack.v[0];"
 WRITE = {
-    STRIDED: "if (first < count) ((T*)row)[first] = pack.v[0];",
-    DENSE: "if (first < count) ((T*)row)[first] = pack.v[0];",
-    PACKED: """T* p = (T*)row + first;
+    STRIDED: PUT_ELEMENT,
+    DENSE: PUT_ELEMENT,
+    PACKED: """T* p = spot<T>(walk, row, operand, first);
     if (first >= 0 && first + N <= count && is_aligned<T, N>(p)) return store_pack(p, pack);
 #pragma unroll
     for (int k = 0; k < N; k++) if (first + k >= 0 && first + k < count) p[k] = pack.v[k];""",
-    WHOLE: "if (first < count) store_pack((T*)row + first, pack);",
+    WHOLE: "if (first < count) store_pack(spot<T>(walk, row, operand, first), pack);",
 }
 PLACE = {
     False: "return element * walk.strides[1][operand][0];",
@@ -203,8 +250,13 @@ def kept(rows):
             and sum([uses(operand.name, text) for text in texts]) > 1]
 
 
+def names_of(rows, variant):
+    """The kernels of a source, in the order in which they are launched."""
+    return (*[f"stage{number}" for number in range(len(rows.stages) if variant.split else 0)], "rows")
+
+
 def rows_source(rows, variant):
-    """The source, with one kernel, ``rows``.
+    """The source, with the kernels that ``names_of`` says.
 
     Parameters
     ----------
@@ -220,72 +272,120 @@ def rows_source(rows, variant):
     NoSource
         For dtypes without text.
     """
-    number = {operand.name: index for index, operand in enumerate(pointers(rows))}
-    inputs = {operand.name: operand for operand in rows.inputs}
-    held = [operand.name for operand in kept(rows)] if variant.each else []
-    body = [f"const char* r_{name} = (const char*)p_{name} + at[{index}];" if name in inputs else
-            f"char* r_{name} = (char*)p_{name} + at[{index}];" for name, index in number.items()]
-    body += [f"const {computed(operand.dtype)} {operand.name} = "
-             f"{loaded(operand.dtype, given_text(operand))};" for operand in rows.inputs if operand.kind != WIDE]
-    body.append(shift_text(rows, variant))
-    body.append(rows.before)
-
-    def read(name):
-        return f"read<{stored(inputs[name].dtype)}>(walk, r_{name}, {number[name]}, first, count)"
-
-    def walk(text, before, inside, after):
-        """A loop over the row."""
-        used = [name for name in inputs if inputs[name].kind == WIDE and uses(name, text)]
-        packs = [f"const Pack<{stored(inputs[name].dtype)}, N> w_{name} = {read(name)};" for name in used
-                 if name not in held]
-        own = {name: f"{'h' if name in held else 'w'}_{name}{'[k]' if name in held else ''}.v[j]" for name in used}
-        elements = [f"const {computed(inputs[name].dtype)} {name} = {loaded(inputs[name].dtype, own[name])};"
-                    for name in used]
-        head = ("#pragma unroll\nfor (int k = 0; k < EACH; k++) {\n"
-                "const Index first = (Index)(lane + k * lanes) * N - shift;" if variant.each else
-                f"#pragma unroll {4 if len(used) < 2 else 2}\n"
-                "for (Index first = (Index)lane * N - shift; first < count; first += lanes * N) {")
-        return [head, *packs, *before, "#pragma unroll\nfor (int j = 0; j < N; j++) {",
-                "const Index element = first + j;", *elements, *inside, "}", *after, "}"]
-
-    for name in held:
-        body += [f"Pack<{stored(inputs[name].dtype)}, N> h_{name}[EACH];", "#pragma unroll\n"
-                 f"for (int k = 0; k < EACH; k++) {{\nconst Index first = (Index)(lane + k * lanes) * N - shift;\n"
-                 f"h_{name}[k] = {read(name)};\n}}"]
-    inside = "element >= 0 && element < count" if variant.reading == PACKED else "first < count"
-    for turn, stage in enumerate(rows.stages):
-        name = stage.name
-        taken = stage.taken or f"{name} = Fold_{name}()({name}, {stage.value});"
-        body += [f"const {stage.type} first_{name} = {stage.first};", f"{stage.type} {name} = first_{name};",
-                 *walk(stage.lines + stage.value, [], [stage.lines, f"if ({inside}) {taken}"], []),
-                 f"{name} = of_row({name}, first_{name}, lane, ({stage.type}*)room[{turn % 2}], "
-                 f"Fold_{name}());", stage.after]
-    stores = [(operand, text) for operand, text in rows.results if operand.kind == WIDE]
-    if stores:
-        body += walk(rows.lines + " ".join([text for _, text in stores]),
-                     [f"Pack<{stored(operand.dtype)}, N> w_{operand.name};" for operand, _ in stores],
-                     [rows.lines, *[f"w_{operand.name}.v[j] = {to_store(operand.dtype, f'({text})')};"
-                                    for operand, text in stores]],
-                     [f"if (there) write(w_{operand.name}, r_{operand.name}, first, count);" for operand, _ in stores])
-    body += [f"if (there && lane == 0) *({stored(operand.dtype)}*)r_{operand.name} = "
-             f"{to_store(operand.dtype, f'({text})')};" for operand, text in rows.results if operand.kind == NARROW]
-    body.append(rows.after)
-    folds = [f"struct Fold_{stage.name} {{ __device__ {stage.type} operator()(const {stage.type}& a, "
-             f"const {stage.type}& b) const {{ return {stage.combined}; }} }};" for stage in rows.stages]
-    types = [f"typedef {stored(operand.dtype)} S_{operand.name};" for operand in pointers(rows)]
-    places = [f"enum {{ PLACE_{name} = {index} }};" for name, index in number.items()]
-    functions = "\n".join([rows.functions, *folds, *types, *places,
-                           "#define ELEMENT(x, i) (*(const S_##x*)(r_##x + place(walk, PLACE_##x, (Index)(i))))"])
+    text = Text(rows, variant)
+    kind = "strided" if variant.reading == STRIDED else "runs" if variant.runs else "dense"
     parameters = [f"const {stored(operand.dtype)}* __restrict__ p_{operand.name}" for operand in rows.inputs
                   if operand.kind != VALUE]
     parameters += [f"{stored(operand.dtype)}* __restrict__ p_{operand.name}" for operand, _ in rows.results]
     parameters += [f"{stored(operand.dtype)} v_{operand.name}" for operand in rows.inputs if operand.kind == VALUE]
-    return with_functions(VECTORS + TEXT.format(
-        index="int" if variant.each else "long long", pack=pack_of(rows) if variant.reading >= PACKED else 1,
-        each=variant.each, lanes=variant.lanes, rank=max(1, rows.rank), pointers=max(1, len(number)),
-        place=PLACE[rows.inner > 1], read=READ[variant.reading], write=WRITE[variant.reading], functions=functions,
-        block=variant.block, rows=ROWS[variant.joined], start="\n    ".join([line for line in body if line]),
-        parameters=", ".join([*parameters, *([rows.parameters] if rows.parameters else [])])))
+    parameters += [rows.parameters] if rows.parameters else []
+    kernels = [KERNEL.format(name=name, block=variant.block, parameters=", ".join(parameters),
+                             rows=ROWS[variant.joined], body="\n    ".join([line for line in text.body(number) if line]))
+               for number, name in enumerate(names_of(rows, variant))]
+    return with_functions(VECTORS + (TEXT + (PARTIAL if variant.split else "")).format(
+        index="long long" if variant.reading == STRIDED and not variant.each else "int",
+        pack=pack_of(rows) if variant.reading >= PACKED else 1, each=variant.each, lanes=variant.lanes,
+        rank=max(2, rows.rank), pointers=max(1, len(text.number)), stages=STAGES,
+        place=PLACE[rows.inner > 1], spot=SPOT[kind], read=READ[variant.reading], write=WRITE[variant.reading],
+        functions=text.functions(), kernels="") + "\n".join(kernels))
+
+
+class Text:
+    """Writes the bodies of kernels."""
+
+    def __init__(self, rows, variant):
+        self.rows, self.variant = rows, variant
+        self.number = {operand.name: index for index, operand in enumerate(pointers(rows))}
+        self.inputs = {operand.name: operand for operand in rows.inputs}
+        self.held = [operand.name for operand in kept(rows)] if variant.each else []
+        self.stores = [(operand, text) for operand, text in rows.results if operand.kind == WIDE]
+
+    def functions(self):
+        """What comes before the kernels."""
+        folds = [f"struct Fold_{stage.name} {{ __device__ {stage.type} operator()(const {stage.type}& a, "
+                 f"const {stage.type}& b) const {{ return {stage.combined}; }} }};" for stage in self.rows.stages]
+        types = [f"typedef {stored(operand.dtype)} S_{operand.name};" for operand in pointers(self.rows)]
+        places = [f"enum {{ PLACE_{name} = {index} }};" for name, index in self.number.items()]
+        return "\n".join([self.rows.functions, *folds, *types, *places,
+                          "#define ELEMENT(x, i) (*(const S_##x*)(r_##x + place(walk, PLACE_##x, (Index)(i))))"])
+
+    def body(self, kernel):
+        """The lines of one kernel; of a split row, those for one stage, or the last."""
+        split, stages = self.variant.split, self.rows.stages
+        lines = [f"{'const char*' if name in self.inputs else 'char*'} r_{name} = "
+                 f"{'(const char*)' if name in self.inputs else '(char*)'}p_{name} + at[{index}];"
+                 for name, index in self.number.items()]
+        lines += [f"const {computed(operand.dtype)} {operand.name} = {loaded(operand.dtype, given_text(operand))};"
+                  for operand in self.rows.inputs if operand.kind != WIDE]
+        lines += [shift_text(self.rows, self.variant), PART_OF_ROW if split else "" if self.variant.each else WHOLE_ROW,
+                  self.rows.before]
+        for name in self.held:
+            lines += [f"Pack<{stored(self.inputs[name].dtype)}, N> h_{name}[EACH];", *self.loop(),
+                      f"h_{name}[k] = {self.read(name)};", "}"]
+        for turn, stage in enumerate(stages[:kernel] if split else stages):
+            lines += [*(self.of_parts(turn, stage) if split else self.fold(turn, stage)), stage.after]
+        if split and kernel < len(stages):
+            stage = stages[kernel]
+            target = f"(({stage.type}*)walk.partial[{kernel}])[blockIdx.y * walk.rows + row]"
+            return [*lines, *self.fold(kernel, stage), f"if (there && lane == 0) {target} = {stage.name};"]
+        return lines + self.last()
+
+    def of_parts(self, turn, stage):
+        return [f"const {stage.type} {stage.name} = of_parts<{stage.type}>(walk, {turn}, row, {stage.first}, "
+                f"Fold_{stage.name}());"]
+
+    def fold(self, turn, stage):
+        """Fold along the row, or the part of it."""
+        name, inside = stage.name, "first < count"
+        if self.variant.reading == PACKED:
+            inside = "element >= 0 && element < count"
+        taken = stage.taken or f"{name} = Fold_{name}()({name}, {stage.value});"
+        walk = self.walk(stage.lines + stage.value + stage.taken, [], [stage.lines, f"if ({inside}) {{ {taken} }}"], [])
+        begin = [f"const {stage.type} first_{name} = {stage.first};"]
+        begin += [stage.local, *walk, f"{stage.type} {name} = {stage.closed};"] if stage.local else [
+            f"{stage.type} {name} = first_{name};", *walk]
+        return [*begin, f"{name} = of_row({name}, first_{name}, lane, ({stage.type}*)room[{turn % 2}], Fold_{name}());"]
+
+    def last(self):
+        """Store the results."""
+        lines = []
+        if self.stores:
+            lines += self.walk(
+                self.rows.lines + " ".join([text for _, text in self.stores]),
+                [f"Pack<{stored(operand.dtype)}, N> w_{operand.name};" for operand, _ in self.stores],
+                [self.rows.lines, *[f"w_{operand.name}.v[j] = {to_store(operand.dtype, f'({text})')};"
+                                    for operand, text in self.stores]],
+                [f"if (there) write(w_{operand.name}, walk, r_{operand.name}, {self.number[operand.name]}, first, "
+                 "count);" for operand, _ in self.stores])
+        narrow = [f"if (lane == 0) *({stored(operand.dtype)}*)r_{operand.name} = "
+                  f"{to_store(operand.dtype, f'({text})')};"
+                  for operand, text in self.rows.results if operand.kind == NARROW]
+        if narrow or self.rows.after:
+            lines += ["if (there && blockIdx.y == 0) {", *narrow, self.rows.after, "}"]
+        return lines
+
+    def read(self, name):
+        return f"read<{stored(self.inputs[name].dtype)}>(walk, r_{name}, {self.number[name]}, first, count)"
+
+    def loop(self, unroll=1):
+        """The head of a loop over the vectors of a lane."""
+        if self.variant.each:
+            return ["#pragma unroll", "for (int k = 0; k < EACH; k++) {",
+                    "const Index first = (Index)(lane + k * lanes) * N - shift;"]
+        return [f"#pragma unroll {unroll}", "for (Index vector = begin + lane; vector < end; vector += lanes) {",
+                "const Index first = vector * N - shift;"]
+
+    def walk(self, text, before, inside, after):
+        """A loop over the row, or the part of it, in which a text reads operands."""
+        dtypes = {name: operand.dtype for name, operand in self.inputs.items()
+                  if operand.kind == WIDE and uses(name, text)}
+        packs = [f"const Pack<{stored(dtype)}, N> w_{name} = {self.read(name)};" for name, dtype in dtypes.items()
+                 if name not in self.held]
+        own = {name: f"h_{name}[k].v[j]" if name in self.held else f"w_{name}.v[j]" for name in dtypes}
+        elements = [f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};" for name, dtype in dtypes.items()]
+        return [*self.loop(4 if len(dtypes) < 2 else 2), *packs, *before, "#pragma unroll",
+                "for (int j = 0; j < N; j++) {", "const Index element = first + j;", *elements, *inside, "}", *after,
+                "}"]
 
 
 def given_text(operand):
