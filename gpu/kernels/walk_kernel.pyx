@@ -27,6 +27,7 @@ cdef enum:
     IS_VALUE, IS_SINGLE, IS_ARRAY
     LEAST_SIDE = 16
     FEW_THREADS = 64                # of a block where blocks of THREADS would leave multiprocessors without work
+    APART = 31                      # a bit of ``marks`` of tiles, as in ``walk_source.py``
     SHORT_ROW = 16                  # vectors: in longer rows the elements before and behind them do not matter
     MOST_TURNED = 2                 # as in ``walk_source.py``
 
@@ -191,6 +192,9 @@ cdef void choose(WalkKernel walk, Plan* plan, Work* work) noexcept nogil:
     if work.which == ROWS:
         work.marks = is_shifted(plan, walk.pointers, walk.arrays, walk.count)
     work.vectors = with_vectors(walk, plan, work)
+    if work.which == TILES and ~work.vectors >> walk.arrays & (((<unsigned>1 << (walk.results - 1)) << 1) - 1):
+        work.vectors &= work.marks                  # the rows of a result are not aligned
+        work.marks |= <unsigned>1 << APART
     for axis in range(plan.rank):
         work.lengths[axis] = plan.lengths[axis]
         if work.which == TILES and axis < 2:

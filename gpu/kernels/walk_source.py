@@ -11,7 +11,8 @@ thread, so one operand with odd strides does not slow down the others.
 * ``counted``: for rows that are short, or no multiple of N, of results without gaps. The N elements may lie in several
   rows: only the first place is divided, the others are counted on from it.
 * ``tiles``: operands whose elements are neighbours along another dimension than those of the results. A block has a
-  square of SIDE elements, which such operands are read into along their own dimension, through shared memory.
+  square of SIDE elements, which such operands are read into along their own dimension, through shared memory. If the
+  rows of a result are not aligned, a thread's elements are ACROSS apart, so that those of neighbours are neighbours.
 
 They are modules of their own: most programs need the first only.
 """
@@ -34,7 +35,7 @@ struct Walk {{                                       // dimension 0 is the inner
     unsigned items;                                 // of rows: threads; of counted: elements
     int rank;
     unsigned vectors;                               // the operands whose vectors are aligned
-    unsigned marks;                                 // rows: are shifted; counted: without gaps; tiles: turned operands
+    unsigned marks;                                 // rows: are shifted; counted: without gaps; tiles: turned, APART
 }};
 // Add where the digits of a number are to all offsets.
 __device__ inline void move(const Walk& walk, int first, unsigned number, long long* offsets) {{
@@ -130,6 +131,7 @@ extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameter
 """
 TILES = """\
 constexpr int ACROSS = SIDE / N, DOWN = THREADS / ACROSS, TURNED = {turned};
+constexpr unsigned APART = 1u << 31;
 __shared__ {widest} shared[TURNED][SIDE * (SIDE + 1)];
 template <class T> __device__ inline T* tile_of(const Walk& walk, int operand, unsigned row, unsigned column) {{
     const int tile = __popc(walk.marks & ((1u << operand) - 1));
@@ -152,10 +154,11 @@ template <class T> __device__ inline void turn(const Walk& walk, int operand, co
 #pragma unroll
         for (int k = 0; k < N; k++) *tile_of<T>(walk, operand, r + pass * DOWN, c + k) = packs[pass].v[k];
 }}
-template <class T> __device__ inline Pack<T, N> turned(const Walk& walk, int operand, unsigned row, unsigned column) {{
+template <class T> __device__ inline Pack<T, N> turned(const Walk& walk, int operand, unsigned row, unsigned column,
+                                                       int step) {{
     Pack<T, N> pack;
 #pragma unroll
-    for (int k = 0; k < N; k++) pack.v[k] = *tile_of<T>(walk, operand, column + k, row);
+    for (int k = 0; k < N; k++) pack.v[k] = *tile_of<T>(walk, operand, column + k * step, row);
     return pack;
 }}
 extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constant__ Walk walk, {parameters}) {{
@@ -167,8 +170,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constan
     move(walk, 2, above, offsets);
     {turns}
     __syncthreads();
-    const unsigned c = threadIdx.x % ACROSS * N;
-    const int first = 0, last = min(walk.inner - (int)(column + c), N);
+    const bool apart = walk.marks & APART;
+    const int c = threadIdx.x % ACROSS * (apart ? 1 : N), step = apart ? ACROSS : 1;
+    const int left = walk.inner - (int)column - c, first = 0;
+    const int last = min(apart ? (left + ACROSS - 1) / ACROSS : left, N);
 #pragma unroll 1
     for (unsigned down = threadIdx.x / ACROSS; down < SIDE && row + down < walk.across && last > 0; down += DOWN) {{
         {reads}
@@ -252,8 +257,9 @@ class Walk:
     def tiles(self):
         """The source of the kernel ``tiles``."""
         return self.filled(
-            TILES, 2, "offsets[{0}] + (row + down) * walk.strides[{0}][1]", "(int)(column + c)", "walk.strides[{0}][0]",
-            "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c) : {read};",
+            TILES, 2, "offsets[{0}] + (row + down) * walk.strides[{0}][1] + (column + c) * walk.strides[{0}][0]", "0",
+            "walk.strides[{0}][0] * step",
+            "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c, step) : {read};",
             turns="if (walk.marks >> {0} & 1) turn(walk, {0}, x{position}, offsets[{0}], row, column);")
 
     def filled(self, template, level, offset, place, stride, read="Pack<{type}, N> a{position} = {read};", **more):
