@@ -22,7 +22,7 @@ from phintys.gpu.kernels.part_kernel import GpuIncSubtensorKernel
 from phintys.gpu.kernels.product_kernel import GpuProductKernel
 from phintys.gpu.kernels.scalar_source import NoSource, body_of, literal, step_text
 from phintys.gpu.kernels.steps_kernel import GpuStepsKernel
-from phintys.gpu.kernels.steps_source import Steps
+from phintys.gpu.kernels.steps_source import MOST_OF_A_CLUSTER, Steps
 from phintys.gpu.runtime.device import the_device
 from phintys.graph import hooks
 from phintys.ops.indexing.subtensor_kernel import SubtensorKernel
@@ -31,6 +31,7 @@ from phintys.vm.places import HOST
 from phintys.vm.program import DTYPES
 
 BLOCKS = (1, 4, 8)              # of a row: more than one are a cluster, which devices from sm_90 on have
+SHARES = (4, 8, 16)             # units of a block, of many that exchange tagged numbers
 PARTS = (2, 4, 8, 16, 32)       # threads of a unit
 MOST_THREADS = 512              # of a block, so that each can have 128 registers
 MOST_WEIGHTS = 64               # words in a thread's registers
@@ -150,8 +151,9 @@ class Finder:
         """The kernel of the source, made once."""
         steps = self.steps
         parts, blocks = self._division() if steps.units else (1, 1)
-        key = (steps.source(parts, blocks), steps.threads(parts, blocks), blocks, steps.rank, bool(steps.units),
-               self.first_tap, self.first_carried - self.first_tap, self.n_carried, self.model, tuple(steps.loads),
+        key = (steps.source(parts, blocks), steps.threads(parts, blocks), blocks, steps.words(blocks), steps.rank,
+               bool(steps.units), self.first_tap, self.first_carried - self.first_tap, self.n_carried, self.model,
+               tuple(steps.loads),
                tuple([product[:2] for product in steps.products]), n_outputs, tuple(steps.values))
         if key not in _kernels:
             _kernels[key] = GpuStepsKernel(*key)
@@ -163,8 +165,17 @@ class Finder:
         clusters = int(the_device().architecture.removeprefix("sm_")) >= 90
         fitting = [(parts, blocks) for blocks in (BLOCKS if clusters else BLOCKS[:1]) for parts in PARTS
                    if self.steps.threads(parts, blocks) <= MOST_THREADS and self.steps.weights(parts) <= MOST_WEIGHTS]
-        wants(fitting and size <= MOST_SHARED)
-        return fitting[0]
+        wants(size <= MOST_SHARED)
+        return fitting[0] if fitting else self._spread()
+
+    def _spread(self):
+        """The same of as many blocks as run at the same time."""
+        parts, units = PARTS[-1], self.steps.units
+        fitting = [-(-units // share) for share in SHARES if MOST_OF_A_CLUSTER < -(-units // share)
+                   <= the_device().multiprocessors // self.rows]
+        wants(fitting and self.steps.weights(parts) <= MOST_WEIGHTS
+              and all([dtype == "float32" for _, dtype in self.steps.shared]))
+        return parts, fitting[0]
 
     # ---- values ------------------------------------------------------------------------------------------------------
     def _dtype(self, cell):

@@ -8,10 +8,12 @@ from libc.stdlib cimport calloc, free
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.steps_source import NAMES
-from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value
+from phintys.gpu.runtime.driver cimport (
+    Arguments, fill_bytes, put, put_address, put_integer, put_value, set_failure)
 from phintys.gpu.runtime.kernel cimport DeviceKernel
-from phintys.vm.abi cimport Cell, Context
+from phintys.vm.abi cimport Cell, Context, device_memory
 from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.scalar_steps cimport Lane, ScalarSteps
 
 
@@ -27,7 +29,9 @@ cdef class GpuStepsKernel(DeviceKernel):
     ----------
     source : str
     threads, blocks : int
-        Threads of a block, and blocks of a row, which are a cluster.
+        Threads of a block, and blocks of a row.
+    words : int
+        That the blocks of a row need to exchange numbers.
     rank : int
     of_units : bool
         Whether a block has a row of the batch; else each thread has an element.
@@ -43,14 +47,15 @@ cdef class GpuStepsKernel(DeviceKernel):
     cdef Source* loads
     cdef Source* matrices
     cdef int* values
-    cdef int n_loads, n_matrices, n_values, n_outputs, threads, blocks, rank, n_moving, n_taps, n_carried, model
+    cdef int n_loads, n_matrices, n_values, n_outputs, threads, blocks, words, rank, n_moving, n_taps, n_carried, model
     cdef bint of_units
 
-    def __init__(self, source, int threads, int blocks, int rank, bint of_units, int n_moving, int n_taps,
+    def __init__(self, source, int threads, int blocks, int words, int rank, bint of_units, int n_moving, int n_taps,
                  int n_carried, int model, loads, matrices, int n_outputs, values):
         self.source, self.names = source, NAMES
-        self.threads, self.rank, self.of_units, self.n_moving, self.n_taps = threads, rank, of_units, n_moving, n_taps
-        self.blocks, self.n_carried, self.model, self.n_outputs = blocks, n_carried, model, n_outputs
+        self.threads, self.blocks, self.words, self.rank = threads, blocks, words, rank
+        self.of_units, self.n_moving, self.n_taps = of_units, n_moving, n_taps
+        self.n_carried, self.model, self.n_outputs = n_carried, model, n_outputs
         self.n_loads, self.n_matrices, self.n_values = len(loads), len(matrices), len(values)
         self.loads, self.matrices = sources_of(loads), sources_of(matrices)
         self.values = <int*>calloc(self.n_values + 1, sizeof(int))
@@ -73,8 +78,9 @@ cdef class GpuStepsKernel(DeviceKernel):
         cdef Cell* model = operands[self.model]
         cdef Arguments arguments
         cdef Source* source
-        cdef int index, axis
-        cdef npy_intp count = 1
+        cdef Buffer* words = NULL
+        cdef int index, axis, result
+        cdef npy_intp count = 1, rows = model.shape[0] if model.ndim == 2 else 1
         for axis in range(model.ndim):
             count *= model.shape[axis]
         if count == 0:
@@ -103,9 +109,17 @@ cdef class GpuStepsKernel(DeviceKernel):
                 put_integer(&arguments, stride_of(operands[source.argument], source.axes[axis]))
         for index in range(self.n_values):
             put_value(&arguments, operands[self.values[index]])
-        if self.of_units:
-            return self.start(0, self.blocks * (model.shape[0] if model.ndim == 2 else 1), self.threads, &arguments)
-        return self.start(0, (count + self.threads - 1) // self.threads, self.threads, &arguments)
+        if not self.of_units:
+            return self.start(0, (count + self.threads - 1) // self.threads, self.threads, &arguments)
+        if self.words:
+            words = device_memory.acquire(8 * self.words * rows)
+            if words == NULL or fill_bytes(words.data, 0, 8 * self.words * rows):
+                return set_failure(2, b"exchanging numbers between blocks")
+            put(&arguments, <const char*>&words.data, 8)
+        result = self.start(0, self.blocks * rows, self.threads, &arguments)
+        if words != NULL:
+            buffer_release(words)
+        return result
 
 
 cdef inline npy_intp stride_of(const Cell* cell, int axis) noexcept nogil:

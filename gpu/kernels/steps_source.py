@@ -9,13 +9,18 @@ products, and what becomes of them. Two forms:
   such as the four gates of an LSTM. The weights of a unit's columns are in the registers of its threads. What a product
   multiplies is exchanged in shared memory, in two places in turn, so that one barrier a product is enough; each thread
   of a unit gets the sum, in the same order, and computes all else for itself. Where one block has too few registers, a
-  cluster of blocks has a row: each has its share of the units, and writes what is exchanged to all of them.
+  cluster of blocks has a row: each has its share of the units, and writes what is exchanged to all of them. Where eight
+  blocks are too few, as many as the device has multiprocessors have a row: they run at the same time, and exchange
+  *tagged* numbers: words of memory that say for which step the number is, so that a block needs no barrier, but looks
+  at the words until all are those of the step. What a word said two steps ago all blocks have read: each has written
+  its numbers of the step between, after it had read them.
 
 Rows of sequences are loaded AHEAD steps before they are needed. Of a ring only the rows that remain are written.
 """
 from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store, with_functions
 
 NAMES = ("steps",)
+MOST_OF_A_CLUSTER = 8           # blocks
 CLUSTER = """\
 #ifdef __CUDACC__
 __device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
@@ -38,14 +43,66 @@ static inline void wait() { emulated_cluster_barrier(); }
 template <class T> static void put(unsigned rank, T* place, T value) { *emulated_shared_of(rank, place) = value; }
 #endif
 """
-IN_CLUSTER = """\
-#define EXCHANGE(place, value) \\
-    if (exists) for (int block = part; block < BLOCKS; block += PARTS) put(block, place, value);
+IN_CLUSTER = CLUSTER + """\
+#define EXCHANGE(vector, k, step, index, value) if (exists) for (int block = part; block < BLOCKS; block += PARTS) \\
+    put(block, shared##vector + ((k) & 1) * SIZE##vector + index, value);
+#define RECEIVE(vector, k, step)
 """
 IN_BLOCK = """\
 __device__ inline void arrive() {}
 __device__ inline void wait() { __syncthreads(); }
-#define EXCHANGE(place, value) if (writes) *(place) = value;
+#define EXCHANGE(vector, k, step, index, value) if (writes) shared##vector[((k) & 1) * SIZE##vector + index] = value;
+#define RECEIVE(vector, k, step)
+"""
+IN_GRID = """\
+typedef unsigned long long Word;
+#ifdef __CUDACC__
+#define RESIDENT(blocks)
+__device__ inline Word read_word(const Word* place) {
+    Word word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(place) : "memory");
+    return word;
+}
+__device__ inline void write_word(Word* place, Word word) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(place), "l"(word) : "memory");
+}
+__device__ inline void look_again() {}
+#else
+static Word read_word(const Word* place) { return *place; }
+static void write_word(Word* place, Word word) { *place = word; }
+static void look_again() { emulated_others_go_on(); }
+#endif
+__device__ inline void arrive() {}
+__device__ inline void wait() { __syncthreads(); }
+// A word: above the number of the step, from 1 on, below the bits of the number.
+__device__ inline void tell(Word* place, long long step, float value) {
+    write_word(place, (Word)(step + 1) << 32 | __float_as_uint(value));
+}
+template <int EACH> __device__ inline void receive(const Word* from, float* to, int length, long long step) {
+    Word words[EACH];
+    for (long long looks = 0;; looks++) {
+        bool there = true;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const int at = threadIdx.x + i * (int)blockDim.x;
+            words[i] = read_word(from + (at < length ? at : length - 1));
+        }
+#pragma unroll
+        for (int i = 0; i < EACH; i++) there = there && (unsigned)(words[i] >> 32) == (unsigned)(step + 1);
+        if (there) break;
+        if (looks > 1 << 28) __trap();                  // the other blocks do not run
+        look_again();
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int at = threadIdx.x + i * (int)blockDim.x;
+        if (at < length) to[at] = __uint_as_float((unsigned)words[i]);
+    }
+}
+#define EXCHANGE(vector, k, step, index, value) \\
+    if (writes) tell(words##vector + ((k) & 1) * LENGTH##vector + index, step, value);
+#define RECEIVE(vector, k, step) receive<(LENGTH##vector + THREADS - 1) / THREADS>( \\
+    words##vector + ((k) & 1) * LENGTH##vector, shared##vector + ((k) & 1) * SIZE##vector, LENGTH##vector, step);
 """
 
 TEMPLATE = """\
@@ -99,7 +156,7 @@ __device__ inline void load_weights(const Matrix& matrix, T (&own)[GROUPS][EACH]
                                    : (T)0;
         }}
 }}
-extern "C" __global__ void {cluster}__launch_bounds__({threads}) steps({parameters}) {{
+extern "C" __global__ void {together}__launch_bounds__({threads}) steps({parameters}) {{
     {before}
     for (long long t0 = 0; t0 < n; t0 += {ahead}) {{
         {coming}
@@ -121,7 +178,8 @@ long long at{load} = 0;
 for (long long axis = {rank} - 1, rest = element; axis >= 0; rest /= shape.lengths[axis], axis--)
     at{load} += rest % shape.lengths[axis] * load{load}.strides[axis];"""
 UNIT = """\
-const int UNITS = {units}, PARTS = {parts}, BLOCKS = {blocks}, SHARE = (UNITS + BLOCKS - 1) / BLOCKS;
+const int THREADS = {threads}, UNITS = {units}, PARTS = {parts}, BLOCKS = {blocks};
+const int SHARE = (UNITS + BLOCKS - 1) / BLOCKS;
 const int rank = blockIdx.x % BLOCKS, part = threadIdx.x % PARTS, found = rank * SHARE + threadIdx.x / PARTS;
 const int unit = found < UNITS ? found : UNITS - 1;
 const long long row = blockIdx.x / BLOCKS;
@@ -159,7 +217,7 @@ class Steps:
         self.n_moving, self.first_carried, self.first_whole = n_moving, first_carried, first_whole
         self.loads, self.values, self.products, self.shared, self.lines = {}, {}, [], [], []
         self.outputs, self.states, self.carried = [], [], []
-        self.exchanged, self.is_waiting, self.names = {}, False, 0
+        self.exchanged, self.waiting, self.names = {}, [], 0
 
     # ---- what a step computes ----------------------------------------------------------------------------------------
     def new_name(self):
@@ -187,15 +245,19 @@ class Steps:
             number = self.exchanged[key] = len(self.shared)
             self.shared.append((len(names) * self.units, dtype))
             if self._state_of(key) is None:
-                self.lines += self._exchange(number, "k & 1", names)
-                self.is_waiting = True
+                self.lines += self._exchange(number, "k", "t0 + k", names)
+                self.waiting.append(number)
         return self.exchanged[key]
 
     @staticmethod
-    def _exchange(number, place, names):
+    def _exchange(number, k, step, names):
         """Write elements to a vector, for all threads of the row."""
-        return [f"EXCHANGE(shared{number} + ({place}) * SIZE{number} + {group} * UNITS + unit, {name})"
-                for group, name in enumerate(names)]
+        return [f"EXCHANGE({number}, {k}, {step}, {group} * UNITS + unit, {name})" for group, name in enumerate(names)]
+
+    @staticmethod
+    def _wait(numbers, k, step):
+        """Wait until vectors are there."""
+        return [*[f"RECEIVE({number}, {k}, {step})" for number in numbers], "wait();"]
 
     @staticmethod
     def _state_of(names):
@@ -206,9 +268,9 @@ class Steps:
 
     def multiply(self, vector, argument, axes, groups):
         """The names of the products of a vector with a matrix."""
-        if self.is_waiting:
-            self.lines.append("arrive(); wait();")
-            self.is_waiting = False
+        if self.waiting:
+            self.lines += ["arrive();", *self._wait(self.waiting, "k", "t0 + k")]
+            self.waiting = []
         length, dtype = self.shared[vector]
         number, name = len(self.products), self.new_name()
         self.products.append((argument, axes, length, groups, dtype))
@@ -226,6 +288,10 @@ class Steps:
         return sum([groups * each_of(length, parts) * (2 if dtype == "float64" else 1)
                     for _, _, length, groups, dtype in self.products])
 
+    def words(self, blocks):
+        """How many words of memory the blocks of a row need to exchange vectors."""
+        return sum([2 * length for length, _ in self.shared]) if blocks > MOST_OF_A_CLUSTER else 0
+
     def source(self, parts, blocks):
         """The whole text; ``parts`` threads have a unit, ``blocks`` a row."""
         moving = {key: number for number, key in enumerate(self.loads) if key[0] < self.n_moving}
@@ -236,9 +302,13 @@ class Steps:
                       *[f"char* carried{number}" for number in range(len(self.carried))],
                       *[f"Matrix matrix{number}" for number in range(len(self.products))],
                       *[f"{stored(dtype)} v{argument}" for argument, dtype in self.values.items()]]
-        return with_functions((CLUSTER + IN_CLUSTER if blocks > 1 else IN_BLOCK) + TEMPLATE.format(
+        exchange, together = ((IN_BLOCK, "") if blocks == 1 else
+                              (IN_CLUSTER, f"__cluster_dims__({blocks}, 1, 1) ") if blocks <= MOST_OF_A_CLUSTER else
+                              (IN_GRID, f"RESIDENT({blocks}) "))
+        parameters += ["Word* words"] if exchange is IN_GRID else []
+        return with_functions(exchange + TEMPLATE.format(
             rank=max(self.rank, 1), threads=self.threads(parts, blocks), ahead=ahead, parameters=", ".join(parameters),
-            cluster=f"__cluster_dims__({blocks}, 1, 1) " if blocks > 1 else "",
+            together=together,
             before="\n    ".join(self._before(moving, ahead, parts, blocks)),
             coming="\n        ".join(self._coming(moving, ahead)),
             step="\n            ".join([*self._now(moving), *self.lines, *self._results()]),
@@ -259,7 +329,8 @@ class Steps:
         return self.dtypes[key[0]]
 
     def _before(self, moving, ahead, parts, blocks):
-        lines = (UNIT.format(units=self.units, parts=parts, blocks=blocks) if self.units else ELEMENT).splitlines()
+        lines = (UNIT.format(threads=self.threads(parts, blocks), units=self.units, parts=parts, blocks=blocks)
+                 if self.units else ELEMENT).splitlines()
         for number in range(0 if self.units else len(self.loads)):
             lines += WALK.format(load=number, rank=self.rank).splitlines()
         for argument, dtype in self.values.items():
@@ -288,7 +359,12 @@ class Steps:
                 element = f"*(const {stored(dtype)}*)(carried{number} + {self._own_place(group, len(names), dtype)})"
                 lines.append(f"{computed(dtype)} c{number}_{group} = {loaded(dtype, element)};")
         lines += [f"char* to{number} = first_written(rows{number});" for number in range(len(self.outputs))]
+        first, words = 0, sum([2 * length for length, _ in self.shared])
         for number, (length, dtype) in enumerate(self.shared):
+            if blocks > MOST_OF_A_CLUSTER:
+                lines += [f"const int LENGTH{number} = {length};",
+                          f"Word* const words{number} = words + row * {words} + {first};"]
+                first += 2 * length
             lines += [f"const int SIZE{number} = {each_of(length, parts) * parts};",
                       f"__shared__ Four<{stored(dtype)}> room{number}[SIZE{number} / 2];",
                       f"{stored(dtype)}* const shared{number} = ({stored(dtype)}*)room{number};",
@@ -302,7 +378,7 @@ class Steps:
             lines.append("arrive(); wait();")
         for names, number in self.exchanged.items():
             if self._state_of(names) is not None:
-                lines += [*self._exchange(number, "0", names), "arrive(); wait();"]
+                lines += [*self._exchange(number, 0, 0, names), "arrive();", *self._wait([number], 0, 0)]
         return lines
 
     def _coming(self, moving, ahead):
@@ -342,9 +418,10 @@ class Steps:
         exchanged = [(self._state_of(names), number, len(names)) for names, number in self.exchanged.items()
                      if self._state_of(names) is not None]
         for state, number, groups in exchanged:
-            lines += self._exchange(number, "(k + 1) & 1", [f"y{state}_{group}" for group in range(groups)])
+            lines += self._exchange(number, "k + 1", "t0 + k + 1", [f"y{state}_{group}" for group in range(groups)])
         if exchanged:                               # rows are written while the blocks wait for each other
-            writing = ["arrive();", *writing, "wait();"]
+            numbers = [number for _, number, _ in exchanged]
+            writing = ["arrive();", *writing, *self._wait(numbers, "k + 1", "t0 + k + 1")]
         for number, (names, dtype) in enumerate(self.carried):
             lines += [f"const {computed(dtype)} z{number}_{group} = {name};" for group, name in enumerate(names)]
             moves += [f"c{number}_{group} = z{number}_{group};" for group in range(len(names))]

@@ -217,6 +217,20 @@ def test_a_cluster_has_a_row(there, order, layer, blocks, monkeypatch):
     compare(build, [(floats(length, 2, 3),) for length in (1, 6)], rtol=2e-4)
 
 
+@pytest.mark.parametrize("layer", LAYERS)
+def test_many_blocks_have_a_row(there, order, layer, monkeypatch):
+    """They exchange tagged numbers. The stand-in has two multiprocessors."""
+    monkeypatch.setattr(device_steps, "BLOCKS", ())
+    monkeypatch.setattr(device_steps, "SHARES", (1,))
+    if there.is_stand_in:
+        monkeypatch.setattr(device_steps.the_device(), "multiprocessors", 22)
+
+    def build():
+        x, rows, weights = LAYERS[layer](11)
+        return phintys.function([x], [rows, *T.grad((rows[-1] ** 2).sum() + rows.mean(), weights)])
+    compare(build, [(floats(length, 2, 3),) for length in (1, 6)], rtol=2e-4)
+
+
 @pytest.mark.parametrize("options", [{"dtype": "float64"}, {"transposed": True}, {"backwards": True}])
 def test_forms_of_a_layer(there, options):
     dtype = options.get("dtype", "float32")
@@ -268,6 +282,7 @@ def test_other_shapes_in_later_calls(there):
 def test_wide_layers_are_done_step_by_step(there, monkeypatch):
     monkeypatch.setattr(device_steps, "MOST_WEIGHTS", 3)
     monkeypatch.setattr(device_steps, "BLOCKS", (1,))
+    monkeypatch.setattr(device_steps, "SHARES", ())
     compare(lambda: forward(tanh_layer, 20), [(floats(4, 2, 3),)], one_kernel=False, rtol=1e-4)
 
 

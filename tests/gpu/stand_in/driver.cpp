@@ -40,6 +40,7 @@ struct Emulation {
     uint3 thread, block;
     Extent threads, blocks;
     int lane;
+    void (*others_go_on)();
     void (*wait_for_cluster)();
     char* (*shared_of)(unsigned, const void*);
     void (*wait_for_block)();
@@ -557,6 +558,7 @@ static void leave(State state) {
     mine->state = state;
     swapcontext(&mine->context, &scheduler);
 }
+static void others_go_on() { leave(READY); }
 static void wait_for_cluster() { leave(AT_CLUSTER_BARRIER); }
 static void wait_for_block() { leave(AT_BLOCK_BARRIER); }
 static void wait_for_warp() { leave(AT_WARP_BARRIER); }
@@ -642,7 +644,8 @@ static void run_with_barriers(const std::vector<size_t>& turns, size_t threads) 
                 swapcontext(&scheduler, &fibres[i].context);
             }
         if (count(0, turns.size(), LEFT) == turns.size()) return;
-        if (!pass_barriers(threads, turns.size())) return report_divergence(turns.size());
+        if (!pass_barriers(threads, turns.size()) && !count(0, turns.size(), READY))
+            return report_divergence(turns.size());
     }
 }
 static void run_cluster(std::vector<size_t>& turns, std::mt19937& random) {
@@ -701,6 +704,7 @@ static CUresult run_grid(Function* function, const std::string& arguments, Exten
     emulation.threads = threads, emulation.blocks = blocks;
     emulation.wait_for_block = wait_for_block, emulation.wait_for_warp = wait_for_warp;
     emulation.wait_for_cluster = wait_for_cluster, emulation.shared_of = shared_of;
+    emulation.others_go_on = others_go_on;
     emulation.slots = slots_of_warp, emulation.fail = fail;
     const unsigned cluster = function->module->cluster;
     if (blocks.x % cluster) return complain(CUDA_ERROR_INVALID_VALUE, function->name + ": a grid of parts of clusters");

@@ -27,6 +27,7 @@ struct Emulation {                  // what the driver and the kernels of a modu
     uint3 thread, block;
     dim3 threads, blocks;
     int lane;
+    void (*others_go_on)();
     void (*wait_for_cluster)();
     char* (*shared_of)(unsigned rank, const void* place);   // the same place in the shared memory of a cluster's block
     void (*wait_for_block)();
@@ -45,7 +46,8 @@ static Emulation* emulated;
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-#define __cluster_dims__(...)               // the stand-in of nvcc reads it
+#define __cluster_dims__(...)               // the stand-in of nvcc reads both
+#define RESIDENT(...)                       // so many blocks run at the same time
 #define __restrict__ __restrict
 #define threadIdx (emulated->thread)
 #define blockIdx (emulated->block)
@@ -54,6 +56,7 @@ static Emulation* emulated;
 static const int warpSize = 32;
 
 static inline void __syncthreads() { emulated->wait_for_block(); }
+static inline void emulated_others_go_on() { emulated->others_go_on(); }
 static inline void emulated_cluster_barrier() { emulated->wait_for_cluster(); }
 template <class T> static T* emulated_shared_of(unsigned rank, T* place) { return (T*)emulated->shared_of(rank, place); }
 static inline void __syncwarp(unsigned = ~0u) { emulated->wait_for_warp(); }
