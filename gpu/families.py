@@ -5,7 +5,8 @@ from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_la
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
 from phintys.gpu.kernels.general_source import DESCRIBERS
 from phintys.gpu.kernels.lines.scan_kernel import GpuScanKernel
-from phintys.gpu.kernels.lines.selection_kernel import GpuNonzeroKernel, GpuRepeatKernel
+from phintys.gpu.kernels.lines.selection_kernel import GpuMaskedKernel, GpuNonzeroKernel, GpuRepeatKernel
+from phintys.gpu.kernels.lines.selection_source import without_masks
 from phintys.gpu.kernels.lines.sort_kernel import GpuSortKernel
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
@@ -35,6 +36,7 @@ from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.fourier.parts_kernel import ComplexPartsKernel
 from phintys.ops.identity.assertion_kernel import AssertKernel, EqualLengthsKernel
+from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
 from phintys.ops.indexing.subtensor_kernel import IncSubtensorKernel, SubtensorKernel
 from phintys.ops.linalg.diagonal_kernel import ExtractDiagKernel
@@ -261,6 +263,26 @@ def repeat(kernel, operands, results):
         return None
 
 
+def indexed(kernel, operands, results):
+    """An advanced index, of which masks become positions first; those of masks alone need no checks."""
+    plan, lead, _, *rest = kernel.arguments
+    if not any([kind == "mask" for kind, *_ in plan]):
+        return general(kernel, operands, results)
+    if len(rest) > 2 or kernel.named_arguments:
+        return None
+    described = [(operand.dtype, len(operand.broadcastable), operand.at_host) for operand in (*operands, *results)]
+    positions, sources, masks = without_masks(plan, len(described))
+    described = [("int64", 1, False) if row >= 0 else described[number] for number, row in sources]
+    try:
+        inner = GpuGeneralKernel(type(kernel).__name__, (positions, lead, len(sources) - 1, *rest), (), described,
+                                 trusted=not any([kind == "array" for kind, *_ in plan]))
+        return GpuMaskedKernel(inner, kernel.examined, sources, masks)
+    except NoSource:
+        return None
+
+
+for _host in (AdvancedSubtensorKernel, AdvancedIncSubtensorKernel):
+    register(_host, GpuMaskedKernel, indexed, DESCRIBERS[_host.__name__].by_value, DESCRIBERS[_host.__name__].checked)
 register(NonzeroKernel, GpuNonzeroKernel, nonzero, checked_at_device=(0,))
 register(RepeatKernel, GpuRepeatKernel, repeat)
 register(SumRepeatsKernel, GpuRepeatKernel, repeat)

@@ -14,7 +14,7 @@ from numpy cimport npy_intp
 cimport numpy as cnp
 
 from phintys.gpu.kernels.general_source import (
-    BLOCKS, CALL, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of)
+    BLOCKS, CALL, CLEAR, COPY, DESCRIBERS, GROUP, THREADS, source_of, tells)
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport (
@@ -83,6 +83,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
         Of its constructor.
     operands : sequence of (dtype, rank, at_host)
         Inputs, then results.
+    of_function
+        What the function that describes gets by name.
 
     Raises
     ------
@@ -101,15 +103,14 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
-    def __init__(self, str name, arguments, named, operands):
+    def __init__(self, str name, arguments, named, operands, **of_function):
         cdef int index
         host_class, function = DESCRIBERS[name][:2]
         self.host = host_class(*arguments, **dict(named))
-        description = function(arguments, dict(named), operands)
+        description = function(arguments, dict(named), operands, **of_function)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)
         self.checks, self.refuses = bool(description.checked), description.refuses
-        self.failure = description.failure
-        self.tells = self.checks or self.refuses or self.failure is not None
+        self.failure, self.tells = description.failure, tells(description)
         self.examined = tuple([index for index in self.host.examined
                                if description.names[index] not in description.checked])
         self.binding, self.private_bytes = BOUND, self.host.private_bytes

@@ -36,7 +36,8 @@ then leaves out. ``block`` is how many threads of THREADS a block has, and ``mos
 multiprocessor; 0: one thread for each item. A launch with a ``step`` is done if the routine wants this step.
 """
 Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure "
-                         "routine by_routine", defaults=("", {}, (), None, False, None, None, ()))
+                         "routine by_routine trusted",
+                         defaults=("", {}, (), None, False, None, None, (), False))
 Description.__doc__ = """What a family says of a kernel.
 
 Attributes
@@ -53,6 +54,8 @@ vectors : dict
     Name of a vector of integers on the host → how many it has.
 checked : sequence of str
     Operands with positions.
+trusted : bool
+    These are within bounds: nothing checks them.
 scratch : (str, int) or None
     An operand, and how many bytes of the memory ``scratch`` there are for each of its elements.
 refuses : bool
@@ -172,11 +175,17 @@ def source_of(description, operands):
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
     if description.scratch or description.routine:
         parameters.append("char* scratch")
-    if description.checked or description.refuses or description.failure:
+    if tells(description):
         parameters.append("unsigned long long* note")
     texts = [kernel_text(name, kind, ", ".join(parameters), body) for name, (kind, body) in description.bodies.items()]
     return with_functions("\n".join([f"enum {{ GROUP = {GROUP} }};", PRELUDE, *macros, description.functions,
                                      'extern "C" {', *texts, "}", ""]))
+
+
+def tells(description):
+    """Whether kernels may note what is wrong."""
+    return (description.failure is not None or description.refuses
+            or bool(description.checked and not description.trusted))
 
 
 def kernel_text(name, kind, parameters, body):

@@ -238,6 +238,9 @@ CASES = [
     ("places of true elements", lambda x, y: [
         *T.gt(x, 0).nonzero(), *T.gt(y, 1).nonzero(), *T.gt(y[:, ::-1, 1:], 1).nonzero(), *T.gt(x, 9).nonzero(),
         *T.gt(x[1:], -9).nonzero(), *T.gt(x[:0], 0).nonzero()], floats(10000), floats(7, 30, 11)),
+    ("boolean masks", lambda x, m: [x[m], x[T.gt(x[:, 0], 0)], x.T[:, m[:, 0]], T.set_subtensor(x[m], 0).sum(0),
+                                    T.inc_subtensor(x[m], 1), T.grad((x[m] ** 2).sum(), x)],
+     floats(40, 30), whole(40, 30, low=0, high=2, dtype="bool")),
     ("repeat by counts", lambda x, n: [T.repeat(x, n, axis=0), T.repeat(x.T, n[:4], axis=0), T.repeat(x, n[:4], axis=1),
                                        T.repeat(x[:, 0], n), T.repeat(x > 0, n * 0, axis=0),
                                        T.grad((T.repeat(x, n, axis=0) ** 2).sum(), x)],

@@ -136,8 +136,8 @@ def test_tf32_only_when_asked(device, graphs):
         assert [counted(function, False) for function in functions] == [(1, 0), (1, 0)]
 
 
-CHECKED = ("switch", "batch normalization of images", "advanced indices", "add at positions", "gradients of pool",
-           "gradients of convolution", "sort", "diagonals", "complex", "set a part")
+CHECKED = ("switch", "boolean masks", "batch normalization of images", "advanced indices", "add at positions",
+           "gradients of pool", "gradients of convolution", "sort", "diagonals", "complex", "set a part")
 
 
 @pytest.mark.parametrize("case", [case for case in cases.CASES if case[0] in CHECKED], ids=lambda case: case[0])

@@ -5,6 +5,8 @@ order is open, unless ``config.deterministic`` is "more". Otherwise, and where e
 ``OWNERS`` owners: threads that read all positions in order, and write what is theirs. So of values that are set at one
 position the last one stays, as at the processor.
 
+A mask is the positions of its true elements: ``kernels/lines/selection_kernel`` finds them first.
+
 Flat positions and coordinates, and the number of counters of `bincount`, have a thread for each element. What the
 processor refuses before it computes is refused here while it computes.
 """
@@ -50,10 +52,12 @@ class Index:
         Of the indexed array in the source.
     rank : int
         Of the indexed array.
+    trusted : bool
+        All positions are within bounds, and select each element once.
     """
 
-    def __init__(self, plan, lead, operands, name, rank):
-        self.name, self.operands = name, operands
+    def __init__(self, plan, lead, operands, name, rank, trusted):
+        self.name, self.operands, self.trusted = name, operands, trusted
         self.arrays, self.numbers, self.lines, self.offsets = [], set(), [], []
         self.before, self.behind = [], []           # lengths of the kept dimensions, in C
         self.lead, axis = lead, 0
@@ -130,7 +134,9 @@ class Index:
                 f"(n{operand}.shape[{own}] == 1 ? 0 : "
                 f"{index}[{len(self.before) + self.arrays_rank - rank + own}] * n{operand}.strides[{own}])"
                 for own in range(rank)]) or "0"
-            lines += [f"p = position(note, (long long)load_n{operand}({where}), {self.name}.shape[{axis}], {axis});",
+            place = f"(long long)load_n{operand}({where})"
+            lines += [f"p = {place};" if self.trusted else
+                      f"p = position(note, {place}, {self.name}.shape[{axis}], {axis});",
                       f"inside = inside && p >= 0; offset += p * {self.name}.strides[{axis}];"]
         return lines
 
@@ -153,24 +159,24 @@ def index_of(number, array, lengths):
 
 
 def positions_of(kernel):
-    """Which inputs of an advanced index have positions, which the device checks."""
-    return tuple([details[0] for kind, *details in kernel.arguments[0] if kind == "array"])
+    """Which inputs of an advanced index have positions, which the device checks, or are masks."""
+    return tuple([details[0] for kind, *details in kernel.arguments[0] if kind in ("array", "mask")])
 
 
 @describe(AdvancedSubtensorKernel, checked=positions_of)
-def read(arguments, named, operands):
+def read(arguments, named, operands, trusted=False):
     plan, lead, result = arguments
-    index = Index(plan, lead, operands, "x", operands[0][1])
+    index = Index(plan, lead, operands, "x", operands[0][1], trusted)
     body = "\n".join([*index.dimensions(), *index_of("i", "index", "part"), *index.positions("index"),
                       "if (inside) store_out(offset_of(out, i), load_x(offset));"])
     return Description(index.names(["x"], ["out"]), {"gather": (THREADS, body)}, [Launch(THREADS, "gather", "out")],
-                       FUNCTIONS, {}, index.checked())
+                       FUNCTIONS, {}, index.checked(), trusted=trusted)
 
 
 @describe(AdvancedIncSubtensorKernel, by_value=(1,), checked=positions_of)
-def change(arguments, named, operands):
+def change(arguments, named, operands, trusted=False):
     plan, lead, result, dtype, sets = arguments
-    index = Index(plan, lead, operands, "out", operands[0][1])
+    index = Index(plan, lead, operands, "out", operands[0][1], trusted)
     kept = list(range(len(index.before)))
     lines = index.dimensions()
     arrays = range(len(index.before), len(index.before) + index.arrays_rank)
@@ -181,7 +187,12 @@ def change(arguments, named, operands):
     value = "load_y(0)" if operands[1][2] else f"load_y({value})"
     if operands[1][2]:
         value = "y"
-    if sets or dtype not in ATOMIC or config.deterministic == "more":
+    if trusted:
+        value = f"(T_out)({value})" if sets else f"(T_out)(load_out(offset) + {value})"
+        body = [*lines, f"const long long count = {product(range(index.rank))};",
+                "for (long long item = thread; item < count; item += threads) {", *index_of("item", "index", "part"),
+                *index.positions("index"), f"if (inside) store_out(offset, {value}); }}"]
+    elif sets or dtype not in ATOMIC or config.deterministic == "more":
         change = "=" if sets else "+"
         body = [*lines, f"const long long arrays = {product(arrays)}, columns = {product(kept)};",
                 f"for (long long item = thread; item < columns * {OWNERS}; item += threads) {{",
@@ -201,7 +212,7 @@ def change(arguments, named, operands):
     names = index.names(["x", "y"], ["out"])
     return Description(names, {"scatter": (RAW, "\n".join(body))},
                        [Launch(COPY, 0, "x", ALL, "out"), Launch(RAW, "scatter", grid)], FUNCTIONS, {},
-                       index.checked())
+                       index.checked(), trusted=trusted)
 
 
 def product(axes):

@@ -4,15 +4,20 @@ How many elements of a mask are true is known only when the device has counted t
 and lets the device find the places then. Counts of repetitions are on the host, and their cumulative sums are copied to
 the device.
 """
+cimport numpy as cnp
+from cpython.ref cimport PyObject
+from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, copy_without_gaps, pack
 from phintys.gpu.kernels.lines.selection_source import TILE, nonzero_source, repeat_source
+from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.driver cimport Arguments, copy_to_host, put_integer, set_failure, upload
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport (
-    BOUND, UNBOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, device_memory, scratch)
+    BOUND, CELL_DEVICE, UNBOUND, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, device_memory,
+    drop, scratch)
 from phintys.vm.pool cimport Buffer, buffer_release
 
 cdef npy_intp TILE_OF_MASK = TILE
@@ -21,6 +26,8 @@ cdef npy_intp TILE_OF_MASK = TILE
 cdef enum:
     COUNT_TRUE, FIND_TRUE
     EACH = 16                       # elements of a mask that a thread looks at
+    MOST_MASKS = 4
+    MOST_OPERANDS = 32
 
 
 cdef class GpuNonzeroKernel(DeviceKernel):
@@ -87,6 +94,93 @@ cdef class GpuNonzeroKernel(DeviceKernel):
         for axis in range(self.rank):
             put_integer(&arguments, mask.shape[axis])
         return self.start(FIND_TRUE, tiles, TILE_OF_MASK // EACH, &arguments)
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        return 0                                    # `prepare` has begun it
+
+
+cdef class GpuMaskedKernel(DeviceKernel):
+    """An advanced index with masks: finds the places of their true elements, for a kernel that has positions.
+
+    Parameters
+    ----------
+    inner : Kernel
+    examined : tuple of int
+        Of the processor's kernel.
+    sources : sequence of (int, int)
+    masks : dict
+        As of ``without_masks``.
+    """
+    cdef Kernel inner
+    cdef list finders               # the kernel for each mask
+    cdef PyObject* finder[MOST_MASKS]
+    cdef int mask[MOST_MASKS]       # its operand,
+    cdef int axis[MOST_MASKS]       # and the axis where it begins
+    cdef int n_masks, n_operands
+    cdef int source[MOST_OPERANDS]  # of the inner kernel's operands: the operand, or the mask,
+    cdef int row[MOST_OPERANDS]     # and the row of its places, or -1
+
+    def __init__(self, inner, examined, sources, masks):
+        cdef int index
+        if len(sources) > MOST_OPERANDS or len(masks) > MOST_MASKS:
+            raise NoSource("too many operands")
+        self.inner, self.finders = inner, [GpuNonzeroKernel(rank) for rank, _ in masks.values()]
+        self.examined, self.binding, self.private_bytes = examined, UNBOUND, self.inner.private_bytes
+        self.n_masks, self.n_operands = len(masks), len(sources)
+        for index, (number, (_, axis)) in enumerate(masks.items()):
+            self.mask[index], self.axis[index] = number, axis
+            self.finder[index] = <PyObject*>self.finders[index]
+        for index, (number, row) in enumerate(sources):
+            self.source[index] = list(masks).index(number) if row >= 0 else number
+            self.row[index] = row
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell found[MOST_MASKS]
+        cdef npy_intp dimensions[4 * MOST_MASKS]
+        cdef Cell* pair[2]
+        cdef int index
+        for index in range(self.n_masks):
+            self.check(operands[self.mask[index]], operands[0], self.axis[index])
+            memset(&found[index], 0, sizeof(Cell))
+            found[index].ndim, found[index].typenum, found[index].itemsize = 2, cnp.NPY_INT64, 8
+            found[index].shape, found[index].strides = dimensions + 4 * index, dimensions + 4 * index + 2
+            found[index].flags = CELL_DEVICE
+        try:
+            for index in range(self.n_masks):
+                pair[0], pair[1] = operands[self.mask[index]], &found[index]
+                (<GpuNonzeroKernel>self.finder[index]).prepare(context, pair)
+            return self.pass_on(context, operands, found)
+        finally:
+            for index in range(self.n_masks):
+                drop(context, &found[index])
+
+    cdef int check(self, const Cell* mask, const Cell* array, int first) except -1 nogil:
+        cdef int axis
+        for axis in range(mask.ndim):
+            if mask.shape[axis] != array.shape[first + axis]:
+                with gil:
+                    raise IndexError(f"boolean index did not match indexed array along axis {first + axis}; size of "
+                                     f"axis is {array.shape[first + axis]} but size of corresponding boolean axis is "
+                                     f"{mask.shape[axis]}")
+        return 0
+
+    cdef int pass_on(self, Context* context, Cell** operands, Cell* found) except -1 nogil:
+        """Prepare and run the inner kernel."""
+        cdef Cell* seen[MOST_OPERANDS]
+        cdef Cell rows[MOST_OPERANDS]
+        cdef Cell* places
+        cdef int index
+        for index in range(self.n_operands):
+            if self.row[index] < 0:
+                seen[index] = operands[self.source[index]]
+                continue
+            places = &found[self.source[index]]
+            rows[index] = places[0]
+            rows[index].ndim, rows[index].shape, rows[index].strides = 1, places.shape + 1, places.strides + 1
+            rows[index].data = places.data + self.row[index] * places.strides[0]
+            seen[index] = &rows[index]
+        self.inner.prepare(context, seen)
+        return self.inner.run(context, seen)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0                                    # `prepare` has begun it

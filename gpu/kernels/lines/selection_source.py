@@ -120,3 +120,44 @@ def repeat_source(dtype):
     return with_functions(REPEAT.format(
         stored=stored(dtype), computed=TYPES[dtype][1], store=to_store(dtype, "sum"),
         load=loaded(dtype, "x[(outer * total + j) * chunk + column]")))
+
+
+def without_masks(plan, count):
+    """A plan of an advanced index (see ``advanced_subtensor_kernel.pyx``) with positions in place of masks.
+
+    Parameters
+    ----------
+    plan : sequence of tuple
+    count : int
+        Of operands.
+
+    Returns
+    -------
+    plan : tuple of tuple
+    sources : list of (int, int)
+        Of each operand now: the number that it had, and the row of places of a mask, or -1.
+    masks : dict
+        The number of a mask → (its rank, the axis where it begins).
+    """
+    masks, axis = {}, 0
+    for kind, *details in plan:
+        if kind == "mask":
+            masks[details[0]] = details[1], axis
+        axis += 0 if kind == "new" else details[1] if kind == "mask" else 1
+    numbers, sources = [], []
+    for number in range(count):
+        numbers.append(len(sources))
+        sources += [(number, row) for row in range(masks[number][0])] if number in masks else [(number, -1)]
+
+    def moved(part):
+        return ("operand", numbers[part[1]]) if isinstance(part, tuple) else part
+
+    entries = []
+    for kind, *details in plan:
+        if kind == "mask":
+            entries += [("array", numbers[details[0]] + row, "int64", 1) for row in range(details[1])]
+        elif kind == "array":
+            entries.append(("array", numbers[details[0]], *details[1:]))
+        else:
+            entries.append((kind, *map(moved, details)))
+    return tuple(entries), sources, masks
