@@ -303,18 +303,22 @@ def factor(arguments, named, operands):
     const T value = x0(r, c);
     if (!is_finite(value)) room.bad[number] = 1;
     if (r == 0 && c == 0) room.matrices[number] = &y(0, 0);
-    y(r, c) = {"c <= r" if lower else "c >= r"} ? value : (T)0;
+    y(r, c) = value;
 """
+    # What is in the other triangle is not said: cuSOLVER 12 mirrors the factors of several matrices.
+    refused = "value = not_a_number();" if nan else "refuse_by_thread(note, number, reason);"
     finish = f"""\
-    const Matrix y = item<2>(out, {lead}, out, i);
-    const Room room(scratch, 0, items_of(out, {lead}), y.rows, 0);
-    const int reason = room.bad[i] ? NOT_FINITE : room.info[i];
-    if (reason) {failing(nan)}
+    const long long n = out.shape[{lead}], number = i / n / n, r = i / n % n, c = i % n;
+    const Room room(scratch, 0, items_of(out, {lead}), n, 0);
+    const int reason = room.bad[number] ? NOT_FINITE : room.info[number];
+    T& value = item<2>(out, {lead}, out, number)(r, c);
+    if (reason) {refused}
+    else if ({"c > r" if lower else "c < r"}) value = 0;
 """
-    bodies = {"compute": (BLOCKS, body), "begin": (THREADS, begin), "finish": (BLOCKS, finish)}
+    bodies = {"compute": (BLOCKS, body), "begin": (THREADS, begin), "finish": (THREADS, finish)}
     routine = cusolver.CholeskyRoutine(told["dtype"], lead, lower) if config.gpu.cusolver else None
     return described(["x", "out"], told["dtype"], bodies, [items("out", lead)], not nan, None, routine,
-                     [step("clear"), elements("out", "begin"), step("factor"), items("out", lead, "finish")])
+                     [step("clear"), elements("out", "begin"), step("factor"), elements("out", "finish")])
 
 
 @describe(MirrorKernel)

@@ -19,7 +19,7 @@ template <class T> struct Matrix {
         return transposed ? data[column + row * leading] : data[row + column * leading];
     }
 };
-// The factor in the upper triangle of a matrix, or of its transpose; the other triangle stays as it is.
+// The factor in the upper triangle of a matrix, or of its transpose; it is mirrored in the other triangle.
 template <class T> static int factor(const Matrix<T>& a, int n) {
     for (int k = 0; k < n; k++) {
         T pivot = a(k, k);
@@ -29,7 +29,7 @@ template <class T> static int factor(const Matrix<T>& a, int n) {
         for (int c = k + 1; c < n; c++) {
             T sum = a(k, c);
             for (int j = 0; j < k; j++) sum -= a(j, k) * a(j, c);
-            a(k, c) = sum / a(k, k);
+            a(k, c) = a(c, k) = sum / a(k, k);
         }
     }
     return 0;
