@@ -7,7 +7,7 @@ from phintys.gpu.kernels.general_source import DESCRIBERS
 from phintys.gpu.kernels.lines.scan_kernel import GpuScanKernel
 from phintys.gpu.kernels.lines.selection_kernel import GpuMaskedKernel, GpuNonzeroKernel, GpuRepeatKernel
 from phintys.gpu.kernels.lines.selection_source import without_masks
-from phintys.gpu.kernels.lines.sort_kernel import GpuSortKernel
+from phintys.gpu.kernels.lines.sort_kernel import GpuRowOrderKernel, GpuSortKernel
 from phintys.gpu.kernels.moving_kernel import (
     GpuAllocEmptyKernel,
     GpuAllocKernel,
@@ -64,6 +64,7 @@ from phintys.ops.rearranging.repeat_kernel import RepeatKernel, SumRepeatsKernel
 from phintys.ops.reduction.arg_kernel import ArgKernel, ExtremumKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel, SplitKernel
+from phintys.ops.sorting.row_order_kernel import RowOrderKernel
 from phintys.ops.sorting.sorting_kernel import ArgSortKernel, PartitionKernel, SortKernel, TopKKernel
 
 register_view(DimShuffleKernel)
@@ -245,6 +246,7 @@ register(SortKernel, GpuSortKernel, sort(lambda dtype, *kind: (dtype, False, Non
 register(ArgSortKernel, GpuSortKernel, sort(places))
 register(PartitionKernel, GpuSortKernel, sort(lambda dtype, positions: (dtype, positions, None, 2)))
 register(TopKKernel, GpuSortKernel, sort(best))
+register(RowOrderKernel, GpuRowOrderKernel, plain(GpuRowOrderKernel))
 SEVERAL_RESULTS.add(PartitionKernel)
 
 

@@ -15,7 +15,6 @@ from phintys.gpu.kernels.described import (
     line,
     random,
     rearranging,
-    sorting,
     spectral,
     window,
 )

@@ -9,12 +9,13 @@ from numpy cimport npy_intp
 import numpy
 
 from phintys.gpu.kernels.lines.scan_kernel cimport pack
-from phintys.gpu.kernels.lines.sort_source import best_source, block_source, sweep_source, warp_source
+from phintys.gpu.kernels.lines.sort_source import best_source, block_source, rows_source, sweep_source, warp_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, fill_bytes, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport integer_at
+from phintys.ops.sorting.row_order_kernel import RowOrderKernel
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_is_contiguous, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
@@ -268,6 +269,73 @@ cdef class GpuSortKernel(DeviceKernel):
             words[10] += words_of_digit * count
         buffer_release(room)                            # work is done in order
         return error
+
+
+cdef class GpuRowOrderKernel(DeviceKernel):
+    """The order that sorts the rows of a matrix: ``(matrix, out)``. Its columns are sorted from the last one on, with
+    equal elements in their order.
+
+    Parameters
+    ----------
+    dtype : str
+    """
+    cdef Kernel host
+    cdef GpuSortKernel column
+
+    def __init__(self, dtype):
+        self.host = RowOrderKernel(dtype)
+        self.column = GpuSortKernel(self.host, dtype, True, 0)
+        self.examined, self.binding = (), BOUND
+        self.source, self.names = rows_source(dtype), ("take_column", "take_order")
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
+        self.host.prepare(context, operands)
+        if cell_size(operands[0]):
+            self.column.ready_variant(self.column.variant_for(1, operands[0].shape[0]))
+        return 0
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef npy_intp rows = operands[0].shape[0], columns = operands[0].shape[1], column
+        cdef Buffer* room
+        cdef char* keys
+        cdef char* order = NULL
+        cdef char* next_order
+        cdef int error = 0
+        if rows == 0:
+            return 0
+        if columns == 0:
+            return self.take_order(NULL, NULL, operands[1].data, rows)
+        room = device_memory.acquire(4 * 8 * rows)      # two orders, the places of a column, its keys
+        if room == NULL:
+            return set_failure(2, b"orders of rows")
+        keys = room.data + 3 * 8 * rows
+        for column in range(columns - 1, -1, -1):
+            next_order = room.data + column % 2 * 8 * rows if column else operands[1].data
+            if not error:
+                error = self.take_column(operands[0], column, order, keys)
+            if not error:
+                error = self.column.sort(keys, room.data + 2 * 8 * rows, 1, rows)
+            if not error:
+                error = self.take_order(order, room.data + 2 * 8 * rows, next_order, rows)
+            order = next_order
+        buffer_release(room)                            # work is done in order
+        return error
+
+    cdef int take_column(self, const Cell* x, npy_intp column, const char* order, const char* keys) noexcept nogil:
+        cdef npy_intp words[5]
+        cdef Arguments arguments
+        words[:5] = [<npy_intp>(x.data + column * x.strides[1]), <npy_intp>order, <npy_intp>keys, x.shape[0],
+                     x.strides[0]]
+        pack(&arguments, words, 5)
+        return self.start(0, blocks_for(x.shape[0]), THREADS, &arguments)
+
+    cdef int take_order(self, const char* order, const char* places, const char* out, npy_intp rows) noexcept nogil:
+        cdef npy_intp words[4]
+        cdef Arguments arguments
+        words[:4] = [<npy_intp>order, <npy_intp>places, <npy_intp>out, rows]
+        pack(&arguments, words, 4)
+        return self.start(1, blocks_for(rows), THREADS, &arguments)
 
 
 cdef inline void release(Buffer* buffer) noexcept nogil:

@@ -355,6 +355,24 @@ extern "C" __global__ void best(const long long* places, const Key* x, Key* valu
 }}
 """
 
+# Of rows in an order the keys of a column; and an order, in the order of places. NULL: the order is that of the rows.
+OF_ROWS = """\
+extern "C" {
+__global__ void take_column(const char* x, const long long* order, Key* keys, long long rows, long long step) {
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < rows;
+         i += gridDim.x * (long long)blockDim.x)
+        keys[i] = *(const Key*)(x + (order ? order[i] : i) * step);
+}
+__global__ void take_order(const long long* order, const long long* places, long long* out, long long rows) {
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < rows;
+         i += gridDim.x * (long long)blockDim.x) {
+        const long long place = places ? places[i] : i;
+        out[i] = order ? order[place] : place;
+    }
+}
+}
+"""
+
 
 def head(dtype, places):
     """Text that makes keys of elements."""
@@ -399,3 +417,8 @@ def sweep_source(dtype, places, each, match, wide):
 def best_source(dtype, position_dtype):
     """The best elements of sorted lines and their places."""
     return head(dtype, True)[0] + BEST.format(place=KEYS[int(position_dtype.lstrip("uint")) // 8])
+
+
+def rows_source(dtype):
+    """What sorts rows by one column after another."""
+    return head(dtype, True)[0] + OF_ROWS
