@@ -1,5 +1,7 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 import phintys.gpu.kernels.described  # noqa: F401  (which describes kernels)
+from phintys.gpu.kernels.batch_normalization_kernel import KINDS as BATCH_NORMALIZATIONS
+from phintys.gpu.kernels.batch_normalization_kernel import GpuBatchNormKernel
 from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
@@ -200,6 +202,23 @@ def general(kernel, operands, results):
 
 for _host, _, _by_value, _checked in DESCRIBERS.values():
     register(_host, GpuGeneralKernel, general, _by_value, _checked)
+
+
+def batch_normalization(kind):
+    """Channels are rows; epsilon and the factor of running means may be numbers of the host."""
+    def make(kernel, operands, results):
+        described = [(operand.dtype, len(operand.broadcastable), operand.at_host) for operand in (*operands, *results)]
+        try:
+            return GpuBatchNormKernel(kind, kernel.arguments, tuple((kernel.named_arguments or {}).items()),
+                                      tuple(described))
+        except NoSource:
+            return None
+    return make
+
+
+for _kind, (_host, _) in BATCH_NORMALIZATIONS.items():
+    register(_host, GpuBatchNormKernel, batch_normalization(_kind),
+             by_value={"training": (3, 4), "inference": (5,), "gradient": ()}[_kind])
 
 
 def batched_product(kernel, operands, results):

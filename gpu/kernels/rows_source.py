@@ -280,7 +280,8 @@ def rows_source(rows, variant):
     parameters += [f"{stored(operand.dtype)} v_{operand.name}" for operand in rows.inputs if operand.kind == VALUE]
     parameters += [rows.parameters] if rows.parameters else []
     kernels = [KERNEL.format(name=name, block=variant.block, parameters=", ".join(parameters),
-                             rows=ROWS[variant.joined], body="\n    ".join([line for line in text.body(number) if line]))
+                             rows=ROWS[variant.joined],
+                             body="\n    ".join([line for line in text.body(number) if line]))
                for number, name in enumerate(names_of(rows, variant))]
     return with_functions(VECTORS + (TEXT + (PARTIAL if variant.split else "")).format(
         index="long long" if variant.reading == STRIDED and not variant.each else "int",

@@ -67,6 +67,37 @@ def test_numbers_that_are_not_finite(device, shape, number):
         numpy.testing.assert_allclose(mine, theirs, **TOLERANCES["float32"])
 
 
+def normalizations(x, g, b, y, axes):
+    """Of training, with running values, and the gradients; and for given moments."""
+    results = nnet.batch_normalization_train(x, g, b, axes, 1e-3, 0.2, b, g)
+    gradients = T.grad((results[0] * y).sum(), [x, g, b])
+    return [*results, *gradients, nnet.batch_normalization_test(x, g, b, b, g, axes)]
+
+
+@pytest.mark.parametrize("shape, axes, dtype", [
+    ((3, 4, 5, 6), (0, 2, 3), "float32"), ((2, 3, 12, 20), (0, 2, 3), "float64"),
+    ((2, 2, 130, 130), (0, 2, 3), "float32"), ((2, 2, 129, 131), (0, 2, 3), "float32"),
+    ((40, 7), (0,), "float32"), ((200, 70), (0,), "float64"),
+    ((7, 9, 5), (0, 1), "float32"), ((6, 3, 5, 4), (1, 3), "float32"), ((4, 5), (0, 1), "float32"),
+    ((0, 3, 2, 2), (0, 2, 3), "float32")])
+def test_batch_normalization(device, shape, axes, dtype):
+    random = numpy.random.RandomState(1)
+    channels = [1 if axis in axes else length for axis, length in enumerate(shape)]
+    values = [random.normal(30, 1, shape), random.uniform(0.5, 2, channels), random.normal(0, 1, channels),
+              random.normal(0, 1, shape)]
+    found = []
+    for target in ("cpu", "cuda"):
+        variables = [phintys.shared(value.astype(dtype), target=target) for value in values]
+        if target == "cuda":
+            variables = [phintys.gpu.host_from_gpu(variable) for variable in variables]
+        function = phintys.function([], normalizations(*variables, axes))
+        with numpy.errstate(all="ignore"):
+            found.append(function())
+    tolerance = 1e-4 if dtype == "float32" else 1e-10
+    for mine, theirs in zip(*found, strict=True):
+        numpy.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * (1 + abs(mine).max(initial=0)))
+
+
 def test_variants_have_numbers():
     numbers = [number for number in range(2304) if number // 16 % 8 < 7]
     assert len({variant_of(number) for number in numbers}) == len(numbers)

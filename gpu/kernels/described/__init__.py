@@ -4,7 +4,6 @@
 describes all of them.
 """
 from phintys.gpu.kernels.described import (
-    batch_normalization,
     block_sparse,
     choice,
     convolution,
