@@ -45,6 +45,8 @@ CASES = {
     "sum of long columns": (lambda x: x.sum(0), "int8", (MANY, 3)),
     "mean of channels": (lambda x: x.mean((0, 2)), "float16", (MANY, 2, 1)),
     "largest of rows": (lambda x: x.max(1), "int8", (MANY, 3)),
+    "argmax of rows": (lambda x: x.argmax(1), "int8", (MANY, 3)),
+    "argmax of columns": (lambda x: x.argmax(0), "int8", (3, MANY)),
     "argmax": (lambda x: x.argmax(), "int8", (MANY,)),
     "softmax": (lambda x: nnet.softmax(x), "float32", (MANY, 3)),
     "gradient of softmax": (lambda x: T.grad((nnet.softmax(x) ** 2).sum(), x), "float32", (MANY, 3)),
