@@ -130,12 +130,68 @@ template <class T> __device__ inline T sigmoid_of(T x) {
 }
 template <class T> __device__ inline T log_sigmoid_of(T x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 """
+# Functions without a formula that C has, too; computed in doubles, as float32 is not enough on the way.
+SPECIAL = """\
+__device__ inline double special_psi(double x) {
+    double result = 0;
+    if (x == 0) return copysign(INFINITY, -x);
+    if (x < 0) {
+        const double whole = floor(x), rest = x - whole;
+        if (rest == 0) return NAN;
+        result = -3.14159265358979323846 / tan(3.14159265358979323846 * rest);
+        x = 1 - x;
+    }
+    for (; x < 10; x += 1) result -= 1 / x;
+    const double z = 1 / (x * x);
+    return result + log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (
+        1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+}
+__device__ inline double special_zeta(double s, double q) {         // of Hurwitz: the sum of (q + k) ** -s
+    const double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+                                -691.0 / 1307674368000.0, 1.0 / 74724249600.0};
+    if (s == 1) return INFINITY;
+    if (!(s > 1)) return NAN;
+    if (q <= 0 && q == floor(q)) return INFINITY;
+    if (q <= 0 && s != floor(s)) return NAN;
+    double sum = 0;
+    int k = 0;
+    for (; k < 10 || q + k <= 9; k++) {
+        sum += pow(q + k, -s);
+        if (k > 1000000) return NAN;
+    }
+    const double x = q + k, power = pow(x, -s);
+    double factor = s, end = power / x;
+    sum += power * x / (s - 1) + power / 2;
+    for (int j = 0; j < 7; j++) {
+        sum += bernoulli[j] * factor * end;
+        factor *= (s + 2 * j + 1) * (s + 2 * j + 2), end /= x * x;
+    }
+    return sum;
+}
+__device__ inline double special_logit(double x) {
+    const double twice = 2 * (x - 0.5);
+    return x < 0.3 || x > 0.65 ? log(x / (1 - x)) : log1p(twice) - log1p(-twice);
+}
+__device__ inline double special_entr(double x) {
+    return x != x ? x : x > 0 ? -x * log(x) : x == 0 ? 0.0 : -INFINITY;
+}
+__device__ inline double special_log_ndtr(double x) {
+    const double scaled = x * 0.70710678118654752440;
+    return x < -1 ? log(erfcx(-scaled) / 2) - scaled * scaled : log1p(-erfc(scaled) / 2);
+}
+"""
+OF_DEVICE = {
+    "gamma": "tgamma({0})", "erfinv": "erfinv({0})", "erfcinv": "erfcinv({0})", "erfcx": "erfcx({0})",
+    "ndtr": "normcdf({0})", "ndtri": "normcdfinv({0})", "i0": "cyl_bessel_i0({0})", "i1": "cyl_bessel_i1({0})",
+    "j0": "j0({0})", "j1": "j1({0})", "psi": "special_psi({0})", "_zeta": "special_zeta({0}, {1})",
+    "logit": "special_logit({0})", "entr": "special_entr({0})", "log_ndtr": "special_log_ndtr({0})",
+}
 
 
 def with_functions(source):
     """A source after the formulas of loops, and the functions that these call."""
     return (FORMULAS_TEXT + (HALVES if "_half(" in source else "") + FUNCTIONS
-            + (COMPLEX if "Complex<" in source else "") + source)
+            + (COMPLEX if "Complex<" in source else "") + (SPECIAL if "special_" in source else "") + source)
 
 
 # The text of the formulas that C has, too, and what it defines: (kind, name of the loop) → number of operands.
@@ -223,6 +279,8 @@ def step_text(loop, operands, dtypes):
     template = f"{kind}_{name}({', '.join(operands)})" if FORMULAS.get((kind, name)) == len(operands) else None
     if any([dtype.startswith("complex") for dtype in dtypes]) and name not in ("switch", "cast", *OPERATORS):
         template = OF_COMPLEX.get(name) if dtypes[0].startswith("complex") else COMBINED.get(name)
+    elif template is None and dtypes[0].startswith("float") and name in OF_DEVICE:
+        template = f"({computed(dtypes[-1])}){OF_DEVICE[name]}"
     if template is None:
         raise NoSource(name)
     if name == "invert" and dtypes[0] == "bool":

@@ -74,6 +74,19 @@ LENGTHS = 1, 31, 32, 33, 127, 1000, 4097
 EMPTY = numpy.zeros((0, 4), "float32")
 
 CASES = [
+    # ---- functions that only the device has text for ----
+    ("gamma functions", lambda x: [T.gamma(x), T.psi(x), T.tri_gamma(x), T.polygamma(3, abs(x))],
+     numpy.array([0.3, 1.4616, 2.5, 7, 20, 33, -0.5, -1.7, 1e-3], "float32")),
+    ("gamma functions, doubles", lambda x: [T.gamma(x), T.psi(x), T.tri_gamma(x)],
+     numpy.array([0.3, 1.5, 2.5, 7, 20, 33, -0.5, -1.7, 1e-3, 0, -0.0, -2, numpy.nan, 1e5])),
+    ("normal distribution", lambda x: [T.ndtr(x), T.log_ndtr(x), T.erfcx(abs(x)), T.erfinv(T.tanh(x)),
+                                       T.ndtri(nnet.sigmoid(x)), T.erfcinv(nnet.sigmoid(x))],
+     numpy.array([-9, -3, -1, -0.5, 0.0, 0.2, 1, 3, 5], "float32")),
+    ("Bessel functions", lambda x: [T.i0(x), T.i1(x), T.j0(x), T.j1(x)],
+     numpy.array([-5, -1, 0, 0.5, 3, 12], "float32")),
+    ("logit and entropy", lambda x: [T.logit(x), T.entr(x), T.entr(x - 0.5)],
+     numpy.array([0, 1e-6, 0.2, 0.31, 0.5, 0.6, 0.7, 1], "float32")),
+    ("of halves", lambda x: [T.psi(x), T.gamma(x), T.logit(x / 8)], numpy.array([0.5, 1, 3, 7], "float16")),
     # ---- elementwise ----
     ("chain", lambda x, y: T.tanh(x * y + 1) - T.exp(-x), floats(33, 7), floats(33, 7)),
     ("bias", lambda x, b: T.nnet.sigmoid(x + b), floats(300, 5), floats(5)),

@@ -15,6 +15,25 @@
 using std::max;
 using std::min;
 
+// ---- functions that CUDA has, and C++ has not ----
+static inline double erfcx(double x) {
+    if (x < 10) return exp(x * x) * erfc(x);
+    double fraction = 0;                    // a continued fraction
+    for (int k = 60; k; k--) fraction = k / 2.0 / (x + fraction);
+    return 0.56418958354775628695 / (x + fraction);
+}
+static inline double normcdf(double x) { return erfc(-x * M_SQRT1_2) / 2; }
+static inline double normcdfinv(double p) {
+    if (!(p > 0 && p < 1)) return p == 0 ? -INFINITY : p == 1 ? INFINITY : NAN;
+    double x = 0, low = -39, high = 39;     // bisection
+    for (int k = 0; k < 200; k++, x = (low + high) / 2) (normcdf(x) < p ? low : high) = x;
+    return x;
+}
+static inline double erfcinv(double x) { return -normcdfinv(x / 2) * M_SQRT1_2; }
+static inline double erfinv(double x) { return x < 0 ? -erfinv(-x) : x == 0 ? x : erfcinv(1 - x); }
+static inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0, fabs(x)); }
+static inline double cyl_bessel_i1(double x) { return copysign(std::cyl_bessel_i(1, fabs(x)), x); }
+
 struct uint3 { unsigned x, y, z; };
 struct dim3 { unsigned x = 1, y = 1, z = 1; };
 struct int2 { int x, y; };
