@@ -6,7 +6,7 @@ new kernel on the device makes all ops with this kernel run there.
 """
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
 from phintys.gpu.transfers import GpuConstantValue
-from phintys.gpu.twins import SEVERAL_RESULTS, WITHOUT_HOST, Operand, twin_of
+from phintys.gpu.twins import SEVERAL_RESULTS, Operand, own_kernel, twin_of
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op, lower_node
 from phintys.graph.variable import Constant
@@ -40,7 +40,7 @@ class NotOneKernel(Exception):
 def kernel_of(node):
     """The kernel of a node of the host, and the positions of the inputs that it reads; None if it has none. Some that
     have none get one of the device."""
-    own = WITHOUT_HOST.get(type(node.op), lambda node: None)(node)
+    own = own_kernel(node)
     if own is not None:
         return own, list(range(len(node.inputs)))
     recorder = Recorder()

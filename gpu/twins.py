@@ -24,7 +24,7 @@ Twin = namedtuple("Twin", "make by_value results_at_host checked_at_device at_ho
 EACH = range(2 ** 31)           # the numbers of all results
 
 TWINS = {}                      # class of a kernel → Twin
-WITHOUT_HOST = {}               # type of an op → the function of a node that makes a kernel which only the device has
+WITHOUT_HOST = {}               # type of an op → the function of a node that makes a kernel for the device, or None
 SEVERAL_RESULTS = set()         # classes whose results are not determined: DebugMode does not compare the places
 
 
@@ -64,11 +64,18 @@ def register_shape(host_class):
     TWINS[host_class] = Twin(lambda kernel, operands, results: kernel, results_at_host=EACH)
 
 
-def register_own(device_class, makers):
-    """Add a row for a kernel that the processor has not: types of ops, and what makes it from their nodes, or None."""
+def register_own(device_class):
+    """Add a row for a kernel that the processor has not: it is its own twin."""
     WORK_AT_DEVICE.add(device_class)
     TWINS[device_class] = Twin(lambda kernel, operands, results: kernel)
-    WITHOUT_HOST.update(makers)
+
+
+def own_kernel(node):
+    """The kernel, one that has a twin, of a node that has none on the host, or None: see ``WITHOUT_HOST``."""
+    for kind in type(node.op).__mro__:
+        if kind in WITHOUT_HOST:
+            return WITHOUT_HOST[kind](node)
+    return None
 
 
 def twin_of(kernel):

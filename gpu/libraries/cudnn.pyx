@@ -207,7 +207,7 @@ NAMES = ["cudnnCreate", "cudnnSetStream", "cudnnCreateTensorDescriptor", "cudnnC
          "cudnnGetConvolutionBackwardFilterWorkspaceSize", "cudnnConvolutionForward", "cudnnConvolutionBackwardData",
          "cudnnConvolutionBackwardFilter"]
 ROLES = {"forward": FORWARD, "by images": BY_IMAGES, "by filters": BY_FILTERS}
-TYPES = {"float32": 0, "float64": 1}
+TYPES = {"float32": 0, "float64": 1, "float16": 2}
 cdef Library cudnn = Library("cudnn", NAMES, ("nvrtc", "cublasLt", "cublas"))
 cudnn.functions, cudnn.begin = phintys_cudnn_functions(), phintys_begin_cudnn
 
@@ -223,6 +223,7 @@ cdef enum:
 # in one kernel, and in several, which is exact enough only for windows of 3. The first is taken without measuring.
 cdef int[3][CANDIDATES] ALGORITHMS = [[1, 0, 4, 5, 6, 7], [1, 2, 3, 4, 5, -1], [1, 2, 6, 5, -1, -1]]
 cdef int[3] WINOGRAD = [7, 5, 5]
+cdef int[3] PRODUCTS = [2, 1, 1]                # how many of them are implicit products, and exact enough for float16
 
 cdef bint allows_tf32 = False
 cdef bint measures = True
@@ -380,6 +381,7 @@ cdef class ConvolutionRoutine(Routine):
         for candidate in range(CANDIDATES):
             algorithm = ALGORITHMS[self.role][candidate]
             if algorithm < 0 or (not shapes.measured and choice.algorithm >= 0) or (
+                    self.type == 2 and candidate >= PRODUCTS[self.role]) or (
                     algorithm == WINOGRAD[self.role] and not has_windows_of_3(shapes)):
                 continue
             room = phintys_room_of_algorithm(shapes, algorithm)

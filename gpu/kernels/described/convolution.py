@@ -313,7 +313,7 @@ def convolution(arguments, named, operands):
     given = dict(zip(("dtype", "role", "rank", "border", "stride", "dilation", "flip", "groups", "unshared",
                       "image_shape", "filter_shape", "following"), arguments)) | named
     described = own_convolution(given, operands)
-    routine = by_cudnn(given, described.names)
+    routine = by_cudnn(given | {"dtype": operands[0][0]}, described.names)      # which may be float16
     if routine is None:
         return described
     launches, bodies = [Launch(CALL, 0)], dict(described.bodies)

@@ -14,7 +14,7 @@ static long volume(const Tensor& t) {
 }
 static bool fits(const Tensor& image, const Tensor& filters, const Tensor& top, const Convolution& c) {
     if (image.type != filters.type || image.type != top.type || image.rank != c.moved + 2 || image.rank != top.rank
-        || filters.rank != image.rank || image.lengths[0] != top.lengths[0] || c.type != image.type
+        || filters.rank != image.rank || image.lengths[0] != top.lengths[0] || c.type != (image.type == 1)
         || image.lengths[1] != filters.lengths[1] * c.groups || filters.lengths[0] != top.lengths[1]
         || filters.lengths[0] % c.groups)
         return false;
@@ -72,11 +72,13 @@ static int run(int role, const Tensor& image, const Tensor& filters, const Tenso
         || (is_full ? *(double*)alpha != 1 || *(double*)beta != 0 : *(float*)alpha != 1 || *(float*)beta != 0))
         return BAD_PARAM;
     calls++;
-    in_tf32 += !is_full && c.math != 3;
+    in_tf32 += image.type == 0 && c.math != 3;
     in_order += (role != FORWARD && algorithm == 0) || (role == BY_FILTERS && algorithm == 3);
     return submitted([=] {
         for (int at = 0; at < WORK; at++) ((char*)work)[at] = 1;
-        if (is_full) compute(role, image, filters, top, c, (const double*)first, (const double*)second, (double*)result);
+        if (image.type == 2)
+            compute(role, image, filters, top, c, (const _Float16*)first, (const _Float16*)second, (_Float16*)result);
+        else if (is_full) compute(role, image, filters, top, c, (const double*)first, (const double*)second, (double*)result);
         else compute(role, image, filters, top, c, (const float*)first, (const float*)second, (float*)result);
         return 0;
     });
@@ -96,7 +98,7 @@ EXPORT int cudnnSetTensorNdDescriptor(Tensor* t, int type, int rank, const int* 
     long step = 1;
     for (int axis = rank - 1; axis >= 0; step *= lengths[axis--])
         if (lengths[axis] < 1 || strides[axis] != step) return BAD_PARAM;
-    return rank < 4 || rank > 5 || type < 0 || type > 1 ? BAD_PARAM : SUCCESS;
+    return rank < 4 || rank > 5 || type < 0 || type > 2 ? BAD_PARAM : SUCCESS;
 }
 EXPORT int cudnnSetFilterNdDescriptor(Tensor* t, int type, int format, int rank, const int* lengths) {
     *t = {type, rank, {lengths, lengths + rank}};
