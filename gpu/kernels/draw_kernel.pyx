@@ -22,9 +22,9 @@ from phintys.vm.pool cimport Buffer, buffer_release
 cdef extern from *:
     """
     #include "random/bit_generators.h"
-    enum {PHINTYS_DRAW_WORDS = PHINTYS_OWN + 11};
+    enum {PHINTYS_DRAW_BITS = 24, PHINTYS_DRAW_WORDS = PHINTYS_OWN + 11 + 4 * PHINTYS_DRAW_BITS};
     /* What the kernels read: the state. For PCG64, the factor and the offset of as many steps as there are threads
-     * follow it. */
+     * follow it, then those of 1, 2, 4, ... steps. */
     static void phintys_words_of_draw(const uint64_t* state, uint64_t threads, uint64_t* words) {
         const int length = phintys_state_words[state[PHINTYS_KIND]];
         memcpy(words, state, length * sizeof *words);
@@ -34,6 +34,13 @@ cdef extern from *:
             phintys_many_steps(threads, &factor, &offset);
             phintys_set_wide(words + length, factor);
             phintys_set_wide(words + length + 2, offset);
+            factor = phintys_pcg_multiplier(state[PHINTYS_KIND]);
+            offset = phintys_wide(state + PHINTYS_OWN + 2);
+            for (int bit = 0; bit < PHINTYS_DRAW_BITS; bit++) {
+                phintys_set_wide(words + length + 4 + 4 * bit, factor);
+                phintys_set_wide(words + length + 6 + 4 * bit, offset);
+                offset = offset * factor + offset, factor *= factor;
+            }
         }
     }
     /* The state after a number of samples; those of float32 are made of halves of words. */
@@ -67,7 +74,7 @@ phintys_set = set_of_process()
 
 cdef enum:
     EACH = 4                        # words of a thread, at least: those of a block of Philox
-    MOST_OF_PCG = 8                 # blocks for each multiprocessor: a thread begins with some 60 products of 128 bits
+    MOST_OF_PCG = 8                 # blocks for each multiprocessor: a thread begins with some 10 steps of its own
 
 COUNTED = tuple([KINDS.index(name) for name in ("PCG64", "PCG64DXSM", "Philox")])
 

@@ -242,11 +242,11 @@ __device__ inline Wide plus(Wide a, Wide b) {
     return {a.high + b.high + (low < a.low), low};
 }
 __device__ inline void draw_words(const U64* own, U64 words, U64 thread, U64 threads, const Result& result) {
-    Wide here = {own[0], own[1]}, factor = MULTIPLIER, offset = {own[2], own[3]};
-    for (U64 steps = thread + FIRST; steps; steps >>= 1) {
-        if (steps & 1) here = plus(times(here, factor), offset);
-        offset = plus(times(offset, factor), offset);
-        factor = times(factor, factor);
+    Wide here = {own[0], own[1]};
+    const unsigned steps = (unsigned)thread + FIRST;
+    for (int bit = 0; steps >> bit; bit++) {
+        const U64* step = own + 8 + 4 * bit;
+        if (steps >> bit & 1) here = plus(times(here, Wide{step[0], step[1]}), Wide{step[2], step[3]});
     }
     const Wide far = {own[4], own[5]}, far_offset = {own[6], own[7]};
     for (U64 word = thread; word < words; word += threads) {
@@ -257,7 +257,6 @@ __device__ inline void draw_words(const U64* own, U64 words, U64 thread, U64 thr
 """
 OUTPUTS = {
     "PCG64": """\
-#define MULTIPLIER {2549297995355413924ULL, 4865540595714422341ULL}
 #define FIRST 1         /* a word is made of the state after its step */
 __device__ inline U64 output(Wide state) {
     const U64 folded = state.high ^ state.low;
@@ -267,7 +266,6 @@ __device__ inline U64 output(Wide state) {
 """,
     "PCG64DXSM": """\
 #define CHEAP 0xda942042e4dd58b5ULL
-#define MULTIPLIER {0, CHEAP}
 #define FIRST 0         /* a word is made of the state before its step */
 __device__ inline U64 output(Wide state) {
     U64 high = (state.high ^ state.high >> 32) * CHEAP;
