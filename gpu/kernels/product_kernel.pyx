@@ -15,7 +15,7 @@ from phintys.gpu.kernels.reduction_kernel cimport FoldKernel
 from phintys.gpu.kernels.reduction_source import vector_product_source
 from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
-from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, set_failure
+from phintys.gpu.runtime.driver cimport Arguments, multiprocessors, put, put_address, put_integer, set_failure
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.graph.config import config
 from phintys.ops.native.integers cimport shape_of
@@ -30,6 +30,7 @@ cdef enum:
     SHALLOW = 2
     LARGE = 3                       # a product that is none
     MOST_NARROW = 32                # columns or terms of a narrow one
+    FEW_TERMS = 16                  # fewer than DEEP and DOWN are worth their exchange of sums
     MOST_WORK = 1 << 25             # multiplications: libraries are faster from then on
     MOST_RESULTS = 1 << 22
 
@@ -143,9 +144,11 @@ cdef class GpuProductKernel(DeviceKernel):
         cdef npy_intp results = product.m * product.n
         if self.dtype is None or product.m < 2 or product.n < 2 or product.k < 1:
             return LARGE
+        if product.k <= (FEW_TERMS if product.n <= MOST_NARROW else MOST_NARROW) and results <= MOST_RESULTS:
+            return SHALLOW
         if product.n <= MOST_NARROW and results <= MOST_WORK // product.k:
             return DOWN if llabs(product.xs0) < llabs(product.xs1) else DEEP
-        return SHALLOW if product.k <= MOST_NARROW and results <= MOST_RESULTS else LARGE
+        return LARGE
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Product product
@@ -182,7 +185,9 @@ cdef int multiply_narrow(GpuProductKernel kernel, Product* product, int form) no
     cdef void* narrow = kernel.narrow_kernels[columns_of(product)]
     cdef int rows = (<NarrowProductKernel>narrow).rows if form == DEEP else 8
     cdef npy_intp blocks = (product.m + rows - 1) // rows
-    if form == SHALLOW:
+    if form == DEEP:
+        blocks = max(blocks, min(product.m, <npy_intp>4 * multiprocessors))
+    elif form == SHALLOW:
         blocks = ((product.m + 31) // 32) * ((product.n + 63) // 64)
     return launch_product(<NarrowProductKernel>narrow, form, blocks, product, <const char*>kernel.one, kernel.itemsize)
 

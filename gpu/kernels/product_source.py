@@ -7,7 +7,7 @@ device. Products of a matrix and a vector are folds: ``vector_product_source`` o
 Libraries need as long for a product of which one side is short as for a large one. ``narrow_source`` has kernels for
 these: with at most 32 columns, which are part of the source, or at most 32 terms. Sums are in a fixed order.
 
-* ``deep``: a block has ROWS rows of the result, and each thread every 256th term of all columns.
+* ``deep``: a block has some rows of the result, at most 32 sums, and each thread every 256th term of all of them.
 * ``down``: the rows of the result lie beside each other in memory (``x.T.d``): a block has 8 rows, a warp 8 rows of
   four terms.
 * ``shallow``: a block has 32 x 64 results, of at most 32 terms in shared memory, a thread 2 x 4 results.
@@ -79,33 +79,35 @@ enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32
     const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta
 extern "C" {{
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
-    __shared__ T found[WARPS][ROWS * COLUMNS];
-    const long long first = (long long)blockIdx.x * ROWS;
+    __shared__ T found[WARPS][32];
+    const int rows = (int)((m + gridDim.x - 1) / gridDim.x);
+    const long long first = (long long)blockIdx.x * rows;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    T sums[ROWS][COLUMNS] = {{}};
+    T sums[32] = {{}};                               // ROWS * COLUMNS of them
     for (long long i = threadIdx.x; i < k; i += THREADS) {{
         T right[COLUMNS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) right[c] = y[i * ys0 + c * ys1];
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {{
+            if (r >= rows) break;
             const T left = first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) sums[r][c] += left * right[c];
+            for (int c = 0; c < COLUMNS; c++) sums[r * COLUMNS + c] += left * right[c];
         }}
     }}
+    // Lane l gets the sum of all lanes' sums[l]: each time a lane gives half of its sums away, and adds the other half.
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int half = 16; half; half /= 2)
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {{
-            T sum = sums[r][c];
-#pragma unroll
-            for (int distance = 16; distance; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-            if (lane == 0) found[warp][r * COLUMNS + c] = sum;
+        for (int i = 0; i < half; i++) {{
+            const T kept = lane & half ? sums[i + half] : sums[i], given = lane & half ? sums[i] : sums[i + half];
+            sums[i] = kept + __shfl_xor_sync(~0u, given, half);
         }}
+    found[warp][lane] = sums[0];
     __syncthreads();
     const long long row = first + threadIdx.x / COLUMNS;
-    if (threadIdx.x < ROWS * COLUMNS && row < m) {{
+    if (threadIdx.x < rows * COLUMNS && row < m) {{
         T sum = 0;
         for (int w = 0; w < WARPS; w++) sum += found[w][threadIdx.x];
         const long long column = threadIdx.x % COLUMNS;
@@ -174,8 +176,8 @@ __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
 
 
 def rows_of_a_block(columns):
-    """How many rows a block of ``deep`` has, so that their sums fit into registers."""
-    return 4 if columns <= 12 else 2 if columns <= 24 else 1
+    """How many rows a block of ``deep`` has at most: a sum for each lane."""
+    return MOST_NARROW // columns
 
 
 def narrow_source(dtype, columns):
