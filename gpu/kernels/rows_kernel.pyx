@@ -71,7 +71,7 @@ def variant_of(int number):
     if number >= SPLIT:
         number = (number - SPLIT) // (MOST_STAGES + 1)
         return Variant(number % 4, 0, 1 if number & SPLIT_COLUMNS else 0, SMALL, bool(number & JOINED),
-                       number % 4 in (DENSE, WHOLE), True)
+                       number % 4 != PACKED and not number & SPLIT_COLUMNS, True)
     return Variant(number % 4, number // EACH, 0 if power == OF_BLOCK else 1 << power,
                    LARGE if number & LARGE_BIT else SMALL, bool(number & JOINED), bool(number & RUNS))
 

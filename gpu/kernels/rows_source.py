@@ -73,7 +73,7 @@ block : int
 joined : bool
     The rows are one dimension.
 runs : bool
-    A row is several pieces without gaps, of one length and at one distance; else it is one.
+    A row may be several pieces: of one length, at one distance and without gaps, unless it is STRIDED. Else it is one.
 split : bool
     A row has several blocks (or, with one lane, threads of several blocks): each stage is a kernel of its own,
     ``stage0`` and so on, of which the partial folds are in memory, and ``rows`` is the last.
@@ -287,7 +287,7 @@ def rows_source(rows, variant):
         index="long long" if variant.reading == STRIDED and not variant.each else "int",
         pack=pack_of(rows) if variant.reading >= PACKED else 1, each=variant.each, lanes=variant.lanes,
         rank=max(2, rows.rank), pointers=max(1, len(text.number)), stages=STAGES,
-        place=PLACE[rows.inner > 1], spot=SPOT[kind], read=READ[variant.reading], write=WRITE[variant.reading],
+        place=PLACE[rows.inner > 1 and variant.runs], spot=SPOT[kind], read=READ[variant.reading], write=WRITE[variant.reading],
         functions=text.functions(), kernels="") + "\n".join(kernels))
 
 
