@@ -156,7 +156,7 @@ cdef extern from * nogil:
     int phintys_to_device(size_t, const char*, size_t, unsigned long long)
     int phintys_let_wait(void*)
     int phintys_wait_for(void*)
-    int phintys_is_done(unsigned long long, void**)
+    int phintys_is_done(unsigned long long, void**, bint)
     void phintys_open_moves()
     bint phintys_can_move(size_t)
     int phintys_take_along(size_t, const char*, size_t)
@@ -376,8 +376,7 @@ cdef int end_downloads(Context* context) noexcept nogil:
     if not error and (phintys_has_trays(context) or phintys_has_notes()):
         error = phintys_wait_for_work(phintys_pushed())
     phintys_empty_trays(context, error == 0)
-    if first_lent != NULL:
-        release_read()
+    release_read(0)
     return set_failure(error, b"copying to the host") if error else raise_told()
 
 
@@ -459,8 +458,7 @@ cdef int submit_before_commit() noexcept nogil:
     cdef int error
     if not usable:
         return 0
-    if first_lent != NULL:
-        release_read()
+    release_read(0)
     if phintys_is_submitted():
         return 0
     error = submit()
@@ -536,9 +534,8 @@ def wait():
     cdef int error
     if usable:
         with nogil:
-            error = synchronize()
+            error = wait_and_release()
         check(error, "waiting for the device")
-        release_read()
 
 
 def accepts(bytes image):
@@ -619,8 +616,8 @@ cdef Buffer* new_block(size_t capacity) noexcept nogil:
         return NULL
     if driver.allocate(&address, capacity) != 0:
         return_kept()
-        if first_lent != NULL and synchronize() == 0:
-            release_read()
+        if first_lent != NULL:
+            wait_and_release()
         allocation_error = driver.allocate(&address, capacity)
         if allocation_error != 0:
             return NULL
@@ -721,33 +718,38 @@ cdef void return_kept() noexcept nogil:
 
 
 # Memory of other libraries that nothing refers to any more, but that work of the device may still read: its owners stay
-# until this work is done. A list with the oldest first; of each buffer ``data`` is an event, NULL until there is one.
+# until this work is done. A list with the oldest first; of each, ``data`` is an event, NULL until there is one, and
+# ``acquired`` its number.
 cdef Block* first_lent = NULL
 cdef Block* last_lent = NULL
+cdef unsigned long long lent = 0
 
 
 cdef void keep_until_read(Buffer* buffer) noexcept nogil:
-    global first_lent, last_lent
+    global first_lent, last_lent, lent
     cdef Block* block = <Block*>buffer
     block.last_use, buffer.data, buffer.next = phintys_pushed(), NULL, NULL
     phintys_lock_device()
+    lent += 1
+    block.acquired = lent
     if first_lent == NULL:
         first_lent = block
     else:
         last_lent.buffer.next = buffer
     last_lent = block
     phintys_unlock_device()
-    release_read()
+    release_read(0)
 
 
-cdef void release_read() noexcept nogil:
-    """Give up the owners of memory that has been read."""
+cdef void release_read(unsigned long long known) noexcept nogil:
+    """Give up the owners of memory that has been read; of those up to a number this is known."""
     global first_lent
     cdef Block* block
-    while True:
+    while first_lent != NULL:
         phintys_lock_device()
         block = first_lent
-        if block != NULL and usable and not phintys_is_done(block.last_use, <void**>&block.buffer.data):
+        if block != NULL and usable and not phintys_is_done(block.last_use, <void**>&block.buffer.data,
+                                                            block.acquired <= known):
             block = NULL
         if block != NULL:
             first_lent = <Block*>block.buffer.next
@@ -757,6 +759,14 @@ cdef void release_read() noexcept nogil:
         with gil:
             Py_XDECREF(block.buffer.owner)
         free(block)
+
+
+cdef int wait_and_release() noexcept nogil:
+    """Wait until the device has done all that it was given; returns the driver's error."""
+    cdef unsigned long long known = lent
+    cdef int error = synchronize()
+    release_read(known)
+    return error
 
 
 def trim():

@@ -750,17 +750,18 @@ static int phintys_wait_for(void* stream) {
 }
 
 /* Whether the first `work` of all that was pushed is done, and copies to the host that were asked for until now. The
- * caller keeps the event, NULL at first, until then. After an error of the driver nothing reads any more. */
-static int phintys_is_done(uint64_t work, void** event) {
+ * caller keeps the event, NULL at first, until then, or until this is known. After an error of the driver nothing reads
+ * any more. */
+static int phintys_is_done(uint64_t work, void** event, int known) {
     int error = phintys_enter_context();
     pthread_mutex_lock(&queue.lock);
-    if (!error && !*event) {
+    if (!error && !*event && !known) {
         if (work > queue.finished) error = NOT_READY;
         if (!error) error = phintys_wait_for_copies();
         if (!error) error = driver.new_event(event, NO_TIMING);
         if (!error) error = driver.record(*event, queue.stream);
     }
-    if (!error) error = driver.query(*event);
+    if (!error && !known) error = driver.query(*event);
     if (error != NOT_READY && *event) driver.destroy_event(*event);
     pthread_mutex_unlock(&queue.lock);
     return error != NOT_READY;
