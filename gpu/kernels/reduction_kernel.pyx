@@ -27,7 +27,14 @@ cdef enum:
     LEAST_PARTS = 4                 # fewer do not make up for a second kernel
     LONG_ROW = 1024                 # vectors that keep a block busy
 
-cdef npy_intp MOST_NUMBER = (<npy_intp>1 << 31) - (1 << 16)     # what 32 bits count, with room for a step
+cdef npy_intp most_number = (<npy_intp>1 << 31) - (1 << 16)     # what 32 bits count, with room for a step
+
+
+def set_most_number(number):
+    """Set what is counted in 32 bits, for tests; returns what it was."""
+    global most_number
+    before, most_number = most_number, number
+    return before
 
 
 cdef class FoldKernel(DeviceKernel):
@@ -111,8 +118,7 @@ cdef class FoldKernel(DeviceKernel):
             walk.joined[1] == 0
             or inner_reach(walk.strides[0], self.pointers) < inner_reach(walk.strides[1], self.pointers))
         plan.which = COLUMNS if by_columns else ROWS
-        if walk.results > MOST_NUMBER or walk.count > MOST_NUMBER and not (
-                walk.joined[1] == 1 and not by_columns and walk.count < 2 * MOST_NUMBER):
+        if walk.results > most_number or walk.count > most_number:
             plan.which = ROWS_LONG
         elif self.vector == 1 or not self.take_vectors(cells, walk, 0 if by_columns else 1):
             plan.which = COLUMNS_SINGLE if by_columns else ROWS_SINGLE
@@ -184,7 +190,7 @@ cdef class FoldKernel(DeviceKernel):
                 put_integer(arguments, max(1, length // vector) if part == inner and axis == 0 else length)
         for part in range(2):
             for axis in range(self.rank):
-                length = walk.lengths[part][axis] if axis < walk.joined[part] else 1
+                length = walk.lengths[part][axis] if axis + 1 < walk.joined[part] else 1     # the last divides nothing
                 put_divider(arguments, max(1, length // vector) if part == inner and axis == 0 else max(1, length))
         for part in range(2):
             for axis in range(self.rank):

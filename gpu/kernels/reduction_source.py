@@ -88,7 +88,7 @@ template <int N, bool ALONG> __device__ inline Accumulator element(const Raw<N, 
 template <int N, bool ALONG> __device__ inline void add(Accumulator* totals, const Raw<N, ALONG>& raw, long long place,
                                                         {parameters}) {{
 #pragma unroll
-    for (int k = 0; k < N; k++) totals[k] = combined(totals[k], element(raw, k, place + (ALONG ? k : 0), {names}));
+    for (int k = 0; k < N; k++) totals[k] = with_next(totals[k], element(raw, k, place + (ALONG ? k : 0), {names}));
 }}
 // Vectors from number `i` to `end`, every `step`-th.
 template <int N, bool ALONG, int FLIGHT, class Index> __device__ inline void run(
@@ -146,7 +146,7 @@ template <int N, int FLIGHT, class Index> __device__ inline void fold_rows(
 #pragma unroll
             for (int j = 0; j <= POINTERS; j++) at[j] = start[j] + (long long)place * walk.inner[j];
             fetch<1, true>(raw, at);
-            add<1, true>(totals, raw, place, {names});
+            totals[0] = combined(totals[0], element(raw, 0, place, {names}));
         }}
     }}
 #pragma unroll
@@ -228,6 +228,7 @@ ACCUMULATOR = """\
 typedef {type} Accumulator;
 __device__ inline Accumulator first() {{ return {first}; }}
 __device__ inline Accumulator combined(Accumulator a, Accumulator b) {{ return {combine}; }}
+__device__ inline Accumulator with_next(Accumulator a, Accumulator b) {{ return combined(a, b); }}
 __device__ inline void store(Accumulator total, long long result, {parameters}) {{ {store} }}"""
 
 # The first of equal elements, and the first NaN before all numbers, as NumPy does.
@@ -241,8 +242,12 @@ __device__ inline Accumulator combined(Accumulator a, Accumulator b) {{
                                            : a.value {better} b.value || (a.value == b.value && sooner);
     return mine ? a : b;
 }}
+// Of places in order: what is not better is left. So nothing is found in elements that are all as good as nothing.
+__device__ inline Accumulator with_next(Accumulator a, Accumulator b) {{
+    return !({not_better}) && a.value == a.value ? b : a;
+}}
 __device__ inline void store(Accumulator total, long long result, {parameters}) {{
-    positions[result] = total.place;
+    positions[result] = total.place == first().place ? 0 : total.place;
     if (values) values[result] = {stored_value};
 }}"""
 # What a product is scaled by is on the device, or a value.
@@ -404,6 +409,7 @@ def arg_source(dtype, rank, which):
     if dtype.startswith("complex"):
         raise NoSource(dtype)
     text = FOUND.format(type=computed(dtype), better=">" if which == "argmax" else "<", parameters="PARAMETERS",
+                        not_better="b.value <= a.value" if which == "argmax" else "b.value >= a.value",
                         first=first_of("maximum" if which == "argmax" else "minimum", numpy.dtype(dtype), None),
                         stored_value=to_store(dtype, "total.value"))
     return FoldSource(rank, [dtype], [False], [(False, False)], ["return {s0, place};"], 4, 16, text,

@@ -8,6 +8,11 @@ from support_gpu import at_device
 
 import phintys
 import phintys.tensor as T
+from phintys.gpu.kernels.reduction_kernel import set_most_number
+from phintys.gpu.kernels.reduction_source import arg_source, reduction_source, vector_product_source
+from phintys.gpu.runtime import compiler
+from phintys.gpu.runtime.nvrtc import find_nvrtc
+from phintys.ops.elementwise.scalar_code import ScalarCode
 
 random = numpy.random.RandomState(1)
 TOLERANCES = {"float16": 5e-3, "float32": 1e-5, "float64": 1e-12}
@@ -109,3 +114,41 @@ def test_sums_of_a_view_are_those_of_the_array(device):
         variable = on_device(x)
         first, second = phintys.function([], [variable.sum(), variable.T[::1].sum()])()
     assert numpy.asarray(first) == numpy.asarray(second)
+
+
+def test_rows_that_are_counted_in_64_bits(device):
+    """More than 2**31 elements or results, in small."""
+    before = set_most_number(7)
+    try:
+        test_all_axes(device, "that begins anywhere", "float32")
+        test_two_operands(device, (7, 12, 64), (7, 1, 64))
+        test_matrix_by_vector(device, 260, 516, "float64")
+    finally:
+        set_most_number(before)
+
+
+def total(dtype, patterns=((False, False),), accumulator=None):
+    """The source of a sum along rows, of a product if there are two operands."""
+    steps = [(numpy.multiply, (0, 1), (dtype,) * 3)] if len(patterns) == 2 else []
+    accumulator = numpy.dtype(accumulator or dtype)
+    return reduction_source(ScalarCode([dtype] * len(patterns), (), steps, [len(patterns) - 1 + len(steps)]),
+                            patterns, (1,), numpy.add, accumulator, accumulator, [False] * len(patterns),
+                            numpy.zeros((), accumulator), False)
+
+
+@pytest.mark.parametrize("source, vectors", [
+    (total("float32"), "v4.u32"), (total("float64"), "v4.u32"), (total("float16", accumulator="float32"), "v4.u32"),
+    (total("int8", accumulator="int64"), "v2.u32"), (total("float32", [(False, False)] * 2), "v4.u32"),
+    (arg_source("float32", 2, "argmax"), "v4.u32"), (arg_source("float64", 2, "argmin"), "v4.u32"),
+    (vector_product_source("float32"), "v4.u32"), (vector_product_source("float64"), "v4.u32")],
+    ids=["float32", "float64", "float16", "int8", "product", "argmax", "argmin of float64", "matrix by vector",
+         "matrix by vector of float64"])
+def test_the_code_has_vectors_and_no_local_memory(source, vectors):
+    nvrtc = find_nvrtc()
+    if nvrtc is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
+    code = nvrtc.compile(source.text, "compute_90", compiler.OPTIONS).decode()
+    assert ".local" not in code
+    for name in ("rows", "columns"):                    # four in flight, and one in the loop for the rest
+        body = code.split(f".entry {name}(")[1].split(".entry")[0]
+        assert body.count(f"ld.global.{vectors}") >= 5
