@@ -51,10 +51,10 @@ __device__ inline void move(const Walk& walk, int first, unsigned number, long l
         }}
 }}
 template <class T> __device__ inline T* moved(T* p, long long offset) {{ return (T*)((char*)p + offset); }}
-// N elements of an operand from a place along its row on, of which those from `first` to `last` are there.
+// N elements of an operand from a place along its row on; those from `first` to `last` are there.
 template <class T> __device__ inline Pack<T, N> read(const Walk& walk, int operand, const T* row, int place,
-                                                     long long stride, int first, int last) {{
-    if (walk.vectors >> operand & 1 && last - first == N) return load_pack<T, N>(row + place);
+                                                     long long stride, bool whole, int first, int last) {{
+    if (whole && walk.vectors >> operand & 1) return load_pack<T, N>(row + place);
     Pack<T, N> pack;
     row = moved(row, place * stride);
     if (stride == 0) {{
@@ -68,8 +68,8 @@ template <class T> __device__ inline Pack<T, N> read(const Walk& walk, int opera
     return pack;
 }}
 template <class T> __device__ inline void write(const Walk& walk, int operand, T* row, int place, long long stride,
-                                                int first, int last, const Pack<T, N>& pack) {{
-    if (walk.vectors >> operand & 1 && last - first == N) return store_pack(row + place, pack);
+                                                bool whole, int first, int last, const Pack<T, N>& pack) {{
+    if (whole && walk.vectors >> operand & 1) return store_pack(row + place, pack);
 #pragma unroll
     for (int k = 0; k < N; k++)
         if (first <= k && k < last) *moved(row, (place + k) * stride) = pack.v[k];
@@ -88,8 +88,9 @@ extern "C" __global__ void rows(const __grid_constant__ Walk walk, {parameters})
     }}
     int place = slot * N;
     if (walk.marks) place -= (int)(((unsigned long long)y0 + offsets[{first}]) / sizeof(*y0) % N);
-    const int first = max(0, -place), last = min(walk.inner - place, N);
-    if (last <= first) return;
+    const int first = -place, last = walk.inner - place;
+    const bool whole = first <= 0 && last >= N;
+    if (last <= 0 || first >= N) return;
     {reads}
 #pragma unroll
     for (int k = 0; k < N; k++) {{
@@ -102,7 +103,8 @@ COUNTED = """\
 extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameters}) {{
     const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * N;
     if (at >= walk.items) return;
-    const int first = 0, last = min((int)(walk.items - at), N);
+    const int first = 0, last = (int)(walk.items - at);
+    const bool whole = last >= N;
     long long offsets[POINTERS] = {{}};
     unsigned place = at - walk.lengths[0].quotient(at) * walk.lengths[0].length;
     move(walk, 0, at, offsets);
@@ -142,13 +144,13 @@ template <class T> __device__ inline void turn(const Walk& walk, int operand, co
                                                unsigned row, unsigned column) {{
     const unsigned c = threadIdx.x % ACROSS * N, r = threadIdx.x / ACROSS;
     const long long* strides = walk.strides[operand];
-    const int left = walk.across - row - c;
+    const int left = walk.across - (int)(row + c);
     Pack<T, N> packs[SIDE / DOWN];
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++)
         if (left > 0 && column + r + pass * DOWN < walk.inner)
             packs[pass] = read(walk, operand, moved(base, offset + (column + r + pass * DOWN) * strides[0]), row + c,
-                               strides[1], 0, min(left, N));
+                               strides[1], left >= N, 0, left);
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++)
 #pragma unroll
@@ -173,7 +175,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constan
     const bool apart = walk.marks & APART;
     const int c = threadIdx.x % ACROSS * (apart ? 1 : N), step = apart ? ACROSS : 1;
     const int left = walk.inner - (int)column - c, first = 0;
-    const int last = min(apart ? (left + ACROSS - 1) / ACROSS : left, N);
+    const int last = apart ? (left + ACROSS - 1) / ACROSS : left;
+    const bool whole = last >= N;
 #pragma unroll 1
     for (unsigned down = threadIdx.x / ACROSS; down < SIDE && row + down < walk.across && last > 0; down += DOWN) {{
         {reads}
@@ -278,7 +281,7 @@ class Walk:
         **more : str
             Further texts for each input.
         """
-        where = f"{offset}), {place}, {stride}, first, last"
+        where = f"{offset}), {place}, {stride}, whole, first, last"
 
         def of_inputs(text):
             return [text.format(number, position=position, type=self.types[position], read=(
