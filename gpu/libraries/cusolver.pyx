@@ -136,13 +136,15 @@ cdef inline bint is_usable() noexcept nogil:
     return cusolver.found and driver.enter_device() == 0
 
 
-# From this order on cuSOLVER is ahead of our own kernels; one matrix after the other, if there are not too many.
+# Our own kernels have matrices up to these orders in shared memory, and are ahead then. cuSOLVER gets larger ones, one
+# after the other; of many, our own kernels compute several at a time.
 cdef enum:
-    LEAST_FACTOR = 33
-    LEAST_LU = 49
-    LEAST_TRIANGLE = 33
+    NEAR_SINGLE = 100
+    NEAR_FULL = 70
     LEAST_EIGEN = 49
     MOST_ITEMS = 32
+
+NEAR_ORDERS = {"float32": NEAR_SINGLE, "float64": NEAR_FULL}
 
 cdef enum Step:                     # as in kernels/described/factorization.py
     CLEAR, FACTOR, SOLVE
@@ -158,10 +160,12 @@ cdef struct Room:
 cdef class MatrixRoutine(Routine):
     """What all routines have: the dtype, the order of matrices and the lengths of stacks."""
     cdef int lead, itemsize
+    cdef npy_intp least             # order that is computed here
     cdef phintys_solving asked      # last for work memory; the answer is its `room`
 
     def __init__(self, dtype, int lead):
         self.lead, self.itemsize = lead, numpy.dtype(dtype).itemsize
+        self.least = 1 + (NEAR_FULL if self.itemsize == 8 else NEAR_SINGLE)
         memset(&self.asked, 0, sizeof(phintys_solving))
 
     cdef int ready(self) except -1 nogil:
@@ -203,7 +207,7 @@ cdef class CholeskyRoutine(MatrixRoutine):
         cdef Cell* out = operands[1]
         cdef npy_intp n = out.shape[self.lead], count = self.items_of(out), work
         cdef phintys_solving solving
-        if not is_usable() or n < LEAST_FACTOR or n > INT_MAX or count < 1 or not cell_is_contiguous(out):
+        if not is_usable() or n < self.least or n > INT_MAX or count < 1 or not cell_is_contiguous(out):
             return REFUSED
         self.start(&solving, PHINTYS_CHOLESKY, n, count, self.triangle)
         work = phintys_room_of(&solving, &self.asked)
@@ -232,7 +236,7 @@ cdef class LUFactorRoutine(MatrixRoutine):
         cdef Cell* out = operands[1]
         cdef npy_intp n = out.shape[self.lead], count = self.items_of(out), work
         cdef phintys_solving solving
-        if (not is_usable() or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS
+        if (not is_usable() or n < self.least or n > INT_MAX or not 1 <= count <= MOST_ITEMS
                 or not cell_is_contiguous(out) or not cell_is_contiguous(operands[2]) or operands[2].itemsize != 4):
             return REFUSED
         self.start(&solving, PHINTYS_LU, n, count, 0)
@@ -301,7 +305,7 @@ cdef class TriangularRoutine(MatrixRoutine):
         cdef Cell* x = operands[0]
         cdef Cell* out = operands[2]
         cdef npy_intp n = x.shape[self.lead], count = self.items_of(x), items = self.items_of(out)
-        if (n < LEAST_TRIANGLE or not 1 <= count <= MOST_ITEMS or not 1 <= items <= MOST_ITEMS
+        if (n < self.least or not 1 <= count <= MOST_ITEMS or not 1 <= items <= MOST_ITEMS
                 or not cell_is_contiguous(out) or not cell_size(out)
                 or not cublas.can_trsm(n, x.strides[self.lead] // self.itemsize,
                                        x.strides[self.lead + 1] // self.itemsize)):
@@ -374,7 +378,7 @@ cdef class SystemRoutine(MatrixRoutine):
         cdef npy_intp items = 1 if self.has_none else self.items_of(operands[self.out])
         cdef npy_intp columns = self.columns_of(operands)
         cdef phintys_solving solving
-        if (not is_usable() or n < LEAST_LU or n > INT_MAX or not 1 <= count <= MOST_ITEMS or not items
+        if (not is_usable() or n < self.least or n > INT_MAX or not 1 <= count <= MOST_ITEMS or not items
                 or items > MOST_ITEMS or columns * items > INT_MAX or (columns == 0 and not self.has_none)):
             return REFUSED
         self.start(&solving, PHINTYS_LU, n, count, 0)

@@ -407,24 +407,24 @@ CASES = [
     ("cholesky of large matrices", lambda x, z: [
         S.cholesky(x), S.cholesky(x[1]), S.Cholesky(lower=False)(x[1]), S.cholesky(x.dimshuffle(0, 2, 1)),
         *[S.Cholesky(on_error="nan", lower=lower)(T.stack([-x[0], x[1], x[0] * z])) for lower in (True, False)],
-        S.Cholesky(on_error="nan")(x[0] * z)], definite(2, 40), numpy.array(numpy.nan, "float32")),
+        S.Cholesky(on_error="nan")(x[0] * z)], definite(2, 101), numpy.array(numpy.nan, "float32")),
     ("large systems", lambda x, b, s: [
         S.solve(x[0], b[0]), S.solve(x[1], b[0, :, 0]), S.solve(x[0].T, b[0, ::-1]),
         S.solve(x[:, ::-1], T.stack([b[0], b[0]])),
         *S.lu_factor(x[1]), S.solve(x[0].T, b[0]), S.solve(x[0].T, b[0, :, 1]),
         T.linalg.inv(x), *T.linalg.slogdet(x), T.linalg.det(x[1] / s)],
-     definite(2, 50).astype("float64") + floats(2, 50, 50, dtype="float64"), floats(1, 50, 3, dtype="float64"),
+     definite(2, 71).astype("float64") + floats(2, 71, 71, dtype="float64"), floats(1, 71, 3, dtype="float64"),
      numpy.array(9.)),
     ("large systems of float32", lambda x, b: [S.solve(x, b), S.solve(x, b[:, 0])],
-     definite(64) + 3 * numpy.eye(64, dtype="float32"), floats(64, 5)),
+     definite(101) + 3 * numpy.eye(101, dtype="float32"), floats(101, 5)),
     ("large triangular systems", lambda x, b, z: [
         *[S.solve_triangular(x[0], b, lower=lower, trans=trans, unit_diagonal=unit)
           for lower in (True, False) for trans in (0, 1) for unit in (True, False)],
         S.solve_triangular(x[1].T, b, lower=True), S.solve_triangular(x[0], b[:, 1], lower=True),
         S.solve_triangular(x[1, ::-1, ::-1], b, lower=False),
         S.SolveTriangular(on_error="nan")(x[0] * z, b)],
-     numpy.tril(floats(2, 40, 40, dtype="float64")) / 40 + numpy.eye(40) + numpy.triu(numpy.full((40, 40), 1e-3), 1),
-     floats(40, 3, dtype="float64"), numpy.array(0.)),
+     numpy.tril(floats(2, 71, 71, dtype="float64")) / 71 + numpy.eye(71) + numpy.triu(numpy.full((71, 71), 1e-3), 1),
+     floats(71, 3, dtype="float64"), numpy.array(0.)),
     ("gradients of determinants and solutions", lambda x, b: [2 * gradient for gradient in T.grad(
         T.log(T.nlinalg.det(x)) + S.solve(x, b).sum() + S.cholesky(x).sum(), [x, b])], definite(6), floats(6, 2)),
     ("orthogonal factors", lambda x: [*T.linalg.qr(x), *T.linalg.qr(x.dimshuffle(0, 2, 1), "complete"),

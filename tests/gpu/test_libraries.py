@@ -50,22 +50,22 @@ def at_both(expression, *values):
     return found
 
 
-SINGULAR, INFINITE, INDEFINITE = [numpy.eye(60) for _ in range(3)]
+SINGULAR, INFINITE, INDEFINITE = [numpy.eye(75) for _ in range(3)]
 SINGULAR[:, 7] = SINGULAR[:, 30]
 INFINITE[3, 50] = INFINITE[50, 3] = numpy.inf
 INDEFINITE[41, 41] = -1
-SIDE = numpy.ones(60)
+SIDE = numpy.ones(75)
 
 
 @pytest.mark.parametrize(("expression", "values"), [
     (T.linalg.eigvalsh, (INFINITE,)), (S.cholesky, (INDEFINITE,)), (S.cholesky, (INFINITE,)),
-    (lambda x, y: S.cholesky(T.stack([x, y, x])), (numpy.eye(60), INDEFINITE)),
-    (S.solve, (SINGULAR, SIDE)), (S.solve, (INFINITE, SIDE)), (S.solve, (numpy.eye(60), SIDE * numpy.nan)),
-    (lambda x, y, b: S.solve(T.stack([x, y]), b), (numpy.eye(60), SINGULAR, SIDE[:, None])),
+    (lambda x, y: S.cholesky(T.stack([x, y, x])), (numpy.eye(75), INDEFINITE)),
+    (S.solve, (SINGULAR, SIDE)), (S.solve, (INFINITE, SIDE)), (S.solve, (numpy.eye(75), SIDE * numpy.nan)),
+    (lambda x, y, b: S.solve(T.stack([x, y]), b), (numpy.eye(75), SINGULAR, SIDE[:, None])),
     (T.linalg.inv, (SINGULAR,)), (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (SINGULAR, SIDE)),
     (lambda x, b: [S.solve(x, b), S.solve(x, 2 * b + 1)], (INFINITE, SIDE)),
     *[(lambda x, b: S.solve_triangular(x, b, lower=True), values) for values in (
-        (INFINITE, SIDE), (numpy.diag(1. * (numpy.arange(60) % 17 != 16)), SIDE), (numpy.eye(60), SIDE * numpy.inf))],
+        (INFINITE, SIDE), (numpy.diag(1. * (numpy.arange(75) % 17 != 16)), SIDE), (numpy.eye(75), SIDE * numpy.inf))],
 ])
 def test_same_errors(device, expression, values):
     host, mine = at_both(expression, *values)

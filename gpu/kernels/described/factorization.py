@@ -5,6 +5,8 @@ those that LAPACK makes, in the same memory order (see ``ops/factorizations``). 
 computes (an element that is not finite, a matrix that is not positive definite, a singular one) is refused here, too:
 the first matrix of a stack that is refused decides which error it is. Matrices of complex numbers are the processor's.
 
+Small matrices are computed in shared memory. Larger ones are left to cuSOLVER and cuBLAS, where they are used.
+
 All threads of a block take the same branches around barriers: what decides is read by all of them, after a barrier.
 """
 from phintys.gpu.kernels.general_source import ALL, BLOCKS, CALL, COPY, THREADS, Description, Launch, describe
@@ -22,11 +24,12 @@ from phintys.ops.factorizations.lu_kernel import (
 from phintys.ops.factorizations.triangular_kernel import TriangularSolveKernel
 
 SIZES = {"float32": 4, "float64": 8}
+NEAR_ORDERS = cusolver.NEAR_ORDERS
 NOT_FINITE = -1000000           # as in ops/factorizations/stack_kernel.pxd
 
 FUNCTIONS = """\
 typedef {T} T;
-enum {{ NOT_FINITE = {not_finite} }};
+enum {{ NOT_FINITE = {not_finite}, NEAR = {near}, NEAR_SIDES = {near_sides} }};
 // A matrix, or a vector with one column: elements by row and column.
 struct Matrix {{
     char* data;
@@ -72,136 +75,168 @@ __device__ inline void refuse_by_thread(unsigned long long* note, long long numb
 __device__ inline void refuse(unsigned long long* note, long long number, int reason) {{
     if (threadIdx.x == 0) refuse_by_thread(note, number, reason);
 }}
+// How the threads of a block walk over a matrix: `wide` neighbours in a row, and rows `high` apart.
+struct Walk {{
+    int wide, high, across, down;
+    __device__ Walk(long long columns) {{
+        wide = columns >= 16 ? 16 : columns >= 4 ? 4 : 1, high = GROUP / wide;
+        across = threadIdx.x % wide, down = threadIdx.x / wide;
+    }}
+}};
+template <class F> __device__ inline void each(const Matrix& x, F function) {{
+    const Walk walk(x.columns);
+    for (long long r = walk.down; r < x.rows; r += walk.high)
+        for (long long c = walk.across; c < x.columns; c += walk.wide) function(r, c);
+}}
 __device__ inline bool all_finite(const Matrix& x) {{
     double bad = 0;
-    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP)
-        if (!is_finite(x(e / x.columns, e % x.columns))) bad = 1;
+    each(x, [&](long long r, long long c) {{ if (!is_finite(x(r, c))) bad = 1; }});
     return total(bad) == 0;
 }}
 __device__ inline void fill(const Matrix& x, T value) {{
     __syncthreads();
-    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP) x(e / x.columns, e % x.columns) = value;
+    each(x, [&](long long r, long long c) {{ x(r, c) = value; }});
     __syncthreads();
 }}
 __device__ inline void copy(const Matrix& to, const Matrix& from) {{
-    for (long long e = threadIdx.x; e < to.rows * to.columns; e += GROUP)
-        to(e / to.columns, e % to.columns) = from(e / to.columns, e % to.columns);
+    each(to, [&](long long r, long long c) {{ to(r, c) = from(r, c); }});
     __syncthreads();
 }}
 __device__ inline void identity(const Matrix& x) {{
-    for (long long e = threadIdx.x; e < x.rows * x.columns; e += GROUP)
-        x(e / x.columns, e % x.columns) = e / x.columns == e % x.columns ? 1 : 0;
+    each(x, [&](long long r, long long c) {{ x(r, c) = r == c ? 1 : 0; }});
     __syncthreads();
+}}
+// Where a square matrix is computed: in shared memory if it is small, else in its own. An odd distance of rows lets
+// threads read a column, too, without waiting for each other. The same for a few right sides.
+static __device__ inline Matrix near_matrix(const Matrix& x) {{
+    __shared__ T near[NEAR * (NEAR | 1)];
+    if (x.rows > NEAR) return x;
+    return Matrix{{(char*)near, x.rows, x.columns, (x.rows | 1) * (long long)sizeof(T), (long long)sizeof(T)}};
+}}
+static __device__ inline Matrix near_sides(const Matrix& y) {{
+    __shared__ T near[NEAR_SIDES];
+    if (y.rows * y.columns > NEAR_SIDES) return y;
+    return Matrix{{(char*)near, y.rows, y.columns, y.columns * (long long)sizeof(T), (long long)sizeof(T)}};
+}}
+__device__ inline void leave(const Matrix& near, const Matrix& x) {{
+    if (near.data != x.data) copy(x, near);
 }}
 // The first zero of a diagonal, from 1 on; 0: there is none.
-__device__ inline int first_zero(const Matrix& x) {{
-    int found = 0;
-    for (long long k = x.rows - 1; k >= 0; k--)
-        if (x(k, k) == (T)0) found = (int)k + 1;
+static __device__ inline int first_zero(const Matrix& x) {{
+    __shared__ int least;
+    if (threadIdx.x == 0) least = 0x7fffffff;
     __syncthreads();
-    return found;
+    for (long long k = threadIdx.x; k < x.rows; k += GROUP)
+        if (x(k, k) == (T)0) atomicMin(&least, (int)k + 1);
+    __syncthreads();
+    const int found = least;
+    __syncthreads();
+    return found == 0x7fffffff ? 0 : found;
 }}
-// y = inverse(x) y for a triangular matrix, in place.
+// y = inverse(x) y for a triangular matrix, in place. The diagonal divides at the end, so a step has one barrier.
 __device__ inline void substitute(const Matrix& x, bool lower, bool unit, const Matrix& y) {{
-    const long long n = x.rows, columns = y.columns;
+    const long long n = x.rows;
+    const Walk walk(y.columns);
+    __syncthreads();
     for (long long step = 0; step < n; step++) {{
-        const long long k = lower ? step : n - 1 - step, rest = n - 1 - step;
-        if (!unit) {{
-            const T pivot = x(k, k);
-            for (long long c = threadIdx.x; c < columns; c += GROUP) y(k, c) /= pivot;
-        }}
-        __syncthreads();
-        for (long long e = threadIdx.x; e < rest * columns; e += GROUP) {{
-            const long long r = lower ? k + 1 + e / columns : e / columns, c = e % columns;
-            y(r, c) -= x(r, k) * y(k, c);
+        const long long k = lower ? step : n - 1 - step, first = lower ? k + 1 : 0, end = lower ? n : k;
+        const T pivot = unit ? (T)1 : x(k, k);
+        for (long long c = walk.across; c < y.columns; c += walk.wide) {{
+            const T known = y(k, c) / pivot;
+            for (long long r = first + walk.down; r < end; r += walk.high) y(r, c) -= x(r, k) * known;
         }}
         __syncthreads();
     }}
+    if (!unit) each(y, [&](long long r, long long c) {{ y(r, c) /= x(r, r); }});
+    __syncthreads();
 }}
 // The lower Cholesky factor of a matrix in its lower triangle. Returns 0, or the number of the row where there is none.
+// Columns are divided by the roots at the end, so a step has one barrier.
 __device__ inline int cholesky(const Matrix& x) {{
     const long long n = x.rows;
+    const Walk walk(16);
     __syncthreads();
     for (long long k = 0; k < n; k++) {{
         const T pivot = x(k, k);
-        __syncthreads();
-        if (!(pivot > 0)) return (int)k + 1;
-        const T root = sqrt(pivot);
-        for (long long r = k + threadIdx.x; r < n; r += GROUP) x(r, k) = r == k ? root : x(r, k) / root;
-        __syncthreads();
-        const long long rest = n - 1 - k;
-        for (long long e = threadIdx.x; e < rest * rest; e += GROUP) {{
-            const long long r = k + 1 + e / rest, c = k + 1 + e % rest;
-            if (c <= r) x(r, c) -= x(r, k) * x(c, k);
+        if (!(pivot > 0)) {{ __syncthreads(); return (int)k + 1; }}
+        for (long long r = k + 1 + walk.down; r < n; r += walk.high) {{
+            const T factor = x(r, k) / pivot;
+            for (long long c = k + 1 + walk.across; c <= r; c += walk.wide) x(r, c) -= factor * x(c, k);
         }}
         __syncthreads();
     }}
+    each(x, [&](long long r, long long c) {{ if (c < r) x(r, c) /= sqrt(x(c, c)); }});
+    __syncthreads();
+    for (long long k = threadIdx.x; k < n; k += GROUP) x(k, k) = sqrt(x(k, k));
+    __syncthreads();
     return 0;
 }}
-// The row of the largest magnitude in column k from the diagonal on, the first of equal ones.
+// The row of the largest magnitude in column k from the diagonal on, the first of equal ones: a warp finds it.
 static __device__ inline long long pivot_of(const Matrix& x, long long k) {{
-    __shared__ T best[GROUP];
-    __shared__ long long place[GROUP];
-    T mine = -1;
-    long long row = k;
-    for (long long r = k + threadIdx.x; r < x.rows; r += GROUP) {{
-        const T size = x(r, k) < 0 ? -x(r, k) : x(r, k);
-        if (size > mine) mine = size, row = r;
-    }}
-    best[threadIdx.x] = mine, place[threadIdx.x] = row;
-    for (int half = GROUP / 2; half; half /= 2) {{
-        __syncthreads();
-        const int other = threadIdx.x + half;
-        if (threadIdx.x < half && (best[other] > best[threadIdx.x] || (best[other] == best[threadIdx.x]
-                                                                       && place[other] < place[threadIdx.x])))
-            best[threadIdx.x] = best[other], place[threadIdx.x] = place[other];
-    }}
-    __syncthreads();
-    const long long found = place[0];
-    __syncthreads();
-    return found;
-}}
-__device__ inline void swap_rows(const Matrix& x, long long first, long long second) {{
-    if (first != second)
-        for (long long c = threadIdx.x; c < x.columns; c += GROUP) {{
-            const T kept = x(first, c);
-            x(first, c) = x(second, c);
-            x(second, c) = kept;
+    __shared__ int chosen;
+    if (threadIdx.x < 32) {{
+        T best = -1;
+        int row = (int)k;
+        for (long long r = k + threadIdx.x; r < x.rows; r += 32) {{
+            const T size = x(r, k) < 0 ? -x(r, k) : x(r, k);
+            if (size > best) best = size, row = (int)r;
         }}
+        for (int half = 16; half; half /= 2) {{
+            const T other = __shfl_xor_sync(0xffffffffu, best, half);
+            const int there = __shfl_xor_sync(0xffffffffu, row, half);
+            if (other > best || (other == best && there < row)) best = other, row = there;
+        }}
+        if (threadIdx.x == 0) chosen = row;
+    }}
     __syncthreads();
+    return chosen;
 }}
-// L and U of a matrix with its rows exchanged, in its memory; rows k and pivots(k) - 1 were exchanged in step k.
+// L and U of a matrix with its rows exchanged, in its memory; rows k and pivots(k) - 1 were exchanged in step k. L is
+// divided at the end.
 template <class P> __device__ inline void lu(const Matrix& x, P pivots) {{
     const long long n = x.rows;
+    const Walk walk(16);
     __syncthreads();
     for (long long k = 0; k < n; k++) {{
-        const long long chosen = pivot_of(x, k);
-        if (threadIdx.x == 0) pivots(k) = (int)chosen + 1;
-        swap_rows(x, k, chosen);
-        const T pivot = x(k, k);
-        if (pivot != (T)0)
-            for (long long r = k + 1 + threadIdx.x; r < n; r += GROUP) x(r, k) /= pivot;
+        const long long row = pivot_of(x, k);
+        if (threadIdx.x == 0) pivots(k) = (int)row + 1;
+        for (long long c = threadIdx.x; c < n && row != k; c += GROUP) {{
+            const T kept = x(k, c);
+            x(k, c) = x(row, c), x(row, c) = kept;
+        }}
         __syncthreads();
-        const long long rest = n - 1 - k;
-        for (long long e = threadIdx.x; e < rest * rest; e += GROUP) {{
-            const long long r = k + 1 + e / rest, c = k + 1 + e % rest;
-            x(r, c) -= x(r, k) * x(k, c);
+        const T pivot = x(k, k);
+        for (long long r = k + 1 + walk.down; r < n && pivot != (T)0; r += walk.high) {{
+            const T factor = x(r, k) / pivot;
+            for (long long c = k + 1 + walk.across; c < n; c += walk.wide) x(r, c) -= factor * x(k, c);
         }}
         __syncthreads();
     }}
+    each(x, [&](long long r, long long c) {{ if (c < r && x(c, c) != (T)0) x(r, c) /= x(c, c); }});
+    __syncthreads();
+}}
+// Exchange rows as an LU factorization did, or back: a thread for each column.
+template <class P> __device__ inline void exchange(const Matrix& y, P pivots, long long n, bool back) {{
+    for (long long c = threadIdx.x; c < y.columns; c += GROUP)
+        for (long long step = 0; step < n; step++) {{
+            const long long k = back ? n - 1 - step : step, row = pivots(k) - 1;
+            const T kept = y(k, c);
+            y(k, c) = y(row, c), y(row, c) = kept;
+        }}
+    __syncthreads();
 }}
 // y = inverse(P L U) y, or of its transpose.
 template <class P> __device__ inline void lu_solve(const Matrix& x, P pivots, bool transposed, const Matrix& y) {{
-    const long long n = x.rows;
+    __syncthreads();
     if (!transposed) {{
-        for (long long k = 0; k < n; k++) swap_rows(y, k, pivots(k) - 1);
+        exchange(y, pivots, x.rows, false);
         substitute(x, true, true, y);
         substitute(x, false, false, y);
         return;
     }}
     substitute(x.transposed(), true, false, y);
     substitute(x.transposed(), false, true, y);
-    for (long long k = n - 1; k >= 0; k--) swap_rows(y, k, pivots(k) - 1);
+    exchange(y, pivots, x.rows, true);
 }}
 struct Pivots {{
     char* data;
@@ -241,6 +276,12 @@ template <int R> __device__ inline long long items_of(const View<R>& v, int lead
 """
 
 
+def functions(dtype):
+    """The functions of this page. NEAR: the order of the largest matrix in shared memory, of which there are 48 KiB."""
+    near, sides = (NEAR_ORDERS[dtype], 4096 // SIZES[dtype])
+    return FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE, near=near, near_sides=sides)
+
+
 def described(names, dtype, bodies, launches, refuses, scratch=None, routine=None, by_routine=()):
     """A description with the functions of this page; `refuses`: the bodies may refuse a matrix. Without a routine the
     bodies are those of the other launches."""
@@ -250,7 +291,7 @@ def described(names, dtype, bodies, launches, refuses, scratch=None, routine=Non
         scratch = scratch, SIZES[dtype] + 8
     if routine is None:
         bodies, by_routine = {launch.which: bodies[launch.which] for launch in launches}, ()
-    return Description(names, bodies, launches, FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE),
+    return Description(names, bodies, launches, functions(dtype),
                        scratch=scratch, refuses=refuses, routine=routine, by_routine=by_routine)
 
 
@@ -286,15 +327,14 @@ def factor(arguments, named, operands):
     side = "" if lower else ".transposed()"
     body = f"""\
     const Matrix x0 = item<2>(x, {lead}, x, i){side}, y = item<2>(out, {lead}, out, i){side};
+    const Matrix w = near_matrix(y);
     int reason = all_finite(x0) ? 0 : NOT_FINITE;
     if (!reason) {{
-        for (long long e = threadIdx.x; e < y.rows * y.rows; e += GROUP) {{
-            const long long r = e / y.rows, c = e % y.rows;
-            y(r, c) = c <= r ? x0(r, c) : (T)0;
-        }}
-        reason = cholesky(y);
+        each(y, [&](long long r, long long c) {{ w(r, c) = c <= r ? x0(r, c) : (T)0; }});
+        reason = cholesky(w);
     }}
     if (reason) {failing(nan)}
+    leave(w, y);
 """
     begin = f"""\
     const long long n = out.shape[{lead}], number = i / n / n, r = i / n % n, c = i % n;
@@ -338,7 +378,8 @@ def inverse_of_factor(arguments, named, operands):
     told = given(("dtype", "lead", "nan"), arguments, named)
     lead = told["lead"]
     body = f"""\
-    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), l = factor_in(scratch, i, x0.rows);
+    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i);
+    const Matrix l = near_matrix(factor_in(scratch, i, x0.rows));
     const int reason = first_zero(x0);
     if (reason) {failing(told["nan"])}
     copy(l, x0);
@@ -367,13 +408,16 @@ def solve_triangular(arguments, named, operands):
     if (total(bad) != 0 || !all_finite(y)) reason = NOT_FINITE;
 """
     body = f"""\
-    const Matrix x0 = item<2>(out, {lead}, x, i){side}, y = item<{rank}>(out, {lead}, out, i);
+    const Matrix x0 = item<2>(out, {lead}, x, i){side}, y0 = item<{rank}>(out, {lead}, out, i), y = near_sides(y0);
     copy(y, item<{rank}>(out, {lead}, b, i));
     if (y.rows == 0 || y.columns == 0) return;
     int reason = 0;
 {checks}    if (!reason && !{unit}) reason = first_zero(x0);
-    if (reason) {failing(nan)}
-    substitute(x0, {effective}, {unit}, y);
+    if (reason) {failing(nan, "y0")}
+    const Matrix w = near_matrix(x0);
+    if (w.data != x0.data) copy(w, x0);
+    substitute(w, {effective}, {unit}, y);
+    leave(y, y0);
 """
     # By cuBLAS: what is refused is found by a thread for each element of the matrices, and of the right sides.
     room = f"""\
@@ -418,8 +462,10 @@ def lu_factor(arguments, named, operands):
     dtype, lead = arguments
     body = f"""\
     const Matrix y = item<2>(out, {lead}, out, i), p = item<1>(pivots, {lead}, pivots, i);
-    copy(y, item<2>(x, {lead}, x, i));
-    lu(y.transposed(), Pivots{{p.data, p.row_step}});
+    const Matrix w = near_matrix(y.transposed());
+    copy(w, item<2>(x, {lead}, x, i).transposed());
+    lu(w, Pivots{{p.data, p.row_step}});
+    leave(w, y.transposed());
 """
     routine = cusolver.LUFactorRoutine(dtype, lead) if config.gpu.cusolver else None
     return described(["x", "out", "pivots"], dtype, {"compute": (BLOCKS, body)}, [items("out", lead)], False, None,
@@ -482,13 +528,14 @@ def solve_factored(arguments, named, operands):
     finite = "" if nan else "if (!all_finite(f)) reason = NOT_FINITE;\n    "
     finite_sides = "" if nan else "if (!reason && !all_finite(y)) reason = NOT_FINITE;\n    "
     body = f"""\
-    const Matrix f = item<2>(out, {lead}, factor, i), y = item<{rank}>(out, {lead}, out, i);
+    const Matrix f = item<2>(out, {lead}, factor, i), y0 = item<{rank}>(out, {lead}, out, i), y = near_sides(y0);
     const Matrix p = item<1>(out, {lead}, pivots, i);
     int reason = 0;
     {finite}copy(y, item<{rank}>(out, {lead}, b, i));
     if (!reason && first_zero(f)) reason = 1;
-    {finite_sides}if (reason) {failing(nan)}
+    {finite_sides}if (reason) {failing(nan, "y0")}
     lu_solve(f.transposed(), Pivots{{p.data, p.row_step}}, {str(not told["transposed"]).lower()}, y);
+    leave(y, y0);
 """
     value = f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)"
     bodies = solving(lead, "factor", rank, nan, value)
@@ -514,17 +561,22 @@ def solve(arguments, named, operands):
     factors = f"""\
     const Matrix x0 = item<2>(x, {lead}, x, i), f = factor_in(scratch, i, x0.rows);
     {"" if nan else "if (!all_finite(x0)) { refuse(note, i, NOT_FINITE); return; }"}
-    copy(f, x0);
-    lu(f, pivots_in(scratch, i, x0.rows));
+    const Matrix w = near_matrix(f);
+    copy(w, x0);
+    lu(w, pivots_in(scratch, i, x0.rows));
+    leave(w, f);
 """
     solutions = f"""\
     const long long n = x.shape[{lead}], own = number_of_item(out, {lead}, x, i);
-    const Matrix f = factor_in(scratch, own, n), y = item<{rank}>(out, {lead}, out, i);
+    const Matrix f = factor_in(scratch, own, n), w = near_matrix(f);
+    const Matrix y0 = item<{rank}>(out, {lead}, out, i), y = near_sides(y0);
+    if (w.data != f.data) copy(w, f);
     copy(y, item<{rank}>(out, {lead}, b, i));
-    int reason = first_zero(f) ? 1 : 0;
+    int reason = first_zero(w) ? 1 : 0;
     {"" if nan else "if (!reason && !all_finite(y)) reason = NOT_FINITE;"}
-    if (reason) {failing(nan)}
-    lu_solve(f, pivots_in(scratch, own, n), false, y);
+    if (reason) {failing(nan, "y0")}
+    lu_solve(w, pivots_in(scratch, own, n), false, y);
+    leave(y, y0);
 """
     bodies = solving(lead, "x", rank, nan, f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)")
     return described(["x", "b", "out"], told["dtype"],
@@ -537,7 +589,8 @@ def solve(arguments, named, operands):
 def inverse(arguments, named, operands):
     dtype, lead = arguments
     body = f"""\
-    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i), f = factor_in(scratch, i, x0.rows);
+    const Matrix x0 = item<2>(x, {lead}, x, i), y = item<2>(out, {lead}, out, i);
+    const Matrix f = near_matrix(factor_in(scratch, i, x0.rows));
     copy(f, x0);
     lu(f, pivots_in(scratch, i, x0.rows));
     const int reason = first_zero(f);
@@ -569,7 +622,8 @@ def determinant(arguments, named, operands):
         start += (f"    const Matrix f = item<2>(x, {lead}, x, i), places = item<1>(x, {lead}, pivots, i);\n"
                   "    const Pivots p = {places.data, places.row_step};\n")
     else:
-        start += (f"    const Matrix f = factor_in(scratch, i, n);\n    copy(f, item<2>(x, {lead}, x, i));\n"
+        start += (f"    const Matrix f = near_matrix(factor_in(scratch, i, n));\n"
+                  f"    copy(f, item<2>(x, {lead}, x, i));\n"
                   "    const Pivots p = pivots_in(scratch, i, n);\n    lu(f, p);\n")
     line = "product *= element;"
     stores = "    store_out(offset_of(out, i), product);\n" if lead else "    store_out(0, product);\n"

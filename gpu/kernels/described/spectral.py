@@ -7,9 +7,10 @@ is shifted first, so that it is positive definite and far from singular. Where c
 large symmetric matrices. Signs of vectors, and vectors of equal values,
 are not determined; they may be others than LAPACK's. Matrices of complex numbers are the processor's.
 """
-from phintys.gpu.kernels.described.factorization import FUNCTIONS, NOT_FINITE, SIZES, elements, given, items, step
+from phintys.gpu.kernels.described import factorization
+from phintys.gpu.kernels.described.factorization import SIZES, elements, given, items, step
 from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, describe, number
-from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.libraries.cusolver import EigenRoutine
 from phintys.graph.config import config
 from phintys.ops.factorizations.least_squares_kernel import LeastSquaresKernel
@@ -157,8 +158,8 @@ def described(names, dtype, bodies, launches, scratch, refuses=True):
     """A description; ``scratch`` is an operand, and how many doubles there are for each of its elements."""
     if dtype not in SIZES:
         raise NoSource(dtype)
-    functions = FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE) + SPECTRAL
-    return Description(names, {name: (BLOCKS, body) for name, body in bodies.items()}, launches, functions,
+    return Description(names, {name: (BLOCKS, body) for name, body in bodies.items()}, launches,
+                       factorization.functions(dtype) + SPECTRAL,
                        scratch=(scratch[0], 8 * scratch[1]), refuses=refuses)
 
 
