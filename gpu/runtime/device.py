@@ -129,7 +129,7 @@ def _opened(number):
         opened = Device(number, device, context)
         from phintys.gpu.runtime import values
         values.device_number = number
-        runtime.connect(context.handle, number, _value_at, opened.multiprocessors)
+        runtime.connect(context.handle, number, _value_at, _give_up, opened.multiprocessors)
         opened.has_cublas = find_cublas()
     except BaseException:
         entry.leave()
@@ -203,6 +203,19 @@ def _value_at(*arguments):
     if getattr(_here, "entry", None) is None:
         _here.entry = _Entry(_open.context)
     return value_at(*arguments)
+
+
+def _give_up(arrays):
+    """Empty a list of arrays of other libraries: those of pycuda are freed only with the context on this thread's
+    stack, and the thread may be about to end, so that it gets no entry here."""
+    if getattr(_here, "entry", None) is not None:
+        arrays.clear()
+        return
+    _open.context.push()
+    try:
+        arrays.clear()
+    finally:
+        _open.context.pop()
 
 
 def _take_from_stack():

@@ -232,6 +232,7 @@ strided_copy = NULL
 tell_error = NULL
 cdef bint usable = False            # a device is in use, in this process, and the interpreter goes on
 cdef int device_number = 0
+cdef object give_up = None          # empties a list of arrays of other libraries
 cdef object make_value = None       # (address, shape, strides, dtype, DeviceBuffer) → a value for Python
 cdef Buffer* kept[CLASSES]
 memset(kept, 0, sizeof(kept))
@@ -244,7 +245,7 @@ cdef long live_buffers = 0, requests = 0, misses = 0
 
 
 # ---- the driver ------------------------------------------------------------------------------------------------------
-def connect(size_t context, int number, value_maker, int count_of_multiprocessors):
+def connect(size_t context, int number, value_maker, give_up_arrays, int count_of_multiprocessors):
     """Use a context: from here on, programs may have values on the device.
 
     Parameters
@@ -255,6 +256,8 @@ def connect(size_t context, int number, value_maker, int count_of_multiprocessor
         Of the context's device.
     value_maker : callable
         Makes what Python sees from ``(address, shape, strides, dtype, DeviceBuffer)``.
+    give_up_arrays : callable
+        Empties a list of arrays of other libraries, of which nothing is read any more.
     count_of_multiprocessors : int
 
     Raises
@@ -262,7 +265,7 @@ def connect(size_t context, int number, value_maker, int count_of_multiprocessor
     RuntimeError
         If the driver's library lacks a function.
     """
-    global usable, make_value, generation, multiprocessors
+    global usable, make_value, give_up, generation, multiprocessors
     cdef void* library = dlopen(b"libcuda.so.1", RTLD_NOW)
     cdef void** functions = <void**>&driver
     cdef int index
@@ -274,7 +277,7 @@ def connect(size_t context, int number, value_maker, int count_of_multiprocessor
             raise RuntimeError(f"the driver of CUDA has no function {name}: it is too old")
     global phintys_context, device_number
     phintys_context, device_number = <void*>context, number
-    make_value, multiprocessors = value_maker, count_of_multiprocessors
+    make_value, give_up, multiprocessors = value_maker, give_up_arrays, count_of_multiprocessors
     usable = True
     generation += 1
     check(enter_device(), "using the device")
@@ -757,8 +760,15 @@ cdef void release_read(unsigned long long known) noexcept nogil:
         if block == NULL:
             return
         with gil:
-            Py_XDECREF(block.buffer.owner)
+            give_up_owner(block.buffer.owner)
         free(block)
+
+
+cdef void give_up_owner(PyObject* owner) noexcept:
+    owners = [<object>owner]
+    Py_XDECREF(owner)
+    if usable:
+        give_up(owners)
 
 
 cdef int wait_and_release() noexcept nogil:

@@ -1,6 +1,8 @@
 """Arrays of other libraries, and arrays for them: ``__cuda_array_interface__`` and DLPack."""
 import ctypes
 import gc
+import threading
+import warnings
 import weakref
 
 import numpy
@@ -279,6 +281,28 @@ def test_memory_of_others_is_given_up_by_the_next_call(there, lazy):
     for _ in range(2):
         assert total(given.pop()) == 3              # its result has been waited for
     assert [each() for each in alive[1:]] == [None] * 2
+
+
+def test_arrays_of_pycuda_are_freed_by_any_thread(there, lazy):
+    """pycuda frees memory only where its context is on the thread's stack; else it warns, and keeps it."""
+    x = phintys.gpu.GpuArrayType("float32", (False,))("x")
+    v = phintys.shared(numpy.zeros(3, "float32"))
+    f = phintys.function([x], [], updates=[(v, v + x)])
+    given = Other(numpy.ones(3, "float32"))
+    alive = weakref.ref(given)
+    f(given)
+    phintys.gpu.wait()
+    before = there.counts()["blocks"] if there.is_stand_in else 1
+    lazy(1)
+    f(given)
+    del given
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=phintys.gpu.wait)
+        thread.start()
+        thread.join()
+    assert alive() is None and not warned
+    assert not there.is_stand_in or there.counts()["blocks"] == before - 1
 
 
 def test_memory_of_others_is_given_up_where_memory_is_needed(there, lazy):
