@@ -14,7 +14,7 @@ from phintys.gpu.kernels.vector_source import VECTORS
 Operand = namedtuple("Operand", "name dtype kind")
 WIDE, NARROW, VALUE = "wide", "narrow", "value"     # an element for each position, for each row, one of the host
 
-Stage = namedtuple("Stage", "name type first combined lines value after taken local closed", defaults=("",) * 4)
+Stage = namedtuple("Stage", "name type first combined lines value after taken local closed ahead", defaults=("",) * 5)
 Stage.__doc__ = """A fold along the row.
 
 Attributes
@@ -34,6 +34,9 @@ taken : str
     A statement that takes ``value`` into the fold, if that is not ``combined`` with it.
 local, closed : str
     A declaration of what ``taken`` changes instead, in one lane, and the expression that makes the fold of it.
+ahead : tuple (str, str, str) or ""
+    What is done with the elements of a vector before they are taken: a declaration, a statement for each element, and
+    one after them.
 """
 Rows = namedtuple("Rows", "inputs stages lines results functions parameters before after rank inner",
                   defaults=("", "", "", "", 2, 1))
@@ -128,6 +131,10 @@ template <class T> __device__ inline Pack<T, N> read(const Walk& walk, const cha
     {read}
     return pack;
 }}
+template <class T> __device__ inline Pack<T, N> straight(const Walk& walk, const char* row, int operand, Index first,
+                                                         Index) {{
+    return load_pack<T, N>(spot<const T>(walk, row, operand, first));
+}}
 template <class T> __device__ inline void write(const Pack<T, N>& pack, const Walk& walk, char* row, int operand,
                                                 Index first, Index count) {{
     {write}
@@ -157,7 +164,7 @@ extern "C" __global__ void __launch_bounds__({block}) {name}(Walk walk, {paramet
     __shared__ double room[2][32 * 3];        // 24 bytes for each warp
     const int lanes = LANES ? LANES : blockDim.x, lane = LANES ? threadIdx.x % LANES : threadIdx.x;
     const Index count = (Index)walk.count;
-    const long long number = LANES ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / LANES : blockIdx.x;
+    const long long number = LANES ? (blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x) / LANES : blockIdx.x;
     const bool there = !LANES || number < walk.rows;
     const long long row = there ? number : walk.rows - 1;
     long long at[POINTERS] = {{}};
@@ -337,11 +344,14 @@ class Text:
 
     def fold(self, turn, stage):
         """Fold along the row, or the part of it."""
-        name, inside = stage.name, "first < count"
-        if self.variant.reading == PACKED:
-            inside = "element >= 0 && element < count"
-        taken = stage.taken or f"{name} = Fold_{name}()({name}, {stage.value});"
-        walk = self.walk(stage.lines + stage.value + stage.taken, [], [stage.lines, f"if ({inside}) {{ {taken} }}"], [])
+        name = stage.name
+        begin, ahead, then = stage.ahead or ("", "", "")
+        # No branches, in which the compiler would compute anew what is stored later.
+        taken = stage.taken and f"if (INSIDE) {{ {stage.taken} }}" or (
+            f"const {stage.type} value_{name} = {stage.value}, sum_{name} = Fold_{name}()({name}, value_{name});\n"
+            f"{name} = INSIDE ? sum_{name} : {name};")
+        walk = self.walk(stage.lines + stage.value + stage.taken, [begin], [stage.lines, taken], [],
+                         [stage.lines, f"if (INSIDE) {ahead}"] if ahead else [], then)
         begin = [f"const {stage.type} first_{name} = {stage.first};"]
         begin += [stage.local, *walk, f"{stage.type} {name} = {stage.closed};"] if stage.local else [
             f"{stage.type} {name} = first_{name};", *walk]
@@ -365,28 +375,47 @@ class Text:
             lines += ["if (there && blockIdx.y == 0) {", *narrow, self.rows.after, "}"]
         return lines
 
-    def read(self, name):
-        return f"read<{stored(self.inputs[name].dtype)}>(walk, r_{name}, {self.number[name]}, first, count)"
+    def read(self, name, straight=False):
+        place = f"(walk, r_{name}, {self.number[name]}, first, count)"
+        return f"{'straight' if straight else 'read'}<{stored(self.inputs[name].dtype)}>{place}"
 
-    def loop(self, unroll=1):
+    def loop(self, begin="begin", end="end", unroll=1):
         """The head of a loop over the vectors of a lane."""
         if self.variant.each:
             return ["#pragma unroll", "for (int k = 0; k < EACH; k++) {",
                     "const Index first = (Index)(lane + k * lanes) * N - shift;"]
-        return [f"#pragma unroll {unroll}", "for (Index vector = begin + lane; vector < end; vector += lanes) {",
+        return [f"#pragma unroll {unroll}",
+                f"for (Index vector = {begin} + lane; vector < {end}; vector += lanes) {{",
                 "const Index first = vector * N - shift;"]
 
-    def walk(self, text, before, inside, after):
-        """A loop over the row, or the part of it, in which a text reads operands."""
+    def walk(self, text, before, inside, after, ahead=(), then=""):
+        """A loop over the row, or the part of it, in which a text reads operands.
+
+        Vectors of long rows that are aligned and full are read in a loop of their own, so that several loads are begun
+        before the first is waited for.
+        """
         dtypes = {name: operand.dtype for name, operand in self.inputs.items()
                   if operand.kind == WIDE and uses(name, text)}
-        packs = [f"const Pack<{stored(dtype)}, N> w_{name} = {self.read(name)};" for name, dtype in dtypes.items()
-                 if name not in self.held]
         own = {name: f"h_{name}[k].v[j]" if name in self.held else f"w_{name}.v[j]" for name in dtypes}
-        elements = [f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};" for name, dtype in dtypes.items()]
-        return [*self.loop(4 if len(dtypes) < 2 else 2), *packs, *before, "#pragma unroll",
-                "for (int j = 0; j < N; j++) {", "const Index element = first + j;", *elements, *inside, "}", *after,
-                "}"]
+        elements = ["#pragma unroll", "for (int j = 0; j < N; j++) {", "const Index element = first + j;",
+                    *[f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};" for name, dtype in dtypes.items()]]
+        lines = [*before, *([*elements, *ahead, "}", then] if ahead else []), *elements, *inside, "}", *after, "}"]
+        condition = "element >= 0 && element < count" if self.variant.reading == PACKED else "first < count"
+
+        def inner(straight):
+            packs = [f"const Pack<{stored(dtype)}, N> w_{name} = {self.read(name, straight)};"
+                     for name, dtype in dtypes.items() if name not in self.held]
+            return packs + [line.replace("INSIDE", "true" if straight else f"({condition})") for line in lines]
+
+        unroll = 4 if len(dtypes) < 2 else 2
+        if self.variant.each or self.variant.reading != PACKED or not dtypes:
+            return [*self.loop(unroll=unroll), *inner(False)]
+        aligned = " && ".join([f"is_aligned<{stored(dtype)}, N>((const {stored(dtype)}*)r_{name} - shift)"
+                               for name, dtype in dtypes.items()])
+        return ["{", f"const Index low = begin < (shift != 0) ? 1 : begin, full = (count + shift) / N;",
+                f"const Index high = !({aligned}) ? low : end < full ? end : full;",
+                *self.loop("low", "high", unroll), *inner(True), *self.loop(),
+                "if (vector >= low && vector < high) continue;", *inner(False), "}"]
 
 
 def given_text(operand):

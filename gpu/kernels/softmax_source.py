@@ -40,7 +40,7 @@ __device__ inline Index place_of(T value, T largest, Index element, Index count)
     return value == largest ? element : value != value ? element - count : count;
 }
 """
-# The largest so far, and the sum of exponentials of differences from it; `v - v + 1` is NaN for infinities.
+# The largest so far, and the sum of exponentials of differences from it. Infinities give NaN, as with two passes.
 ONLINE = """\
 struct Online { T most, sum; };
 __device__ inline Online joined(const Online& a, const Online& b) {
@@ -48,10 +48,8 @@ __device__ inline Online joined(const Online& a, const Online& b) {
     if (most == -INFINITY) return {most, a.sum + b.sum};
     return {most, a.sum * exp(a.most - most) + b.sum * exp(b.most - most)};
 }
-__device__ inline void take(Online& online, T v) {
-    if (v == -INFINITY) return;
-    if (v <= online.most) online.sum += exp(v - online.most);
-    else online.sum = online.sum * exp(online.most - v) + (v - v + 1), online.most = v;
+__device__ inline void raise(Online& online, T top) {
+    if (top > online.most) online.sum *= exp(online.most - top), online.most = top;
 }
 """
 LABEL_LOSS = """\
@@ -97,7 +95,9 @@ def softmax_rows(dtype, logarithm=False, bias=False, label=None):
         return kept, kept
     kept = Rows(inputs, stages, lines, [result], functions)
     online = Stage("online", "Online", "Online{(T)-INFINITY, 0}", "joined(a, b)", lines, "value",
-                   "const T largest = online.most, sum = online.sum;\n" + after, "take(online, value);")
+                   "const T largest = online.most, sum = online.sum;\n" + after,
+                   "online.sum += value == -INFINITY ? (T)0 : exp(value - online.most);",
+                   ahead=("T top = -INFINITY;", "top = fmax(top, value);", "raise(online, top);"))
     return kept, kept._replace(stages=[online], functions=functions + ONLINE)
 
 
