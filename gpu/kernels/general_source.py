@@ -76,12 +76,16 @@ DESCRIBERS = {}                 # name of a class of kernels of the processor â†
 PRELUDE = """\
 template <int R> struct View { char* data; long long shape[R], strides[R]; };
 template <int N> struct Numbers { long long at[N]; };
+// Of numbers that are not negative; a division of 32 bits takes a quarter of the time.
+__device__ inline long long quotient_of(long long number, long long length) {
+    return (number | length) >> 31 ? number / length : (long long)((unsigned)number / (unsigned)length);
+}
 template <int R> __device__ inline long long offset_of(const View<R>& v, long long number,
                                                        unsigned long long skipped = 0) {
     long long offset = 0;
     for (int axis = R - 1; axis >= 0; axis--) {
         if (skipped >> axis & 1) continue;
-        const long long above = number / v.shape[axis];
+        const long long above = quotient_of(number, v.shape[axis]);
         offset += (number - above * v.shape[axis]) * v.strides[axis];
         number = above;
     }

@@ -14,7 +14,8 @@ from phintys.gpu.kernels.vector_source import VECTORS
 Operand = namedtuple("Operand", "name dtype kind")
 WIDE, NARROW, VALUE = "wide", "narrow", "value"     # an element for each position, for each row, one of the host
 
-Stage = namedtuple("Stage", "name type first combined lines value after taken local closed ahead", defaults=("",) * 5)
+Stage = namedtuple("Stage", "name type first combined lines value after taken local closed ahead",
+                   defaults=("",) * 5)
 Stage.__doc__ = """A fold along the row.
 
 Attributes
@@ -294,7 +295,8 @@ def rows_source(rows, variant):
         index="long long" if variant.reading == STRIDED and not variant.each else "int",
         pack=pack_of(rows) if variant.reading >= PACKED else 1, each=variant.each, lanes=variant.lanes,
         rank=max(2, rows.rank), pointers=max(1, len(text.number)), stages=STAGES,
-        place=PLACE[rows.inner > 1 and variant.runs], spot=SPOT[kind], read=READ[variant.reading], write=WRITE[variant.reading],
+        place=PLACE[rows.inner > 1 and variant.runs], spot=SPOT[kind], read=READ[variant.reading],
+        write=WRITE[variant.reading],
         functions=text.functions(), kernels="") + "\n".join(kernels))
 
 
@@ -398,7 +400,8 @@ class Text:
                   if operand.kind == WIDE and uses(name, text)}
         own = {name: f"h_{name}[k].v[j]" if name in self.held else f"w_{name}.v[j]" for name in dtypes}
         elements = ["#pragma unroll", "for (int j = 0; j < N; j++) {", "const Index element = first + j;",
-                    *[f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};" for name, dtype in dtypes.items()]]
+                    *[f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};"
+                      for name, dtype in dtypes.items()]]
         lines = [*before, *([*elements, *ahead, "}", then] if ahead else []), *elements, *inside, "}", *after, "}"]
         condition = "element >= 0 && element < count" if self.variant.reading == PACKED else "first < count"
 
@@ -412,7 +415,7 @@ class Text:
             return [*self.loop(unroll=unroll), *inner(False)]
         aligned = " && ".join([f"is_aligned<{stored(dtype)}, N>((const {stored(dtype)}*)r_{name} - shift)"
                                for name, dtype in dtypes.items()])
-        return ["{", f"const Index low = begin < (shift != 0) ? 1 : begin, full = (count + shift) / N;",
+        return ["{", "const Index low = begin < (shift != 0) ? 1 : begin, full = (count + shift) / N;",
                 f"const Index high = !({aligned}) ? low : end < full ? end : full;",
                 *self.loop("low", "high", unroll), *inner(True), *self.loop(),
                 "if (vector >= low && vector < high) continue;", *inner(False), "}"]

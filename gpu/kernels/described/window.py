@@ -30,7 +30,7 @@ typedef {computed} T;
 enum {{ P = {pooled}, RANK = {rank}, OUTER = {outer} }};
 template <int R> __device__ inline void places_of(const View<R>& v, long long number, long long* place) {{
     for (int axis = R - 1; axis >= 0; axis--) {{
-        const long long above = number / v.shape[axis];
+        const long long above = quotient_of(number, v.shape[axis]);
         place[axis] = number - above * v.shape[axis];
         number = above;
     }}
@@ -38,6 +38,11 @@ template <int R> __device__ inline void places_of(const View<R>& v, long long nu
 template <int R> __device__ inline long long start_of(const View<R>& v, const long long* place) {{
     long long offset = 0;
     for (int axis = 0; axis < OUTER; axis++) offset += place[axis] * v.strides[axis];
+    return offset;
+}}
+template <int R> __device__ inline long long offset_at(const View<R>& v, const long long* place) {{
+    long long offset = 0;
+    for (int axis = 0; axis < RANK; axis++) offset += place[axis] * v.strides[axis];
     return offset;
 }}
 template <int R> __device__ inline long long inner_offset(const View<R>& v, const long long* inner) {{
@@ -69,8 +74,8 @@ COVERING = """\
     places_of(out, i, place);
     for (int a = 0; a < P; a++) {
         const long long reach = place[OUTER + a] + pad.at[a];
-        begin[a] = reach < window.at[a] ? 0 : (reach - window.at[a]) / step.at[a] + 1;
-        end[a] = min(reach / step.at[a] + 1, results.shape[OUTER + a]);
+        begin[a] = reach < window.at[a] ? 0 : quotient_of(reach - window.at[a], step.at[a]) + 1;
+        end[a] = min(quotient_of(reach, step.at[a]) + 1, results.shape[OUTER + a]);
         inner[a] = begin[a];
         any = any && begin[a] < end[a];
     }
@@ -107,7 +112,7 @@ def pool(arguments, named, operands):
                 "    if (size) do found += load_x(start + inner_offset(x, inner)); while (next_in_box(inner, begin, "
                 "end));\n")
     value = "found" if mode in ("max", "sum") else f"(T)(found / (T){count})"
-    body = WINDOW + body + f"    store_out(offset_of(out, i), {value});\n"
+    body = WINDOW + body + f"    store_out(offset_at(out, place), {value});\n"
     return described(arguments, named, operands, ["x", "window", "step", "pad", "out"], body)
 
 
@@ -115,13 +120,13 @@ def pool(arguments, named, operands):
 def max_gradient(arguments, named, operands):
     body = COVERING + """\
     const long long by = start_of(gradient, place);
-    const T element = load_x(offset_of(x, i));
+    const T element = load_x(offset_at(x, place));
     T sum = 0;
     if (any) do {
         if (element == load_results(start + inner_offset(results, inner)))
             sum += load_gradient(by + inner_offset(gradient, inner));
     } while (next_in_box(inner, begin, end));
-    store_out(offset_of(out, i), sum);
+    store_out(offset_at(out, place), sum);
 """
     names = ["x", "results", "gradient", "window", "step", "pad", "out"]
     return described(arguments, named, operands, names, body)
@@ -145,7 +150,7 @@ def average_gradient(arguments, named, operands):
     if (any) do {{
 {share}        sum += load_results(start + inner_offset(results, inner)){"" if mode == "sum" else f" / (T){count}"};
     }} while (next_in_box(inner, begin, end));
-    store_out(offset_of(out, i), sum);
+    store_out(offset_at(out, place), sum);
 """
     return described(arguments, named, operands, [None, "results", "window", "step", "pad", "out"], body)
 
@@ -154,12 +159,12 @@ def average_gradient(arguments, named, operands):
 def selected(arguments, named, operands):
     body = WINDOW + """\
     const long long other = start_of(y, place);
-    const T largest = load_maxima(offset_of(maxima, i));
+    const T largest = load_maxima(offset_at(maxima, place));
     T sum = 0;
     if (size) do {
         if (load_x(start + inner_offset(x, inner)) == largest) sum += load_y(other + inner_offset(y, inner));
     } while (next_in_box(inner, begin, end));
-    store_out(offset_of(out, i), sum);
+    store_out(offset_at(out, place), sum);
 """
     return described(arguments, named, operands, ["x", "maxima", "y", "window", "step", "pad", "out"], body)
 
@@ -175,7 +180,7 @@ def first_maximum(arguments, named, operands):
         best = element;
         found = load_y(other + inner_offset(y, inner));
     }
-    store_out(offset_of(out, i), found);
+    store_out(offset_at(out, place), found);
 """
     return described(arguments, named, operands, ["x", "y", "window", "step", "pad", "out"], body)
 
