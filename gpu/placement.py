@@ -14,6 +14,7 @@ import warnings
 from phintys.gpu.device_loop import is_loop, placement_of_loop
 from phintys.gpu.device_op import DeviceOp, placement_of
 from phintys.gpu.gpu_array_type import GpuArrayType
+from phintys.gpu.product_fusion import fuse_products
 from phintys.gpu.row_fusion import fuse_rows
 from phintys.gpu.transfers import GpuFromHost, HostFromGpu, at_device, host_from_gpu
 from phintys.graph.config import config
@@ -32,7 +33,7 @@ def place(fgraph):
         return 0
     placer = Placer(fgraph)
     placer.find()
-    return placer.move() + fuse_rows(fgraph)
+    return placer.move() + fuse_rows(fgraph) + fuse_products(fgraph)
 
 
 class Placer:

@@ -159,38 +159,27 @@ def arguments_of(parts, inputs, outputs, layouts, rank, inner):
     return writer.rows(operands, results), axes, empty[:1]
 
 
-class RowOp(DeviceOp):
-    """Nodes on the device as one kernel.
+class NodesOp(DeviceOp):
+    """Nodes on the device as one kernel, which a subclass makes (``make_kernel``).
 
     Parameters
     ----------
-    parts : sequence of Part
+    nodes : sequence of Apply
         In an order in which they can be computed.
     inputs, outputs : sequence of Variable
         What they read from others, and what others read.
-    layouts : dict
-        Of all variables.
-    rank, inner : int
-        How many axes there are, and how many of them are those of the folds.
-
-    Raises
-    ------
-    NoSource
-        If there is no kernel for this.
     """
 
     __props__ = ("arguments",)
 
-    def __init__(self, parts, inputs, outputs, layouts, rank, inner):
-        self.arguments = arguments_of(parts, inputs, outputs, layouts, rank, inner)
-        GpuRowsKernel(*self.arguments)
+    def __init__(self, nodes, inputs, outputs):
         self.view_map, self.destroy_map, self.host = {}, {}, frozenset()
         own = {variable: variable.type() for variable in inputs}
         self.nodes = []
-        for part in parts:
-            node = Apply(part.node.op, [own.get(variable, variable) for variable in part.node.inputs],
-                         [variable.type() for variable in part.node.outputs])
-            own.update(zip(part.node.outputs, node.outputs))
+        for given in nodes:
+            node = Apply(given.op, [own.get(variable, variable) for variable in given.inputs],
+                         [variable.type() for variable in given.outputs])
+            own.update(zip(given.outputs, node.outputs))
             self.nodes.append(node)
         self.inputs, self.outputs = [own[variable] for variable in inputs], [own[variable] for variable in outputs]
 
@@ -199,9 +188,6 @@ class RowOp(DeviceOp):
 
     def lower(self, emitter, node):
         emitter.kernel(self.make_kernel(node), node)
-
-    def make_kernel(self, node):
-        return GpuRowsKernel(*self.arguments)
 
     def _through(self, given, of_constant, step):
         """What the outputs are, if ``step(node, inputs)`` gives it for each node."""
@@ -227,6 +213,35 @@ class RowOp(DeviceOp):
 
     def part_at_fault(self, node, shapes):
         return None
+
+
+class RowOp(NodesOp):
+    """Folds along rows, and what is computed before and after them.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        In an order in which they can be computed.
+    inputs, outputs : sequence of Variable
+        What they read from others, and what others read.
+    layouts : dict
+        Of all variables.
+    rank, inner : int
+        How many axes there are, and how many of them are those of the folds.
+
+    Raises
+    ------
+    NoSource
+        If there is no kernel for this.
+    """
+
+    def __init__(self, parts, inputs, outputs, layouts, rank, inner):
+        self.arguments = arguments_of(parts, inputs, outputs, layouts, rank, inner)
+        GpuRowsKernel(*self.arguments)
+        super().__init__([part.node for part in parts], inputs, outputs)
+
+    def make_kernel(self, node):
+        return GpuRowsKernel(*self.arguments)
 
     def __str__(self):
         return f"GpuRows({', '.join([str(node.op)[3:] for node in self.nodes if node.op.view_map == {}])})"

@@ -5,21 +5,24 @@ the operands' strides and the factors are on the host; else the kernels of ``pro
 the arguments of the processor's kernels of the same names without "Gpu". Scaling factors may be at either place.
 """
 from libc.stdlib cimport llabs
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.product_source import NAMES, NARROW_NAMES, narrow_source, product_source, rows_of_a_block
+from phintys.gpu.kernels.product_source import (
+    NAMES, NARROW_NAMES, narrow_source, product_source, rows_of_a_block, with_sums)
 from phintys.gpu.kernels.reduction_kernel cimport FoldKernel
 from phintys.gpu.kernels.reduction_source import vector_product_source
 from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
-from phintys.gpu.runtime.driver cimport Arguments, multiprocessors, put, put_address, put_integer, set_failure
+from phintys.gpu.runtime.driver cimport (
+    Arguments, multiprocessors, put, put_address, put_integer, put_value, set_failure)
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.graph.config import config
 from phintys.ops.native.integers cimport shape_of
-from phintys.vm.abi cimport BOUND, CELL_DEVICE, Cell, Context, Kernel, allocate, cell_size
+from phintys.vm.abi cimport (
+    BOUND, CELL_DEVICE, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_size, drop)
 from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
@@ -33,6 +36,8 @@ cdef enum:
     FEW_TERMS = 16                  # fewer than DEEP and DOWN are worth their exchange of sums
     MOST_WORK = 1 << 25             # multiplications: libraries are faster from then on
     MOST_RESULTS = 1 << 22
+    MOST_SUMMED = 1 << 14           # rows of which a block sums columns
+    MOST_INPUTS = 16                # of the scalar code after sums
 
 cdef struct Product:                # m x k times k x n; strides in elements
     const Cell* x
@@ -106,13 +111,19 @@ cdef class GpuProductKernel(DeviceKernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Product product
+        self.check(context, operands, &product)
+        if self.form_of(&product) != LARGE:
+            return self.narrow_ready(columns_of(&product))
+        return self.large_ready(&product)
+
+    cdef int large_ready(self, const Product* product) except -1 nogil:
+        return self.by_vector.ready() if product.m == 1 or product.n == 1 else self.ready()
+
+    cdef int check(self, Context* context, Cell** operands, Product* product) except -1 nogil:
+        """Compare the shapes, and allocate the result."""
         cdef npy_intp shape[2]
         cdef int axis
-        self.sort(operands, &product)
-        if product.m == 1 or product.n == 1:
-            self.by_vector.ready()
-        else:
-            self.ready()
+        self.sort(operands, product)
         if product.y.shape[0] != product.k:
             with gil:
                 raise ValueError(f"Shape mismatch: shapes {shape_of(product.x)} and {shape_of(product.y)} are not "
@@ -126,8 +137,6 @@ cdef class GpuProductKernel(DeviceKernel):
                     raise ValueError(f"Shape mismatch: z of shape {shape_of(product.start)} cannot be added to the "
                                      f"product of shapes {shape_of(product.x)} and {shape_of(product.y)}")
         allocate(context, product.out, shape)
-        if self.form_of(&product) != LARGE:
-            self.narrow_ready(columns_of(&product))
         return 0
 
     cdef int narrow_ready(self, int columns) except -1 nogil:
@@ -152,11 +161,14 @@ cdef class GpuProductKernel(DeviceKernel):
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef Product product
+        self.describe(operands, &product)
+        return multiply(self, &product) if product.m and product.n else 0
+
+    cdef void describe(self, Cell** operands, Product* product) noexcept nogil:
+        """All of it, once the result has its shape."""
         cdef int axis
         cdef npy_intp strides[2]
-        self.sort(operands, &product)
-        if product.m == 0 or product.n == 0:
-            return 0
+        self.sort(operands, product)
         strides[0] = strides[1] = 0
         if product.start != NULL:
             for axis in range(product.out.ndim):
@@ -165,15 +177,22 @@ cdef class GpuProductKernel(DeviceKernel):
         product.ss0, product.ss1 = strides[0], strides[1]
         if self.left_rank == 1:                     # a row of results: its columns are the result's only dimension
             product.ss1, product.ss0 = strides[0], 0
-        return multiply(self, &product)
 
 
 cdef class NarrowProductKernel(DeviceKernel):
     """Products with few columns or few terms, which `GpuProductKernel` launches."""
     cdef int rows
 
-    def __init__(self, dtype, int columns):
-        self.source, self.names, self.rows = narrow_source(dtype, columns), NARROW_NAMES, rows_of_a_block(columns)
+    def __init__(self, dtype, int columns, sums=None):
+        self.source = narrow_source(dtype, columns) if sums is None else narrow_source(dtype, columns, sums)
+        self.names, self.rows = NARROW_NAMES, rows_of_a_block(columns)
+
+    cdef npy_intp blocks_of(self, const Product* product, int form) noexcept nogil:
+        cdef int rows = self.rows if form == DEEP else 8
+        cdef npy_intp blocks = (product.m + rows - 1) // rows
+        if form == DEEP:
+            return max(blocks, min(product.m, <npy_intp>4 * multiprocessors))
+        return ((product.m + 31) // 32) * ((product.n + 63) // 64) if form == SHALLOW else blocks
 
 
 cdef inline int columns_of(const Product* product) noexcept nogil:
@@ -183,13 +202,149 @@ cdef inline int columns_of(const Product* product) noexcept nogil:
 
 cdef int multiply_narrow(GpuProductKernel kernel, Product* product, int form) noexcept nogil:
     cdef void* narrow = kernel.narrow_kernels[columns_of(product)]
-    cdef int rows = (<NarrowProductKernel>narrow).rows if form == DEEP else 8
-    cdef npy_intp blocks = (product.m + rows - 1) // rows
-    if form == DEEP:
-        blocks = max(blocks, min(product.m, <npy_intp>4 * multiprocessors))
-    elif form == SHALLOW:
-        blocks = ((product.m + 31) // 32) * ((product.n + 63) // 64)
-    return launch_product(<NarrowProductKernel>narrow, form, blocks, product, <const char*>kernel.one, kernel.itemsize)
+    cdef Arguments arguments
+    put_product(&arguments, product, <const char*>kernel.one, kernel.itemsize)
+    return (<NarrowProductKernel>narrow).start(form, (<NarrowProductKernel>narrow).blocks_of(product, form), THREADS,
+                                               &arguments)
+
+
+cdef class GpuProductSumsKernel(Kernel):
+    """A narrow product, and the sums of the columns of its right factor, with scalar code for each sum: ``(operands of
+    the product, inputs of the code without the sum, the product, results of the code)``.
+
+    Parameters
+    ----------
+    product : GpuProductKernel
+    total : GpuReductionKernel
+        Sums the columns, where the product is not narrow.
+    after : Kernel
+        Computes the code then.
+    code : ScalarCode
+    place : int
+        Which input of the code is the sum.
+    values : sequence of bool
+        Which of its inputs are on the host, and are passed by value.
+    """
+    cdef GpuProductKernel product
+    cdef Kernel total, after
+    cdef int n_product, n_inputs, place, typenum
+    cdef bint values[MOST_INPUTS]
+    cdef object sums
+    cdef list narrow
+    cdef void* narrow_kernels[MOST_NARROW + 1]
+
+    def __init__(self, product, total, after, code, int place, values):
+        self.examined, self.may_fail = (), True
+        self.product, self.total, self.after, self.place = product, total, after, place
+        self.n_product = (2, 3, 5)[self.product.kind]
+        self.n_inputs, self.sums, self.narrow = len(values), with_sums(code, place, values), []
+        self.typenum = numpy.dtype(code.input_dtypes[place]).num
+        for index, value in enumerate(values):
+            self.values[index] = value
+        memset(self.narrow_kernels, 0, sizeof(self.narrow_kernels))
+
+    cdef inline void choose(self, Cell** operands, Cell** of_product) noexcept nogil:
+        """The operands of the product."""
+        memcpy(of_product, operands, self.n_product * sizeof(Cell*))
+        of_product[self.n_product] = operands[self.n_product + self.n_inputs - 1]
+
+    cdef inline int form_of(self, const Product* product) noexcept nogil:
+        """The sums of very many numbers are left to the reduction."""
+        return self.product.form_of(product) if product.k <= MOST_SUMMED else LARGE
+
+    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef Cell* of_product[6]
+        cdef Product product
+        cdef Cell* result = operands[self.n_product + self.n_inputs]
+        cdef int index, number = self.n_product
+        self.choose(operands, of_product)
+        self.product.check(context, of_product, &product)
+        if self.form_of(&product) == LARGE:
+            return self.one_by_one(context, operands, of_product, &product)
+        for index in range(self.n_inputs):
+            if index == self.place:
+                continue
+            if not self.values[index] and operands[number].shape[0] not in (1, product.n):
+                return self.one_by_one(context, operands, of_product, &product)        # which fails
+            number += 1
+        allocate(context, result, &product.n)
+        return self.narrow_ready(columns_of(&product))
+
+    cdef int narrow_ready(self, int columns) except -1 nogil:
+        if self.narrow_kernels[columns] == NULL:
+            with gil:
+                kernel = NarrowProductKernel(self.product.dtype, columns, self.sums)
+                self.narrow.append(kernel)
+                self.narrow_kernels[columns] = <void*>kernel
+        return (<NarrowProductKernel>self.narrow_kernels[columns]).ready()
+
+    cdef int one_by_one(self, Context* context, Cell** operands, Cell** of_product,
+                        const Product* product) except -1 nogil:
+        """The three kernels; the shapes of the product have been checked."""
+        cdef Cell* cells[MOST_INPUTS + 1]
+        cdef Cell sums
+        cdef npy_intp shape, stride
+        cdef int index, number = self.n_product
+        cdef int failed = 0
+        memset(&sums, 0, sizeof(Cell))
+        sums.ndim, sums.typenum, sums.itemsize, sums.flags = 1, self.typenum, self.product.itemsize, CELL_DEVICE
+        sums.shape, sums.strides = &shape, &stride
+        if self.product.form_of(product) == LARGE:
+            self.product.large_ready(product)
+        else:
+            self.product.narrow_ready(columns_of(product))
+        if self.product.run(context, of_product):
+            return -1
+        cells[0], cells[1] = <Cell*>product.y, &sums
+        self.total.prepare(context, cells)
+        failed = self.total.run(context, cells)
+        for index in range(self.n_inputs):
+            if index == self.place:
+                cells[index] = &sums
+            else:
+                cells[index] = operands[number]
+                number += 1
+        cells[self.n_inputs] = operands[number + 1]
+        try:
+            if not failed:
+                self.after.prepare(context, cells)
+                failed = self.after.run(context, cells)
+        finally:
+            drop(context, &sums)
+        return -1 if failed else 0
+
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        cdef Cell* of_product[6]
+        cdef Product product
+        self.choose(operands, of_product)
+        self.product.describe(of_product, &product)
+        return UNBOUND if self.form_of(&product) == LARGE else BOUND
+
+    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
+        cdef Cell* of_product[6]
+        cdef Product product
+        cdef Arguments arguments
+        cdef void* narrow
+        cdef int index, form, number = self.n_product
+        self.choose(operands, of_product)
+        self.product.describe(of_product, &product)
+        form = self.form_of(&product)
+        if form == LARGE:
+            return 0                                # `prepare` has computed all
+        put_product(&arguments, &product, <const char*>self.product.one, self.product.itemsize)
+        for index in range(self.n_inputs):
+            if index == self.place:
+                continue
+            if self.values[index]:
+                put_value(&arguments, operands[number])
+            else:
+                put_address(&arguments, operands[number])
+                put_integer(&arguments, operands[number].strides[0] if operands[number].shape[0] != 1 else 0)
+            number += 1
+        put_address(&arguments, operands[number + 1])
+        narrow = self.narrow_kernels[columns_of(&product)]
+        return (<NarrowProductKernel>narrow).start(
+            form, (<NarrowProductKernel>narrow).blocks_of(&product, form) + (product.n + 7) // 8, THREADS, &arguments)
 
 
 cdef class GpuBatchedProductKernel(Kernel):
@@ -366,25 +521,23 @@ cdef inline void put_result(Arguments* arguments, const Product* product, const 
 
 
 cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int itemsize) noexcept nogil:
-    return launch_product(kernel, TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), product,
-                          one, itemsize)
-
-
-cdef int launch_product(DeviceKernel kernel, int which, npy_intp blocks, Product* product, const char* one,
-                        int itemsize) noexcept nogil:
     cdef Arguments arguments
+    put_product(&arguments, product, one, itemsize)
+    return kernel.start(TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), THREADS, &arguments)
+
+
+cdef void put_product(Arguments* arguments, const Product* product, const char* one, int itemsize) noexcept nogil:
     arguments.size, arguments.full = 0, False
-    put_integer(&arguments, product.m)
-    put_integer(&arguments, product.n)
-    put_integer(&arguments, product.k)
-    put_address(&arguments, product.x)
-    put_integer(&arguments, product.xs0)
-    put_integer(&arguments, product.xs1)
-    put_address(&arguments, product.y)
-    put_integer(&arguments, product.ys0)
-    put_integer(&arguments, product.ys1)
-    put_result(&arguments, product, one, itemsize)
-    return kernel.start(which, blocks, THREADS, &arguments)
+    put_integer(arguments, product.m)
+    put_integer(arguments, product.n)
+    put_integer(arguments, product.k)
+    put_address(arguments, product.x)
+    put_integer(arguments, product.xs0)
+    put_integer(arguments, product.xs1)
+    put_address(arguments, product.y)
+    put_integer(arguments, product.ys0)
+    put_integer(arguments, product.ys1)
+    put_result(arguments, product, one, itemsize)
 
 
 cdef int times_vector(GpuProductKernel kernel, Product* product) noexcept nogil:

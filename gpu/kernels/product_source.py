@@ -12,7 +12,16 @@ these: with at most 32 columns, which are part of the source, or at most 32 term
   four terms.
 * ``shallow``: a block has 32 x 64 results, of at most 32 terms in shared memory, a thread 2 x 4 results.
 """
-from phintys.gpu.kernels.scalar_source import COMPLEX, NoSource, computed, stored
+from phintys.gpu.kernels.scalar_source import (
+    COMPLEX,
+    NoSource,
+    body_of,
+    computed,
+    loaded,
+    stored,
+    to_store,
+    with_functions,
+)
 
 NAMES = ("tiles",)
 
@@ -76,11 +85,12 @@ MOST_NARROW = 32                # columns or terms
 NARROW = SCALING + """\
 enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
 #define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
-    const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta
-extern "C" {{
+    const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta{parameters}
+{sums}extern "C" {{
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
+    SUMS
     __shared__ T found[WARPS][32];
-    const int rows = (int)((m + gridDim.x - 1) / gridDim.x);
+    const int rows = (int)((m + BLOCKS - 1) / BLOCKS);
     const long long first = (long long)blockIdx.x * rows;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     T sums[32] = {{}};                               // ROWS * COLUMNS of them
@@ -115,6 +125,7 @@ __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     }}
 }}
 __global__ void __launch_bounds__(256) down(PARAMETERS) {{
+    SUMS
     __shared__ T found[WARPS][8][COLUMNS];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const long long row = (long long)blockIdx.x * 8 + lane % 8;
@@ -142,6 +153,7 @@ __global__ void __launch_bounds__(256) down(PARAMETERS) {{
     }}
 }}
 __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
+    SUMS
     __shared__ T left[DEPTH][HIGH + 1];
     __shared__ T right[DEPTH][WIDE + 1];
     const long long across = (n + WIDE - 1) / WIDE;
@@ -174,13 +186,79 @@ __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
 }}
 """
 
+WITHOUT_SUMS = """\
+#define SUMS
+#define BLOCKS ((long long)gridDim.x)
+"""
+# The last blocks of a grid: the sums of y's columns, eight columns a block, and what is computed from each sum.
+WITH_SUMS = """\
+#define BLOCKS ((long long)gridDim.x - (n + 7) / 8)
+#define SUMS if (blockIdx.x >= BLOCKS) {{ sum_columns(n, k, y, ys0, ys1, blockIdx.x - BLOCKS{arguments}); return; }}
+static __device__ inline void sum_columns(long long n, long long k, const T* __restrict__ y, long long ys0,
+                                          long long ys1, long long block{parameters}) {{
+    __shared__ double found[WARPS][8];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const long long mine = block * 8 + lane % 8;
+    double sum = 0;
+    if (mine < n)
+#pragma unroll 4
+        for (long long i = warp * 4 + lane / 8; i < k; i += 32) sum += y[i * ys0 + mine * ys1];
+    sum += __shfl_xor_sync(~0u, sum, 8);
+    sum += __shfl_xor_sync(~0u, sum, 16);
+    if (lane < 8) found[warp][lane] = sum;
+    __syncthreads();
+    const long long column = block * 8 + threadIdx.x;
+    if (threadIdx.x < 8 && column < n) {{
+        double total = 0;
+        for (int w = 0; w < WARPS; w++) total += found[w][threadIdx.x];
+        {lines}
+    }}
+}}
+"""
+
 
 def rows_of_a_block(columns):
     """How many rows a block of ``deep`` has at most: a sum for each lane."""
     return MOST_NARROW // columns
 
 
-def narrow_source(dtype, columns):
+def with_sums(code, place, values):
+    """What else a kernel of narrow products does: sums of y's columns, and scalar code for each of them.
+
+    Parameters
+    ----------
+    code : ScalarCode
+    place : int
+        Which of its inputs is the sum.
+    values : sequence of bool
+        Which inputs are passed by value; others are vectors with an element for each column.
+
+    Returns
+    -------
+    (str, str)
+        The parameters and the functions.
+    """
+    parameters, names, lines = [], [], []
+    for number, (dtype, value) in enumerate(zip(code.input_dtypes, values)):
+        if number == place:
+            lines.append(f"const auto s{number} = ({computed(dtype)})total;")
+            continue
+        element = f"v{number}" if value else (f"*(const {stored(dtype)}*)((const char*)v{number} + column * "
+                                              f"stride{number})")
+        lines.append(f"const auto s{number} = {loaded(dtype, element)};")
+        names.append(f"v{number}")
+        parameters.append(f"{stored(dtype)} v{number}" if value else f"const {stored(dtype)}* v{number}")
+        if not value:
+            names.append(f"stride{number}")
+            parameters.append(f"long long stride{number}")
+    slot, = code.outputs
+    lines += [*body_of(code), f"result[column] = {to_store(code.dtypes[slot], f's{slot}')};"]
+    parameters = "".join([f", {parameter}" for parameter in (*parameters, f"{stored(code.dtypes[slot])}* result")])
+    return parameters, WITH_SUMS.format(arguments="".join([f", {name}" for name in (*names, "result")]),
+                                        parameters=parameters, lines="\n        ".join(lines))
+
+
+def narrow_source(dtype, columns, sums=("", WITHOUT_SUMS)):
     """The source for results of so many columns; any number of columns for ``shallow``.
 
     Raises
@@ -190,7 +268,10 @@ def narrow_source(dtype, columns):
     """
     if stored(dtype) != computed(dtype):
         raise NoSource(dtype)
-    return NARROW.format(type=stored(dtype), columns=columns, rows=rows_of_a_block(columns))
+    parameters, functions = sums
+    text = NARROW.format(type=stored(dtype), columns=columns, rows=rows_of_a_block(columns), parameters=parameters,
+                         sums=functions)
+    return with_functions(text) if parameters else text
 
 
 def product_source(dtype):

@@ -11,7 +11,7 @@ import pytest
 
 import phintys
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
-from phintys.gpu.kernels.product_source import narrow_source, product_source
+from phintys.gpu.kernels.product_source import narrow_source, product_source, with_sums
 from phintys.gpu.kernels.reduction_source import arg_source, reduction_source, vector_product_source
 from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
@@ -63,6 +63,7 @@ def sources():
         yield f"matrix by vector of {dtype}", vector_product_source(dtype).text
     for dtype, columns in (("float32", 1), ("float32", 10), ("float64", 32)):
         yield f"narrow product of {dtype}, {columns} columns", narrow_source(dtype, columns)
+    yield "narrow product with sums", narrow_source("float32", 10, with_sums(product, 0, [False, True]))
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
     yield "argmax", arg_source("float32", 3, "argmax").text
     for dtype in DTYPES:
