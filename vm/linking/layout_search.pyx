@@ -39,8 +39,8 @@ cdef extern from "layout_search.h":
     int search_fit(search* s, const int* order, int* values, int by_offset, long most) nogil
     int64_t search_improve(search* s, int* order, int64_t bound, int64_t size, int64_t* best, double* priorities) nogil
 
-SHARE_OF_FITTING = 0.4          # of the time; the rest improves what is there
-FEWEST = 1500                       # placements of a round
+SHARES = 0.2, 0.35, 0.4             # of the time: when fitting and improving end; the most for a size in between
+FEWEST = 1000                       # placements of a round
 
 
 def searched(sizes, begins, ends, lives, offsets, bound, seconds):
@@ -128,18 +128,31 @@ cdef class _Search:
         free(self.state.lows.reasons)
 
     def better(self, offsets, bound, seconds):
-        cdef double start = search_now()
+        """Fit values into the bound; then improve the layout; then fit them into sizes between the two."""
+        start, size = search_now(), max([offset + length for offset, length in zip(offsets, self.sizes)])
+        found = self.fit(bound, self.orders(), start + SHARES[0] * seconds)
+        if found is not None:
+            return found
+        found, size, order = self.improve(offsets, size, bound, start + SHARES[1] * seconds)
+        while size > bound and search_now() < start + seconds:
+            until = min(start + seconds, search_now() + SHARES[2] * seconds)
+            fitting = self.fit(size - max(64, (size - bound) // 640 * 64), self.near(order), until)
+            if fitting is None:
+                break
+            found, size = fitting, max([offset + length for offset, length in zip(fitting, self.sizes)])
+        return found
+
+    cdef fit(self, int64_t capacity, orders, double until):
+        """Offsets below the capacity, if some are found in the time by one of the orders; else None."""
         cdef search* s = &self.state
         cdef int value, found, by_offset
         cdef long most
-        cdef int64_t size, least = bound
         for place, number in enumerate(sorted(range(s.count), key=self.begins.__getitem__)):
             self.values[place] = number
-        s.capacity = bound
-        s.until = start + SHARE_OF_FITTING * seconds
-        for number, order in enumerate(self.orders()):
-            if search_now() >= s.until:
-                break
+        s.capacity, s.until = capacity, until
+        for number, order in enumerate(orders):
+            if search_now() >= until:
+                return None
             for place, value in enumerate(order):
                 self.order[place] = value
             by_offset, most = number % 2 == 0, FEWEST * luby(number // 2 + 1) + s.count
@@ -147,15 +160,28 @@ cdef class _Search:
                 found = search_fit(s, self.order, self.values, by_offset, most)
             if found:
                 return [s.offset[value] for value in range(s.count)]
+
+    cdef improve(self, offsets, int64_t size, int64_t bound, double until):
+        """Better offsets, their size, and the order that gave them."""
+        cdef search* s = &self.state
+        cdef int value
         for place, value in enumerate(sorted(range(s.count), key=self.area, reverse=True)):
             self.order[place] = value
-        size = max([offset + length for offset, length in zip(offsets, self.sizes)])
         for value in range(s.count):
             self.best[value] = offsets[value]
-        s.until = start + seconds
+        s.until = until
         with nogil:
-            search_improve(s, self.order, least, size, self.best, self.priorities)
-        return [self.best[value] for value in range(s.count)]
+            size = search_improve(s, self.order, bound, size, self.best, self.priorities)
+        order = sorted(range(s.count), key=lambda value: -self.priorities[s.count + value])
+        return [self.best[value] for value in range(s.count)], size, order
+
+    def near(self, order):
+        """Yield an order, each time twice, and orders that chance makes of it."""
+        chance, places = Random(0), {value: place for place, value in enumerate(order)}
+        while True:
+            yield order
+            yield order
+            order = sorted(places, key=lambda value: places[value] + chance.uniform(-0.025, 0.025) * len(places))
 
     def area(self, value):
         """Bytes times sections."""
