@@ -287,8 +287,9 @@ def repeat(kernel, operands, results):
 def indexed(kernel, operands, results):
     """An advanced index, of which masks become positions first; those of masks alone need no checks."""
     plan, lead, _, *rest = kernel.arguments
-    if not any([kind == "mask" for kind, *_ in plan]):
-        return general(kernel, operands, results)
+    described = general(kernel, operands, results)
+    if described or not any([kind == "mask" for kind, *_ in plan]):
+        return described
     if len(rest) > 2 or kernel.named_arguments:
         return None
     described = [(operand.dtype, len(operand.broadcastable), operand.at_host) for operand in (*operands, *results)]

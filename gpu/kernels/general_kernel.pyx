@@ -8,6 +8,7 @@ A matrix that the processor's kernel refuses while it computes is noted in the s
 Positions on the device cannot be checked before they are used. The processor's kernel sees zeros in their place, as
 many as there are; the launch notes the first that is out of bounds, and the call fails when it reads this at its end.
 """
+from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free
 from numpy cimport npy_intp
 
@@ -28,6 +29,9 @@ from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memo
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.python_api cimport PyObject
+
+cdef extern from "native/half_floats.h" nogil:
+    double phintys_from_half(uint16_t half)
 
 cdef enum How:
     SKIPPED, VIEW, NUMBER, VECTOR
@@ -64,7 +68,9 @@ cdef inline npy_intp blocks_of(const Launch* launch, npy_intp items) noexcept no
 
 
 cdef double number_at(const Cell* cell) noexcept nogil:
-    """A number of any real dtype but float16."""
+    """A number of any real dtype."""
+    if cell.typenum == cnp.NPY_FLOAT16:
+        return phintys_from_half((<const uint16_t*>cell.data)[0])
     if cell.typenum == cnp.NPY_FLOAT64:
         return (<const double*>cell.data)[0]
     if cell.typenum == cnp.NPY_FLOAT32:

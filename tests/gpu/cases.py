@@ -213,7 +213,8 @@ CASES = [
     # ---- lines ----
     ("cumulative", lambda x: [T.cumsum(x), T.cumsum(x, 0), T.cumsum(x.T, 0), T.cumprod(x, 1)], floats(7, 300)),
     ("cumulative sums of lines of all lengths", lambda x: [
-        T.cumsum(x[:, :n], 1) for n in (1, 31, 33, 127, 1000, 1025, 4097, 5000)], floats(3, 5000)),
+        T.cumsum(x[:, :n], 1) for n in (1, 31, 33, 127, 1000, 1025, 4097, 5000)],
+     whole(3, 5000, dtype="float32")),
     ("cumulative sums of a few long lines", lambda x, y: [
         T.cumsum(x), T.cumsum(x[1:]), T.cumsum(x.reshape((2, 25000)), 1), T.cumprod(y * TENTH + 1, 1)],
      whole(50000, dtype="float32"), floats(3, 17001, dtype="float64")),
@@ -251,9 +252,14 @@ CASES = [
     ("places of true elements", lambda x, y: [
         *T.gt(x, 0).nonzero(), *T.gt(y, 1).nonzero(), *T.gt(y[:, ::-1, 1:], 1).nonzero(), *T.gt(x, 9).nonzero(),
         *T.gt(x[1:], -9).nonzero(), *T.gt(x[:0], 0).nonzero()], floats(10000), floats(7, 30, 11)),
-    ("boolean masks", lambda x, m: [x[m], x[T.gt(x[:, 0], 0)], x.T[:, m[:, 0]], T.set_subtensor(x[m], 0).sum(0),
-                                    T.inc_subtensor(x[m], 1), T.grad((x[m] ** 2).sum(), x)],
+    ("boolean masks", lambda x, m: [
+        x[m], x[T.gt(x[:, 0], 0)], x.T[:, m[:, 0]], T.grad((x[m] ** 2).sum(), x), T.set_subtensor(x[m], x[m] * 2),
+        T.inc_subtensor(x[m[:, 0]], x[0]), T.set_subtensor(x[::-1, 1:][m[:, 1:]], HALF)],
      floats(40, 30), whole(40, 30, low=0, high=2, dtype="bool")),
+    ("one number where a mask is true", lambda x, m, a: [
+        T.set_subtensor(x[m], 0), T.inc_subtensor(x[m], a), T.set_subtensor(x[m[:, 0]], 2),
+        T.set_subtensor(x.T[m.T[::-1]], -1), T.inc_subtensor(T.cast(x, "float16")[m], 1)],
+     floats(40, 30), whole(40, 30, low=0, high=2, dtype="bool"), numpy.asarray(floats())),
     ("repeat by counts", lambda x, n: [T.repeat(x, n, axis=0), T.repeat(x.T, n[:4], axis=0), T.repeat(x, n[:4], axis=1),
                                        T.repeat(x[:, 0], n), T.repeat(x > 0, n * 0, axis=0),
                                        T.grad((T.repeat(x, n, axis=0) ** 2).sum(), x)],

@@ -6,7 +6,7 @@ from support_gpu import at_device
 import phintys
 import phintys.tensor as T
 from phintys.gpu.device_op import DeviceOp
-from phintys.gpu.kernels.lines.sort_kernel import count_widely
+from phintys.gpu.kernels.lines.sort_kernel import set_limits
 
 
 def on_device(expression, *values):
@@ -15,14 +15,15 @@ def on_device(expression, *values):
         return phintys.function([], expression(*[phintys.gpu.host_from_gpu(variable) for variable in variables]))
 
 
-def test_lines_that_are_counted_in_words_of_64_bits(device, order):
-    """As those of 2**30 elements and more are."""
-    x = numpy.random.RandomState(3).randint(-500, 500, (2, 4500)).astype("int16")
-    before = count_widely(4097)
+@pytest.mark.parametrize("limits", [(1, 2 ** 30), (1, 4097)])
+def test_lines_of_many_tiles(device, order, limits):
+    """They are counted before they are moved, from 2**30 elements on in words of 64 bits."""
+    x = numpy.random.RandomState(3).randint(-500, 500, (2, 9000)).astype("int16")
+    before = set_limits(*limits)
     try:
         sorted_, places = on_device(lambda x: [T.sort(x, 1), T.argsort(x, 1, kind="stable")], x)()
     finally:
-        assert count_widely(before) == 4097
+        assert set_limits(*before) == limits
     assert numpy.array_equal(sorted_, numpy.sort(x, 1))
     assert numpy.array_equal(places, numpy.argsort(x, 1, kind="stable"))
 

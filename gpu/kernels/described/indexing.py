@@ -5,7 +5,8 @@ order is open, unless ``config.deterministic`` is "more". Otherwise, and where e
 ``OWNERS`` owners: threads that read all positions in order, and write what is theirs. So of values that are set at one
 position the last one stays, as at the processor.
 
-A mask is the positions of its true elements: ``kernels/lines/selection_kernel`` finds them first.
+A mask is the positions of its true elements: ``kernels/lines/selection_kernel`` finds them first, unless one number is
+set or added where it is true.
 
 Flat positions and coordinates, and the number of counters of `bincount`, have a thread for each element. What the
 processor refuses before it computes is refused here while it computes.
@@ -176,6 +177,8 @@ def read(arguments, named, operands, trusted=False):
 @describe(AdvancedIncSubtensorKernel, by_value=(1,), checked=positions_of)
 def change(arguments, named, operands, trusted=False):
     plan, lead, result, dtype, sets = arguments
+    if [kind for kind, *_ in plan] == ["mask"] and operands[1][1] == 0:
+        return change_where(plan[0][2], operands, sets)
     index = Index(plan, lead, operands, "out", operands[0][1], trusted)
     kept = list(range(len(index.before)))
     lines = index.dimensions()
@@ -213,6 +216,26 @@ def change(arguments, named, operands, trusted=False):
     return Description(names, {"scatter": (RAW, "\n".join(body))},
                        [Launch(COPY, 0, "x", ALL, "out"), Launch(RAW, "scatter", grid)], FUNCTIONS, {},
                        index.checked(), trusted=trusted)
+
+
+def change_where(rank, operands, sets):
+    """Set elements where a mask of so many dimensions is true, or add to them: one number, so that nothing needs to
+    be known of how many there are."""
+    value = "y" if operands[1][2] else "load_y(0)"
+    value = f"(T_out)({value})" if sets else f"(T_out)(load_out(offset) + {value})"
+    body = f"""\
+    long long rest = i, of_mask = 0, offset = 0;
+    for (int axis = (int)(sizeof(out.shape) / 8) - 1; axis >= 0; axis--) {{
+        const long long above = rest / out.shape[axis], place = rest - above * out.shape[axis];
+        if (axis < {rank}) of_mask += place * mask.strides[axis];
+        offset += place * out.strides[axis];
+        rest = above;
+    }}
+    if (load_mask(of_mask)) store_out(offset, {value});
+"""
+    return Description(["x", "y", "mask", "out"], {"change": (THREADS, body)},
+                       [Launch(COPY, 0, "x", ALL, "out"), Launch(THREADS, "change", "out")], checked=("mask",),
+                       trusted=True)
 
 
 def product(axes):

@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.lines.scan_kernel cimport pack
+from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, pack
 from phintys.gpu.kernels.lines.sort_source import best_source, block_source, rows_source, sweep_source, warp_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
@@ -24,9 +24,11 @@ cdef enum:
     WARP_OF_1, WARP_OF_32 = 5, BLOCK_OF_4, BLOCK_OF_8, BLOCK_OF_16, SWEEP, LONG_SWEEP, WIDE_SWEEP, BEST, VARIANTS
 
 cdef enum:
-    MANY = 8192                 # elements for each multiprocessor: from here on tiles are larger
-    DIGIT = 256
+    COUNT, MOVE, MOVE_LAST      # kernels of a sweep
+    DIGIT = 256                 # values of a digit, and threads of a block
+    ALIGNED = 256               # bytes: parts of scratch memory begin at multiples
 
+cdef npy_intp few_tiles = 64               # of all lines together: so many look up each other's counts
 cdef npy_intp wide_from = 1 << 30           # elements of a line whose counts need words of 64 bits
 
 # Keys of each thread, of the variants from BLOCK_OF_4 on.
@@ -34,10 +36,11 @@ cdef int EACH[6]
 EACH[:] = [4, 8, 16, 8, 16, 16]
 
 
-def count_widely(npy_intp length):
-    """Let lines of so many elements be counted in words of 64 bits; returns from which length on they were."""
-    global wide_from
-    before, wide_from = wide_from, length
+def set_limits(npy_intp tiles, npy_intp length):
+    """Set how many tiles look up each other's counts, and from which length on words have 64 bits; returns what it was."""
+    global few_tiles, wide_from
+    before = few_tiles, wide_from
+    few_tiles, wide_from = tiles, length
     return before
 
 
@@ -72,8 +75,9 @@ cdef class GpuSortKernel(DeviceKernel):
         For dtypes without text.
     """
     cdef Kernel host
-    cdef list variants
+    cdef list variants, sums
     cdef PyObject* variant[VARIANTS]
+    cdef PyObject* sum_of[2]            # the cumulative sums of counts of 32 and of 64 bits
     cdef object dtype, position_dtype
     cdef bint places, takes_best, best_values, best_places
     cdef int axis, axis_operand, itemsize
@@ -86,7 +90,7 @@ cdef class GpuSortKernel(DeviceKernel):
         self.takes_best, self.position_dtype = position_dtype is not None, position_dtype
         self.best_values, self.best_places = best_values, best_places
         self.itemsize = numpy.dtype(dtype).itemsize
-        self.variants = [None] * VARIANTS
+        self.variants, self.sums = [None] * VARIANTS, [None, None]
         warp_source(dtype, places, 1)                   # NoSource for a dtype without text
 
     cdef object source_of(self, int variant):
@@ -99,11 +103,14 @@ cdef class GpuSortKernel(DeviceKernel):
         if variant <= BLOCK_OF_16:
             return block_source(self.dtype, self.places, each), ("sort",)
         return (sweep_source(self.dtype, self.places, each, variant != SWEEP, variant == WIDE_SWEEP),
-                ("count_digits", "sweep_keys", "sweep_last"))
+                ("count_digits" if variant == SWEEP else "count_tiles", "sweep_keys", "sweep_last"))
 
     cdef int make(self, int variant) except -1:
         made = Variant(*self.source_of(variant))
         self.variants[variant] = made
+        if variant in (LONG_SWEEP, WIDE_SWEEP):
+            self.sums[variant == WIDE_SWEEP] = GpuScanKernel("uint64" if variant == WIDE_SWEEP else "uint32", 0, "add")
+            self.sum_of[variant == WIDE_SWEEP] = <PyObject*>self.sums[variant == WIDE_SWEEP]
         self.variant[variant] = <PyObject*>made
         return 0
 
@@ -118,7 +125,7 @@ cdef class GpuSortKernel(DeviceKernel):
                 return variant
         if length >= wide_from:
             return WIDE_SWEEP
-        return SWEEP if lines * length < MANY * driver.multiprocessors else LONG_SWEEP
+        return SWEEP if lines * tiles_of(SWEEP, length) <= few_tiles else LONG_SWEEP
 
     cdef int axis_of(self, Cell** operands) noexcept nogil:
         cdef int axis = self.axis
@@ -131,6 +138,8 @@ cdef class GpuSortKernel(DeviceKernel):
         if self.variant[variant] == NULL:
             with gil:
                 self.make(variant)
+        if variant in (LONG_SWEEP, WIDE_SWEEP):
+            (<GpuScanKernel>self.sum_of[variant == WIDE_SWEEP]).ready()
         return (<Variant>self.variant[variant]).ready()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
@@ -217,58 +226,95 @@ cdef class GpuSortKernel(DeviceKernel):
         cdef int variant = self.variant_for(lines, length)
         cdef npy_intp words[4]
         cdef Arguments arguments
-        if variant >= SWEEP:
-            return self.sweep(variant, x, out, lines, length)
+        if variant == SWEEP:
+            return self.sweep(x, out, lines, length)
+        if variant > SWEEP:
+            return self.sweep_counted(variant, x, out, lines, length)
         words[:4] = [<npy_intp>x, <npy_intp>out, lines, length]
         pack(&arguments, words, 4)
         if variant <= WARP_OF_32:
             return (<Variant>self.variant[variant]).start(0, (lines + 3) // 4, 128, &arguments)
         return (<Variant>self.variant[variant]).start(0, lines, 256, &arguments)
 
-    cdef int sweep(self, int variant, const char* x, const char* out, npy_intp lines, npy_intp length) noexcept nogil:
-        """Long lines: a kernel counts digits, and one for each digit moves keys and places to other memory."""
-        cdef npy_intp tile = DIGIT * EACH[variant - BLOCK_OF_4], tiles = (length + tile - 1) // tile
-        cdef npy_intp count = 8 if variant == WIDE_SWEEP else 4, starts = lines * self.itemsize * DIGIT * count
-        cdef npy_intp words_of_digit = lines * tiles * DIGIT, flags = (4 * lines + 7) // 8 * 8
-        cdef npy_intp keys = (lines * length * self.itemsize + 7) // 8 * 8
-        cdef npy_intp places = lines * length * count if self.places else 0
+    cdef int sweep(self, const char* x, const char* out, npy_intp lines, npy_intp length) noexcept nogil:
+        """Lines of few tiles: a kernel counts digits, and one for each digit moves keys and places."""
+        cdef npy_intp tiles = tiles_of(SWEEP, length), words_of_digit = lines * tiles * DIGIT
+        cdef npy_intp starts = lines * self.itemsize * DIGIT * 4, flags = aligned(4 * lines)
         cdef npy_intp blocks = max(min((length + 1023) // 1024, 4 * driver.multiprocessors // lines), <npy_intp>1)
         cdef npy_intp words[11]
         cdef Arguments arguments
         cdef int digit, error
         cdef char* at
-        cdef Buffer* room = device_memory.acquire(2 * starts + flags + 64 + words_of_digit * self.itemsize * count
-                                                  + 2 * keys + 2 * places)
+        cdef Buffer* room = device_memory.acquire(2 * starts + flags + ALIGNED + 4 * words_of_digit * self.itemsize
+                                                  + self.room_of_passes(lines * length, 4))
         if room == NULL:
             return set_failure(2, b"scratch memory of a sort")
         at = room.data
         error = fill_bytes(at, 0, starts + flags)
         if error:
             error = set_failure(error, b"clearing counts of digits")
-        words[:9] = [<npy_intp>x, length, blocks, words_of_digit * self.itemsize, <npy_intp>at, <npy_intp>(at + starts),
-                     <npy_intp>(at + starts + flags), <npy_intp>(at + 2 * starts + flags),
-                     <npy_intp>(at + 2 * starts + flags + 64)]
+        words[:9] = [<npy_intp>x, length, blocks, words_of_digit * self.itemsize, <npy_intp>at,
+                     <npy_intp>(at + starts), <npy_intp>(at + starts + flags), <npy_intp>(at + 2 * starts + flags),
+                     <npy_intp>(at + 2 * starts + flags + ALIGNED)]
         pack(&arguments, words, 9)
         if not error:
-            error = (<Variant>self.variant[variant]).start(0, lines * blocks, 256, &arguments)
-        at += 2 * starts + flags + 64
-        words[8], words[9], words[10] = words[6], words[7], <npy_intp>at
-        at += words_of_digit * self.itemsize * count
+            error = (<Variant>self.variant[SWEEP]).start(COUNT, lines * blocks, DIGIT, &arguments)
+        at += 2 * starts + flags + ALIGNED + 4 * words_of_digit * self.itemsize
+        words[10], words[9], words[8] = words[8], words[7], words[6]
         for digit in range(self.itemsize):
-            if error:
-                break
-            words[0] = <npy_intp>(at + (digit + 1) % 2 * keys) if digit else <npy_intp>x
-            words[1] = <npy_intp>(at + 2 * keys + (digit + 1) % 2 * places)
-            words[2] = <npy_intp>(at + digit % 2 * keys)
-            words[3] = <npy_intp>out
-            words[4] = <npy_intp>(at + 2 * keys + digit % 2 * places)
-            words[5], words[6], words[7] = length, tiles, digit
-            pack(&arguments, words, 11)
-            error = (<Variant>self.variant[variant]).start(2 if digit == self.itemsize - 1 else 1, lines * tiles, 256,
-                                                           &arguments)
-            words[10] += words_of_digit * count
+            if not error:
+                error = self.move(SWEEP, words, x, out, at, lines, length, digit)
+            words[10] += 4 * words_of_digit
         buffer_release(room)                            # work is done in order
         return error
+
+    cdef int sweep_counted(self, int variant, const char* x, const char* out, npy_intp lines,
+                           npy_intp length) noexcept nogil:
+        """Lines of many tiles: for each digit a kernel counts, and one moves keys and places by the counts' sums."""
+        cdef npy_intp tiles = tiles_of(variant, length), count = 8 if variant == WIDE_SWEEP else 4
+        cdef npy_intp counts = aligned(lines * tiles * DIGIT * count)
+        cdef npy_intp words[11]
+        cdef Arguments arguments
+        cdef int digit, error = 0
+        cdef Buffer* room = device_memory.acquire(counts + self.room_of_passes(lines * length, count))
+        if room == NULL:
+            return set_failure(2, b"scratch memory of a sort")
+        for digit in range(self.itemsize):
+            words[:5] = [<npy_intp>self.keys_before(x, room.data + counts, lines * length, digit), length, tiles, digit,
+                         <npy_intp>room.data]
+            pack(&arguments, words, 5)
+            if not error:
+                error = (<Variant>self.variant[variant]).start(COUNT, lines * tiles, DIGIT, &arguments)
+            if not error:
+                error = (<GpuScanKernel>self.sum_of[variant == WIDE_SWEEP]).along_lines(
+                    room.data, room.data, lines, DIGIT * tiles, False)
+            words[8], words[9], words[10] = 0, 0, <npy_intp>room.data
+            if not error:
+                error = self.move(variant, words, x, out, room.data + counts, lines, length, digit)
+        buffer_release(room)                            # work is done in order
+        return error
+
+    cdef npy_intp room_of_passes(self, npy_intp size, npy_intp count) noexcept nogil:
+        """Bytes for two sets of keys, and of places."""
+        return 2 * aligned(size * self.itemsize) + (2 * aligned(size * count) if self.places else 0)
+
+    cdef const char* keys_before(self, const char* x, const char* room, npy_intp size, int digit) noexcept nogil:
+        """Where the keys are before a digit."""
+        return room + (digit + 1) % 2 * aligned(size * self.itemsize) if digit else x
+
+    cdef int move(self, int variant, npy_intp* words, const char* x, const char* out, const char* room, npy_intp lines,
+                  npy_intp length, int digit) noexcept nogil:
+        """Let a kernel move keys and places by a digit; ``words`` from number 8 on say where they go."""
+        cdef npy_intp keys = aligned(lines * length * self.itemsize), tiles = tiles_of(variant, length)
+        cdef npy_intp places = aligned(lines * length * (8 if variant == WIDE_SWEEP else 4)) if self.places else 0
+        cdef const char* of_places = room + 2 * keys
+        cdef Arguments arguments
+        words[:8] = [<npy_intp>self.keys_before(x, room, lines * length, digit),
+                     <npy_intp>(of_places + (digit + 1) % 2 * places), <npy_intp>(room + digit % 2 * keys),
+                     <npy_intp>out, <npy_intp>(of_places + digit % 2 * places), length, tiles, digit]
+        pack(&arguments, words, 11)
+        return (<Variant>self.variant[variant]).start(MOVE_LAST if digit == self.itemsize - 1 else MOVE, lines * tiles,
+                                                      DIGIT, &arguments)
 
 
 cdef class GpuRowOrderKernel(DeviceKernel):
@@ -336,6 +382,16 @@ cdef class GpuRowOrderKernel(DeviceKernel):
         words[:4] = [<npy_intp>order, <npy_intp>places, <npy_intp>out, rows]
         pack(&arguments, words, 4)
         return self.start(1, blocks_for(rows), THREADS, &arguments)
+
+
+cdef inline npy_intp tiles_of(int variant, npy_intp length) noexcept nogil:
+    """Of a line."""
+    cdef npy_intp tile = DIGIT * EACH[variant - BLOCK_OF_4]
+    return (length + tile - 1) // tile
+
+
+cdef inline npy_intp aligned(npy_intp size) noexcept nogil:
+    return (size + ALIGNED - 1) // ALIGNED * ALIGNED
 
 
 cdef inline void release(Buffer* buffer) noexcept nogil:

@@ -7,8 +7,9 @@ with keys of which 0 and -0 are the same, and so are all NaN; elements alone com
   other lane. It is not stable, so a key is joined with its place. Items of more than 32 bits, which cost three times
   as much and take long to compile, only up to 256.
 * One of up to 4096 by a block, digit by digit of 8 bits: a warp finds the lanes with the same digit by votes.
-* A longer one by a kernel for each digit. Blocks take tiles of a line in the order in which they come, and write the
-  keys behind those of the tiles before, whose counts they look up; how often each digit is there is counted at first.
+* A longer one digit by digit, by kernels that put the keys of each tile behind those of the tiles before. In lines of
+  few tiles these look up each other's counts while they run. Of many tiles a kernel counts first, and the cumulative
+  sums of all counts say where keys go: blocks that wait for others cost more (250 ns a tile on an H200).
 """
 from phintys.gpu.kernels.scalar_source import NoSource
 
@@ -212,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(256) sort(const Key* x, {result}* o
 """
 # `counts` and `done` are zeros; `words` and `tickets` are made zeros here, for the kernels behind. The last block of a
 # line makes starts of its counts.
-SWEEP = """\
+LOOK_BACK = """\
 const Count FLAG = (Count)1 << (8 * sizeof(Count) - 2), VALUE = FLAG - 1;    // a word: a state of two bits, and a count
 __device__ inline void publish(Count* p, Count value) {{
 #ifdef __CUDA_ARCH__
@@ -260,34 +261,20 @@ extern "C" __global__ void __launch_bounds__(256) count_digits(const Key* x, lon
     if (!last) return;
     for (int d = 0; d < DIGITS; d++) starts[256 * d] = before(looked_up(counts + 256 * d), of_warps);
 }}
-template <bool LAST>
-static __device__ inline void sweep(const Key* keys, const Count* places, Key* keys_out, void* last_out,
-                                    Count* places_out, long long length, long long tiles, int digit,
-                                    const Count* starts, unsigned* tickets, Count* words) {{
-    __shared__ Shared shared;
-    __shared__ Stage stage;
-    __shared__ Count to_global[256];
+// Blocks take tiles in the order in which they come.
+static __device__ inline unsigned own_tile(unsigned* tickets, int digit) {{
     __shared__ unsigned mine;
     if (threadIdx.x == 0) mine = atomicAdd(tickets + digit, 1u);
     __syncthreads();
-    const long long line = mine / tiles, tile = mine - line * tiles, base = tile * TILE, skipped = line * length + base;
-    const int first = threadIdx.x / 32 * (32 * EACH) + threadIdx.x % 32;
-    const int left = (int)min(length - base, (long long)TILE);
-    Key key[EACH];
-    unsigned rank[EACH];
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {{
-        const int at = first + i * 32;
-        key[i] = at < left ? keys[skipped + at] : ALL;                  // what pads comes last
-        if (digit == 0 && at < left) key[i] = key_of(key[i]);
-    }}
-    const Count all = rank_keys(key, 8 * digit, rank, shared);
+    return mine;
+}}
+// Where keys with the digit of this thread go, of which the tile has `all`. The thread adds up what the tiles before
+// have, eight at a time, until one knows all before it.
+__device__ inline Count place_of_digit(Count all, long long line, long long tile, long long tiles, int digit,
+                                       const Count* starts, Count* words) {{
     Count* word = words + (line * tiles + tile) * 256 + threadIdx.x;
-    publish(word, (tile ? FLAG : 2 * FLAG) | all);
-#pragma unroll
-    for (int i = 0; i < EACH; i++) stage.keys[rank[i]] = key[i];
-    // The thread of a digit adds up what the tiles before have of it, eight at a time, until one knows all before it.
     Count earlier = 0;
+    publish(word, (tile ? FLAG : 2 * FLAG) | all);
     for (long long at = tile - 1; at >= 0;) {{
         Count seen[8];
 #pragma unroll
@@ -305,7 +292,64 @@ static __device__ inline void sweep(const Key* keys, const Count* places, Key* k
         at = found ? -1 : at - used;
     }}
     if (tile) publish(word, 2 * FLAG | (earlier + all));
-    to_global[threadIdx.x] = starts[(line * DIGITS + digit) * 256 + threadIdx.x] + earlier - shared.starts[threadIdx.x];
+    return starts[(line * DIGITS + digit) * 256 + threadIdx.x] + earlier;
+}}
+"""
+# `words` are in the order of lines, digits and tiles, and become their cumulative sums within a line.
+COUNTED = """\
+extern "C" __global__ void __launch_bounds__(256) count_tiles(const Key* keys, long long length, long long tiles,
+                                                              long long digit, Count* words) {{
+    __shared__ unsigned own[256];
+    const long long line = blockIdx.x / tiles, tile = blockIdx.x - line * tiles;
+    const int left = (int)min(length - tile * TILE, (long long)TILE);
+    keys += line * length + tile * TILE;
+    own[threadIdx.x] = 0;
+    __syncthreads();
+    Key key[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {{
+        const int at = threadIdx.x + i * 256;
+        key[i] = at < left ? keys[at] : 0;
+    }}
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {{
+        if (digit == 0) key[i] = key_of(key[i]);
+        if ((int)threadIdx.x + i * 256 < left) atomicAdd(&own[(unsigned)(key[i] >> 8 * digit) & 255], 1u);
+    }}
+    __syncthreads();
+    words[(line * 256 + threadIdx.x) * tiles + tile] = own[threadIdx.x];
+}}
+__device__ inline unsigned own_tile(unsigned*, int) {{ return blockIdx.x; }}
+__device__ inline Count place_of_digit(Count, long long line, long long tile, long long tiles, int, const Count*,
+                                       Count* words) {{
+    const long long before = threadIdx.x * tiles + tile - 1;
+    return before >= 0 ? words[line * 256 * tiles + before] : 0;
+}}
+"""
+SWEEP = """\
+template <bool LAST>
+static __device__ inline void sweep(const Key* keys, const Count* places, Key* keys_out, void* last_out,
+                                    Count* places_out, long long length, long long tiles, int digit,
+                                    const Count* starts, unsigned* tickets, Count* words) {{
+    __shared__ Shared shared;
+    __shared__ Stage stage;
+    __shared__ Count to_global[256];
+    const unsigned mine = own_tile(tickets, digit);
+    const long long line = mine / tiles, tile = mine - line * tiles, base = tile * TILE, skipped = line * length + base;
+    const int first = threadIdx.x / 32 * (32 * EACH) + threadIdx.x % 32;
+    const int left = (int)min(length - base, (long long)TILE);
+    Key key[EACH];
+    unsigned rank[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {{
+        const int at = first + i * 32;
+        key[i] = at < left ? keys[skipped + at] : ALL;                  // what pads comes last
+        if (digit == 0 && at < left) key[i] = key_of(key[i]);
+    }}
+    const Count all = rank_keys(key, 8 * digit, rank, shared);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) stage.keys[rank[i]] = key[i];
+    to_global[threadIdx.x] = place_of_digit(all, line, tile, tiles, digit, starts, words) - shared.starts[threadIdx.x];
     __syncthreads();
     Count to[EACH];
 #pragma unroll
@@ -408,10 +452,12 @@ def block_source(dtype, places, each):
         result="long long" if places else "Key", take="place[i]" if places else "bits_of(key[i])")
 
 
-def sweep_source(dtype, places, each, match, wide):
-    """Longer lines; ``wide``: of 2 ** 30 elements and more."""
-    return digits(dtype, places, each, match, wide) + SWEEP.format(bits="u64" if wide else "u32",
-                                                                   letter="l" if wide else "r")
+def sweep_source(dtype, places, each, counted, wide):
+    """Longer lines, of tiles of ``256 * each`` elements; ``counted`` before they are moved; ``wide``: of 2 ** 30
+    elements and more."""
+    kind = {"bits": "u64", "letter": "l"} if wide else {"bits": "u32", "letter": "r"}
+    ways = COUNTED if counted else LOOK_BACK
+    return digits(dtype, places, each, counted, wide) + ways.format(**kind) + SWEEP.format()
 
 
 def best_source(dtype, position_dtype):
