@@ -8,6 +8,7 @@ does. See README.md for the parts.
 """
 from phintys.gpu import device_steps, families
 from phintys.gpu.device_op import DeviceOp
+from phintys.gpu.expansion import expand as _expand
 from phintys.gpu.gpu_array_type import GpuArrayConstant, GpuArrayType, GpuArrayVariable
 from phintys.gpu.placement import place as _place
 from phintys.gpu.placement import uses_device as _uses_device
@@ -26,7 +27,7 @@ __all__ = ["DeviceError", "DeviceOp", "GpuArrayConstant", "GpuArrayType", "GpuAr
 
 _hooks.place_at_device = _place
 _hooks.uses_device = _uses_device
-_hooks.widen_for_device = _widen
+_hooks.widen_for_device = lambda fgraph: _widen(fgraph) + _expand(fgraph)
 
 
 def use(device="cuda", move_shared_to_gpu=True):

@@ -74,6 +74,13 @@ LENGTHS = 1, 31, 32, 33, 127, 1000, 4097
 EMPTY = numpy.zeros((0, 4), "float32")
 
 CASES = [
+    # ---- exponentials of matrices ----
+    ("expm", lambda x: [S.expm(x), S.expm(x * 9), T.grad(S.expm(x).sum(), x)], floats(6, 6)),
+    ("expm of a stack", lambda x: [S.expm(x), T.grad(S.expm(x)[1].sum(), x)], floats(3, 5, 5, dtype="float64")),
+    ("expm of stacks", lambda x: S.expm(x), floats(2, 3, 4, 4)),
+    ("expm of one number, and none", lambda x: [S.expm(x), S.expm(x[:0, :0])], floats(1, 1)),
+    ("expm of what is not finite", lambda x: S.expm(x), numpy.array([
+        [[0, numpy.nan], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [numpy.inf, 0]], [[-3e4, 0], [0, 1]]], "float32")),
     # ---- functions that only the device has text for ----
     ("gamma functions", lambda x: [T.gamma(x), T.psi(x), T.tri_gamma(x), T.polygamma(3, abs(x))],
      numpy.array([0.3, 1.4616, 2.5, 7, 20, 33, -0.5, -1.7, 1e-3], "float32")),
