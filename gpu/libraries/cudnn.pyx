@@ -226,7 +226,6 @@ cdef int[3] WINOGRAD = [7, 5, 5]
 cdef int[3] PRODUCTS = [2, 1, 1]                # how many of them are implicit products, and exact enough for float16
 
 cdef bint allows_tf32 = False
-cdef bint measures = True
 
 
 def allow_tf32(allowed):
@@ -235,15 +234,8 @@ def allow_tf32(allowed):
     allows_tf32 = allowed
 
 
-def choose_by_measurements(deterministic):
-    global measures
-    measures = deterministic != "more"
-
-
 config.on_change("gpu.tf32", allow_tf32)
-config.on_change("deterministic", choose_by_measurements)
 allow_tf32(config.gpu.tf32)
-choose_by_measurements(config.deterministic)
 
 def choices():
     """The algorithms that were chosen so far: for each the role, the shapes of the images and the filters, whether in
@@ -289,7 +281,7 @@ cdef class ConvolutionRoutine(Routine):
         Those of the images, the filters and the output among the operands.
     """
     cdef int role, type, rank, groups
-    cdef bint flip
+    cdef bint flip, measures
     cdef int pad[3]
     cdef int stride[3]
     cdef int dilation[3]
@@ -297,6 +289,7 @@ cdef class ConvolutionRoutine(Routine):
 
     def __init__(self, dtype, role, int rank, border, stride, dilation, bint flip, int groups, positions):
         cdef int axis
+        self.measures = config.deterministic != "more"
         self.role, self.type, self.rank, self.flip, self.groups = ROLES[role], TYPES[dtype], rank, flip, groups
         for axis in range(3):
             self.positions[axis] = positions[axis]
@@ -339,7 +332,7 @@ cdef class ConvolutionRoutine(Routine):
         cdef npy_intp window
         memset(shapes, 0, sizeof(phintys_shapes))
         shapes.role, shapes.type, shapes.groups, shapes.moved = self.role, self.type, self.groups, self.rank + skipped
-        shapes.measured = measures
+        shapes.measured = self.measures
         shapes.math = IN_FMA if self.type == 0 and not allows_tf32 else 0
         if not (copy_lengths(shapes.image, sorted.image, skipped) and copy_lengths(
                 shapes.filters, sorted.filters, skipped) and copy_lengths(shapes.top, sorted.top, skipped)):

@@ -184,6 +184,13 @@ cdef class MatrixRoutine(Routine):
         solving.is_double = self.itemsize == 8
 
 
+cdef int solve_or_refuse(phintys_solving* solving, void* stream) noexcept nogil:
+    """What the queue of work calls. Eigenvalues wait for the host, so they cannot be captured; cuSOLVER may not try."""
+    if solving.what == PHINTYS_EIGEN and driver.is_capture(stream):
+        return 900                                  # CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    return phintys_do_solving(solving, stream)
+
+
 cdef Room room_of(npy_intp items, npy_intp factors, npy_intp n, npy_intp columns, int itemsize) noexcept nogil:
     cdef Room room
     room.info = rounded_room(4 * (items + factors))
@@ -196,12 +203,8 @@ cdef Room room_of(npy_intp items, npy_intp factors, npy_intp n, npy_intp columns
 
 
 cdef class CholeskyRoutine(MatrixRoutine):
-    """``(x, out)``: the triangle of x is in the result when it is called."""
-    cdef int triangle
-
-    def __init__(self, dtype, int lead, bint lower):
-        super().__init__(dtype, lead)
-        self.triangle = 1 if lower else 0           # the upper one of the transpose
+    """``(x, out)``: the matrix is in the upper triangle of the result when it is called, and its upper factor is there
+    then. That is the lower triangle for cuSOLVER, which takes three times as long for the upper one."""
 
     cdef npy_intp room(self, Cell** operands) noexcept nogil:
         cdef Cell* out = operands[1]
@@ -209,7 +212,7 @@ cdef class CholeskyRoutine(MatrixRoutine):
         cdef phintys_solving solving
         if not is_usable() or n < self.least or n > INT_MAX or count < 1 or not cell_is_contiguous(out):
             return REFUSED
-        self.start(&solving, PHINTYS_CHOLESKY, n, count, self.triangle)
+        self.start(&solving, PHINTYS_CHOLESKY, n, count, 0)
         work = phintys_room_of(&solving, &self.asked)
         if work < 0:
             return REFUSED
@@ -222,11 +225,11 @@ cdef class CholeskyRoutine(MatrixRoutine):
         cdef phintys_solving solving
         if step == CLEAR:
             return driver.fill_bytes(scratch, 0, room.pivots)
-        self.start(&solving, PHINTYS_CHOLESKY, n, count, self.triangle)
+        self.start(&solving, PHINTYS_CHOLESKY, n, count, 0)
         solving.matrix, solving.matrix_step = out.data, n * n * self.itemsize
         solving.matrices, solving.info = <void**>(scratch + room.matrices), <int*>(scratch + room.info)
         solving.work, solving.room = scratch + room.work, (bytes - room.work) // self.itemsize
-        return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+        return driver.call_in_order(<void*>solve_or_refuse, &solving, sizeof(solving))
 
 
 cdef class LUFactorRoutine(MatrixRoutine):
@@ -251,7 +254,7 @@ cdef class LUFactorRoutine(MatrixRoutine):
         self.start(&solving, PHINTYS_LU, n, count, 0)
         solving.matrix, solving.matrix_step, solving.pivots = out.data, n * n * self.itemsize, <int*>operands[2].data
         solving.info, solving.work = <int*>(scratch + room.info), scratch + room.work
-        return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+        return driver.call_in_order(<void*>solve_or_refuse, &solving, sizeof(solving))
 
 
 cdef class EigenRoutine(MatrixRoutine):
@@ -284,7 +287,7 @@ cdef class EigenRoutine(MatrixRoutine):
         solving.columns, solving.matrix, solving.matrix_step = self.vectors, scratch + room.factors, n * n * 8
         solving.side, solving.side_step, solving.info = scratch + room.sides, n * 8, <int*>(scratch + room.info)
         solving.work, solving.room = scratch + room.work, (bytes - room.work) // 8
-        return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+        return driver.call_in_order(<void*>solve_or_refuse, &solving, sizeof(solving))
 
 
 cdef class TriangularRoutine(MatrixRoutine):
@@ -397,7 +400,7 @@ cdef class SystemRoutine(MatrixRoutine):
         solving.work = scratch + room.work
         if step == SOLVE:
             return self.solve(&solving, operands, scratch + room.sides)
-        return driver.call_in_order(<void*>phintys_do_solving, &solving, sizeof(solving))
+        return driver.call_in_order(<void*>solve_or_refuse, &solving, sizeof(solving))
 
     cdef int solve(self, phintys_solving* solving, Cell** operands, char* sides) noexcept nogil:
         """All right sides of a matrix at once, if there is one; else those of each item with its own factors."""
@@ -413,13 +416,13 @@ cdef class SystemRoutine(MatrixRoutine):
             solving.columns *= items
             items = 1
         if solving.count == items:
-            return driver.call_in_order(<void*>phintys_do_solving, solving, sizeof(phintys_solving))
+            return driver.call_in_order(<void*>solve_or_refuse, solving, sizeof(phintys_solving))
         solving.count = 1
         for item in range(items):
             own = self.own_item(operands, item)
             solving.matrix, solving.pivots = factors + own * matrix_step, pivots + own * n
             solving.side = sides + item * side_step
-            error = error or driver.call_in_order(<void*>phintys_do_solving, solving, sizeof(phintys_solving))
+            error = error or driver.call_in_order(<void*>solve_or_refuse, solving, sizeof(phintys_solving))
         return error
 
     cdef npy_intp own_item(self, Cell** operands, npy_intp number) noexcept nogil:

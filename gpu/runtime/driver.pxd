@@ -72,6 +72,8 @@ cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil
 # Call `function(arguments, stream)` in the order of the device's work; it returns the driver's error, and puts its work
 # into the stream. The arguments are copied. Returns 0, or the driver's error.
 cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil
+# Whether a stream is that in which such calls are captured, for graphs.
+cdef bint is_capture(void* stream) noexcept nogil
 # Let the device begin with all that was collected. Returns 0, or the driver's error.
 cdef int submit() noexcept nogil
 # Wait until the device has done all that it was given.

@@ -130,6 +130,7 @@ cdef extern from * nogil:
         int (*memory)(size_t*, size_t*) noexcept nogil
         int (*unload)(void*) noexcept nogil
     ctypedef struct phintys_queue:
+        void* capturing
         bint collects
         long captured, replayed, changed, submitted
     ctypedef struct phintys_slots:
@@ -446,6 +447,10 @@ cdef int fill_bytes(char* target, int value, size_t size) noexcept nogil:
     if not usable or not size:
         return 0 if usable else NOT_IN_USE
     return phintys_fill(<size_t>target, value, size)
+
+
+cdef bint is_capture(void* stream) noexcept nogil:
+    return stream == queue.capturing
 
 
 cdef int call_in_order(void* function, void* arguments, size_t size) noexcept nogil:

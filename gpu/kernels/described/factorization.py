@@ -300,9 +300,14 @@ def items(operand, lead, kernel="compute"):
     return Launch(BLOCKS, kernel, operand, (1 << lead) - 1)
 
 
-def elements(operand, kernel):
-    """A launch with a thread for each element of an operand."""
-    return Launch(THREADS, kernel, operand)
+def rows(operand, lead, kernel):
+    """A launch with a block for each row of a matrix."""
+    return Launch(BLOCKS, kernel, operand, (2 << lead) - 1)
+
+
+def columns(operand, lead, rank, kernel):
+    """A launch with a block for each right side of an operand."""
+    return Launch(BLOCKS, kernel, operand, (1 << lead) - 1 | (2 << lead if rank == 2 else 0))
 
 
 def step(name):
@@ -336,29 +341,38 @@ def factor(arguments, named, operands):
     if (reason) {failing(nan)}
     leave(w, y);
 """
+    # cuSOLVER gets the matrix in the upper triangle, for C order; what it leaves in the other one is not said (it
+    # mirrors the factors of several matrices). Each block has a row of the result.
+    start = f"""\
+    const long long n = out.shape[{lead}], number = i / n, r = i % n;
+    const Room room(scratch, 0, items_of(out, {lead}), n, 0);
+    const Matrix y = item<2>(out, {lead}, out, number);
+"""
     begin = f"""\
-    const long long n = out.shape[{lead}], number = i / n / n, r = i / n % n, c = i % n;
-    const Room room(scratch, 0, items_of(out, {lead}), n, 0);
-    const Matrix x0 = item<2>(x, {lead}, x, number), y = item<2>(out, {lead}, out, number);
-    const T value = x0(r, c);
-    if (!is_finite(value)) room.bad[number] = 1;
-    if (r == 0 && c == 0) room.matrices[number] = &y(0, 0);
-    y(r, c) = value;
+{start}\
+    const Matrix x0 = item<2>(x, {lead}, x, number);
+    if (r == 0 && threadIdx.x == 0) room.matrices[number] = &y(0, 0);
+    for (long long c = threadIdx.x; c < n; c += GROUP) {{
+        const T value = x0(r, c);
+        if (!is_finite(value)) room.bad[number] = 1;
+        if ({"c <= r" if lower else "c >= r"}) y({"c, r" if lower else "r, c"}) = value;
+    }}
 """
-    # What is in the other triangle is not said: cuSOLVER 12 mirrors the factors of several matrices.
-    refused = "value = not_a_number();" if nan else "refuse_by_thread(note, number, reason);"
+    refused = "y(r, c) = not_a_number();" if nan else "refuse_by_thread(note, number, reason);"
     finish = f"""\
-    const long long n = out.shape[{lead}], number = i / n / n, r = i / n % n, c = i % n;
-    const Room room(scratch, 0, items_of(out, {lead}), n, 0);
+{start}\
     const int reason = room.bad[number] ? NOT_FINITE : room.info[number];
-    T& value = item<2>(out, {lead}, out, number)(r, c);
-    if (reason) {refused}
-    else if ({"c > r" if lower else "c < r"}) value = 0;
+    for (long long c = threadIdx.x; c < n; c += GROUP) {{
+        if (reason) {{ {refused} }}
+        else if (c < r) {{
+            {"y(r, c) = y(c, r); y(c, r) = 0;" if lower else "y(r, c) = 0;"}
+        }}
+    }}
 """
-    bodies = {"compute": (BLOCKS, body), "begin": (THREADS, begin), "finish": (THREADS, finish)}
-    routine = cusolver.CholeskyRoutine(told["dtype"], lead, lower) if config.gpu.cusolver else None
+    bodies = {"compute": (BLOCKS, body), "begin": (BLOCKS, begin), "finish": (BLOCKS, finish)}
+    routine = cusolver.CholeskyRoutine(told["dtype"], lead) if config.gpu.cusolver else None
     return described(["x", "out"], told["dtype"], bodies, [items("out", lead)], not nan, None, routine,
-                     [step("clear"), elements("out", "begin"), step("factor"), elements("out", "finish")])
+                     [step("clear"), rows("out", lead, "begin"), step("factor"), rows("out", lead, "finish")])
 
 
 @describe(MirrorKernel)
@@ -419,25 +433,29 @@ def solve_triangular(arguments, named, operands):
     substitute(w, {effective}, {unit}, y);
     leave(y, y0);
 """
-    # By cuBLAS: what is refused is found by a thread for each element of the matrices, and of the right sides.
+    # By cuBLAS: what is refused is found in the rows of the matrices, and in the right sides, which are copied.
     room = f"""\
     const long long n = x.shape[{lead}], count = items_of(x, {lead});
     const Room room(scratch, items_of(out, {lead}), count, 0, 0);
 """
     take_matrices = f"""\
 {room}\
-    const long long number = i / n / n, r = i / n % n, c = i % n;
-    const T value = item<2>(x, {lead}, x, number)(r, c);
-    if (r == c ? {"false" if told["unit"] else "!is_finite(value)"} : (c < r) == {str(bool(lower)).lower()}
-            && !is_finite(value)) room.bad[number] = 1;
-    if (r == c && value == (T)0) atomicMax(room.first_zeros + number, (int)(n - r));
+    const long long number = i / n, r = i % n;
+    const Matrix x0 = item<2>(x, {lead}, x, number);
+    for (long long c = threadIdx.x; c < n; c += GROUP)
+        if (r == c ? {"false" if told["unit"] else "!is_finite(x0(r, c))"} : (c < r) == {str(bool(lower)).lower()}
+                && !is_finite(x0(r, c))) room.bad[number] = 1;
+    if (threadIdx.x == 0 && x0(r, r) == (T)0) atomicMax(room.first_zeros + number, (int)(n - r));
 """
     take_sides = f"""\
 {room}\
-    const long long columns = {f"out.shape[{lead + 1}]" if rank == 2 else "1"}, number = i / n / columns;
-    const T value = item<{rank}>(out, {lead}, b, number)(i / columns % n, i % columns);
-    if (!is_finite(value)) room.bad[count + number] = 1;
-    item<{rank}>(out, {lead}, out, number)(i / columns % n, i % columns) = value;
+    const long long columns = {f"out.shape[{lead + 1}]" if rank == 2 else "1"}, number = i / columns, c = i % columns;
+    const Matrix from = item<{rank}>(out, {lead}, b, number), to = item<{rank}>(out, {lead}, out, number);
+    for (long long r = threadIdx.x; r < n; r += GROUP) {{
+        const T value = from(r, c);
+        if (!is_finite(value)) room.bad[count + number] = 1;
+        to(r, c) = value;
+    }}
 """
     refused = "" if nan else "room.bad[own] || room.bad[count + i] ? NOT_FINITE : "
     finish = f"""\
@@ -450,11 +468,11 @@ def solve_triangular(arguments, named, operands):
 """
     routine = cusolver.TriangularRoutine(told["dtype"], lead, rank, bool(lower), bool(told["transposition"]),
                                          bool(told["unit"])) if config.gpu.cusolver else None
-    bodies = {"compute": (BLOCKS, body), "take_matrices": (THREADS, take_matrices), "take_sides": (THREADS, take_sides),
+    bodies = {"compute": (BLOCKS, body), "take_matrices": (BLOCKS, take_matrices), "take_sides": (BLOCKS, take_sides),
               "finish": (BLOCKS, finish)}
     return described(["x", "b", "out"], told["dtype"], bodies, [items("out", lead)], not nan, None, routine,
-                     [step("clear"), elements("x", "take_matrices"), elements("out", "take_sides"), step("solve"),
-                      items("out", lead, "finish")])
+                     [step("clear"), rows("x", lead, "take_matrices"), columns("out", lead, rank, "take_sides"),
+                      step("solve"), items("out", lead, "finish")])
 
 
 @describe(LUFactorKernel)
@@ -472,29 +490,38 @@ def lu_factor(arguments, named, operands):
                      routine, [Launch(COPY, operand="x", target="out"), step("factor")])
 
 
-# By cuSOLVER: matrices and right sides are copied to scratch memory by columns, and solutions from there.
+# By cuSOLVER: matrices and right sides are copied to scratch memory by columns, and solutions from there. A block has a
+# column.
 TAKE_MATRICES = """\
-    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), number = i / n / n;
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), number = i / n, c = i % n;
     const Room room(scratch, {items}, count, n, {columns});
     const Matrix x0 = item<2>({x}, {lead}, {x}, number);
-    const T value = x0(i % n, i / n % n);
-    if (!is_finite(value)) room.bad[number] = 1;
-    room.factors[i] = value;
+    for (long long r = threadIdx.x; r < n; r += GROUP) {{
+        const T value = {element};
+        if (!is_finite(value)) room.bad[number] = 1;
+        room.factors[i * n + r] = value;
+    }}
 """
 TAKE_SIDES = """\
-    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns}, number = i / n / columns;
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns};
+    const long long number = i / columns, c = i % columns;
     const Room room(scratch, {items}, count, n, columns);
-    const T value = {value};
-    if (!is_finite(value)) room.bad[count + number] = 1;
-    room.sides[i] = value;
+    for (long long r = threadIdx.x; r < n; r += GROUP) {{
+        const T value = {value};
+        if (!is_finite(value)) room.bad[count + number] = 1;
+        room.sides[i * n + r] = value;
+    }}
 """
 GIVE_SOLUTIONS = """\
-    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns}, number = i / n / columns;
+    const long long n = {x}.shape[{lead}], count = items_of({x}, {lead}), columns = {columns};
+    const long long number = i / columns, c = i % columns;
     const Room room(scratch, {items}, count, n, columns);
     const long long own = number_of_item(out, {lead}, {x}, number);
     const Matrix y = item<{rank}>(out, {lead}, out, number);
     const int reason = {reason};
-    {failing}y(i % n, i / n % columns) = room.sides[i];
+    for (long long r = threadIdx.x; r < n; r += GROUP) {{
+        {failing}y(r, c) = room.sides[i * n + r];
+    }}
 """
 FINDINGS = ("room.bad[own] ? NOT_FINITE : room.info[own] ? 1 : room.bad[count + number] ? NOT_FINITE : 0",
             "room.info[own]")
@@ -502,12 +529,13 @@ FINDINGS = ("room.bad[own] ? NOT_FINITE : room.info[own] ? 1 : room.bad[count + 
 
 def solving(lead, x, rank, nan, value, reason=None):
     """The bodies around the steps of the routine: they take matrices and right sides, and give solutions."""
-    words = {"lead": lead, "x": x, "rank": rank, "value": value, "reason": reason or FINDINGS[bool(nan)],
+    words = {"lead": lead, "x": x, "rank": rank, "value": value, "element": "x0(r, c)",
+             "reason": reason or FINDINGS[bool(nan)],
              "items": f"items_of(out, {lead})", "columns": f"out.shape[{lead + 1}]" if rank == 2 else "1"}
-    words["failing"] = ("if (reason) { y(i % n, i / n % columns) = not_a_number(); return; }\n    " if nan else
-                        "if (reason) { refuse_by_thread(note, number, reason); return; }\n    ")
+    words["failing"] = ("if (reason) { y(r, c) = not_a_number(); continue; }\n        " if nan else
+                        "if (reason) { refuse_by_thread(note, number, reason); return; }\n        ")
     texts = {"take_matrices": TAKE_MATRICES, "take_sides": TAKE_SIDES, "give": GIVE_SOLUTIONS}
-    return {name: (THREADS, text.format(**words)) for name, text in texts.items()}
+    return {name: (BLOCKS, text.format(**words)) for name, text in texts.items()}
 
 
 def system(dtype, lead, x, rank, positions, transposed=False):
@@ -516,9 +544,9 @@ def system(dtype, lead, x, rank, positions, transposed=False):
                                   transposed) if config.gpu.cusolver else None
 
 
-def steps_of_system(x, factor=True):
-    return [step("clear"), elements(x, "take_matrices"), elements("out", "take_sides"),
-            *([step("factor")] if factor else []), step("solve"), elements("out", "give")]
+def steps_of_system(x, lead, rank, factor=True):
+    return [step("clear"), rows(x, lead, "take_matrices"), columns("out", lead, rank, "take_sides"),
+            *([step("factor")] if factor else []), step("solve"), columns("out", lead, rank, "give")]
 
 
 @describe(LUSolveKernel)
@@ -537,21 +565,20 @@ def solve_factored(arguments, named, operands):
     lu_solve(f.transposed(), Pivots{{p.data, p.row_step}}, {str(not told["transposed"]).lower()}, y);
     leave(y, y0);
 """
-    value = f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)"
+    value = f"item<{rank}>(out, {lead}, b, number)(r, c)"
     bodies = solving(lead, "factor", rank, nan, value)
     # The factors are in their memory by columns; pivots are taken with them.
-    bodies["take_matrices"] = (THREADS, TAKE_MATRICES.format(
-        x="factor", lead=lead, items=f"items_of(out, {lead})",
-        columns=f"out.shape[{lead + 1}]" if rank == 2 else "1").replace("x0(i % n, i / n % n)", "x0(i / n % n, i % n)")
-        + f"""\
-    if (i / n % n != i % n) return;
-    room.pivots[number * n + i % n] = *(int*)&item<1>(factor, {lead}, pivots, number)(i % n, 0);
-    if (value == (T)0) room.info[number] = 1;
+    bodies["take_matrices"] = (BLOCKS, TAKE_MATRICES.format(
+        x="factor", lead=lead, items=f"items_of(out, {lead})", element="x0(c, r)",
+        columns=f"out.shape[{lead + 1}]" if rank == 2 else "1") + f"""\
+    if (threadIdx.x) return;
+    room.pivots[i] = *(int*)&item<1>(factor, {lead}, pivots, number)(c, 0);
+    if (x0(c, c) == (T)0) room.info[number] = 1;
 """)
     return described(["factor", "pivots", "b", "out"], told["dtype"], {"compute": (BLOCKS, body), **bodies},
                      [items("out", lead)], not nan, None,
                      system(told["dtype"], lead, "factor", rank, (0, 3), not told["transposed"]),
-                     steps_of_system("factor", factor=False))
+                     steps_of_system("factor", lead, rank, factor=False))
 
 
 @describe(SolveKernel)
@@ -578,11 +605,11 @@ def solve(arguments, named, operands):
     lu_solve(w, pivots_in(scratch, own, n), false, y);
     leave(y, y0);
 """
-    bodies = solving(lead, "x", rank, nan, f"item<{rank}>(out, {lead}, b, number)(i % n, i / n % columns)")
+    bodies = solving(lead, "x", rank, nan, f"item<{rank}>(out, {lead}, b, number)(r, c)")
     return described(["x", "b", "out"], told["dtype"],
                      {"factor": (BLOCKS, factors), "compute": (BLOCKS, solutions), **bodies},
                      [items("x", lead, "factor"), items("out", lead)], not nan, "x",
-                     system(told["dtype"], lead, "x", rank, (0, 2)), steps_of_system("x"))
+                     system(told["dtype"], lead, "x", rank, (0, 2)), steps_of_system("x", lead, rank))
 
 
 @describe(InverseKernel)
@@ -598,9 +625,9 @@ def inverse(arguments, named, operands):
     identity(y);
     lu_solve(f, pivots_in(scratch, i, x0.rows), false, y);
 """
-    bodies = solving(lead, "x", 2, False, "i % n == i / n % n ? (T)1 : (T)0", "room.info[own]")
+    bodies = solving(lead, "x", 2, False, "r == c ? (T)1 : (T)0", "room.info[own]")
     return described(["x", "out"], dtype, {"compute": (BLOCKS, body), **bodies}, [items("out", lead)], True, "x",
-                     system(dtype, lead, "x", 2, (0, 1)), steps_of_system("x"))
+                     system(dtype, lead, "x", 2, (0, 1)), steps_of_system("x", lead, 2))
 
 
 DETERMINANT = """\
@@ -636,16 +663,16 @@ def determinant(arguments, named, operands):
     bodies = {"compute": (BLOCKS, start + DETERMINANT.format(step=line) + stores)}
     routine, launches = None, [items("x", lead)]
     if not factored:
-        words = {"x": "x", "lead": lead, "items": "0", "columns": "0"}
+        words = {"x": "x", "lead": lead, "items": "0", "columns": "0", "element": "x0(r, c)"}
         by_library = f"""\
     const long long n = x.shape[{lead}];
     const Room room(scratch, 0, items_of(x, {lead}), n, 0);
     const Matrix f = {{(char*)(room.factors + i * n * n), n, n, (long long)sizeof(T), n * (long long)sizeof(T)}};
     const Pivots p = {{(char*)(room.pivots + i * n), 4}};
 """
-        bodies |= {"take_matrices": (THREADS, TAKE_MATRICES.format(**words)),
+        bodies |= {"take_matrices": (BLOCKS, TAKE_MATRICES.format(**words)),
                    "finish": (BLOCKS, by_library + DETERMINANT.format(step=line) + stores)}
         if config.gpu.cusolver:
             routine = cusolver.SystemRoutine(dtype, lead, 0, 0, "none")
     return described(names, dtype, bodies, launches, False, None if factored else "x", routine,
-                     [step("clear"), elements("x", "take_matrices"), step("factor"), items("x", lead, "finish")])
+                     [step("clear"), rows("x", lead, "take_matrices"), step("factor"), items("x", lead, "finish")])

@@ -8,8 +8,8 @@ large symmetric matrices. Signs of vectors, and vectors of equal values,
 are not determined; they may be others than LAPACK's. Matrices of complex numbers are the processor's.
 """
 from phintys.gpu.kernels.described import factorization
-from phintys.gpu.kernels.described.factorization import SIZES, elements, given, items, step
-from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, describe, number
+from phintys.gpu.kernels.described.factorization import SIZES, given, items, rows, step
+from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, Launch, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.libraries.cusolver import EigenRoutine
 from phintys.graph.config import config
@@ -241,9 +241,12 @@ def symmetric(arguments, named, operands):
 """
     take = f"""\
 {room}\
-    const T value = item<2>(x, {lead}, x, i / n / n)(i / n % n, i % n);
-    if (!is_finite(value)) room.bad[i / n / n] = 1;
-    room.factors[i] = (double)value;
+    const Matrix x0 = item<2>(x, {lead}, x, i / n);
+    for (long long c = threadIdx.x; c < n; c += GROUP) {{
+        const T value = x0(i % n, c);
+        if (!is_finite(value)) room.bad[i / n] = 1;
+        room.factors[i * n + c] = (double)value;
+    }}
 """
     give = f"""\
 {room}\
@@ -252,15 +255,16 @@ def symmetric(arguments, named, operands):
     if (reason) {{ refuse_by_thread(note, number, reason); return; }}
     item<1>(x, {lead}, values, number)(i % n, 0) = (T)room.sides[i];
 """
-    bodies = {"take": (THREADS, take), "give": (THREADS, give)}
-    launches = [step("clear"), elements("x", "take"), step("factor"), elements("values", "give")]
+    bodies = {"take": (BLOCKS, take), "give": (THREADS, give)}
+    launches = [step("clear"), rows("x", lead, "take"), step("factor"), Launch(THREADS, "give", "values")]
     if told["vectors"]:
-        bodies["give_vectors"] = (THREADS, f"""\
+        bodies["give_vectors"] = (BLOCKS, f"""\
 {room}\
-    const long long number = i / n / n, r = i / n % n, c = i % n;
-    item<2>(x, {lead}, vectors, number)(r, c) = (T)room.factors[(number * n + c) * n + r];
+    const long long number = i / n, r = i % n;
+    const Matrix all = item<2>(x, {lead}, vectors, number);
+    for (long long c = threadIdx.x; c < n; c += GROUP) all(r, c) = (T)room.factors[(number * n + c) * n + r];
 """)
-        launches.append(elements("vectors", "give_vectors"))
+        launches.append(rows("vectors", lead, "give_vectors"))
     return own._replace(bodies=own.bodies | bodies, by_routine=launches,
                         routine=EigenRoutine(told["dtype"], lead, bool(told["lower"]), bool(told["vectors"])))
 
