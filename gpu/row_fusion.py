@@ -87,14 +87,15 @@ class Group:
         return layout if found == sorted([axis for axis in known if axis is not None]) else None
 
     def _fold(self, part, member, layout):
-        folded = [layout[dimension] for dimension in part.fold["axes"] if layout[dimension] is not None]
+        folded = [layout[dimension] for dimension in part.folded if layout[dimension] is not None]
         inner = len(folded)
         if not inner or inner == self.rank or self.inner not in (None, inner) or (
                 sorted(folded) != list(range(self.rank - inner, self.rank))):
             return False
         self.inner = inner
-        kept = [None if dimension in part.fold["axes"] else axis for dimension, axis in enumerate(layout)
-                if part.fold.get("keepdims") or dimension not in part.fold["axes"]]
+        kept = layout if part.code is None else [
+            None if dimension in part.folded else axis for dimension, axis in enumerate(layout)
+            if part.fold.get("keepdims") or dimension not in part.folded]
         self._add(part, member, layout, kept)
         return True
 
@@ -128,13 +129,13 @@ class Group:
         folds = [part for part in self.parts if part.is_fold]
         if len(folds) != 1:
             return bool(folds)
-        after = self.parts[self.parts.index(folds[0]) + 1:]
         felt = set(folds[0].node.outputs)
-        for part in after:
+        for part in self.parts:
             if felt.intersection(part.inputs):
                 felt.update(part.node.outputs)
-                if not part.is_view and self.is_wide(self.layouts[part.node.outputs[0]]):
-                    return True
+            reads = part is not folds[0] and not part.is_view and self.is_wide(self.layouts[part.node.outputs[0]])
+            if reads and (folds[0].code is None or felt.intersection(part.node.outputs)):
+                return True
         return False
 
 

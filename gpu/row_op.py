@@ -13,10 +13,12 @@ from phintys.gpu.kernels.scalar_source import computed, literal, step_text
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.native.shape_kernel import DimShuffleKernel
+from phintys.ops.nnet.softmax_kernel import SoftmaxGradKernel, SoftmaxKernel
 from phintys.ops.reduction.reduction_kernel import MeanKernel, ReductionKernel
 from phintys.vm.places import WORK_AT_DEVICE
 
 WORK_AT_DEVICE.add(GpuRowsKernel)
+SOFTMAX = SoftmaxKernel, SoftmaxGradKernel
 REDUCTION = "code", "patterns", "loop", "axes", "accumulator_dtype", "output_dtype", "keepdims", "identity"
 
 
@@ -31,19 +33,23 @@ class Part:
     kernel : Kernel
         Of the processor.
     code : ScalarCode or None
-        What is computed from elements; None: the node makes a view.
+        What is computed from elements, and perhaps folded. None: the node makes a view, or is of softmax.
     patterns : sequence of tuple of bool
         Where each input is broadcast.
+    folded : tuple of int
+        The dimensions along which a fold goes.
     """
 
     def __init__(self, node, kernel, read):
         self.node, self.kernel, self.inputs = node, kernel, [node.inputs[position] for position in read]
         self.is_view = type(kernel) is DimShuffleKernel
         self.is_fold = type(kernel) in (ReductionKernel, MeanKernel)
-        self.code = self.patterns = None
-        if self.is_fold:
+        self.code, self.patterns, self.folded = None, [variable.type.broadcastable for variable in self.inputs], ()
+        if type(kernel) in SOFTMAX:
+            self.is_fold, self.folded = True, (1,)
+        elif self.is_fold:
             self.fold = dict(zip(REDUCTION, kernel.arguments)) | (kernel.named_arguments or {})
-            self.code, self.patterns = self.fold["code"], self.fold["patterns"]
+            self.code, self.patterns, self.folded = self.fold["code"], self.fold["patterns"], tuple(self.fold["axes"])
         elif not self.is_view:
             self.code, self.patterns = kernel.arguments
 
@@ -51,9 +57,12 @@ class Part:
 def part_of(node):
     """The part that a node is, or None."""
     found = kernel_of(node.op.host_node(node)) if type(node.op) is DeviceOp else None
-    if found is None or type(found[0]) not in (ElementwiseKernel, ReductionKernel, MeanKernel, DimShuffleKernel):
+    kinds = ElementwiseKernel, ReductionKernel, MeanKernel, DimShuffleKernel, *SOFTMAX
+    if found is None or type(found[0]) not in kinds:
         return None
     part = Part(node, *found)
+    if type(found[0]) in SOFTMAX and any([any(pattern) or len(pattern) != 2 for pattern in part.patterns]):
+        return None                                 # a bias, or a gradient that is broadcast
     if part.code is not None and (not part.patterns or any([dtype.startswith("complex") for dtype in
                                                             part.code.dtypes])):
         return None
@@ -103,6 +112,8 @@ class Writer:
     def add(self, part, number, layouts):
         if part.is_view:
             self.names[part.node.outputs[0]] = self.names[part.inputs[0]]
+        elif part.code is None:
+            self.softmax(part, f"n{number}")
         elif part.is_fold:
             self.fold(part, number)
         else:
@@ -127,6 +138,26 @@ class Writer:
             name, type_, first.replace("Accumulator", type_), step_text(given["loop"], ["a", "b"],
                                                                         (accumulator.name,) * 3),
             self.needed(value), step_text("cast", [value], (part.code.dtypes[slot], accumulator.name)), after))
+
+    def softmax(self, part, name):
+        """Softmax, its logarithm or its gradient."""
+        names = [self.names[variable] for variable in part.inputs]
+        type_ = computed(part.node.outputs[0].type.dtype)
+        self.names[part.node.outputs[0]] = name
+        if type(part.kernel) is SoftmaxGradKernel:
+            gradient, softmax = names
+            value, result, after = f"{gradient} * {softmax}", f"({gradient} - {name}sum) * {softmax}", ""
+        else:
+            given = {"logarithm": False} | dict(zip(("dtype", "logarithm"), part.kernel.arguments)) | (
+                part.kernel.named_arguments or {})
+            self.stages.append(Stage(f"{name}most", type_, f"({type_})-INFINITY", "fmax(a, b)", self.needed(*names),
+                                     names[0]))
+            self.line(f"{name}below", f"const {type_} {name}below = {names[0]} - {name}most;", names, True)
+            names, value = [f"{name}below"], f"exp({name}below)"
+            after = f"const {type_} {name}by = {f'log({name}sum)' if given['logarithm'] else f'1 / {name}sum'};"
+            result = f"{name}below - {name}by" if given["logarithm"] else f"exp({name}below) * {name}by"
+        self.stages.append(Stage(f"{name}sum", type_, "0", "a + b", self.needed(*names), value, after))
+        self.line(name, f"const {type_} {name} = {result};", names, True)
 
     def rows(self, inputs, outputs):
         """All of it."""
@@ -154,8 +185,8 @@ def arguments_of(parts, inputs, outputs, layouts, rank, inner):
     results = [(Operand(f"o{number}", variable.type.dtype, WIDE if writer.is_wide(layouts[variable]) else NARROW),
                 variable) for number, variable in enumerate(outputs)]
     axes = tuple([tuple(layouts[variable]) for variable in (*inputs, *outputs)])
-    empty = tuple([part.fold["loop"].__name__ for part in parts if part.is_fold and part.fold.get("identity") is None
-                   and part.fold["loop"].identity is None])
+    loops = [part.fold["loop"] for part in parts if part.is_fold and part.code and part.fold.get("identity") is None]
+    empty = tuple([loop.__name__ for loop in loops if loop.identity is None])
     return writer.rows(operands, results), axes, empty[:1]
 
 
