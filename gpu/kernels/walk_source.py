@@ -24,6 +24,7 @@ from phintys.gpu.kernels.vector_source import VECTORS
 VALUE, SINGLE, ARRAY = "value", "single", "array"           # passed by value; one element for all; one for each
 SHARED_BYTES = 48 * 1024
 MOST_TURNED = 2                 # operands that `tiles` reads along another dimension
+MOST_AHEAD = 2                  # inputs: with so few `tiles` has registers for all reads before the first result
 THREADS = 256                   # of a block
 
 PRELUDE = """\
@@ -51,21 +52,52 @@ __device__ inline void move(const Walk& walk, int first, unsigned number, long l
         }}
 }}
 template <class T> __device__ inline T* moved(T* p, long long offset) {{ return (T*)((char*)p + offset); }}
-// N elements of an operand from a place along its row on; those from `first` to `last` are there.
-template <class T> __device__ inline Pack<T, N> read(const Walk& walk, int operand, const T* row, int place,
-                                                     long long stride, bool whole, int first, int last) {{
-    if (whole && walk.vectors >> operand & 1) return load_pack<T, N>(row + place);
+// The bits of N elements. Elements of less than a word are parted when all operands are on their way: who parts them
+// waits for them.
+template <class T> struct Raw {{ unsigned words[(N * sizeof(T) + 3) / 4]; }};
+template <class T> __device__ inline Pack<T, N> parted(Raw<T> raw) {{
     Pack<T, N> pack;
-    row = moved(row, place * stride);
-    if (stride == 0) {{
-        const T x = *row;
+#ifdef __CUDA_ARCH__
 #pragma unroll
-        for (int k = 0; k < N; k++) pack.v[k] = x;
-    }} else {{
-#pragma unroll
-        for (int k = 0; k < N; k++) pack.v[k] = first <= k && k < last ? *moved(row, k * stride) : T();
-    }}
+    for (unsigned& word : raw.words) asm volatile("" : "+r"(word));
+#endif
+    memcpy(&pack, raw.words, sizeof pack);
     return pack;
+}}
+// N elements of an operand from a place along its row on; those from `first` to `last` are there.
+template <class T> __device__ inline Raw<T> read(const Walk& walk, int operand, const T* row, int place,
+                                                 long long stride, bool whole, int first, int last) {{
+    Raw<T> raw = {{}};
+    Pack<T, N> pack;
+    if (whole && walk.vectors >> operand & 1) {{
+        pack = load_pack<T, N>(row + place);
+        memcpy(raw.words, &pack, sizeof pack);
+        return raw;
+    }}
+    row = moved(row, place * stride);
+    if constexpr (sizeof(T) < 4) {{
+        constexpr unsigned bits = 8 * sizeof(T), each = 4 / sizeof(T), ones = (1u << bits) - 1;
+        if (stride == 0) {{
+            const unsigned x = ((unsigned)*row & ones) * (bits == 8 ? 0x01010101u : 0x00010001u);
+#pragma unroll
+            for (unsigned& word : raw.words) word = x;
+        }} else {{
+#pragma unroll
+            for (int k = 0; k < N; k++, row = moved(row, stride))
+                if (first <= k && k < last) raw.words[k / each] |= ((unsigned)*row & ones) << k % each * bits;
+        }}
+    }} else {{
+        if (stride == 0) {{
+            const T x = *row;
+#pragma unroll
+            for (int k = 0; k < N; k++) pack.v[k] = x;
+        }} else {{
+#pragma unroll
+            for (int k = 0; k < N; k++, row = moved(row, stride)) pack.v[k] = first <= k && k < last ? *row : T();
+        }}
+        memcpy(raw.words, &pack, sizeof pack);
+    }}
+    return raw;
 }}
 template <class T> __device__ inline void write(const Walk& walk, int operand, T* row, int place, long long stride,
                                                 bool whole, int first, int last, const Pack<T, N>& pack) {{
@@ -105,22 +137,29 @@ extern "C" __global__ void counted(const __grid_constant__ Walk walk, {parameter
     if (at >= walk.items) return;
     const int first = 0, last = (int)(walk.items - at);
     const bool whole = last >= N;
-    long long offsets[POINTERS] = {{}};
-    unsigned place = at - walk.lengths[0].quotient(at) * walk.lengths[0].length;
-    move(walk, 0, at, offsets);
+    unsigned row = walk.lengths[0].quotient(at), place = at - row * walk.lengths[0].length;
+    unsigned line = row - walk.lengths[1].quotient(row) * walk.lengths[1].length;
+    long long starts[POINTERS] = {{}}, offsets[POINTERS];       // of this row; of the element
+    move(walk, 1, row, starts);
+#pragma unroll
+    for (int operand = 0; operand < POINTERS; operand++)
+        offsets[operand] = starts[operand] + place * walk.strides[operand][0];
     {declarations}
 #pragma unroll
     for (int k = 0; k < N; k++)
         if (k < last) {{
             {gathers}
+#pragma unroll
+            for (int operand = 0; operand < POINTERS; operand++) offsets[operand] += walk.strides[operand][0];
             if (++place == walk.lengths[0].length) {{
-                place = 0;
+                place = 0, line++, row++;
+                const bool turns = line == walk.lengths[1].length;
 #pragma unroll
-                for (int operand = 0; operand < POINTERS; operand++) offsets[operand] = 0;
-                move(walk, 0, at + k + 1, offsets);
-            }} else {{
+                for (int operand = 0; operand < POINTERS; operand++)
+                    starts[operand] = turns ? 0 : starts[operand] + walk.strides[operand][1];
+                if (turns) line = 0, move(walk, 1, row, starts);
 #pragma unroll
-                for (int operand = 0; operand < POINTERS; operand++) offsets[operand] += walk.strides[operand][0];
+                for (int operand = 0; operand < POINTERS; operand++) offsets[operand] = starts[operand];
             }}
         }}
     {reads}
@@ -145,16 +184,18 @@ template <class T> __device__ inline void turn(const Walk& walk, int operand, co
     const unsigned c = threadIdx.x % ACROSS * N, r = threadIdx.x / ACROSS;
     const long long* strides = walk.strides[operand];
     const int left = walk.across - (int)(row + c);
-    Pack<T, N> packs[SIDE / DOWN];
+    Raw<T> raws[SIDE / DOWN];
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++)
         if (left > 0 && column + r + pass * DOWN < walk.inner)
-            packs[pass] = read(walk, operand, moved(base, offset + (column + r + pass * DOWN) * strides[0]), row + c,
+            raws[pass] = read(walk, operand, moved(base, offset + (column + r + pass * DOWN) * strides[0]), row + c,
                                strides[1], left >= N, 0, left);
 #pragma unroll
-    for (int pass = 0; pass < SIDE / DOWN; pass++)
+    for (int pass = 0; pass < SIDE / DOWN; pass++) {{
+        const Pack<T, N> pack = parted(raws[pass]);
 #pragma unroll
-        for (int k = 0; k < N; k++) *tile_of<T>(walk, operand, r + pass * DOWN, c + k) = packs[pass].v[k];
+        for (int k = 0; k < N; k++) *tile_of<T>(walk, operand, r + pass * DOWN, c + k) = pack.v[k];
+    }}
 }}
 template <class T> __device__ inline Pack<T, N> turned(const Walk& walk, int operand, unsigned row, unsigned column,
                                                        int step) {{
@@ -163,22 +204,25 @@ template <class T> __device__ inline Pack<T, N> turned(const Walk& walk, int ope
     for (int k = 0; k < N; k++) pack.v[k] = *tile_of<T>(walk, operand, column + k * step, row);
     return pack;
 }}
-extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constant__ Walk walk, {parameters}) {{
+extern "C" __global__ void __launch_bounds__(THREADS, 4) tiles(const __grid_constant__ Walk walk, {parameters}) {{
     long long offsets[POINTERS] = {{}};
     unsigned rest = blockIdx.x, above = walk.lengths[0].quotient(rest);
     const unsigned column = (rest - above * walk.lengths[0].length) * SIDE;
     rest = above, above = walk.lengths[1].quotient(rest);
     const unsigned row = (rest - above * walk.lengths[1].length) * SIDE;
     move(walk, 2, above, offsets);
-    {turns}
-    __syncthreads();
     const bool apart = walk.marks & APART;
     const int c = threadIdx.x % ACROSS * (apart ? 1 : N), step = apart ? ACROSS : 1;
     const int left = walk.inner - (int)column - c, first = 0;
     const int last = apart ? (left + ACROSS - 1) / ACROSS : left;
     const bool whole = last >= N;
-#pragma unroll 1
-    for (unsigned down = threadIdx.x / ACROSS; down < SIDE && row + down < walk.across && last > 0; down += DOWN) {{
+    {ahead}
+    {turns}
+    __syncthreads();
+#pragma unroll {passes}
+    for (int pass = 0; pass < SIDE / DOWN; pass++) {{
+        const unsigned down = threadIdx.x / ACROSS + pass * DOWN;
+        if (row + down >= walk.across || last <= 0) break;
         {reads}
 #pragma unroll
         for (int k = 0; k < N; k++) {{
@@ -188,6 +232,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) tiles(const __grid_constan
     }}
 }}
 """
+
+# With few inputs at most one is not turned, so those of one type share registers.
+AHEAD = """\
+Raw<{type}> h{position}[SIDE / DOWN];
+#pragma unroll
+    for (int pass = 0; pass < SIDE / DOWN; pass++) {{
+        const unsigned down = threadIdx.x / ACROSS + pass * DOWN;
+        if (!(walk.marks >> {0} & 1) && row + down < walk.across && last > 0) h{same}[pass] = {read};
+    }}"""
 
 
 class Walk:
@@ -227,12 +280,14 @@ class Walk:
         turned = min(len(self.arrays), MOST_TURNED)
         self.count, self.rank = max(1, 16 // size), rank
         self.side = 64 if turned * 64 * 65 * size <= SHARED_BYTES else 32
+        self.few = len(self.arrays) <= MOST_AHEAD
         elements = [{VALUE: f"v{position}", SINGLE: f"c{position}", ARRAY: f"a{position}.v[k]"}[kind]
                     for position, kind in enumerate(self.kinds)]
         self.body = body(elements, [f"b{position}.v[k]" for position in range(len(outputs))])
         self.pieces = {"count": self.count, "pointers": len(self.arrays) + len(outputs), "rank": max(1, rank),
                        "side": self.side, "unroll": "#pragma unroll" if rank <= 4 else "#pragma unroll 1",
                        "first": len(self.arrays), "turned": turned, "widest": stored(widest), "threads": THREADS,
+                       "passes": "" if self.few else "1",
                        "parameters": ", ".join(self.parameters())}
 
     def parameters(self):
@@ -253,19 +308,24 @@ class Walk:
     def counted(self):
         """The source of the kernel ``counted``."""
         return self.filled(
-            COUNTED, 1, "0", "(int)at", "sizeof({type})", "if (walk.marks >> {0} & 1) a{position} = {read};",
-            declarations="Pack<{type}, N> a{position} = {{}};",
+            COUNTED, 1, "0", "(int)at", "sizeof({type})", "if (walk.marks >> {0} & 1) r{position} = {read};",
+            "if (walk.marks >> {0} & 1) a{position} = parted(r{position});",
+            declarations="Pack<{type}, N> a{position} = {{}};\n    Raw<{type}> r{position};",
             gathers="        if (!(walk.marks >> {0} & 1)) a{position}.v[k] = *moved(x{position}, offsets[{0}]);")
 
     def tiles(self):
-        """The source of the kernel ``tiles``."""
+        """The source of the kernel ``tiles``. Few inputs are read before the others are waited for."""
+        raw, read = ("h{same}[pass]", "") if self.few else (
+            "r{position}", "Raw<{type}> r{position}; if (!(walk.marks >> {0} & 1)) r{position} = {read};")
         return self.filled(
             TILES, 2, "offsets[{0}] + (row + down) * walk.strides[{0}][1] + (column + c) * walk.strides[{0}][0]", "0",
-            "walk.strides[{0}][0] * step",
-            "Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c, step) : {read};",
+            "walk.strides[{0}][0] * step", read,
+            "const Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c, step) : "
+            "parted(" + raw + ");", ahead=AHEAD if self.few else "",
             turns="if (walk.marks >> {0} & 1) turn(walk, {0}, x{position}, offsets[{0}], row, column);")
 
-    def filled(self, template, level, offset, place, stride, read="Pack<{type}, N> a{position} = {read};", **more):
+    def filled(self, template, level, offset, place, stride, read="const Raw<{type}> r{position} = {read};",
+               part="const Pack<{type}, N> a{position} = parted(r{position});", **more):
         """A source.
 
         Parameters
@@ -275,19 +335,24 @@ class Walk:
             How far the texts are indented.
         offset, place, stride : str
             Where an operand's elements are: bytes, elements from there, bytes between them. As in all texts below,
-            ``{0}`` is the number of a pointer; ``{position}`` and ``{type}`` are those of the operand.
-        read : str
-            How elements are read; ``{read}`` reads them as they lie there.
+            ``{0}`` is the number of a pointer; ``{position}`` and ``{type}`` are those of the operand, and ``{same}``
+            is the position of the first operand of its type.
+        read, part : str
+            How elements are read, ``{read}`` as they lie there; how they are parted when all are read.
         **more : str
             Further texts for each input.
         """
         where = f"{offset}), {place}, {stride}, whole, first, last"
 
         def of_inputs(text):
-            return [text.format(number, position=position, type=self.types[position], read=(
-                "read(walk, {0}, moved(x{position}, " + where + ")").format(
-                    number, position=position, type=self.types[position]))
-                for number, position in enumerate(self.arrays)]
+            found = []
+            for number, position in enumerate(self.arrays):
+                name = self.types[position]
+                own = {"position": position, "type": name, "same": next(
+                    other for other in self.arrays if self.types[other] == name)}
+                read = ("read(walk, {0}, moved(x{position}, " + where + ")").format(number, **own)
+                found.append(text.format(number, read=read, **own))
+            return found
 
         singles = [f"const {name} c{position} = *x{position};"
                    for position, (kind, name) in enumerate(zip(self.kinds, self.types, strict=True)) if kind == SINGLE]
@@ -297,5 +362,5 @@ class Walk:
         indent = "\n" + "    " * level
         texts = {name: "\n    ".join(of_inputs(text)) for name, text in more.items()}
         return with_functions(VECTORS + (PRELUDE + template).format(
-            **self.pieces, **texts, reads=indent.join(singles + of_inputs(read) + packs),
+            **self.pieces, **texts, reads=indent.join(singles + of_inputs(read) + of_inputs(part) + packs),
             body=(indent + "    ").join(self.body), writes=indent.join(writes)))

@@ -36,7 +36,7 @@ def test_which_kernel_is_chosen(device, monkeypatch, name):
         values = [phintys.shared(numpy.zeros(shape, "float32"), target="cuda") for shape in shapes]
         result = phintys.shared(numpy.zeros((1,) * len(shapes[0]), "float32"), target="cuda")
         phintys.function([], [], updates=[(result, expression(*values))])()
-    found = {kernel for source, *_ in compiler._compiled for kernel in re.findall(r"void (?:\w+\(\w+\) )?(\w+)\(const "
+    found = {kernel for source, *_ in compiler._compiled for kernel in re.findall(r"void (?:\w+\([\w, ]+\) )?(\w+)\(const "
                                                                                   "__grid_constant__ Walk", source)}
     assert found - {"rows"} == expected - {"rows"}
 
@@ -78,5 +78,5 @@ def test_the_code_has_vectors_and_no_local_memory(walk, reads):
     for source in walk.sources():
         code = nvrtc.compile(source, "compute_90", compiler.OPTIONS).decode()
         assert ".local" not in code
-        assert code.count("ld.global.v4.u32") >= reads and code.count("st.global.v4.u32") == 1
+        assert code.count("ld.global.v4.u32") >= reads and code.count("st.global.v4.u32") >= 1
         assert "div." not in code and "rem." not in code
