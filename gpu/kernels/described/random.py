@@ -123,8 +123,10 @@ PAIR = """\
                                  (unsigned)load_advanced(at(advanced, stream, 3)));
         const T_out radius = sqrt((T_out)-2 * log(load_out(first)));
         const T_out angle = (T_out)6.283185307179586 * (pairs + i < items ? load_out(other) : (T_out)({sample}));
-        store_out(first, radius * cos(angle));
-        if (pairs + i < items) store_out(other, radius * sin(angle));
+        T_out sine, cosine;
+        sincos(angle, &sine, &cosine);
+        store_out(first, radius * cosine);
+        if (pairs + i < items) store_out(other, radius * sine);
     }}
 """
 ROWS = """\

@@ -5,7 +5,7 @@ it has gaps. The choice of kernels depends on the shape and the device only, so 
 """
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.lines.scan_source import ROUNDS, WARPS, scan_source
+from phintys.gpu.kernels.lines.scan_source import FEW_TILES, ROUNDS, STAGED, WARPS, scan_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, set_failure
@@ -18,16 +18,17 @@ from phintys.vm.pool cimport Buffer, buffer_release
 import numpy
 
 cdef enum Which:
-    SHORT_LINES, LINES, TILE_TOTALS, TILES, SEGMENT_TOTALS, SEGMENTS, KINDS
+    TINY_LINES, SHORT_LINES, LINES, TILE_TOTALS, TILES, SEGMENT_TOTALS, SEGMENTS, KINDS
 
 cdef enum:
-    LINE_OF_THREAD = 32             # the longest line without gaps of which a thread does all,
+    LINE_OF_THREAD = 32             # the longest line without gaps that a thread has,
     LINE_OF_WARP = 1024             # and a warp
     LEAST_SEGMENT = 32              # elements of a segment, at least
     THREADS_OF_PROCESSOR = 2048
 
 cdef int WARPS_OF_BLOCK = WARPS
 cdef int BLOCK_THREADS = 32 * WARPS
+cdef npy_intp STAGED_ELEMENTS = STAGED, MOST_TILES = FEW_TILES
 cdef int TILE_BYTES = BLOCK_THREADS * ROUNDS * 16
 
 
@@ -72,7 +73,7 @@ cdef class GpuScanKernel(DeviceKernel):
             if copy_without_gaps(result.data, source):
                 return -1
             values = result.data
-        if chunk == 1 and length > LINE_OF_THREAD:
+        if chunk == 1:
             return self.along_lines(values, result.data, outer, length, False)
         return self.along_columns(values, result.data, outer, length, chunk, False)
 
@@ -93,7 +94,7 @@ cdef class GpuScanKernel(DeviceKernel):
             words[:4] = [<npy_intp>x, <npy_intp>totals.data, length, tiles]
             pack(&arguments, words, 4)
             error = self.start(kind + TILE_TOTALS, lines * tiles, BLOCK_THREADS, &arguments)
-            if not error:
+            if not error and tiles > MOST_TILES:
                 error = self.along_lines(totals.data, totals.data, lines, tiles, True)
             if not error:
                 words[:5] = [<npy_intp>x, <npy_intp>totals.data, <npy_intp>out, length, tiles]
@@ -103,6 +104,9 @@ cdef class GpuScanKernel(DeviceKernel):
             return error
         words[:4] = [<npy_intp>x, <npy_intp>out, lines, length]
         pack(&arguments, words, 4)
+        if length <= LINE_OF_THREAD:
+            tile = min(<npy_intp>BLOCK_THREADS, STAGED_ELEMENTS // (length | 1))
+            return self.start(kind + TINY_LINES, (lines + tile - 1) // tile, BLOCK_THREADS, &arguments)
         if length <= LINE_OF_WARP:
             return self.start(kind + SHORT_LINES, (lines + WARPS_OF_BLOCK - 1) // WARPS_OF_BLOCK, BLOCK_THREADS,
                               &arguments)

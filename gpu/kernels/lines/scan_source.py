@@ -2,20 +2,24 @@
 
 Lines without gaps are read in vectors of 16 bytes. A warp has ``ROUNDS`` stretches of a vector a lane beside each
 other, and goes on from stretch to stretch; a block of 8 warps has a *tile*. Where there are many lines, a block runs
-along each of them and loads the next tile ahead, or a warp, if lines are short. Few long lines take three kernels:
-totals of tiles, their cumulative totals, the tiles again. Other lines have a thread each, side by side, so that threads
-read neighbours; long ones are cut into segments, in the same three steps. So the order of additions is fixed.
+along each of them and loads the next tile ahead, or a warp, if lines are short; or a thread, through shared memory, if
+they are tiny. Few long lines take two or three kernels: totals of tiles; their cumulative totals, if they are too many
+for each block to add up those before it; the tiles again. Lines with gaps have a thread each, side by side, so that
+threads read neighbours; long ones are cut into segments, in the same three steps. So the order of additions is fixed.
 
 Sums begin with -0, which changes no number; what is not there is padded with it.
 """
 from phintys.gpu.kernels.scalar_source import NoSource, computed, loaded, stored, to_store, with_functions
 from phintys.gpu.kernels.vector_source import VECTORS
+from phintys.gpu.kernels.vector_source import WARPS as WARP_FOLD
 
 WARPS = 8                       # of a block
 ROUNDS = 4
+STAGED = 4096                   # elements of tiny lines that a block has in shared memory
+FEW_TILES = 1024                # of a line: blocks add up the totals before theirs
 
 TEXT = """\
-enum {{ WARPS = {warps}, ROUNDS = {rounds} }};
+enum {{ WARPS = {warps}, ROUNDS = {rounds}, STAGED = {staged}, FEW_TILES = {few} }};
 typedef {stored} S;
 typedef {computed} T;
 #define NEUTRAL ((T){neutral})
@@ -87,9 +91,8 @@ template <class E> struct Tile {
         }
         return carry;
     }
-    // The same within the block; `carry` goes on, and what comes before the warp is returned.
-    __device__ T accumulate_block(int lane, int warp, T* carry) {
-        __shared__ T of_warps[WARPS];
+    // The same within the block; `carry` goes on, and what comes before the warp is returned. `of_warps` is shared.
+    __device__ T accumulate_block(int lane, int warp, T* carry, T* of_warps) {
         const T total = accumulate(lane);
         __syncthreads();                                // they may still be read from the tile before
         if (lane == 0) of_warps[warp] = total;
@@ -103,8 +106,21 @@ template <class E> struct Tile {
         return before;
     }
 };
+// The total of a tile's line before it.
+static __device__ inline T total_before(const T* totals, long long tiles_before) {
+    __shared__ T of_warps[WARPS];
+    T total = NEUTRAL;
+    for (long long t = threadIdx.x; t < tiles_before; t += 32 * WARPS) total = joined(total, totals[t]);
+    total = warp_fold(total, [](T a, T b) { return joined(a, b); });
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = total;
+    __syncthreads();
+    total = NEUTRAL;
+    for (int w = 0; w < WARPS; w++) total = joined(total, of_warps[w]);
+    return total;
+}
 __device__ inline int clipped(long long left) { return (int)min(left, 1LL << 30); }
-template <class E> __device__ inline void run_along(const E* x, E* out, long long length) {
+template <class E> static __device__ inline void run_along(const E* x, E* out, long long length) {
+    __shared__ T of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = warp * Tile<E>::of_warp + lane * Tile<E>::width;
     T carry = NEUTRAL;
     Tile<E> next;
@@ -113,7 +129,7 @@ template <class E> __device__ inline void run_along(const E* x, E* out, long lon
         Tile<E> tile = next;
         if (base + Tile<E>::size < length)
             next.load(x + base + Tile<E>::size, first, clipped(length - base - Tile<E>::size));
-        const T before = tile.accumulate_block(lane, warp, &carry);
+        const T before = tile.accumulate_block(lane, warp, &carry, of_warps);
         tile.store(out + base, first, clipped(length - base), before);
     }
 }
@@ -132,6 +148,36 @@ template <class E, class F> __device__ inline void along_column(long long items,
 # The kernels for elements of type E, whose names have the prefix.
 KERNELS = """\
 extern "C" {{
+__global__ void __launch_bounds__(32 * WARPS) {prefix}tiny_lines(const {E}* x, {E}* out, long long lines,
+                                                                 long long wide) {{
+    __shared__ T stage[STAGED];                             // lines with gaps of up to one element: other banks
+    const int length = (int)wide, room = length | 1, of_block = min(32 * WARPS, STAGED / room);
+    const long long first = blockIdx.x * (long long)of_block;
+    const int count = (int)min(lines - first, (long long)of_block) * length;
+    const int rows = 32 * WARPS / length, columns = 32 * WARPS - rows * length;
+    x += first * length, out += first * length;
+    int row = (int)threadIdx.x / length, column = (int)threadIdx.x - row * length;
+    for (int i = threadIdx.x; i < count; i += 32 * WARPS) {{
+        stage[row * room + column] = value_of(x[i]);
+        row += rows, column += columns;
+        if (column >= length) row++, column -= length;
+    }}
+    __syncthreads();
+    if (threadIdx.x * length < count) {{
+        T total = NEUTRAL;
+        for (int j = 0; j < length; j++) {{
+            total = joined(total, stage[threadIdx.x * room + j]);
+            stage[threadIdx.x * room + j] = total;
+        }}
+    }}
+    __syncthreads();
+    row = (int)threadIdx.x / length, column = (int)threadIdx.x - row * length;
+    for (int i = threadIdx.x; i < count; i += 32 * WARPS) {{
+        set(&out[i], stage[row * room + column]);
+        row += rows, column += columns;
+        if (column >= length) row++, column -= length;
+    }}
+}}
 __global__ void {prefix}short_lines(const {E}* x, {E}* out, long long lines, long long length) {{
     typedef Tile<{E}> Warp;
     const long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32;
@@ -153,24 +199,27 @@ __global__ void __launch_bounds__(32 * WARPS) {prefix}lines(const {E}* x, {E}* o
 }}
 __global__ void __launch_bounds__(32 * WARPS) {prefix}tile_totals(const {E}* x, T* totals, long long length,
                                                                   long long tiles) {{
+    __shared__ T of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long line = blockIdx.x / tiles, base = (blockIdx.x - line * tiles) * Tile<{E}>::size;
     Tile<{E}> tile;
     tile.load(x + line * length + base, warp * Tile<{E}>::of_warp + lane * Tile<{E}>::width, clipped(length - base));
     T total = NEUTRAL;
-    tile.accumulate_block(lane, warp, &total);
+    tile.accumulate_block(lane, warp, &total, of_warps);
     if (threadIdx.x == 0) totals[blockIdx.x] = total;
 }}
 __global__ void __launch_bounds__(32 * WARPS) {prefix}tiles(const {E}* x, const T* totals, {E}* out, long long length,
                                                             long long tiles) {{
+    __shared__ T of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long line = blockIdx.x / tiles, tile_of_line = blockIdx.x - line * tiles;
     const long long base = tile_of_line * Tile<{E}>::size;
     const int first = warp * Tile<{E}>::of_warp + lane * Tile<{E}>::width;
     Tile<{E}> tile;
     tile.load(x + line * length + base, first, clipped(length - base));
-    T carry = tile_of_line ? totals[blockIdx.x - 1] : NEUTRAL;
-    const T before = tile.accumulate_block(lane, warp, &carry);
+    T carry = tiles <= FEW_TILES ? total_before(totals + line * tiles, tile_of_line)
+        : tile_of_line ? totals[blockIdx.x - 1] : NEUTRAL;
+    const T before = tile.accumulate_block(lane, warp, &carry, of_warps);
     tile.store(out + line * length + base, first, clipped(length - base), before);
 }}
 __global__ void {prefix}segment_totals(long long items, const {E}* x, T* totals, long long chunk, long long length,
@@ -202,7 +251,7 @@ __global__ void {prefix}segments(long long items, const {E}* x, const T* totals,
 }}
 }}
 """
-NAMES = ("short_lines", "lines", "tile_totals", "tiles", "segment_totals", "segments")
+NAMES = ("tiny_lines", "short_lines", "lines", "tile_totals", "tiles", "segment_totals", "segments")
 
 
 def scan_source(dtype, mode):
@@ -222,9 +271,10 @@ def scan_source(dtype, mode):
     if dtype.startswith("complex") or dtype == "bool":
         raise NoSource(dtype)
     wide = stored(dtype) != computed(dtype)
-    neutral = "1" if mode == "mul" else "-0.0" if dtype.startswith("float") else "0"
-    text = TEXT.format(warps=WARPS, rounds=ROUNDS, stored=stored(dtype), computed=computed(dtype), neutral=neutral,
-                       operation="*" if mode == "mul" else "+", loaded=loaded(dtype, "x"),
+    operation, neutral = ("*", "1") if mode == "mul" else ("+", "-0.0" if dtype.startswith("float") else "0")
+    text = TEXT.format(warps=WARPS, rounds=ROUNDS, staged=STAGED, few=FEW_TILES, stored=stored(dtype),
+                       computed=computed(dtype), neutral=neutral, operation=operation, loaded=loaded(dtype, "x"),
                        to_store=to_store(dtype, "value"), wide_values=WIDE_VALUES if wide else "")
     text += FUNCTIONS + KERNELS.format(prefix="", E="S") + (KERNELS.format(prefix="wide_", E="T") if wide else "")
-    return with_functions(VECTORS + text), NAMES + (tuple([f"wide_{name}" for name in NAMES]) if wide else ())
+    names = NAMES + (tuple([f"wide_{name}" for name in NAMES]) if wide else ())
+    return with_functions(VECTORS + WARP_FOLD + text), names

@@ -37,7 +37,8 @@ EACH[:] = [4, 8, 16, 8, 16, 16]
 
 
 def set_limits(npy_intp tiles, npy_intp length):
-    """Set how many tiles look up each other's counts, and from which length on words have 64 bits; returns what it was."""
+    """Set how many tiles look up each other's counts, and from which length on words have 64 bits; returns both as they
+    were."""
     global few_tiles, wide_from
     before = few_tiles, wide_from
     few_tiles, wide_from = tiles, length
