@@ -26,6 +26,7 @@ SHAPES = {                      # an expression, the shapes of its operands, the
     "transposed in a batch": (lambda x, y: x.dimshuffle(0, 2, 1) + y, [(3, 40, 33), (3, 33, 40)], {"tiles"}),
     "too narrow for tiles": (lambda x, y: x.T + y, [(3, 400), (400, 3)], {"counted"}),
 }
+KERNEL = re.compile(r"void (?:__launch_bounds__\([\w, ]+\) )?(\w+)\(const __grid_constant__ Walk")
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -36,8 +37,7 @@ def test_which_kernel_is_chosen(device, monkeypatch, name):
         values = [phintys.shared(numpy.zeros(shape, "float32"), target="cuda") for shape in shapes]
         result = phintys.shared(numpy.zeros((1,) * len(shapes[0]), "float32"), target="cuda")
         phintys.function([], [], updates=[(result, expression(*values))])()
-    found = {kernel for source, *_ in compiler._compiled for kernel in re.findall(r"void (?:\w+\([\w, ]+\) )?(\w+)\(const "
-                                                                                  "__grid_constant__ Walk", source)}
+    found = {kernel for source, *_ in compiler._compiled for kernel in KERNEL.findall(source)}
     assert found - {"rows"} == expected - {"rows"}
 
 
