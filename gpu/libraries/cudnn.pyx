@@ -140,6 +140,7 @@ cdef extern from * nogil:
     typedef struct {
         phintys_shapes shapes;
         long algorithm, room;                       /* the algorithm: -1: there is none */
+        double seconds[ALGORITHMS];                 /* of each; 0: not measured */
     } phintys_choice;
     static struct { phintys_choice* all; long count, most; } chosen;
     static pthread_mutex_t phintys_chosen_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -189,6 +190,7 @@ cdef extern from * nogil:
     ctypedef struct phintys_choice:
         phintys_shapes shapes
         long algorithm, room
+        double* seconds
     void** phintys_cudnn_functions()
     int phintys_begin_cudnn()
     int phintys_do_convolving(phintys_convolving*, void*)
@@ -198,7 +200,7 @@ cdef extern from * nogil:
     long phintys_count_choices()
     const phintys_choice* phintys_choice_number(long)
     double phintys_seconds()
-    enum: FORWARD, BY_IMAGES, BY_FILTERS, INT_MAX
+    enum: FORWARD, BY_IMAGES, BY_FILTERS, ALGORITHMS, INT_MAX
 
 NAMES = ["cudnnCreate", "cudnnSetStream", "cudnnCreateTensorDescriptor", "cudnnCreateFilterDescriptor",
          "cudnnCreateConvolutionDescriptor", "cudnnSetTensorNdDescriptor", "cudnnSetFilterNdDescriptor",
@@ -221,7 +223,7 @@ cdef enum:
 
 # By role, those with a fixed order of additions; -1: none. Implicit products, Fourier transforms, Winograd's algorithm
 # in one kernel, and in several, which is exact enough only for windows of 3. The first is taken without measuring.
-cdef int[3][CANDIDATES] ALGORITHMS = [[1, 0, 4, 5, 6, 7], [1, 2, 3, 4, 5, -1], [1, 2, 6, 5, -1, -1]]
+cdef int[3][CANDIDATES] NUMBERS = [[1, 0, 4, 5, 6, 7], [1, 2, 3, 4, 5, -1], [1, 2, 6, 5, -1, -1]]
 cdef int[3] WINOGRAD = [7, 5, 5]
 cdef int[3] PRODUCTS = [2, 1, 1]                # how many of them are implicit products, and exact enough for float16
 
@@ -239,7 +241,8 @@ allow_tf32(config.gpu.tf32)
 
 def choices():
     """The algorithms that were chosen so far: for each the role, the shapes of the images and the filters, whether in
-    TF32, its number in cuDNN (-1: there is none), and the bytes of its work memory."""
+    TF32, its number in cuDNN (-1: there is none), the bytes of its work memory, and the microseconds of those that were
+    measured."""
     cdef const phintys_choice* choice
     cdef long number
     found = []
@@ -247,8 +250,10 @@ def choices():
         choice = phintys_choice_number(number)
         rank = choice.shapes.moved + 2
         found.append((list(ROLES)[choice.shapes.role], tuple([choice.shapes.image[axis] for axis in range(rank)]),
-                      tuple([choice.shapes.filters[axis] for axis in range(rank)]), choice.shapes.math != IN_FMA,
-                      choice.algorithm, choice.room))
+                      tuple([choice.shapes.filters[axis] for axis in range(rank)]), choice.shapes.type == 0 and choice.shapes.math != IN_FMA,
+                      choice.algorithm, choice.room,
+                      {index: round(1e6 * choice.seconds[index], 1) for index in range(ALGORITHMS)
+                       if choice.seconds[index]}))
     return found
 
 
@@ -370,9 +375,10 @@ cdef class ConvolutionRoutine(Routine):
         cdef npy_intp room
         cdef int candidate, algorithm
         cdef double seconds, best = 1e30
-        choice.shapes, choice.algorithm, choice.room = shapes[0], -1, 0
+        memset(choice, 0, sizeof(phintys_choice))
+        choice.shapes, choice.algorithm = shapes[0], -1
         for candidate in range(CANDIDATES):
-            algorithm = ALGORITHMS[self.role][candidate]
+            algorithm = NUMBERS[self.role][candidate]
             if algorithm < 0 or (not shapes.measured and choice.algorithm >= 0) or (
                     self.type == 2 and candidate >= PRODUCTS[self.role]) or (
                     algorithm == WINOGRAD[self.role] and not has_windows_of_3(shapes)):
@@ -384,6 +390,7 @@ cdef class ConvolutionRoutine(Routine):
             fill_in(&convolving, sorted, shapes, algorithm, memory.data, room)
             seconds = measured(&convolving)
             buffer_release(memory)
+            choice.seconds[algorithm] = seconds if seconds > 0 else 0
             if 0 <= seconds < best:
                 best, choice.algorithm, choice.room = seconds, algorithm, room
         phintys_choose(choice)
@@ -467,5 +474,5 @@ cdef double measured(phintys_convolving* convolving) noexcept nogil:
                 driver.synchronize() or failed):
             return -1
         if turn:
-            best = min(best, phintys_seconds() - start)
+            best = min(best, (phintys_seconds() - start) / REPEATS)
     return best
