@@ -4,6 +4,7 @@ The matrix exponential is a Padé approximant of a scaled matrix, squared again.
 the host does not see: as many squarings as may be needed are in the graph, and those that are not leave the matrix as
 it is. It is expanded only where its input is on the device; elsewhere the kernel of the processor is faster.
 """
+import sys
 from functools import reduce
 from operator import add
 
@@ -64,21 +65,32 @@ def exponential(x):
     return switch(is_known, result, number(float("nan")))
 
 
-EXPANSIONS = {Expm: exponential}
+def is_exponential(node):
+    """Of real numbers."""
+    return node.outputs[0].type.dtype in APPROXIMANTS
+
+
+# Type of an op → whether a node can be expanded, the function of its inputs that does it, and which of them must be on
+# the device.
+EXPANSIONS = {Expm: (is_exponential, exponential, 0)}
+SPARSE = "phintys.ops.sparse.products"
 
 
 def expand(fgraph):
     """Expand such ops where they would run on the device; return how many there were."""
-    nodes = [node for node in fgraph.toposort()
-             if type(node.op) in EXPANSIONS and node.outputs[0].type.dtype in APPROXIMANTS]
+    if SPARSE in sys.modules:                       # else there is none, and SciPy's matrices take long to import
+        from phintys.gpu.sparse_product import EXPANSIONS as more
+        EXPANSIONS.update(more)
+    nodes = [node for node in fgraph.toposort() if type(node.op) in EXPANSIONS and EXPANSIONS[type(node.op)][0](node)]
     if not nodes or not uses_device(fgraph):
         return 0
     found = 0
     for node in nodes:                              # the next one may depend on it
+        _, expansion, position = EXPANSIONS[type(node.op)]
         placer = Placer(fgraph)
         placer.find()
-        if node.inputs[0] in placer.here:
-            made = EXPANSIONS[type(node.op)](node.inputs[0])
+        if node.inputs[position] in placer.here:
+            made = expansion(*node.inputs)
             fgraph.replace(node.outputs[0], node.outputs[0].type.filter_variable(made), reason="expansion")
             found += 1
     return found

@@ -4,8 +4,10 @@ A case is a name, a function of tensors, and the operands' values. `test_cases.p
 device. Float32 unless a case is about another dtype; operands that are not in C order show that strides are followed.
 """
 import numpy
+import scipy.sparse
 
 import phintys.tensor as T
+from phintys import sparse
 from phintys.ops.fourier.functions import irfft, rfft
 from phintys.ops.random.mrg import mrg_uniform
 from phintys.ops.random.mrg_normal import normal_samples
@@ -73,6 +75,9 @@ def reversed_rows(*shape):
 LENGTHS = 1, 31, 32, 33, 127, 1000, 4097
 EMPTY = numpy.zeros((0, 4), "float32")
 
+SPARSE = scipy.sparse.random(50, 70, 0.2, dtype="float32", random_state=3).multiply(
+    numpy.arange(50)[:, None] % 5 != 2).astype("float32")           # some rows are empty
+
 CASES = [
     # ---- exponentials of matrices ----
     ("expm", lambda x: [S.expm(x), S.expm(x * 9), T.grad(S.expm(x).sum(), x)], floats(6, 6)),
@@ -81,6 +86,15 @@ CASES = [
     ("expm of one number, and none", lambda x: [S.expm(x), S.expm(x[:0, :0])], floats(1, 1)),
     ("expm of what is not finite", lambda x: S.expm(x), numpy.array([
         [[0, numpy.nan], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [numpy.inf, 0]], [[-3e4, 0], [0, 1]]], "float32")),
+    # ---- constant sparse matrices ----
+    *[(f"sparse {kind}", lambda x, f=f, a=a: [f(a, x), T.grad((f(a, x) ** 2).sum(), x)], value)
+      for kind, f, a, value in (
+          ("product", sparse.dot, SPARSE.tocsr(), floats(70, 33)),
+          ("product of few columns", sparse.structured_dot, SPARSE.tocsc(), floats(70, 3)),
+          ("product of a vector", sparse.dot, SPARSE.tocsc(), floats(70)),
+          ("product of strides", sparse.structured_dot, SPARSE.tocsr(), transposed(70, 12)),
+          ("product of doubles", sparse.dot, SPARSE.tocsr(), floats(70, 9, dtype="float64")),
+          ("product of nothing", sparse.dot, SPARSE.tocsr(), floats(70, 0)))],
     # ---- functions that only the device has text for ----
     ("gamma functions", lambda x: [T.gamma(x), T.psi(x), T.tri_gamma(x), T.polygamma(3, abs(x))],
      numpy.array([0.3, 1.4616, 2.5, 7, 20, 33, -0.5, -1.7, 1e-3], "float32")),
