@@ -33,7 +33,7 @@ def place(fgraph):
         return 0
     placer = Placer(fgraph)
     placer.find()
-    return placer.move() + fuse_rows(fgraph) + fuse_products(fgraph)
+    return placer.move() + fuse_rows(fgraph, placer.kernels) + fuse_products(fgraph)
 
 
 class Placer:
@@ -46,6 +46,7 @@ class Placer:
         self.here = set()               # variables of the host that are, or could be, on the device
         self.twins = {}                 # variable of the host → its variable on the device
         self.results = {}               # variable of the host → its replacement there
+        self.kernels = {}               # node of the device → the processor's kernel, and the inputs that this reads
 
     # ---- which nodes -------------------------------------------------------------------------------------------------
     def find(self):
@@ -154,6 +155,8 @@ class Placer:
                   for position, variable in enumerate(node.inputs)]
         made = op.node_for(inputs, node.outputs)
         made._position = node._position
+        if type(op) is DeviceOp:
+            self.kernels[made] = placement.kernel, placement.read
         for old, new in zip(node.outputs, made.outputs):
             new.name = old.name
             if not isinstance(new.type, GpuArrayType):

@@ -139,35 +139,49 @@ class Group:
         return False
 
 
-def fuse_rows(fgraph):
-    """Make groups, and replace each that is worth it by one node; return how many."""
-    groups, above, bits = [], {}, {}
+def fuse_rows(fgraph, kernels):
+    """Make groups, and replace each that is worth it by one node.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    kernels : dict
+        Node on the device → the processor's kernel, and the positions of the inputs that it reads.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
+    groups, known, above, bits = [], {}, {}, {}
     for number, node in enumerate(fgraph.toposort()):
         bits[node], above[node] = 1 << number, 0
         owners = {variable.owner for variable in node.inputs if variable.owner is not None}
         for owner in owners:
             above[node] |= above[owner] | bits[owner]
-        part = part_of(node)
-        if part is not None:
-            group = _group_for(part, bits[node], [(bits[owner], above[owner]) for owner in owners], groups)
-            if group is not None:
-                group.above |= above[node]
+        part = part_of(node, *kernels[node]) if node in kernels else None
+        group = part and _group_for(part, bits[node], [(bits[owner], above[owner]) for owner in owners], groups, known)
+        if group is not None:
+            group.above |= above[node]
+            for variable in (*part.inputs, *node.outputs):
+                if variable in group.layouts and group not in known.setdefault(variable, []):
+                    known[variable].append(group)
     return sum([_replace(fgraph, group) for group in groups if group.is_worth_it()])
 
 
-def _group_for(part, own, owners, groups):
-    """The first group that takes a node, or a new one; None if it cannot be in any."""
-    for group in reversed(groups):
+def _group_for(part, own, owners, groups, known):
+    """The last group that takes a node, of those that know an input; else a new one; None if it cannot be in any."""
+    for group in reversed(list(dict.fromkeys([group for variable in part.inputs for group in known.get(variable, ())]))):
         reached = 0                             # what the node depends on, if groups are nodes
         for bit, above in owners:
             reached |= 0 if bit & group.members else bit | above
+        others = [other for other in groups if other is not group and len(other.parts) > 1]
         more = True
         while more:
-            others = [other for other in groups if other is not group and other.members & reached
-                      and (other.members | other.above) & ~reached]
-            for other in others:
+            felt = [other for other in others if other.members & reached and (other.members | other.above) & ~reached]
+            for other in felt:
                 reached |= other.members | other.above
-            more = bool(others)
+            more = bool(felt)
         if not reached & group.members and group.join(part, own):
             return group
     group = Group()

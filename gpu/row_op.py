@@ -4,7 +4,7 @@ It has the nodes that it replaces, in order, and a *layout* of each of their var
 the common rows that it is, or None where its length is 1. The last ``inner`` axes are those along which all folds go.
 A variable with all axes is *wide*, one with the others alone *narrow*.
 """
-from phintys.gpu.device_op import DeviceOp, as_tensor, kernel_of
+from phintys.gpu.device_op import DeviceOp, as_tensor
 from phintys.gpu.gpu_array_type import GpuArrayType
 from phintys.gpu.kernels.reduction_source import first_of
 from phintys.gpu.kernels.rows_kernel import GpuRowsKernel
@@ -54,14 +54,12 @@ class Part:
             self.code, self.patterns = kernel.arguments
 
 
-def part_of(node):
+def part_of(node, kernel, read):
     """The part that a node is, or None."""
-    found = kernel_of(node.op.host_node(node)) if type(node.op) is DeviceOp else None
-    kinds = ElementwiseKernel, ReductionKernel, MeanKernel, DimShuffleKernel, *SOFTMAX
-    if found is None or type(found[0]) not in kinds:
+    if type(kernel) not in (ElementwiseKernel, ReductionKernel, MeanKernel, DimShuffleKernel, *SOFTMAX):
         return None
-    part = Part(node, *found)
-    if type(found[0]) in SOFTMAX and any([any(pattern) or len(pattern) != 2 for pattern in part.patterns]):
+    part = Part(node, kernel, read)
+    if type(kernel) in SOFTMAX and any([any(pattern) or len(pattern) != 2 for pattern in part.patterns]):
         return None                                 # a bias, or a gradient that is broadcast
     if part.code is not None and (not part.patterns or any([dtype.startswith("complex") for dtype in
                                                             part.code.dtypes])):
