@@ -250,8 +250,8 @@ def choices():
         choice = phintys_choice_number(number)
         rank = choice.shapes.moved + 2
         found.append((list(ROLES)[choice.shapes.role], tuple([choice.shapes.image[axis] for axis in range(rank)]),
-                      tuple([choice.shapes.filters[axis] for axis in range(rank)]), choice.shapes.type == 0 and choice.shapes.math != IN_FMA,
-                      choice.algorithm, choice.room,
+                      tuple([choice.shapes.filters[axis] for axis in range(rank)]),
+                      choice.shapes.type == 0 and choice.shapes.math != IN_FMA, choice.algorithm, choice.room,
                       {index: round(1e6 * choice.seconds[index], 1) for index in range(ALGORITHMS)
                        if choice.seconds[index]}))
     return found
