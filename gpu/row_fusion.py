@@ -171,7 +171,8 @@ def fuse_rows(fgraph, kernels):
 
 def _group_for(part, own, owners, groups, known):
     """The last group that takes a node, of those that know an input; else a new one; None if it cannot be in any."""
-    for group in reversed(list(dict.fromkeys([group for variable in part.inputs for group in known.get(variable, ())]))):
+    knowing = dict.fromkeys([group for variable in part.inputs for group in known.get(variable, ())])
+    for group in reversed(knowing):
         reached = 0                             # what the node depends on, if groups are nodes
         for bit, above in owners:
             reached |= 0 if bit & group.members else bit | above
