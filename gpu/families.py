@@ -292,6 +292,8 @@ def indexed(kernel, operands, results):
         return described
     if len(rest) > 2 or kernel.named_arguments:
         return None
+    if len(operands) == 2 and plan[0] == ("mask", 1, len(operands[0].broadcastable)):
+        return GpuNonzeroKernel(len(operands[0].broadcastable), operands[0].dtype)
     described = [(operand.dtype, len(operand.broadcastable), operand.at_host) for operand in (*operands, *results)]
     positions, sources, masks = without_masks(plan, len(described))
     described = [("int64", 1, False) if row >= 0 else described[number] for number, row in sources]

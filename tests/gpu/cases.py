@@ -274,7 +274,8 @@ CASES = [
         *T.gt(x, 0).nonzero(), *T.gt(y, 1).nonzero(), *T.gt(y[:, ::-1, 1:], 1).nonzero(), *T.gt(x, 9).nonzero(),
         *T.gt(x[1:], -9).nonzero(), *T.gt(x[:0], 0).nonzero()], floats(10000), floats(7, 30, 11)),
     ("boolean masks", lambda x, m: [
-        x[m], x[T.gt(x[:, 0], 0)], x.T[:, m[:, 0]], T.grad((x[m] ** 2).sum(), x), T.set_subtensor(x[m], x[m] * 2),
+        x[m], x[::-1][m], x.T[m.T], T.cast(x, "float16")[m], x[:0][m[:0]], x[T.gt(x[:, 0], 0)],
+        x.T[:, m[:, 0]], T.grad((x[m] ** 2).sum(), x), T.set_subtensor(x[m], x[m] * 2),
         T.inc_subtensor(x[m[:, 0]], x[0]), T.set_subtensor(x[::-1, 1:][m[:, 1:]], HALF)],
      floats(40, 30), whole(40, 30, low=0, high=2, dtype="bool")),
     ("one number where a mask is true", lambda x, m, a: [

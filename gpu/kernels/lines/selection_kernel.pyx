@@ -24,10 +24,21 @@ cdef npy_intp TILE_OF_MASK = TILE
 
 
 cdef enum:
-    COUNT_TRUE, FIND_TRUE
+    COUNT_TRUE, SELECT              # kernels
     EACH = 16                       # elements of a mask that a thread looks at
     MOST_MASKS = 4
     MOST_OPERANDS = 32
+
+
+cdef int check_mask(const Cell* mask, const Cell* array, int first) except -1 nogil:
+    cdef int axis
+    for axis in range(mask.ndim):
+        if mask.shape[axis] != array.shape[first + axis]:
+            with gil:
+                raise IndexError(f"boolean index did not match indexed array along axis {first + axis}; size of "
+                                 f"axis is {array.shape[first + axis]} but size of corresponding boolean axis is "
+                                 f"{mask.shape[axis]}")
+    return 0
 
 
 cdef class GpuNonzeroKernel(DeviceKernel):
@@ -37,17 +48,37 @@ cdef class GpuNonzeroKernel(DeviceKernel):
     ----------
     rank : int
         Of the mask.
+    taken : str, optional
+        The dtype of elements: ``(x, mask, out)``, the elements of x where a mask of its shape is true.
     """
     cdef GpuScanKernel scan
     cdef int rank
+    cdef bint takes
 
-    def __init__(self, int rank):
-        self.rank, self.scan = rank, GpuScanKernel("int64", 0, "add")
-        self.examined, self.binding = (0,), UNBOUND
-        self.source, self.names = nonzero_source(rank), ("count_true", "find_true")
+    def __init__(self, int rank, taken=None):
+        self.rank, self.scan, self.takes = rank, GpuScanKernel("int64", 0, "add"), taken is not None
+        self.examined, self.binding = (1,) if self.takes else (0,), UNBOUND
+        self.source, self.names = nonzero_source(rank, taken), ("count_true", "take_true" if taken else "find_true")
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* mask = operands[0]
+        cdef Buffer* packed = NULL
+        if not self.takes:
+            return self.find_all(context, operands[0], operands[1], NULL)
+        check_mask(operands[1], operands[0], 0)
+        if cell_is_contiguous(operands[0]) or cell_size(operands[0]) == 0:
+            return self.find_all(context, operands[1], operands[2], operands[0].data)
+        packed = device_memory.acquire(cell_size(operands[0]) * operands[0].itemsize)
+        if packed == NULL:
+            return set_failure(2, b"elements where a mask is true")
+        try:
+            if copy_without_gaps(packed.data, operands[0]):
+                return -1
+            return self.find_all(context, operands[1], operands[2], packed.data)
+        finally:
+            buffer_release(packed)                  # work is done in order
+
+    cdef int find_all(self, Context* context, Cell* mask, Cell* result, const char* values) except -1 nogil:
+        """Places, or elements."""
         cdef npy_intp size = cell_size(mask), tiles = (size + TILE_OF_MASK - 1) // TILE_OF_MASK
         cdef bint has_gaps = not cell_is_contiguous(mask)
         cdef Buffer* counts
@@ -61,7 +92,7 @@ cdef class GpuNonzeroKernel(DeviceKernel):
                 return set_failure(2, b"counts of a mask")
             if has_gaps and size and copy_without_gaps(packed.data, mask):
                 return -1
-            return self.find(context, mask, packed.data if has_gaps else mask.data, tiles, counts.data, operands[1])
+            return self.find(context, mask, packed.data if has_gaps else mask.data, tiles, counts.data, result, values)
         finally:                                    # work is done in order
             if counts != NULL:
                 buffer_release(counts)
@@ -69,8 +100,8 @@ cdef class GpuNonzeroKernel(DeviceKernel):
                 buffer_release(packed)
 
     cdef int find(self, Context* context, Cell* mask, const char* elements, npy_intp tiles, char* counts,
-                  Cell* result) except -1 nogil:
-        """Count, wait for the number, and let the device find the places."""
+                  Cell* result, const char* values) except -1 nogil:
+        """Count, wait for the number, and let the device find the places, or take the elements."""
         cdef npy_intp shape[2]
         cdef npy_intp words[5]
         cdef Arguments arguments
@@ -86,14 +117,14 @@ cdef class GpuNonzeroKernel(DeviceKernel):
         error = copy_to_host(<char*>&shape[1], counts + 8 * (tiles - 1), 8) if tiles else 0
         if error:
             return set_failure(error, b"counting true elements")
-        allocate(context, result, shape)
+        allocate(context, result, &shape[1 if self.takes else 0])
         if shape[1] == 0:
             return 0
-        words[3], words[4] = <npy_intp>result.data, shape[1]
+        words[3], words[4] = <npy_intp>result.data, <npy_intp>values if self.takes else shape[1]
         pack(&arguments, words, 5)
-        for axis in range(self.rank):
+        for axis in range(0 if self.takes else self.rank):
             put_integer(&arguments, mask.shape[axis])
-        return self.start(FIND_TRUE, tiles, TILE_OF_MASK // EACH, &arguments)
+        return self.start(SELECT, tiles, TILE_OF_MASK // EACH, &arguments)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0                                    # `prepare` has begun it
@@ -140,7 +171,7 @@ cdef class GpuMaskedKernel(DeviceKernel):
         cdef Cell* pair[2]
         cdef int index
         for index in range(self.n_masks):
-            self.check(operands[self.mask[index]], operands[0], self.axis[index])
+            check_mask(operands[self.mask[index]], operands[0], self.axis[index])
             memset(&found[index], 0, sizeof(Cell))
             found[index].ndim, found[index].typenum, found[index].itemsize = 2, cnp.NPY_INT64, 8
             found[index].shape, found[index].strides = dimensions + 4 * index, dimensions + 4 * index + 2
@@ -153,16 +184,6 @@ cdef class GpuMaskedKernel(DeviceKernel):
         finally:
             for index in range(self.n_masks):
                 drop(context, &found[index])
-
-    cdef int check(self, const Cell* mask, const Cell* array, int first) except -1 nogil:
-        cdef int axis
-        for axis in range(mask.ndim):
-            if mask.shape[axis] != array.shape[first + axis]:
-                with gil:
-                    raise IndexError(f"boolean index did not match indexed array along axis {first + axis}; size of "
-                                     f"axis is {array.shape[first + axis]} but size of corresponding boolean axis is "
-                                     f"{mask.shape[axis]}")
-        return 0
 
     cdef int pass_on(self, Context* context, Cell** operands, Cell* found) except -1 nogil:
         """Prepare and run the inner kernel."""

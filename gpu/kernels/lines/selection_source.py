@@ -74,6 +74,22 @@ __global__ void __launch_bounds__(TILE / EACH) find_true(const unsigned char* ma
 }}
 }}
 """
+# The elements of x beside those of the mask, which has its shape.
+TAKE = """\
+typedef {element} X;
+extern "C" __global__ void __launch_bounds__(TILE / EACH) take_true(const unsigned char* mask, long long size,
+                                                                    const long long* counts, X* out, const X* x) {{
+    __shared__ unsigned short places[TILE];
+    const long long base = blockIdx.x * (long long)TILE, at = base + threadIdx.x * EACH;
+    const unsigned flags = flags_of(mask + at, size - at);
+    int all, place = before(__popc(flags), &all);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) if (flags >> k & 1) places[place++] = (unsigned short)(threadIdx.x * EACH + k);
+    __syncthreads();
+    if (blockIdx.x) out += counts[blockIdx.x - 1];
+    for (int j = threadIdx.x; j < all; j += TILE / EACH) out[j] = x[base + places[j]];
+}}
+"""
 # `ends` are the cumulative counts of slices.
 REPEAT = """\
 typedef {stored} S;
@@ -108,9 +124,10 @@ __global__ void add_repeated(long long items, const S* x, const long long* ends,
 """
 
 
-def nonzero_source(rank):
-    """The places of true elements of a mask."""
-    return VECTORS + NONZERO.format(tile=TILE, rank=rank)
+def nonzero_source(rank, taken=None):
+    """The places of true elements of a mask; or the elements of a dtype that are there."""
+    text = VECTORS + NONZERO.format(tile=TILE, rank=rank)
+    return with_functions(text + TAKE.format(element=stored(taken))) if taken else text
 
 
 def repeat_source(dtype):
