@@ -28,27 +28,11 @@ from phintys.vm.python_api cimport PyErr_SetObject
 cdef enum:
     TILES
     TILE = 64
-    DEEP = 0                        # kernels of narrow products
-    DOWN = 1
-    SHALLOW = 2
-    LARGE = 3                       # a product that is none
-    MOST_NARROW = 32                # columns or terms of a narrow one
     FEW_TERMS = 16                  # fewer than DEEP and DOWN are worth their exchange of sums
     MOST_WORK = 1 << 25             # multiplications: libraries are faster from then on
     MOST_RESULTS = 1 << 22
     MOST_SUMMED = 1 << 14           # rows of which a block sums columns
     MOST_INPUTS = 16                # of the scalar code after sums
-
-cdef struct Product:                # m x k times k x n; strides in elements
-    const Cell* x
-    const Cell* y
-    const Cell* start               # what is added, or NULL
-    const Cell* alpha
-    const Cell* beta
-    Cell* out
-    npy_intp m, n, k
-    npy_intp xs0, xs1, ys0, ys1, ss0, ss1
-
 
 cdef class VectorProduct(FoldKernel):
     """A product of a matrix and a vector: a fold of the matrix's columns."""
@@ -59,17 +43,6 @@ cdef class VectorProduct(FoldKernel):
 
 cdef class GpuProductKernel(DeviceKernel):
     """``x.y``, ``alpha * x.y``, or ``beta * z + alpha * x.y``; see ``ProductKernel``."""
-    cdef str form
-    cdef int left_rank, right_rank, itemsize
-    cdef int dtype_of_cublas
-    cdef bint spread[2]
-    cdef double one[2]              # in the bits of the dtype
-    cdef double zero[2]
-    cdef bint by_cublas
-    cdef VectorProduct by_vector
-    cdef list narrow                # kernels of narrow products, by their columns
-    cdef void* narrow_kernels[MOST_NARROW + 1]      # the same, or NULL
-    cdef object dtype               # None: products of other dtypes are never narrow
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         self.source, self.names = product_source(dtype), NAMES
@@ -85,8 +58,6 @@ cdef class GpuProductKernel(DeviceKernel):
         self.by_cublas = config.gpu.cublas and self.dtype_of_cublas != cublas.OTHER
         self.narrow, self.dtype = [], dtype if dtype in ("float32", "float64") else None
         memset(self.narrow_kernels, 0, sizeof(self.narrow_kernels))
-
-    cdef int kind
 
     cdef void sort(self, Cell** operands, Product* product) noexcept nogil:
         """The operands by name, with lengths and strides."""
@@ -148,8 +119,7 @@ cdef class GpuProductKernel(DeviceKernel):
                 self.narrow_kernels[columns] = <void*>kernel
         return (<NarrowProductKernel>self.narrow_kernels[columns]).ready()
 
-    cdef inline int form_of(self, const Product* product) noexcept nogil:
-        """Which kernel of `narrow_source` computes a product, or LARGE."""
+    cdef int form_of(self, const Product* product) noexcept nogil:
         cdef npy_intp results = product.m * product.n
         if self.dtype is None or product.m < 2 or product.n < 2 or product.k < 1:
             return LARGE
@@ -180,11 +150,10 @@ cdef class GpuProductKernel(DeviceKernel):
 
 
 cdef class NarrowProductKernel(DeviceKernel):
-    """Products with few columns or few terms, which `GpuProductKernel` launches."""
-    cdef int rows
+    """Products with few columns or few terms, which others launch."""
 
-    def __init__(self, dtype, int columns, sums=None):
-        self.source = narrow_source(dtype, columns) if sums is None else narrow_source(dtype, columns, sums)
+    def __init__(self, dtype, int columns, sums=None, classes=None):
+        self.source = narrow_source(dtype, columns, sums, classes)
         self.names, self.rows = NARROW_NAMES, rows_of_a_block(columns)
 
     cdef npy_intp blocks_of(self, const Product* product, int form) noexcept nogil:
@@ -193,11 +162,6 @@ cdef class NarrowProductKernel(DeviceKernel):
         if form == DEEP:
             return max(blocks, min(product.m, <npy_intp>4 * multiprocessors))
         return ((product.m + 31) // 32) * ((product.n + 63) // 64) if form == SHALLOW else blocks
-
-
-cdef inline int columns_of(const Product* product) noexcept nogil:
-    """For how many columns the kernel of a narrow product is compiled; few terms need none of their own."""
-    return <int>product.n if product.n <= MOST_NARROW else 1
 
 
 cdef int multiply_narrow(GpuProductKernel kernel, Product* product, int form) noexcept nogil:

@@ -22,6 +22,7 @@ from phintys.gpu.kernels.scalar_source import (
     to_store,
     with_functions,
 )
+from phintys.gpu.kernels.softmax_source import LABELS
 
 NAMES = ("tiles",)
 
@@ -86,7 +87,7 @@ NARROW = SCALING + """\
 enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
 #define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
     const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta{parameters}
-{sums}extern "C" {{
+{functions}extern "C" {{
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     SUMS
     __shared__ T found[WARPS][32];
@@ -117,12 +118,12 @@ __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     found[warp][lane] = sums[0];
     __syncthreads();
     const long long row = first + threadIdx.x / COLUMNS;
-    if (threadIdx.x < rows * COLUMNS && row < m) {{
-        T sum = 0;
+    const bool exists = threadIdx.x < rows * COLUMNS && row < m;
+    const long long column = threadIdx.x % COLUMNS;
+    T sum = 0;
+    if (exists)
         for (int w = 0; w < WARPS; w++) sum += found[w][threadIdx.x];
-        const long long column = threadIdx.x % COLUMNS;
-        put(out + row * n + column, sum, scaling, alpha, beta, row, column);
-    }}
+    {end}
 }}
 __global__ void __launch_bounds__(256) down(PARAMETERS) {{
     SUMS
@@ -216,6 +217,27 @@ static __device__ inline void sum_columns(long long n, long long k, const T* __r
 }}
 """
 
+PUT = "if (exists) put(out + row * n + column, sum, scaling, alpha, beta, row, column);"
+# In place of the product, the gradient of its rows' cross-entropies with labels after softmax, all of it in the block.
+CLASS_PARAMETERS = (", const T* bias, long long bias_stride, long long labelled, const T* dy, T given, "
+                    "long long stride, Labels labels")
+PUT_CLASSES = """\
+__shared__ T logits[THREADS];
+    __shared__ long long classes[THREADS];
+    const bool has_label = exists && row < labelled;
+    if (exists) logits[threadIdx.x] = sum + *(const T*)((const char*)bias + column * bias_stride);
+    if (has_label && column == 0) classes[threadIdx.x] = label_of(labels, row, n);
+    __syncthreads();
+    if (exists) {
+        const T* mine = logits + (threadIdx.x - column);
+        T largest = (T)-INFINITY, total = 0;
+        for (int c = 0; c < COLUMNS; c++) largest = fmax(largest, mine[c]);
+        for (int c = 0; c < COLUMNS; c++) total += exp(mine[c] - largest);
+        const T softmax = exp(mine[column] - largest) * (1 / total);
+        const T factor = dy ? *(const T*)((const char*)dy + row * stride * has_label) : given;
+        out[row * n + column] = has_label ? factor * (softmax - (T)(column == classes[threadIdx.x - column])) : (T)0;
+    }"""
+
 
 def rows_of_a_block(columns):
     """How many rows a block of ``deep`` has at most: a sum for each lane."""
@@ -258,8 +280,17 @@ def with_sums(code, place, values):
                                         parameters=parameters, lines="\n        ".join(lines))
 
 
-def narrow_source(dtype, columns, sums=("", WITHOUT_SUMS)):
+def narrow_source(dtype, columns, sums=None, label=None):
     """The source for results of so many columns; any number of columns for ``shallow``.
+
+    Parameters
+    ----------
+    dtype : str
+    columns : int
+    sums : (str, str), optional
+        What `with_sums` returns.
+    label : str, optional
+        The dtype of labels: then ``deep`` has the gradient of cross-entropies as its result.
 
     Raises
     ------
@@ -268,9 +299,11 @@ def narrow_source(dtype, columns, sums=("", WITHOUT_SUMS)):
     """
     if stored(dtype) != computed(dtype):
         raise NoSource(dtype)
-    parameters, functions = sums
+    parameters, functions = sums or ("", WITHOUT_SUMS)
+    if label:
+        parameters, functions = CLASS_PARAMETERS, LABELS.format(label=stored(label)) + functions
     text = NARROW.format(type=stored(dtype), columns=columns, rows=rows_of_a_block(columns), parameters=parameters,
-                         sums=functions)
+                         functions=functions, end=PUT_CLASSES if label else PUT)
     return with_functions(text) if parameters else text
 
 

@@ -18,15 +18,6 @@ from phintys.vm.python_api cimport PyObject
 MATRIX, ROW = (0, 1), (-1, 0)           # which dimension of an operand is that of rows, and of columns
 
 
-cdef inline void put_labels(Arguments* arguments, const Cell* labels, bint from_end,
-                            unsigned long long note) noexcept nogil:
-    """The struct `Labels`."""
-    put_integer(arguments, <npy_intp>labels.data if labels != NULL else 0)
-    put_integer(arguments, labels.strides[0] if labels != NULL else 0)
-    put_integer(arguments, from_end)
-    put_integer(arguments, <npy_intp>note)
-
-
 cdef int raise_bad_label(const long long* words, bint as_index) except -1:
     """Raise the error for a note: the complement of the row, the label, and how many classes there are."""
     cdef long long row = ~words[0], label = words[1], classes = words[2]

@@ -7,7 +7,7 @@ from support_gpu import assert_close, at_device, on_both
 
 import phintys
 import phintys.tensor as T
-from phintys.gpu.product_fusion import ProductSumsOp
+from phintys.gpu.product_fusion import ClassifierOp, ProductSumsOp
 
 NARROW_AND_LARGE = [(33, 10), (40, 40), (5, 70), (16, 3), (2, 2), (300, 33), (32, 500), (1, 4), (20000, 3)]
 
@@ -26,8 +26,8 @@ def moved():
     return {"target": "cuda"} if phintys.config.device == "cuda" else {}
 
 
-def fused(function):
-    return [node for node in function.maker.fgraph.apply_nodes if isinstance(node.op, ProductSumsOp)]
+def fused(function, op=ProductSumsOp):
+    return [node for node in function.maker.fgraph.apply_nodes if isinstance(node.op, op)]
 
 
 def layer(columns, dtype="float32", **options):
@@ -111,3 +111,65 @@ def test_debug_mode_and_pickles(there):
     plain, *_ = layer(10)
     again = pickle.loads(pickle.dumps(plain))
     again(floats(20, 12), floats(20, 10), numpy.float32(0.5))
+
+
+def classifier(classes, dtype="float32", **options):
+    """Training of a last layer."""
+    w, b = [phintys.shared(floats(*shape, seed=seed, dtype=dtype), **moved())
+            for seed, shape in enumerate([(40, classes), (classes,)])]
+    x, labels = T.matrix(dtype=dtype), T.ivector()
+    probabilities = T.nnet.softmax(T.dot(x, w) + b)
+    cost = -T.mean(T.log(probabilities)[T.arange(labels.shape[0]), labels])
+    updates = [(each, each - numpy.array(0.5, dtype) * gradient)
+               for each, gradient in zip((w, b), T.grad(cost, [w, b]))]
+    return phintys.function([x, labels], [], updates=updates, **options), w, b
+
+
+def train(made, rows, classes, dtype="float32"):
+    labels = numpy.random.RandomState(rows).randint(0, classes, rows).astype("int32")
+    made[0](floats(rows, 40, seed=rows, dtype=dtype), labels)
+    return [each.get_value() for each in made[1:]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows, classes", [(33, 10), (2, 2), (100, 32), (20, 33), (1, 5), (1000, 3)])
+def test_a_classifier(there, rows, classes, dtype):
+    at_host, function = on_both(lambda: classifier(classes, dtype))
+    assert len(fused(function[0], ClassifierOp)) == len(fused(function[0])) == 1
+    for _ in range(3):
+        for mine, theirs in zip(train(function, rows, classes, dtype), train(at_host, rows, classes, dtype)):
+            assert_close(mine, theirs, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5)
+
+
+def test_orders_of_threads_of_a_classifier(there, order):
+    at_host, function = on_both(lambda: classifier(10))
+    for rows in (17, 17, 40, 1, 17):
+        for mine, theirs in zip(train(function, rows, 10), train(at_host, rows, 10)):
+            assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [10, 40])
+def test_bad_labels_and_shapes(there, classes):
+    made = classifier(classes)
+    before = train(made, 20, classes)
+    labels = numpy.zeros(20, "int32")
+    labels[7] = classes
+    for x, given in ((floats(20, 40), labels), (floats(20, 41), labels * 0), (floats(19, 40), labels * 0)):
+        with pytest.raises((ValueError, IndexError)):
+            made[0](x, given)
+        for each, value in zip(made[1:], before):
+            assert numpy.array_equal(each.get_value(), value)
+
+
+def test_special_numbers_in_a_classifier(there):
+    def run(made):
+        made[1].set_value(numpy.where(floats(40, 10, seed=5) > 0.4, numpy.float32(3e38), floats(40, 10, seed=6)))
+        return train(made, 20, 10)
+    at_host, function = on_both(lambda: classifier(10))
+    with numpy.errstate(all="ignore"):
+        for mine, theirs in zip(run(function), run(at_host)):
+            assert_close(mine, theirs, rtol=1e-4)
+
+
+def test_a_classifier_in_debug_mode(there):
+    train(classifier(10, mode="DebugMode"), 20, 10)

@@ -63,6 +63,8 @@ def sources():
         yield f"matrix by vector of {dtype}", vector_product_source(dtype).text
     for dtype, columns in (("float32", 1), ("float32", 10), ("float64", 32)):
         yield f"narrow product of {dtype}, {columns} columns", narrow_source(dtype, columns)
+    for dtype, label in (("float32", "int32"), ("float64", "uint8")):
+        yield f"gradient of a classifier of {dtype}", narrow_source(dtype, 10, None, label)
     yield "narrow product with sums", narrow_source("float32", 10, with_sums(product, 0, [False, True]))
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
     yield "argmax", arg_source("float32", 3, "argmax").text
