@@ -87,7 +87,15 @@ NARROW = SCALING + """\
 enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
 #define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
     const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta{parameters}
-{functions}extern "C" {{
+{functions}// Each lane gives one half of its sums away, and adds the other half: after 5 times lane l has the sum of all sums[l].
+template <int HALF> __device__ inline void give_away(T (&sums)[32], int lane) {{
+#pragma unroll
+    for (int i = 0; i < HALF; i++) {{
+        const T low = sums[i], high = sums[i + HALF];
+        sums[i] = (lane & HALF ? high : low) + __shfl_xor_sync(~0u, lane & HALF ? low : high, HALF);
+    }}
+}}
+extern "C" {{
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     SUMS
     __shared__ T found[WARPS][32];
@@ -101,20 +109,13 @@ __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
         for (int c = 0; c < COLUMNS; c++) right[c] = y[i * ys0 + c * ys1];
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {{
-            if (r >= rows) break;
-            const T left = first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
+            const T left = r < rows && first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
 #pragma unroll
             for (int c = 0; c < COLUMNS; c++) sums[r * COLUMNS + c] += left * right[c];
         }}
     }}
-    // Lane l gets the sum of all lanes' sums[l]: each time a lane gives half of its sums away, and adds the other half.
-#pragma unroll
-    for (int half = 16; half; half /= 2)
-#pragma unroll
-        for (int i = 0; i < half; i++) {{
-            const T kept = lane & half ? sums[i + half] : sums[i], given = lane & half ? sums[i] : sums[i + half];
-            sums[i] = kept + __shfl_xor_sync(~0u, given, half);
-        }}
+    give_away<16>(sums, lane), give_away<8>(sums, lane), give_away<4>(sums, lane), give_away<2>(sums, lane);
+    give_away<1>(sums, lane);
     found[warp][lane] = sums[0];
     __syncthreads();
     const long long row = first + threadIdx.x / COLUMNS;
