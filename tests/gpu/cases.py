@@ -385,7 +385,8 @@ CASES = [
      numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
     ("MRG with several threads a stream", lambda s: [
         *mrg_uniform.new(s, 1, "float32", (4999,)), *mrg_uniform.new(s, 2, "float64", (50, 33)),
-        *normal_samples(s, 1, "float64", (2001,)), *mrg_uniform.new(s, 1, "float16", (0,))],
+        *normal_samples(s, 1, "float64", (2001,)), *normal_samples(s, 1, "float32", (4000,)),
+        *mrg_uniform.new(s, 1, "float16", (0,))],
      numpy.random.RandomState(5).randint(1, 2 ** 31 - 21069, (60, 6)).astype("int32")),
     ("normal numbers of MRG", lambda s: [
         *normal_samples(s, 2, "float32", (5, 3)), *normal_samples(s, 1, "float64", (2,)),

@@ -115,18 +115,35 @@ BODY = """\
 """
 # The method of Box and Muller, in place. With an odd number of samples the last pair needs one more, which is what the
 # state of its stream has just made.
+PAIR_OF = """\
+__device__ inline void make_normal(T_out& first, T_out& other) {
+    const T_out radius = sqrt((T_out)-2 * log(first));
+    T_out sine, cosine;
+    sincospi(2 * other, &sine, &cosine);
+    first = radius * cosine, other = radius * sine;
+}
+"""
 PAIR = """\
-    const long long pairs = (items + 1) / 2;
-    if (i < pairs) {{
-        const long long first = i * sizeof(S_out), other = (pairs + i) * sizeof(S_out), stream = items % state.shape[0];
+    enum {{ EACH = 16 / sizeof(S_out) }};
+    const long long pairs = (items + 1) / 2, stream = items % state.shape[0];
+    T_out* const first = (T_out*)out.data;
+    T_out* const other = first + pairs;
+    if (items % (2 * EACH) == 0 && is_aligned<T_out, EACH>(first)) {{
+        for (long long i = thread * EACH; i < pairs; i += threads * EACH) {{
+            Pack<T_out> a = load_pack(first + i), b = load_pack(other + i);
+#pragma unroll
+            for (int k = 0; k < EACH; k++) make_normal(a.v[k], b.v[k]);
+            store_pack(first + i, a), store_pack(other + i, b);
+        }}
+        return;
+    }}
+    for (long long i = thread; i < pairs; i += threads) {{
         const int z = integer_of((unsigned)load_advanced(at(advanced, stream, 0)),
                                  (unsigned)load_advanced(at(advanced, stream, 3)));
-        const T_out radius = sqrt((T_out)-2 * log(load_out(first)));
-        const T_out angle = (T_out)6.283185307179586 * (pairs + i < items ? load_out(other) : (T_out)({sample}));
-        T_out sine, cosine;
-        sincos(angle, &sine, &cosine);
-        store_out(first, radius * cosine);
-        if (pairs + i < items) store_out(other, radius * sine);
+        T_out a = first[i], b = pairs + i < items ? other[i] : (T_out)({sample});
+        make_normal(a, b);
+        first[i] = a;
+        if (pairs + i < items) other[i] = b;
     }}
 """
 ROWS = """\
@@ -153,8 +170,9 @@ def uniform(arguments, named, operands):
 def normal(arguments, named, operands):
     dtype = operands[-1][0]
     bodies, launch = draw(dtype, "count % 2")
-    bodies["pair"] = (THREADS, PAIR.format(sample=SAMPLES[dtype]))
-    return Description(["state", None, "advanced", "out"], bodies, [launch, Launch(THREADS, "pair", "out")], FUNCTIONS)
+    bodies["pair"] = (RAW, PAIR.format(sample=SAMPLES[dtype]))
+    launches = [launch, Launch(THREADS, "pair", "out", most=8)]
+    return Description(["state", None, "advanced", "out"], bodies, launches, VECTORS + FUNCTIONS + PAIR_OF)
 
 
 @describe(StateRowsKernel)

@@ -155,6 +155,7 @@ static inline int __clz(int i) { return i ? __builtin_clz(i) : 32; }
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }
 static inline void sincos(float x, float* sine, float* cosine) { sincosf(x, sine, cosine); }
+template <class T> static void sincospi(T x, T* sine, T* cosine) { *sine = sin(M_PI * x), *cosine = cos(M_PI * x); }
 template <class T> static T __ldg(const T* p) { return *p; }
 
 // ---- entries ----
