@@ -346,6 +346,12 @@ cdef int renew(Context* context, Cell* cell) except -1 nogil:
     return take_memory(context, cell)
 
 
+cdef inline int begin_to_write(Buffer* buffer) noexcept nogil:
+    """What is known of the elements that a block of a device has does not hold any more."""
+    buffer.next = NULL
+    return 0
+
+
 cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
     """Memory for a cell on the device. What it had in an earlier call is as good as new: work is done in order."""
     cdef Buffer* buffer = cell.buffer
@@ -354,11 +360,11 @@ cdef int take_device_memory(Context* context, Cell* cell) except -1 nogil:
     if buffer != NULL:
         if is_reusable(cell, cell.size):
             cell.data = buffer.data
-            return 0
+            return begin_to_write(buffer)
         cell.buffer = NULL
         release_here(context, buffer)
     if cell.heir != NULL and take_from_heir(cell, cell.size):
-        return 0
+        return begin_to_write(cell.buffer)
     buffer = NULL if allocation_fails() else device_memory.acquire(cell.size)
     if buffer == NULL:
         cell.data = NULL
@@ -375,7 +381,7 @@ cdef inline int take_memory(Context* context, Cell* cell) except -1 nogil:
     cdef size_t size = cell.size
     cdef Buffer* buffer
     if cell.donor != NULL and cell.donor.buffer != NULL and adopt(context, cell):
-        return 0
+        return begin_to_write(cell.buffer) if cell.flags & CELL_DEVICE else 0
     if cell.flags & CELL_DEVICE:
         return take_device_memory(context, cell)
     buffer = cell.buffer

@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 from phintys.gpu.kernels.rows_kernel cimport Layout, RowsKernel
 from phintys.gpu.kernels.softmax_source import (
     label_gradient_rows, label_loss_gradient_rows, label_loss_source, softmax_gradient_rows, softmax_rows)
-from phintys.gpu.runtime.driver cimport Arguments, new_note, put, put_address, put_integer
+from phintys.gpu.runtime.driver cimport Arguments, is_within, new_note, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size
@@ -24,6 +24,16 @@ cdef int raise_bad_label(const long long* words, bint as_index) except -1:
     if as_index:
         raise IndexError(f"index {label} is out of bounds for axis 1 with size {classes}: the label of row {row}")
     raise ValueError(f"y_i value out of bounds: the label of row {row} is {label}, but there are {classes} classes")
+
+
+cdef int take_note(DeviceKernel kernel, const Cell* labels, npy_intp classes, bint from_end,
+                   unsigned long long* note) noexcept nogil:
+    """A note for labels, unless they are known to be classes; -1, with an exception set: there is none."""
+    note[0] = 0
+    if is_within(labels, -classes if from_end else 0, classes):
+        return 0
+    note[0] = new_note(<PyObject*>kernel)
+    return 0 if note[0] else -1
 
 
 cdef int check_bias(const Cell* x, const Cell* bias) except -1 nogil:
@@ -124,8 +134,7 @@ cdef class GpuCrossentropyKernel(RowsKernel):
         cdef unsigned long long note
         if operands[0].shape[0] == 0:
             return 0
-        note = new_note(<PyObject*>self)
-        if note == 0:
+        if take_note(self, operands[2], operands[0].shape[1], self.as_index, &note) < 0:
             return -1
         self.choose_cells(operands, cells)
         self.put_rows(cells, operands[0].shape, &layout, &arguments)
@@ -168,8 +177,7 @@ cdef class GpuCrossentropyGradKernel(RowsKernel):
         cdef bint here = dy.flags & CELL_DEVICE != 0
         if cell_size(operands[1]) == 0:
             return 0
-        note = new_note(<PyObject*>self)
-        if note == 0:
+        if take_note(self, operands[2], operands[1].shape[1], self.as_index, &note) < 0:
             return -1
         cells[0], cells[1] = operands[1], operands[3]
         self.put_rows(cells, operands[1].shape, &layout, &arguments)
@@ -202,8 +210,7 @@ cdef class GpuLabelLossKernel(DeviceKernel):
         cdef unsigned long long note
         if rows == 0:
             return 0
-        note = new_note(<PyObject*>self)
-        if note == 0:
+        if take_note(self, operands[1], operands[0].shape[1], False, &note) < 0:
             return -1
         arguments.size, arguments.full = 0, False
         put_integer(&arguments, rows)
@@ -244,8 +251,7 @@ cdef class GpuLabelLossGradKernel(RowsKernel):
         cdef unsigned long long note
         if cell_size(operands[1]) == 0:
             return 0
-        note = new_note(<PyObject*>self)
-        if note == 0:
+        if take_note(self, operands[2], operands[1].shape[1], False, &note) < 0:
             return -1
         cells[0], cells[1] = operands[1], operands[3]
         self.put_rows(cells, operands[1].shape, &layout, &arguments)

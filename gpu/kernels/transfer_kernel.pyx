@@ -12,7 +12,7 @@ import numpy
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport (
-    begin_download, copy_to_host, end_downloads, read_notes, set_failure, upload)
+    begin_download, copy_to_host, end_downloads, note_range, read_notes, set_failure, upload)
 from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.gpu.runtime.mover cimport mover_ready
 from phintys.ops.native.strided_copy cimport copy_strided
@@ -47,6 +47,7 @@ cdef class ToDeviceKernel(Kernel):
                          source.itemsize)
             elements = context.scratch
         error = upload(operands[1].buffer, elements, size)
+        note_range(operands[1].buffer, elements, size, source.typenum)
         return set_failure(error, b"copying to the device") if error else 0
 
 

@@ -35,6 +35,7 @@ cnp.import_array()
 cdef extern from * nogil:
     """
     #include <dlfcn.h>
+    #include <numpy/arrayobject.h>
     #include <pthread.h>
     typedef unsigned long long phintys_address;
     /* The signatures of CUDA's driver, in the order of `NAMES` in driver.pyx. */
@@ -90,6 +91,31 @@ cdef extern from * nogil:
     #include "runtime/work_queue.h"
     static pthread_mutex_t phintys_device_lock = PTHREAD_MUTEX_INITIALIZER;
     static void phintys_lock_device(void) { pthread_mutex_lock(&phintys_device_lock); }
+    /* The least and the largest of integers; 0: they are none, or too many to look at. */
+    #define LEAST_AND_MOST(type) { \
+        const type* at = (const type*)elements; \
+        type low = at[0], high = at[0]; \
+        for (size_t i = 1; i < bytes / sizeof(type); i++) { \
+            low = at[i] < low ? at[i] : low; \
+            high = at[i] > high ? at[i] : high; \
+        } \
+        *least = (long long)low, *most = (long long)high; \
+        return low < 0 || *most >= 0; \
+    }
+    static int phintys_range(const char* elements, size_t bytes, int typenum, long long* least, long long* most) {
+        if (!bytes || bytes > MOST_RANGED) return 0;
+        switch (typenum) {
+            case NPY_BYTE: LEAST_AND_MOST(npy_byte)
+            case NPY_UBYTE: LEAST_AND_MOST(npy_ubyte)
+            case NPY_SHORT: LEAST_AND_MOST(npy_short)
+            case NPY_USHORT: LEAST_AND_MOST(npy_ushort)
+            case NPY_INT: LEAST_AND_MOST(npy_int)
+            case NPY_UINT: LEAST_AND_MOST(npy_uint)
+            case NPY_LONG: LEAST_AND_MOST(npy_long)
+            case NPY_ULONG: LEAST_AND_MOST(npy_ulong)
+            default: return 0;
+        }
+    }
     static __thread void* phintys_blamed;           /* the kernel that this thread's last error is about, or NULL */
     static void phintys_unlock_device(void) { pthread_mutex_unlock(&phintys_device_lock); }
     static int phintys_launch(void* function, unsigned blocks, unsigned rows, unsigned threads, unsigned shared,
@@ -169,6 +195,7 @@ cdef extern from * nogil:
     unsigned long long phintys_take_note(void*)
     int phintys_read_notes(void**, long long*)
     int phintys_wait_for_work(unsigned long long)
+    bint phintys_range(const char*, size_t, int, long long*, long long*)
     int phintys_to_host(char*, size_t, size_t)
     enum: DESK_BYTES
     enum: NOTES
@@ -185,6 +212,11 @@ cdef struct Block:                  # what the allocator hands out
     unsigned long long last_use     # work with a lower number may have used the memory before it was given back
     unsigned long long acquired     # how much work had been pushed then: without any since, nobody has written to it
     bint uploaded                   # to it, since it was acquired
+    # Of integers that came from the host the least and the largest, with their dtype. They hold while `buffer.next` is
+    # the block itself: whoever takes the memory to write to it sets that to NULL.
+    long long least, most
+    int typenum
+    bint shown                      # to Python, so others may write to it
 
 cdef unsigned long long ALL_WORK = <unsigned long long>-1
 
@@ -348,6 +380,21 @@ cdef int upload(Buffer* buffer, const char* source, size_t size) noexcept nogil:
             work = block.last_use
         block.uploaded = True
     return phintys_to_device(<size_t>buffer.data, source, size, work)
+
+
+cdef void note_range(Buffer* buffer, const char* elements, size_t size, int typenum) noexcept nogil:
+    cdef Block* block = <Block*>buffer
+    if buffer.size_class != ON_DEVICE:
+        return
+    buffer.next, block.typenum = NULL, typenum
+    if not block.shown and phintys_range(elements, size, typenum, &block.least, &block.most):
+        buffer.next = buffer
+
+
+cdef bint is_within(const Cell* cell, long long least, long long most) noexcept nogil:
+    cdef const Block* block = <const Block*>cell.buffer
+    return (block != NULL and block.buffer.size_class == ON_DEVICE and block.buffer.next == &block.buffer
+            and block.typenum == cell.typenum and block.least >= least and block.most < most)
 
 
 cdef int copy_to_host(char* target, const char* source, size_t size) noexcept nogil:
@@ -657,6 +704,7 @@ cdef Buffer* acquire(size_t size) noexcept nogil:
     buffer.references = 1
     buffer.next = NULL
     (<Block*>buffer).acquired, (<Block*>buffer).uploaded = phintys_pushed(), False
+    (<Block*>buffer).shown = False
     if pool.stress:
         fill_bytes(buffer.data, pool.FRESH, buffer.capacity)
     return buffer
@@ -860,6 +908,9 @@ cdef object value_of(Cell* cell):
             return shown
     buffer_retain(cell.buffer)
     holder.buffer = cell.buffer
+    if cell.buffer.size_class == ON_DEVICE:
+        (<Block*>cell.buffer).shown = True
+        cell.buffer.next = NULL
     return make_value(<size_t>cell.data, tuple([cell.shape[axis] for axis in range(cell.ndim)]),
                       tuple([cell.strides[axis] for axis in range(cell.ndim)]),
                       cnp.PyArray_DescrFromType(cell.typenum), holder)
@@ -911,6 +962,7 @@ cdef int hold_copy(Context* context, Cell* cell, cnp.ndarray value) except -1:
     source = <const char*>cnp.PyArray_DATA(packed)
     with nogil:
         error = upload(buffer, source, size)
+        note_range(buffer, source, size, cell.typenum)
     if error:
         buffer_release(buffer)
         check(error, "copying to the device")
@@ -980,12 +1032,16 @@ cdef int overwrite(Cell* cell, object value) except -1:
         elements, size = <const char*>cnp.PyArray_DATA(packed), cnp.PyArray_NBYTES(packed)
         with nogil:
             error = copy_to_device(cell.data, elements, size)
+            if cell.buffer != NULL and cell.data == cell.buffer.data:
+                note_range(cell.buffer, elements, size, cell.typenum)
         return check(error, "copying to the device")
     abi.cell_init(&source, cell.typenum, cell.ndim, dimensions)
     source.flags = abi.CELL_DEVICE
     abi.context_init(&nothing)
     hold_memory(&nothing, &source, value)
     try:
+        if cell.buffer != NULL:
+            cell.buffer.next = NULL
         copy_cell(cell, &source)
     finally:
         drop(&nothing, &source)

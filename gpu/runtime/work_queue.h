@@ -31,6 +31,7 @@ enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 256 };  /* RO
 enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
 enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };        /* CUDA_ERROR_...; the second: of an event that has not come */
+enum { MOST_RANGED = 1 << 26 };     /* bytes */
 enum { DEVICE_MAP = 2 };            /* CU_MEMHOSTALLOC_DEVICEMAP */
 
 typedef struct {                    /* a record of a list: this, and behind it the arguments, up to a whole word */

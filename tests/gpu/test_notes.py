@@ -130,3 +130,59 @@ def test_notes_of_threads(there):
     for thread in threads:
         thread.join()
     assert found == [[True] * 10] * 2
+
+
+# ---- labels that came from the host ----------------------------------------------------------------------------------
+def launches_of_a_call(there, function, *arguments):
+    """How many kernels have run when a call returns, on a device that works only when it is waited for."""
+    for _ in range(3):
+        function(*arguments)
+    phintys.gpu.wait()
+    before = there.counts()["launches"]
+    there.library.stand_in_set_lazy(1)
+    try:
+        function(*arguments)
+        return there.counts()["launches"] - before
+    finally:
+        there.library.stand_in_set_lazy(0)
+
+
+@memory_is_kept
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+def test_labels_from_the_host_are_not_waited_for(there, dtype):
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in can be lazy")
+    x = phintys.shared(numpy.ones((6, 3), "float32"))
+    y = phintys.shared(numpy.asarray([2, 0, 1, 2, 1, 0], dtype), target="cuda")
+    i, given = T.lscalar(), T.vector(dtype=dtype)
+    for labels, arguments in ((phintys.gpu.host_from_gpu(y)[i:i + 6], [i]), (given, [given])):
+        cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), labels).mean()
+        function = phintys.function(arguments, [], updates=[(x, x - T.grad(cost, x))])
+        assert launches_of_a_call(there, function, 0 if arguments == [i] else y.get_value()) == 0
+    y.set_value(numpy.asarray([2, 0, 1, 2, 3, 0], dtype))
+    function = phintys.function([], [], updates=[(x, x - T.grad(T.nnet.categorical_crossentropy(
+        T.nnet.softmax(x), phintys.gpu.host_from_gpu(y)).mean(), x))])
+    with pytest.raises(ValueError, match="the label of row 4 is 3"):
+        function()
+
+
+def test_labels_that_were_written_since_they_came(there):
+    """By an update, in place, by the owner of an array, and by a copy: what was known does not hold any more."""
+    x = phintys.shared(numpy.ones((4, 3), "float32"))
+    for how in ("update", "argument in place", "array", "copy"):
+        y = phintys.shared(numpy.asarray([2, 0, 1, 2], "int32"), target="cuda")
+        labels, given = phintys.gpu.host_from_gpu(y), T.ivector()
+        used = given + 1 if how == "argument in place" else labels
+        cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), used).mean()
+        function = phintys.function([given], cost, on_unused_input="ignore")
+        fine = numpy.asarray([1, 0, 1, 0], "int32")
+        function(fine)
+        if how == "update":
+            phintys.function([], [], updates=[(y, labels + 1)])()
+        elif how == "array":
+            y.get_value(borrow=True, return_internal_type=True).fill(5)
+        elif how == "copy":
+            y.set_value(phintys.gpu.GpuArrayType("int32", (False,)).filter(fine + 4), borrow=False)
+        bad = fine + 1 if how == "argument in place" else fine
+        with pytest.raises(ValueError, match="but there are 3 classes"):
+            function(bad)
