@@ -65,8 +65,8 @@ cdef int read_notes() noexcept nogil
 # Sets the exception for what a kernel has told; set by ``kernel.pyx``.
 ctypedef void (*TellError)(PyObject* kernel, const long long* words) noexcept nogil
 cdef TellError tell_error
-# Note the range of integers that were copied to a buffer. Then `is_within` says whether all numbers of a cell, which may
-# see a part of it, are known to be in [least, most), so that nobody need look while a kernel runs.
+# Note the range of integers that were copied to a buffer. Then `is_within` says whether all numbers of a cell, which
+# may see a part of it, are known to be in [least, most), so that nobody need look while a kernel runs.
 cdef void note_range(Buffer* buffer, const char* elements, size_t size, int typenum) noexcept nogil
 cdef bint is_within(const Cell* cell, long long least, long long most) noexcept nogil
 # From here on, small copies between the places are done by this kernel: (target, source, bytes), 16 bytes a thread.

@@ -79,6 +79,10 @@ cdef extern from * nogil:
         int (*unload)(void*);
         int (*destroy_event)(void*);
         int (*address_of)(phintys_address*, void*, unsigned);
+        int (*nodes_of)(void*, void**, size_t*);
+        int (*kind_of)(void*, int*);
+        int (*launch_of)(void*, void*);
+        int (*copy_attributes)(void*, void*);
     } phintys_driver;
     static phintys_driver driver;
     static void* phintys_context;
@@ -243,7 +247,8 @@ NAMES = ("cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", 
          "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamWaitEvent", "cuEventElapsedTime",
          "cuMemcpyDtoHAsync_v2", "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddChildGraphNode",
          "cuGraphExecKernelNodeSetParams_v2", "cuGraphExecChildGraphNodeSetParams", "cuEventQuery", "cuModuleUnload",
-         "cuEventDestroy_v2", "cuMemHostGetDevicePointer_v2")
+         "cuEventDestroy_v2", "cuMemHostGetDevicePointer_v2", "cuGraphGetNodes", "cuGraphNodeGetType",
+         "cuGraphKernelNodeGetParams_v2", "cuGraphKernelNodeCopyAttributes")
 ERRORS = {1: "an invalid value", 2: "no memory", 3: "not initialized", 4: "the driver has ended", 100: "no device",
           101: "no such device", 200: "the module is not for this device", 201: "no valid context",
           209: "the module is not for this device", 400: "an invalid handle", 500: "not found",

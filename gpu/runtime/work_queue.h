@@ -4,8 +4,9 @@
  * as it is; of one with other arguments, addresses or grids, the nodes that differ are changed before (0.3 us each).
  * So a program is replayed whatever memory its values are in, and so are the steps of its loops.
  *
- * A launch is a node of its own. Everything else - copies, fills, calls of libraries - is captured, and is a child
- * graph of one node; what was captured is kept, to be set again. Of one shape there are at most VERSIONS graphs, so
+ * A launch is a node of its own. Everything else - copies, fills, calls of libraries - is captured, and what was
+ * captured is kept, to be set again: as a node, too, if it is a single kernel, and else as a child graph, which takes
+ * the driver far longer to change. Of one shape there are at most VERSIONS graphs, so
  * that calls which alternate between two sets of addresses change nothing; the least recently used graph is given up.
  *
  * Small copies between the places are work, too, and so a part of the graph; large ones to the device are done on a
@@ -27,7 +28,8 @@
 #include <string.h>
 
 enum { WORK_LAUNCH = 1, WORK_COPY, WORK_FILL, WORK_CALL };
-enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 256 };  /* ROOM: of a list, in words of 8 bytes */
+enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 1024 };  /* ROOM: of a list, in words of 8 bytes */
+enum { MOST_REFUSALS = 4, REFUSED = -1, KERNEL_NODE = 0 };                  /* the last: CU_GRAPH_NODE_TYPE_KERNEL */
 enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
 enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };        /* CUDA_ERROR_...; the second: of an event that has not come */
@@ -53,22 +55,26 @@ typedef struct {
     size_t words, count;
     uint64_t* list;                 /* with the arguments that the graph has now */
     void *exec, *graph;             /* NULL: it came once */
-    void** nodes;                   /* of the graph, one for each piece of work */
+    void** nodes;                   /* of the graph, one for each piece of work; behind them the functions of calls of
+                                     * libraries that are single kernels */
     int refused;                    /* it could not be made */
-    int rigid;                      /* the driver does not change its nodes: only equal lists are replayed */
+    int refusals;                   /* how often the driver did not change a graph of this shape; after MOST_REFUSALS
+                                     * only equal lists are replayed */
 } phintys_graph;
-
-typedef struct {                    /* what a piece of work was captured as */
-    uint64_t hash;
-    uint64_t* work;
-    void* graph;                    /* NULL: nothing is here */
-} phintys_child;
 
 typedef struct {                    /* CUDA_KERNEL_NODE_PARAMS_v2 */
     void* function;
     unsigned blocks, rows, depth, threads, y, z, shared;
     void **parameters, **extra, *kernel, *context;
 } phintys_node;
+
+typedef struct {                    /* what a piece of work was captured as */
+    uint64_t hash;
+    uint64_t* work;
+    void* graph;                    /* NULL: nothing is here */
+    void* node;                     /* if it is a single kernel: its node, */
+    phintys_node launch;            /* and how it is launched */
+} phintys_child;
 
 /* Of `state`: from the lowest bit on, how many words of the list are reserved; which of the two lists it is; how much
  * work has been pushed so far. A state that comes again is the same in all respects, as lists are empty at first. */
@@ -86,6 +92,7 @@ static struct {
     void *joint;                    /* an event for which a stream of another library waits, or the default stream */
     phintys_graph graphs[GRAPHS];
     phintys_child children[CHILDREN];
+    int only_children;              /* single kernels cannot be taken out of what was captured */
     uint64_t clock, seen[SEEN];     /* seen: the hashes of lists that came, a ring */
     int next_seen;
     int collects, measures;
@@ -161,15 +168,24 @@ static void phintys_forget_child(phintys_child* child) {
     memset(child, 0, sizeof *child);
 }
 
-/* The graph of a piece of work that is no launch, captured unless it is kept; it stays the queue's. */
-static int phintys_capture(const phintys_work* work, void** graph) {
+/* Whether what was captured is a single kernel; if so, how it is launched. */
+static void phintys_look_for_kernel(phintys_child* child) {
+    size_t count = 0;
+    int kind = -1;
+    child->node = NULL;
+    if (driver.nodes_of(child->graph, NULL, &count) || count != 1
+        || driver.nodes_of(child->graph, &child->node, &count) || driver.kind_of(child->node, &kind)
+        || kind != KERNEL_NODE || driver.launch_of(child->node, &child->launch))
+        child->node = NULL;
+}
+
+/* What a piece of work is that is no launch, captured unless it is kept. */
+static int phintys_capture(const phintys_work* work, phintys_child** captured) {
     const size_t bytes = 8 * phintys_words(work);
     const uint64_t hash = phintys_mix(bytes, work, bytes);
     phintys_child* child = &queue.children[hash % CHILDREN];
-    if (child->graph && child->hash == hash && !memcmp(child->work, work, bytes)) {
-        *graph = child->graph;
-        return 0;
-    }
+    *captured = child;
+    if (child->graph && child->hash == hash && !memcmp(child->work, work, bytes)) return 0;
     phintys_forget_child(child);
     int error = driver.begin_capture(queue.capturing, CAPTURE_THREAD_LOCAL);
     if (error) return error;
@@ -183,36 +199,49 @@ static int phintys_capture(const phintys_work* work, void** graph) {
     }
     memcpy(child->work, work, bytes);
     child->hash = hash;
-    *graph = child->graph;
+    phintys_look_for_kernel(child);
     return 0;
 }
 
-/* Add the node of a piece of work after the one before it (graph not NULL), or change it in a graph that is ready. */
-static int phintys_set_node(void* graph, void* exec, void** node, void** before, phintys_work* work) {
+/* Add the node of a piece of work, number `number`, to a graph, or change it in a graph that is ready. */
+static int phintys_set_node(phintys_graph* graph, size_t number, phintys_work* work, int add) {
+    void **node = graph->nodes + number, **before = number ? node - 1 : NULL, **function = node + graph->count;
+    phintys_child* child = NULL;
     size_t size = work->bytes;
     void* extra[] = {(void*)1, work + 1, (void*)2, &size, (void*)0};        /* as in `phintys_do` */
     const phintys_node launch = {work->function, work->blocks, work->rows, 1, work->threads, 1, 1, work->shared, NULL,
                                  extra, NULL, NULL};
-    void* child = NULL;
-    const int error = work->kind == WORK_LAUNCH ? 0 : phintys_capture(work, &child);
+    int error = work->kind == WORK_LAUNCH ? 0 : phintys_capture(work, &child);
     if (error) return error;
-    if (!graph) return child ? driver.set_child(exec, *node, child) : driver.set_kernel(exec, *node, &launch);
-    return child ? driver.add_child(node, graph, before, before != NULL, child)
-                 : driver.add_kernel(node, graph, before, before != NULL, &launch);
+    const phintys_node* kernel = !child ? &launch : child->node && !queue.only_children ? &child->launch : NULL;
+    void* called = child && kernel ? kernel->function ? kernel->function : kernel->kernel : NULL;
+    if (!add && *function != called) return REFUSED;            /* another kernel, perhaps with other attributes */
+    if (!add) return kernel ? driver.set_kernel(graph->exec, *node, kernel)
+                            : driver.set_child(graph->exec, *node, child->graph);
+    *function = called;
+    if (!kernel) return driver.add_child(node, graph->graph, before, before != NULL, child->graph);
+    error = driver.add_kernel(node, graph->graph, before, before != NULL, kernel);
+    if (child && !error) error = driver.copy_attributes(*node, child->node);
+    if (child && error) queue.only_children = 1;
+    return error;
 }
 
 /* Make the graph of its list; 0: it is ready. Nothing has been done then. */
 static int phintys_make(phintys_graph* made) {
+    const int children = queue.only_children;
     size_t number = 0;
-    made->nodes = (void**)calloc(made->count, sizeof(void*));
+    made->nodes = (void**)calloc(2 * made->count, sizeof(void*));
     int error = made->nodes ? driver.create_graph(&made->graph, 0) : OUT_OF_MEMORY;
     for (size_t at = 0; at < made->words && !error; at += phintys_words((phintys_work*)(made->list + at)), number++)
-        error = phintys_set_node(made->graph, NULL, &made->nodes[number],
-                                 number ? &made->nodes[number - 1] : NULL, (phintys_work*)(made->list + at));
+        error = phintys_set_node(made, number, (phintys_work*)(made->list + at), 1);
     if (!error) error = driver.instantiate(&made->exec, made->graph, 0);
-    if (error) made->exec = NULL, phintys_free_graph(made);
-    else queue.captured++;
-    return error;
+    if (!error) {
+        queue.captured++;
+        return 0;
+    }
+    made->exec = NULL;
+    phintys_free_graph(made);
+    return queue.only_children == children ? error : phintys_make(made);
 }
 
 /* Whether two pieces of work are the same kernel or call, whatever their arguments. */
@@ -226,10 +255,10 @@ static int phintys_change(phintys_graph* graph, uint64_t* list) {
     size_t number = 0;
     for (size_t at = 0; at < graph->words; number++) {
         phintys_work *old = (phintys_work*)(graph->list + at), *work = (phintys_work*)(list + at);
-        if (!phintys_is_alike(old, work)) return OUT_OF_MEMORY;             /* two shapes have one hash */
+        if (!phintys_is_alike(old, work)) return REFUSED;                   /* two shapes have one hash */
         const size_t words = phintys_words(work);
         if (memcmp(old, work, 8 * words)) {
-            const int error = phintys_set_node(NULL, graph->exec, &graph->nodes[number], NULL, work);
+            const int error = phintys_set_node(graph, number, work, 0);
             if (error) return error;
             memcpy(old, work, 8 * words);
         }
@@ -269,7 +298,7 @@ static phintys_graph* phintys_graph_of(uint64_t* list, size_t words, size_t coun
     }
     const uint64_t hash = phintys_mix(words, list, words * 8);
     phintys_graph *oldest = queue.graphs, *found = NULL;        /* found: of this shape, the one used longest ago */
-    int versions = 0, rigid = 0;
+    int versions = 0, refusals = 0;
     for (int i = 0; i < GRAPHS; i++) {
         phintys_graph* graph = &queue.graphs[i];
         if (graph->used < oldest->used) oldest = graph;
@@ -279,24 +308,26 @@ static phintys_graph* phintys_graph_of(uint64_t* list, size_t words, size_t coun
             graph->used = ++queue.clock;
             return graph->exec ? graph : NULL;
         }
-        rigid |= graph->rigid || graph->refused;
+        if (graph->refused) refusals = MOST_REFUSALS;
+        if (graph->refusals > refusals) refusals = graph->refusals;
         versions++;
         if (!found || graph->used < found->used) found = graph;
     }
     const int again = phintys_was_seen(hash);
-    if (found && !rigid && found->exec && (!again || versions >= VERSIONS)) {
+    const int may_change = found && refusals < MOST_REFUSALS;
+    if (may_change && found->exec && (!again || versions >= VERSIONS)) {
         found->used = ++queue.clock;
         if (!phintys_change(found, list)) {
             found->hash = hash;
             return found;
         }
-        oldest = found, rigid = 1;
-    } else if (found && !rigid && !found->exec) {
+        oldest = found, refusals++;
+    } else if (may_change && !found->exec) {
         oldest = found;
     }
     if (!phintys_note_list(oldest, list, words, count)) return NULL;
-    oldest->shape = shape, oldest->hash = hash, oldest->used = ++queue.clock, oldest->rigid = rigid;
-    if (found && !rigid) oldest->refused = phintys_make(oldest) != 0;
+    oldest->shape = shape, oldest->hash = hash, oldest->used = ++queue.clock, oldest->refusals = refusals;
+    if (may_change) oldest->refused = phintys_make(oldest) != 0;
     return oldest->exec ? oldest : NULL;
 }
 
@@ -774,6 +805,7 @@ static int phintys_collect(int collects) {
     const int error = phintys_submit_all();
     for (int i = 0; i < GRAPHS; i++) phintys_forget(&queue.graphs[i]);
     for (int i = 0; i < CHILDREN; i++) phintys_forget_child(&queue.children[i]);
+    queue.only_children = 0;
     __atomic_store_n(&queue.collects, collects, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue.lock);
     return error;

@@ -40,6 +40,8 @@ static struct {
     int (*to_host_async)(void*, phintys_address, size_t, void*), (*create_graph)(void**, unsigned);
     int (*add_kernel)(void**, void*, void**, size_t, const void*), (*add_child)(void**, void*, void**, size_t, void*);
     int (*set_kernel)(void*, void*, const void*), (*set_child)(void*, void*, void*);
+    int (*nodes_of)(void*, void**, size_t*), (*kind_of)(void*, int*), (*launch_of)(void*, void*);
+    int (*copy_attributes)(void*, void*);
     int (*address_of)(phintys_address*, void*, unsigned), (*allocate)(phintys_address*, size_t), (*synchronize)(void);
     int (*query)(void*), (*destroy_event)(void*);
 } driver;

@@ -106,6 +106,23 @@ def test_a_driver_that_does_not_change_graphs(there):
 
 
 @memory_is_kept
+def test_a_driver_that_does_not_copy_attributes_of_nodes(there):
+    """What a library launches is a child graph then, which is changed as a whole."""
+    if not there.is_stand_in:
+        pytest.skip("only the stand-in refuses attributes")
+    there.library.stand_in_refuse_attributes(1)
+    try:
+        phintys.config.gpu.graphs = False           # gives up all graphs
+        phintys.config.gpu.graphs = True
+        submitted, captured, replayed, changed = run_minibatches()
+    finally:
+        there.library.stand_in_refuse_attributes(0)
+        phintys.config.gpu.graphs = False
+        phintys.config.gpu.graphs = True
+    assert replayed == submitted and captured == 0 and changed >= 8
+
+
+@memory_is_kept
 def test_alternating_memory_changes_nothing(there):
     """Two sets of addresses have a graph each."""
     function, _ = network()

@@ -58,7 +58,7 @@ struct Function {
     int size;
     std::string name;
 };
-struct Node { Function* function; std::vector<Work> works; };        // of a kernel; or of a child graph: NULL
+struct Node { Function* function; std::vector<Work> works; };        // of a kernel; or NULL: a child graph, a copy
 struct Graph { std::vector<Node> nodes; const Graph* from; };         // from: of what it was instantiated
 struct NodeHandle { const Graph* graph; size_t number; };
 struct Stream {
@@ -85,6 +85,7 @@ static int ignores_waits;                        // to show that tests see a wai
 static size_t allocations, launches, live_bytes, memory_limit = (size_t)8 << 30;
 static long copies_to_device, copies_to_host, fails_after, graphs_launched, nodes_changed;
 static bool refuses_changes;                     // of the nodes of graphs
+static bool refuses_attributes;                  // to copy them from node to node
 static int order, devices = getenv("PHINTYS_STAND_IN_DEVICES") ? atoi(getenv("PHINTYS_STAND_IN_DEVICES")) : 1;
 static CUresult broken = CUDA_SUCCESS;           // a kernel failed: the context is of no use any more
 static std::string complaint;
@@ -118,10 +119,12 @@ static CUresult catch_up_all(bool blocking_only) {
             if (CUresult found = catch_up(stream, stream->begun)) error = error ? error : found;
     return error;
 }
+static Function of_a_library{nullptr, nullptr, {}, 0, "a kernel of a library"};
+static Function* captured_function;              // what a work is that is captured now, if it is a kernel
 static CUresult submit(CUstream stream, Work work) {
     Stream* at = stream > (CUstream)2 ? (Stream*)stream : &default_stream;
     if (at->captured) {
-        at->captured->nodes.push_back({nullptr, {work}});
+        at->captured->nodes.push_back({captured_function, {work}});
         return CUDA_SUCCESS;
     }
     if (at == &default_stream) {
@@ -766,6 +769,10 @@ API cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, u
 
 // ---- graphs that are made node by node, each after the one before it ----
 static CUresult node_of(const CUDA_KERNEL_NODE_PARAMS* p, Node* node) {
+    if ((Function*)p->func == &of_a_library) {   // as `cuGraphKernelNodeGetParams` gives it
+        *node = *(const Node*)p->kernelParams;
+        return CUDA_SUCCESS;
+    }
     *node = {(Function*)p->func, {Work()}};
     if (p->kernelParams && p->extra) return complain(CUDA_ERROR_INVALID_VALUE, "arguments of a node in both ways");
     return checked(node->function, {p->gridDimX, p->gridDimY, p->gridDimZ}, {p->blockDimX, p->blockDimY, p->blockDimZ},
@@ -816,6 +823,26 @@ API cuGraphExecKernelNodeSetParams(CUgraphExec made, CUgraphNode handle, const C
     const CUresult error = node_of(parameters, &node);
     return error ? error : change((Graph*)made, handle, node);
 }
+// Of a graph that was captured.
+API cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
+    Graph* graph = (Graph*)handle;
+    for (size_t i = 0; nodes && i < std::min(*count, graph->nodes.size()); i++) nodes[i] = (CUgraphNode)&graph->nodes[i];
+    *count = graph->nodes.size();
+    return CUDA_SUCCESS;
+}
+API cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
+    *type = ((Node*)node)->function ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_MEMCPY;
+    return CUDA_SUCCESS;
+}
+API cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
+    *parameters = {};
+    parameters->func = (CUfunction)((Node*)node)->function;
+    parameters->kernelParams = (void**)node;
+    return CUDA_SUCCESS;
+}
+API cuGraphKernelNodeCopyAttributes(CUgraphNode, CUgraphNode) {
+    return refuses_attributes ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
 API cuGraphExecChildGraphNodeSetParams(CUgraphExec made, CUgraphNode handle, CUgraph child) {
     return change((Graph*)made, handle, child_of((Graph*)child));
 }
@@ -826,10 +853,14 @@ API cuProfilerStop() { return CUDA_SUCCESS; }
 // ---- for tests ----
 FOR_TESTS int stand_in_submit(void* stream, const std::function<int()>* work) {   // of the stand-in of cuBLAS
     const std::function<int()> copy = *work;
-    return submit((CUstream)stream, [copy] { return (CUresult)copy(); });
+    captured_function = &of_a_library;
+    const CUresult error = submit((CUstream)stream, [copy] { return (CUresult)copy(); });
+    captured_function = nullptr;
+    return error;
 }
 FOR_TESTS void stand_in_set_lazy(int value) { catch_up_all(false); lazy = value; }
 FOR_TESTS void stand_in_count_as_clock(int value) { counts_as_clock = value; }
+FOR_TESTS void stand_in_refuse_attributes(int value) { refuses_attributes = value; }
 FOR_TESTS void stand_in_refuse_changes(int value) { refuses_changes = value; }
 FOR_TESTS void stand_in_ignore_waits(int value) { ignores_waits = value; }
 FOR_TESTS void stand_in_set_order(int value) { order = value; }    // 0 ascending, 1 descending, 2 shuffled
