@@ -7,18 +7,24 @@ from phintys.graph.config import config
 
 
 @contextmanager
-def at_device():
-    """Shared variables of float32 are made on the device."""
-    config.device = "cuda"
+def at(device):
+    """Shared variables of float32 are made on a device, or on the host: "cpu"."""
+    before, config.device = config.device, device
     try:
         yield
     finally:
-        config.device = "cpu"
+        config.device = before
+
+
+def at_device():
+    """Shared variables of float32 are made on the device."""
+    return at("cuda")
 
 
 def on_both(build):
     """What ``build()`` returns on the host, and on the device."""
-    at_host = build()
+    with at("cpu"):
+        at_host = build()
     with at_device():
         return at_host, build()
 

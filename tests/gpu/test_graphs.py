@@ -106,20 +106,31 @@ def test_a_driver_that_does_not_change_graphs(there):
 
 
 @memory_is_kept
-def test_a_driver_that_does_not_copy_attributes_of_nodes(there):
-    """What a library launches is a child graph then, which is changed as a whole."""
+@pytest.mark.parametrize("attributes", [True, False])
+def test_products_by_a_library_at_other_addresses(there, attributes):
+    """A call of a library that is a single kernel is a node; if its attributes cannot be copied, a child graph."""
     if not there.is_stand_in:
-        pytest.skip("only the stand-in refuses attributes")
-    there.library.stand_in_refuse_attributes(1)
+        pytest.skip("only the stand-in refuses attributes, and counts products")
+
+    def build():
+        data = phintys.shared(numpy.random.RandomState(1).uniform(-1, 1, (160, 40)).astype("float32"))
+        w = phintys.shared(numpy.random.RandomState(2).uniform(-1, 1, (40, 50)).astype("float32"))
+        i = T.lscalar()
+        return phintys.function([i], T.tanh(T.dot(data[i * 20:(i + 1) * 20], w)).sum(), updates=[(w, w * 0.5)])
+    at_host, function = on_both(build)
+    there.library.stand_in_refuse_attributes(not attributes)
     try:
-        phintys.config.gpu.graphs = False           # gives up all graphs
-        phintys.config.gpu.graphs = True
-        submitted, captured, replayed, changed = run_minibatches()
+        with phintys.change_flags({"gpu.graphs": False}):               # gives up all graphs
+            function(0), at_host(0)
+        for number in range(32):
+            assert_close(function(number % 8), at_host(number % 8), rtol=1e-4, atol=1e-4)
+        before, changed, products = counts(), changes(), there.cublas.stand_in_products()
+        for number in range(8):
+            assert_close(function(number), at_host(number), rtol=1e-4, atol=1e-4)
     finally:
         there.library.stand_in_refuse_attributes(0)
-        phintys.config.gpu.graphs = False
-        phintys.config.gpu.graphs = True
-    assert replayed == submitted and captured == 0 and changed >= 8
+    assert (counts() - before).tolist() == [8, 0, 8] and changes() > changed
+    assert there.cublas.stand_in_products() == products                 # what was captured is set again
 
 
 @memory_is_kept
