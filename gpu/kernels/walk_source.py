@@ -41,15 +41,14 @@ struct Walk {{                                       // dimension 0 is the inner
 // Add where the digits of a number are to all offsets.
 __device__ inline void move(const Walk& walk, int first, unsigned number, long long* offsets) {{
 {unroll}
-    for (int axis = first; axis < RANK; axis++)
-        if (axis < walk.rank) {{
-            const unsigned above = walk.lengths[axis].quotient(number);
-            const long long digit = number - above * walk.lengths[axis].length;
+    for (int axis = first; axis < RANK; axis++) {{
+        if (axis >= walk.rank) break;
+        const unsigned above = walk.lengths[axis].quotient(number);
+        const long long digit = number - above * walk.lengths[axis].length;
 #pragma unroll
-            for (int operand = 0; operand < POINTERS; operand++)
-                offsets[operand] += digit * walk.strides[operand][axis];
-            number = above;
-        }}
+        for (int operand = 0; operand < POINTERS; operand++) offsets[operand] += digit * walk.strides[operand][axis];
+        number = above;
+    }}
 }}
 template <class T> __device__ inline T* moved(T* p, long long offset) {{ return (T*)((char*)p + offset); }}
 // The bits of N elements. Elements of less than a word are parted when all operands are on their way: who parts them
@@ -239,7 +238,7 @@ Raw<{type}> h{position}[SIDE / DOWN];
 #pragma unroll
     for (int pass = 0; pass < SIDE / DOWN; pass++) {{
         const unsigned down = threadIdx.x / ACROSS + pass * DOWN;
-        if (!(walk.marks >> {0} & 1) && row + down < walk.across && last > 0) h{same}[pass] = {read};
+        if (!(TURNED) && row + down < walk.across && last > 0) h{same}[pass] = {read};
     }}"""
 
 
@@ -315,14 +314,15 @@ class Walk:
 
     def tiles(self):
         """The source of the kernel ``tiles``. Few inputs are read before the others are waited for."""
+        turned = "true" if len(self.arrays) == 1 else "walk.marks >> {0} & 1"
         raw, read = ("h{same}[pass]", "") if self.few else (
-            "r{position}", "Raw<{type}> r{position}; if (!(walk.marks >> {0} & 1)) r{position} = {read};")
+            "r{position}", f"Raw<{{type}}> r{{position}}; if (!({turned})) r{{position}} = {{read}};")
         return self.filled(
             TILES, 2, "offsets[{0}] + (row + down) * walk.strides[{0}][1] + (column + c) * walk.strides[{0}][0]", "0",
             "walk.strides[{0}][0] * step", read,
-            "const Pack<{type}, N> a{position} = walk.marks >> {0} & 1 ? turned<{type}>(walk, {0}, down, c, step) : "
-            "parted(" + raw + ");", ahead=AHEAD if self.few else "",
-            turns="if (walk.marks >> {0} & 1) turn(walk, {0}, x{position}, offsets[{0}], row, column);")
+            f"const Pack<{{type}}, N> a{{position}} = {turned} ? turned<{{type}}>(walk, {{0}}, down, c, step) : "
+            f"parted({raw});", ahead=AHEAD.replace("TURNED", turned) if self.few else "",
+            turns=f"if ({turned}) turn(walk, {{0}}, x{{position}}, offsets[{{0}}], row, column);")
 
     def filled(self, template, level, offset, place, stride, read="const Raw<{type}> r{position} = {read};",
                part="const Pack<{type}, N> a{position} = parted(r{position});", **more):
