@@ -146,3 +146,35 @@ def test_shapes_of_results(device):
         x = phintys.shared(floats(4, 7))
         function = phintys.function([], [normalized(x).shape[1], normalized(x)])
     assert function()[0] == 7
+
+
+def random_results(seed, x, g, c, w):
+    """Results of a graph in which folds, products and elementwise work follow each other at random."""
+    choose = numpy.random.RandomState(seed).randint
+    wide, narrow = [x, x * g], [c.dimshuffle(0, "x")]
+    for _ in range(choose(6, 14)):
+        a, b, n = wide[choose(len(wide))], wide[choose(len(wide))], narrow[choose(len(narrow))]
+        made, values = [(wide, lambda: a + b), (wide, lambda: T.maximum(a, b) * a), (wide, lambda: T.tanh(a)),
+                        (wide, lambda: a - n), (wide, lambda: a * T.tanh(n) + c.dimshuffle(0, "x")),
+                        (wide, lambda: T.nnet.softmax(a)), (wide, lambda: T.tanh(T.dot(a, w))),
+                        (narrow, lambda: a.sum(1, keepdims=True)), (narrow, lambda: a.max(1).dimshuffle(0, "x")),
+                        (narrow, lambda: a.mean(1, keepdims=True)), (narrow, lambda: T.sqrt(abs(n)) + n)][choose(11)]
+        made.append(values())
+    return [wide[-1], narrow[-1], wide[len(wide) // 2], wide[-1].sum(0),
+            *T.grad((wide[-1] ** 2).sum(), [x, g], disconnected_inputs="ignore")]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs(device, seed):
+    draw = numpy.random.RandomState(seed)
+    rows, columns = draw.randint(1, 9), (1, 3, 33, 70)[seed % 4]
+    values = [draw.uniform(-1, 1, shape).astype("float32") for shape in ((rows, columns), columns, rows,
+                                                                         (columns, columns))]
+    found = []
+    for target in ("cpu", "cuda"):
+        variables = [phintys.shared(value, target=target) for value in values]
+        if target == "cuda":
+            variables = [phintys.gpu.host_from_gpu(variable) for variable in variables]
+        found.append(phintys.function([], random_results(seed, *variables))())
+    for mine, theirs in zip(*found, strict=True):
+        assert_close(mine, theirs, rtol=1e-3, atol=1e-4 * (1 + abs(theirs).max()))
