@@ -2,9 +2,9 @@
 
 ``walk_kernel.pyx`` joins dimensions, and chooses among three kernels. In each a thread has N elements that follow each
 other along the innermost dimension, 16 bytes of the widest type; indices have 32 bits, and are divided by multiplying.
-An operand whose N elements are neighbours at an address that permits it is read or written by one instruction; one that
-is repeated along the innermost dimension is read once; any other element by element. All these are decided by each
-thread, so one operand with odd strides does not slow down the others.
+An operand whose N elements are neighbours, at aligned addresses, is read or written by one instruction; one that is
+repeated along the innermost dimension is read once; any other element by element. So one operand with odd strides does
+not slow down the others.
 
 * ``rows``: the vectors of each row begin at aligned addresses of the first result; elements before and behind the
   whole vectors of a row are read and written singly. Operands in one order have one row.

@@ -8,6 +8,7 @@ import test_cases
 from support_gpu import at_device
 
 import phintys
+import phintys.tensor as T
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.walk_kernel import set_most_items
 from phintys.gpu.runtime import compiler
@@ -61,6 +62,41 @@ def test_much_work_is_divided(device, case):
         assert launches(case, device) > plain or not device.is_stand_in
     finally:
         set_most_items(before)
+
+
+def layout(random, lengths, dtype):
+    """An array, and a function of it whose result is a view of some lengths: axes in any order, some broadcast, some
+    with steps and parts left out."""
+    axes = [(int(axis), random.rand() < 0.2) for axis in random.permutation(len(lengths))]
+    shape, index = [], []
+    for axis, broadcast in axes:
+        step = random.choice([1, 1, 1, 1, 2, -1, -2]) if random.rand() < 0.5 else 1
+        before, after = random.randint(0, 3, 2) if random.rand() < 0.5 else (0, 0)
+        shape.append(1 if broadcast else before + (lengths[axis] - 1) * abs(step) + 1 + after)
+        part = slice(int(before), int(shape[-1] - after), int(abs(step)))
+        index.append((0, None) if broadcast else (part, slice(None, None, 1 if step > 0 else -1)))
+    places = [axis for axis, broadcast in axes if not broadcast]
+
+    def view(x):
+        parts = x[tuple([part for part, _ in index])][tuple([turn for _, turn in index if turn is not None])]
+        return parts.dimshuffle(*[places.index(axis) if axis in places else "x" for axis in range(len(lengths))])
+    return random.uniform(-50, 50, shape).astype(dtype), view
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_any_layout(device, seed):
+    """Elementwise work, copies, and copies to parts."""
+    random = numpy.random.RandomState(seed)
+    lengths = random.choice([1, 2, 3, 5, 8, 16, 17, 20, 33, 40, 64, 70], random.randint(2, 5))
+    while lengths.prod() > 20000:
+        lengths[random.randint(len(lengths))] = 2
+    dtypes = random.choice(["float32", "float32", "float16", "int8", "float64", "complex128"], 2)
+    (x, of_x), (y, of_y) = [layout(random, lengths, dtype) for dtype in dtypes]
+
+    def expression(x, y):
+        x, y = of_x(x), of_y(y)
+        return [x * y + x, T.alloc(x, *lengths), T.concatenate([x + y, y + x], axis=seed % len(lengths))]
+    test_cases.check(("", expression, x, y), device)
 
 
 def added(dtype):
