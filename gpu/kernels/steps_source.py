@@ -90,7 +90,7 @@ template <int EACH> __device__ inline void receive(const Word* from, float* to, 
 #pragma unroll
         for (int i = 0; i < EACH; i++) there = there && (unsigned)(words[i] >> 32) == (unsigned)(step + 1);
         if (there) break;
-        if (looks > 1 << 28) __trap();                  // the other blocks do not run
+        if (looks > 1 << 24) __trap();                  // for seconds: the other blocks do not run
         look_again();
     }
 #pragma unroll
