@@ -145,11 +145,10 @@ template <class E, class F> __device__ inline void along_column(long long items,
 }
 """
 
-# The kernels for elements of type E, whose names have the prefix.
-KERNELS = """\
-extern "C" {{
-__global__ void __launch_bounds__(32 * WARPS) {prefix}tiny_lines(const {E}* x, {E}* out, long long lines,
-                                                                 long long wide) {{
+# Ways to do it, for elements of type E.
+TINY_LINES = """\
+__global__ void __launch_bounds__(32 * WARPS) tiny_lines(const {E}* x, {E}* out, long long lines,
+                                                         long long wide) {{
     __shared__ T stage[STAGED];                             // lines with gaps of up to one element: other banks
     const int length = (int)wide, room = length | 1, of_block = min(32 * WARPS, STAGED / room);
     const long long first = blockIdx.x * (long long)of_block;
@@ -178,7 +177,9 @@ __global__ void __launch_bounds__(32 * WARPS) {prefix}tiny_lines(const {E}* x, {
         if (column >= length) row++, column -= length;
     }}
 }}
-__global__ void {prefix}short_lines(const {E}* x, {E}* out, long long lines, long long length) {{
+"""
+SHORT_LINES = """\
+__global__ void short_lines(const {E}* x, {E}* out, long long lines, long long length) {{
     typedef Tile<{E}> Warp;
     const long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
@@ -193,12 +194,16 @@ __global__ void {prefix}short_lines(const {E}* x, {E}* out, long long lines, lon
         carry = joined(carry, total);
     }}
 }}
-__global__ void __launch_bounds__(32 * WARPS) {prefix}lines(const {E}* x, {E}* out, long long lines,
-                                                            long long length) {{
+"""
+LINES = """\
+__global__ void __launch_bounds__(32 * WARPS) lines(const {E}* x, {E}* out, long long lines,
+                                                    long long length) {{
     run_along(x + blockIdx.x * length, out + blockIdx.x * length, length);
 }}
-__global__ void __launch_bounds__(32 * WARPS) {prefix}tile_totals(const {E}* x, T* totals, long long length,
-                                                                  long long tiles) {{
+"""
+TILES = """\
+__global__ void __launch_bounds__(32 * WARPS) tile_totals(const {E}* x, T* totals, long long length,
+                                                          long long tiles) {{
     __shared__ T of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long line = blockIdx.x / tiles, base = (blockIdx.x - line * tiles) * Tile<{E}>::size;
@@ -208,8 +213,8 @@ __global__ void __launch_bounds__(32 * WARPS) {prefix}tile_totals(const {E}* x, 
     tile.accumulate_block(lane, warp, &total, of_warps);
     if (threadIdx.x == 0) totals[blockIdx.x] = total;
 }}
-__global__ void __launch_bounds__(32 * WARPS) {prefix}tiles(const {E}* x, const T* totals, {E}* out, long long length,
-                                                            long long tiles) {{
+__global__ void __launch_bounds__(32 * WARPS) tiles(const {E}* x, const T* totals, {E}* out, long long length,
+                                                    long long tiles) {{
     __shared__ T of_warps[WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long line = blockIdx.x / tiles, tile_of_line = blockIdx.x - line * tiles;
@@ -222,8 +227,10 @@ __global__ void __launch_bounds__(32 * WARPS) {prefix}tiles(const {E}* x, const 
     const T before = tile.accumulate_block(lane, warp, &carry, of_warps);
     tile.store(out + line * length + base, first, clipped(length - base), before);
 }}
-__global__ void {prefix}segment_totals(long long items, const {E}* x, T* totals, long long chunk, long long length,
-                                       long long segments) {{
+"""
+SEGMENTS = """\
+__global__ void segment_totals(long long items, const {E}* x, T* totals, long long chunk, long long length,
+                               long long segments) {{
     along_column<{E}>(items, chunk, length, segments, [=](long long i, long long, long long at, long long count) {{
         T total = NEUTRAL;
 #pragma unroll 8
@@ -231,8 +238,8 @@ __global__ void {prefix}segment_totals(long long items, const {E}* x, T* totals,
         totals[i] = total;
     }});
 }}
-__global__ void {prefix}segments(long long items, const {E}* x, const T* totals, {E}* out, long long chunk,
-                                 long long length, long long segments) {{
+__global__ void segments(long long items, const {E}* x, const T* totals, {E}* out, long long chunk,
+                         long long length, long long segments) {{
     along_column<{E}>(items, chunk, length, segments, [=](long long i, long long segment, long long at,
                                                           long long count) {{
         T total = segment ? totals[i - chunk] : NEUTRAL;
@@ -249,32 +256,39 @@ __global__ void {prefix}segments(long long items, const {E}* x, const T* totals,
         }}
     }});
 }}
-}}
 """
-NAMES = ("tiny_lines", "short_lines", "lines", "tile_totals", "tiles", "segment_totals", "segments")
+WAYS = [(TINY_LINES, ("tiny_lines",)), (SHORT_LINES, ("short_lines",)), (LINES, ("lines",)),
+        (TILES, ("tile_totals", "tiles")), (SEGMENTS, ("segment_totals", "segments"))]
 
 
-def scan_source(dtype, mode):
-    """The source of cumulative sums and products, and the names of its kernels.
+def scan_source(dtype, mode, way, of_totals):
+    """The source of one way to make cumulative sums and products, and the names of its kernels.
 
     Parameters
     ----------
     dtype : str
     mode : {"add", "mul"}
+    way : int
+        Of `WAYS`.
+    of_totals : bool
+        The elements are totals.
 
     Returns
     -------
     source : str
     names : tuple of str
-        Those for elements of the dtype; then, where totals are of another type, those for totals.
     """
     if dtype.startswith("complex") or dtype == "bool":
         raise NoSource(dtype)
-    wide = stored(dtype) != computed(dtype)
+    kernels, names = WAYS[way]
     operation, neutral = ("*", "1") if mode == "mul" else ("+", "-0.0" if dtype.startswith("float") else "0")
     text = TEXT.format(warps=WARPS, rounds=ROUNDS, staged=STAGED, few=FEW_TILES, stored=stored(dtype),
                        computed=computed(dtype), neutral=neutral, operation=operation, loaded=loaded(dtype, "x"),
-                       to_store=to_store(dtype, "value"), wide_values=WIDE_VALUES if wide else "")
-    text += FUNCTIONS + KERNELS.format(prefix="", E="S") + (KERNELS.format(prefix="wide_", E="T") if wide else "")
-    names = NAMES + (tuple([f"wide_{name}" for name in NAMES]) if wide else ())
-    return with_functions(VECTORS + WARP_FOLD + text), names
+                       to_store=to_store(dtype, "value"), wide_values=WIDE_VALUES if has_wide_totals(dtype) else "")
+    kernels = kernels.format(E="T" if of_totals else "S")
+    return with_functions(f'{VECTORS}{WARP_FOLD}{text}{FUNCTIONS}extern "C" {{\n{kernels}}}\n'), names
+
+
+def has_wide_totals(dtype):
+    """Whether totals are of another type than elements."""
+    return stored(dtype) != computed(dtype)

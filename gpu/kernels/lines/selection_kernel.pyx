@@ -84,7 +84,8 @@ cdef class GpuNonzeroKernel(DeviceKernel):
         cdef Buffer* counts
         cdef Buffer* packed
         self.ready()
-        self.scan.ready()
+        if tiles > 1:
+            self.scan.ready_lines(1, tiles, False)
         counts = device_memory.acquire(tiles * 8 + 1)
         packed = device_memory.acquire(size + 1) if has_gaps else NULL
         try:

@@ -8,7 +8,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, pack
+from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, Variant, pack
 from phintys.gpu.kernels.lines.sort_source import best_source, block_source, rows_source, sweep_source, warp_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.copies cimport copy_elements
@@ -43,13 +43,6 @@ def set_limits(npy_intp tiles, npy_intp length):
     before = few_tiles, wide_from
     few_tiles, wide_from = tiles, length
     return before
-
-
-cdef class Variant(DeviceKernel):
-    """One way to sort."""
-
-    def __init__(self, source, names):
-        self.source, self.names = source, names
 
 
 cdef class GpuSortKernel(DeviceKernel):
@@ -135,22 +128,24 @@ cdef class GpuSortKernel(DeviceKernel):
             axis += operands[0].ndim if axis < 0 else 0
         return axis
 
-    cdef int ready_variant(self, int variant) except -1 nogil:
+    cdef int ready_variant(self, int variant, npy_intp lines, npy_intp length) except -1 nogil:
         if self.variant[variant] == NULL:
             with gil:
                 self.make(variant)
         if variant in (LONG_SWEEP, WIDE_SWEEP):
-            (<GpuScanKernel>self.sum_of[variant == WIDE_SWEEP]).ready()
+            (<GpuScanKernel>self.sum_of[variant == WIDE_SWEEP]).ready_lines(
+                lines, DIGIT * tiles_of(variant, length), False)
         return (<Variant>self.variant[variant]).ready()
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef npy_intp length
+        cdef npy_intp lines, length
         self.host.prepare(context, operands)
         if cell_size(operands[0]):
             length = operands[0].shape[self.axis_of(operands)]
-            self.ready_variant(self.variant_for(cell_size(operands[0]) // length, length))
+            lines = cell_size(operands[0]) // length
+            self.ready_variant(self.variant_for(lines, length), lines, length)
             if self.takes_best:
-                self.ready_variant(BEST)
+                self.ready_variant(BEST, lines, length)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -336,10 +331,12 @@ cdef class GpuRowOrderKernel(DeviceKernel):
         self.source, self.names = rows_source(dtype), ("take_column", "take_order")
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        cdef npy_intp rows
         self.ready()
         self.host.prepare(context, operands)
         if cell_size(operands[0]):
-            self.column.ready_variant(self.column.variant_for(1, operands[0].shape[0]))
+            rows = operands[0].shape[0]
+            self.column.ready_variant(self.column.variant_for(1, rows), 1, rows)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
