@@ -5,8 +5,8 @@ op here in the place of SciPy's, once there are sparse matrices.
 """
 import scipy.sparse
 
-from phintys.gpu.kernels.compressed_kernel import GpuCompressedProductKernel
-from phintys.gpu.kernels.compressed_source import TYPES
+from phintys.gpu.kernels.sparse.compressed_kernel import GpuCompressedProductKernel
+from phintys.gpu.kernels.sparse.compressed_source import TYPES
 from phintys.gpu.twins import WITHOUT_HOST, register_own
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op

@@ -10,7 +10,7 @@ from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport BOUND, Cell, Context, allocate, cell_is_contiguous, cell_size
 
-from phintys.gpu.kernels.compressed_source import compressed_source
+from phintys.gpu.kernels.sparse.compressed_source import compressed_source
 
 cdef enum: ELEMENTS, ROWS_OF_FEW    # the kernels
 cdef enum: FEW = 4, WARP = 32       # columns
