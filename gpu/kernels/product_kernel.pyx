@@ -424,7 +424,7 @@ cdef inline bint is_at_host(const Cell* factor) noexcept nogil:
 
 cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
     """The product by cuBLAS: 0, REFUSED, or another number with an exception set. What is added is copied to the result
-    first, unless the result has its memory."""
+    first, unless the result has its memory, or cublasLt adds it from where it is."""
     cdef const void* alpha = product.alpha.data if product.alpha != NULL else <char*>kernel.one
     cdef const void* beta = product.beta.data if product.start != NULL else <char*>kernel.zero
     cdef Cell start
@@ -433,6 +433,11 @@ cdef int by_library(GpuProductKernel kernel, Product* product) noexcept nogil:
     if not is_at_host(product.alpha) or not is_at_host(product.beta) or product.out.ndim != 2:
         return cublas.REFUSED
     if product.start != NULL and product.start.data != product.out.data:
+        error = cublas.gemm_added(kernel.dtype_of_cublas, product.m, product.n, product.k, alpha, product.x.data,
+                                  product.xs0, product.xs1, product.y.data, product.ys0, product.ys1, beta,
+                                  product.start.data, product.ss0, product.ss1, product.out.data)
+        if error != cublas.REFUSED:
+            return fail_library(error) + 2 if error else 0
         start = product.out[0]                      # seen in the shape of the result
         strides[0], strides[1] = product.ss0 * kernel.itemsize, product.ss1 * kernel.itemsize
         start.data, start.strides = product.start.data, strides

@@ -13,6 +13,10 @@ cdef enum:
     REFUSED = -1
 cdef int gemm(int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
               npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, char* out) noexcept nogil
+# out = alpha x.y + beta start, of which rows have no gaps, in one call.
+cdef int gemm_added(int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
+                    npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, const char* start,
+                    npy_intp ss0, npy_intp ss1, char* out) noexcept nogil
 # The same for each item of a batch; `next_x` and `next_y` are elements from item to item, 0 if all have one.
 cdef int gemms(int of, npy_intp items, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x,
                npy_intp next_x, npy_intp xs0, npy_intp xs1, const char* y, npy_intp next_y, npy_intp ys0, npy_intp ys1,

@@ -19,6 +19,7 @@ cdef extern from * nogil:
     """
     #include <dlfcn.h>
     #include <limits.h>
+    #include <stdint.h>
     typedef int (*phintys_gemm)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
                                 const void*, void*, int);
     typedef int (*phintys_gemms)(void*, int, int, int, int, int, const void*, const void*, int, long long, const void*,
@@ -39,6 +40,14 @@ cdef extern from * nogil:
         phintys_gemm_of any;                        /* the others may be NULL, too */
         phintys_gemms_of anys;
         phintys_trsm triangle[2];
+        /* Of cublasLt, which takes cuBLAS's handle: NULL if it is not there. */
+        int (*new_product)(void**, int, int);
+        int (*set_product)(void*, int, const void*, size_t);
+        int (*free_product)(void*);
+        int (*new_layout)(void**, int, uint64_t, uint64_t, int64_t);
+        int (*free_layout)(void*);
+        int (*multiply)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*,
+                        void*, void*, void*, const void*, void*, size_t, void*);
     } cublas;
     static void *phintys_cublas, *phintys_cublas_stream;
     static long phintys_cublas_mode;
@@ -60,6 +69,19 @@ cdef extern from * nogil:
         phintys_cublas = NULL, phintys_cublas_mode = 0;
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
+    static int phintys_open_cublaslt(const char* name) {
+        void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (!library) return 0;
+        cublas.new_product = (int (*)(void**, int, int))dlsym(library, "cublasLtMatmulDescCreate");
+        cublas.set_product = (int (*)(void*, int, const void*, size_t))dlsym(library, "cublasLtMatmulDescSetAttribute");
+        cublas.free_product = (int (*)(void*))dlsym(library, "cublasLtMatmulDescDestroy");
+        *(void**)&cublas.new_layout = dlsym(library, "cublasLtMatrixLayoutCreate");
+        cublas.free_layout = (int (*)(void*))dlsym(library, "cublasLtMatrixLayoutDestroy");
+        *(void**)&cublas.multiply = dlsym(library, "cublasLtMatmul");
+        return cublas.new_product && cublas.set_product && cublas.free_product && cublas.new_layout
+            && cublas.free_layout && cublas.multiply;
+    }
+    static int phintys_has_sums(void) { return cublas.multiply != NULL; }
     static int phintys_has_batches(void) { return cublas.singles && cublas.fulls; }
     static int phintys_has_all_types(void) { return cublas.any && cublas.anys; }
     static int phintys_has_triangles(void) { return cublas.triangle[0] && cublas.triangle[1]; }
@@ -78,8 +100,9 @@ cdef extern from * nogil:
         phintys_use use;
         long of, left, right, m, n, k, lda, ldb, ldc, items;
         long long next_a, next_b, next_c;           /* elements from item to item */
-        const void *a, *b;
+        const void *a, *b, *start;                  /* start: what is added, if that is not c */
         void* c;
+        long ldstart;
         char alpha[16], beta[16];
     } phintys_product;
     /* A triangular matrix at the right side. */
@@ -108,11 +131,37 @@ cdef extern from * nogil:
         }
         return error;
     }
+    static int phintys_layout(void** layout, int type, long turned, long rows, long columns, long leading) {
+        return cublas.new_layout(layout, type, turned ? columns : rows, turned ? rows : columns, leading);
+    }
+    /* What is added is elsewhere: only cublasLt has this, with a choice of its own of the kernel. */
+    static int phintys_do_sum(phintys_product* p, void* stream) {
+        const int type = phintys_types[p->of], sums = p->use.mode == 3 ? 77 : phintys_sums[p->of];  /* FAST_TF32 */
+        const int32_t left = (int32_t)p->left, right = (int32_t)p->right;
+        void *product = NULL, *layouts[4] = {NULL, NULL, NULL, NULL};
+        int error = cublas.new_product(&product, sums, type);
+        if (!error) error = cublas.set_product(product, 3, &left, sizeof left);     /* CUBLASLT_MATMUL_DESC_TRANSA */
+        if (!error) error = cublas.set_product(product, 4, &right, sizeof right);
+        if (!error) error = phintys_layout(&layouts[0], type, left, p->m, p->k, p->lda);
+        if (!error) error = phintys_layout(&layouts[1], type, right, p->k, p->n, p->ldb);
+        if (!error) error = phintys_layout(&layouts[2], type, 0, p->m, p->n, p->ldstart);
+        if (!error) error = phintys_layout(&layouts[3], type, 0, p->m, p->n, p->ldc);
+        if (!error)
+            error = cublas.multiply(phintys_cublas, product, p->alpha, p->a, layouts[0], p->b, layouts[1], p->beta,
+                                    p->start, layouts[2], p->c, layouts[3], NULL, p->use.workspace,
+                                    p->use.workspace ? p->use.workspace_bytes : 0, stream);
+        for (int i = 0; i < 4; i++)
+            if (layouts[i]) cublas.free_layout(layouts[i]);
+        if (product) cublas.free_product(product);
+        return error;
+    }
     static int phintys_do_product(phintys_product* p, void* stream) {
         const int type = phintys_types[p->of], sums = phintys_sums[p->of];
         int error = phintys_use_cublas(&p->use, stream);
         if (error) return 100000 + error;
-        if (p->of >= HALF && p->items)
+        if (p->start)
+            error = phintys_do_sum(p, stream);
+        else if (p->of >= HALF && p->items)
             error = cublas.anys(phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha,
                                 p->a, type, (int)p->lda, p->next_a, p->b, type, (int)p->ldb, p->next_b, p->beta, p->c,
                                 type, (int)p->ldc, p->next_c, (int)p->items, sums, -1);
@@ -152,7 +201,9 @@ cdef extern from * nogil:
         long long next_a, next_b, next_c
         const void* a
         const void* b
+        const void* start
         void* c
+        long ldstart
         char* alpha
         char* beta
     ctypedef struct phintys_triangle:
@@ -163,6 +214,8 @@ cdef extern from * nogil:
     int phintys_do_triangle(phintys_triangle*, void*)
     int phintys_do_product(phintys_product*, void*)
     int phintys_open_cublas(const char*)
+    int phintys_open_cublaslt(const char*)
+    bint phintys_has_sums()
     bint phintys_has_batches()
     bint phintys_has_all_types()
     bint phintys_has_triangles()
@@ -210,6 +263,9 @@ def find_cublas():
     allow_tf32(config.gpu.tf32)
     for name in names_of("cublas"):
         has_cublas = has_cublas or phintys_open_cublas(name.encode()) != 0
+    for name in names_of("cublasLt") if has_cublas else ():
+        if phintys_open_cublaslt(name.encode()):
+            break
     return has_cublas
 
 
@@ -230,6 +286,21 @@ cdef int gemm(int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha, con
     cdef phintys_product product
     if describe(&product, of, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED:
         return REFUSED
+    return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
+
+
+cdef int gemm_added(int of, npy_intp m, npy_intp n, npy_intp k, const void* alpha, const char* x, npy_intp xs0,
+                    npy_intp xs1, const char* y, npy_intp ys0, npy_intp ys1, const void* beta, const char* start,
+                    npy_intp ss0, npy_intp ss1, char* out) noexcept nogil:
+    cdef phintys_product product
+    cdef int leading = 0
+    # cublasLt may take kernels that read 16 bytes at a time.
+    if not phintys_has_sums() or of > FULL or order_of(m, n, ss0, ss1, &leading) != AS_IT_IS or (
+            describe(&product, of, m, n, k, alpha, x, xs0, xs1, y, ys0, ys1, beta, out) == REFUSED) or (
+            (<size_t>x | <size_t>y | <size_t>start | <size_t>out | SIZES[of] * (
+                product.lda | product.ldb | leading | product.ldc)) & 15):
+        return REFUSED
+    product.start, product.ldstart = start, leading
     return driver.call_in_order(<void*>phintys_do_product, &product, sizeof(product))
 
 

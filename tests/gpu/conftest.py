@@ -18,7 +18,7 @@ class Device:
 
     def __init__(self, library=None, reason=None):
         self.library = library
-        self.cublas = self.cusolver = self.cudnn = self.cufft = None      # the libraries' stand-ins
+        self.cublas = self.cublasLt = self.cusolver = self.cudnn = self.cufft = None      # the libraries' stand-ins
         self.reason = reason
 
     @property

@@ -15,8 +15,9 @@ from phintys.tensor import slinalg as S
 
 # An option, the library that is called, and the beginnings of the names of cases that it computes.
 USERS = [("cusolver", "cusolver", ("cholesky of large", "large systems", "eigenvalues of large")),
-         ("cusolver", "cublas", ("large triangular",)), ("cublas", "cublas", ("float16 dots", "dot of complex")),
-         ("cufft", "cufft", ("many Fourier",)),
+         ("cusolver", "cublas", ("large triangular",)),
+         ("cublas", "cublas", ("large dot", "float16 dots", "dot of complex", "batched products")),
+         ("cublas", "cublasLt", ("large gemm",)), ("cufft", "cufft", ("many Fourier",)),
          ("cudnn", "cudnn", ("convolution", "gradients of convolution", "float16 convolutions"))]
 CASES = [pytest.param(option, library, case, id=case[0]) for option, library, beginnings in USERS
          for case in cases.CASES if case[0].startswith(beginnings)]

@@ -25,7 +25,7 @@ PYCUDA = "pycuda==2026.1"
 HEADERS = "nvidia-cuda-runtime==13.0.96"
 # What pycuda imports; not NumPy, which is there.
 IMPORTED = ["pytools", "platformdirs", "mako", "markupsafe", "siphash24", "typing-extensions"]
-LIBRARIES = {"cublas": 13, "cusolver": 12, "cudnn": 9, "cufft": 12}  # with the numbers of their versions
+LIBRARIES = {"cublas": 13, "cublasLt": 13, "cusolver": 12, "cudnn": 9, "cufft": 12}     # with their versions' numbers
 DRIVER_SOURCES = ["build.py", "driver.cpp", "library.h", "nvcc", "emulator.h", "cuda_fp16.h",
                   *[f"{name}.cpp" for name in LIBRARIES]]
 ENTRY = re.compile(r"\bCUresult\s+CUDAAPI\s+(\w+)\s*\(")
