@@ -36,6 +36,7 @@ PARTS = (2, 4, 8, 16, 32)       # threads of a unit
 MOST_THREADS = 512              # of a block, so that each can have 128 registers
 MOST_WEIGHTS = 64               # words in a thread's registers
 MOST_SHARED = 40000             # bytes of the vectors that are exchanged
+MOST_AT_ONCE = 2048             # threads of all rows, for each multiprocessor: with more, cuBLAS is faster
 MOST_BACK = 8                   # steps that a state is kept in registers
 MOST_OPERANDS = 48              # loads and outputs: their descriptions fit into the arguments of a launch
 
@@ -166,7 +167,9 @@ class Finder:
         fitting = [(parts, blocks) for blocks in (BLOCKS if clusters else BLOCKS[:1]) for parts in PARTS
                    if self.steps.threads(parts, blocks) <= MOST_THREADS and self.steps.weights(parts) <= MOST_WEIGHTS]
         wants(size <= MOST_SHARED)
-        return fitting[0] if fitting else self._spread()
+        parts, blocks = fitting[0] if fitting else self._spread()
+        wants(self.rows * blocks * self.steps.threads(parts, blocks) <= MOST_AT_ONCE * the_device().multiprocessors)
+        return parts, blocks
 
     def _spread(self):
         """The same of as many blocks as run at the same time."""

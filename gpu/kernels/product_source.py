@@ -87,7 +87,7 @@ NARROW = SCALING + """\
 enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
 #define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
     const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta{parameters}
-{functions}// A lane gives half of its sums away, and adds to the others: after 5 times lane l has the sum of all sums[l].
+{functions}// A lane gives half of its sums away, and adds to the others: after 5 times lane l has the sum of sums[l].
 template <int HALF> __device__ inline void give_away(T (&sums)[32], int lane) {{
 #pragma unroll
     for (int i = 0; i < HALF; i++) {{

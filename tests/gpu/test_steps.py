@@ -286,6 +286,11 @@ def test_wide_layers_are_done_step_by_step(there, monkeypatch):
     compare(lambda: forward(tanh_layer, 20), [(floats(4, 2, 3),)], one_kernel=False, rtol=1e-4)
 
 
+def test_many_rows_are_done_step_by_step(there, monkeypatch):
+    monkeypatch.setattr(device_steps, "MOST_AT_ONCE", 0)
+    compare(lambda: forward(tanh_layer, 5), [(floats(4, 2, 3),)], one_kernel=False, rtol=1e-4)
+
+
 def test_bodies_that_are_done_step_by_step(there):
     def odd_parts():
         x, u = T.ftensor3(), shared(6, 9)
