@@ -257,6 +257,8 @@ CASES = [
         T.cumsum(x, 1), T.cumsum(x, 0), T.cumprod(x, 1)],
      whole(3, 333, dtype="int8"), whole(3, 333), whole(3, 333, low=0, dtype="uint16"),
      (floats(12, 40) * TENTH).astype("float16")),
+    ("cumulative sums of float16", lambda x, y: [T.cumsum(x), T.cumsum(x.reshape((2, 10000)), 1), T.cumsum(y, 0)],
+     whole(20000, low=-1, high=2, dtype="float16"), whole(3000, 3, low=-1, high=2, dtype="float16")),
     ("cumulative sums without numbers", lambda x: [T.cumsum(x, 1), T.cumprod(x, 1), T.cumsum(x)], numpy.array(
         [[-0., -0., 1, numpy.inf, 2, -numpy.inf, 3], [0, numpy.nan, 2, 3, 4, 0, 1]], "float32")),
     ("cumulative integers", lambda x: [T.cumsum(x, 1), T.cumprod(x, 0)], whole(4, 30, dtype="int64")),
