@@ -24,7 +24,7 @@ from phintys.vm.places import LATE, TRANSFERS, WORK_AT_DEVICE
 
 WORK_AT_DEVICE.update([ToDeviceKernel, ToHostKernel, ConstantKernel, GpuContiguousKernel, LateToHostKernel])
 TRANSFERS.update({ToDeviceKernel: "to the device", ToHostKernel: "to the host",
-                  LateToHostKernel: "to the host, waited for at the end"})
+                  LateToHostKernel: "to the host, waited for at the end", ArrivalKernel: "wait for the device"})
 LATE[ToHostKernel] = LateToHostKernel, ArrivalKernel
 
 

@@ -187,6 +187,16 @@ def test_explain_says_what_runs_where(there):
     assert "device" not in host
 
 
+def test_explain_has_the_bytes_of_each_transfer(there):
+    w, x = shared(3), T.fvector("x")
+    f = phintys.function([x], T.exp(w * x))
+    f(numpy.ones(3, "float32"))
+    lines = f.explain().splitlines()
+    sizes = [re.search(r"(\d+) B \w+: \S+ = (GpuFromHost|HostFromGpu)", line) for line in lines]
+    assert [size.groups() for size in sizes if size] == [("12", "GpuFromHost"), ("12", "HostFromGpu")]
+    assert any([line.endswith(" wait for the device") for line in lines])
+
+
 def test_what_complex_numbers_cannot_do_at_the_device(there):
     value = (numpy.arange(12) % 5 + 1j * (numpy.arange(12) % 3)).reshape(3, 4).astype("complex64")
     z = phintys.shared(value, target="cuda")

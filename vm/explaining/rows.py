@@ -11,6 +11,7 @@ from math import prod
 from phintys.vm.explaining.memory_notes import OWNERS, remarks_on_results
 from phintys.vm.explaining.names import Names
 from phintys.vm.linking.plan import Planner
+from phintys.vm.places import TRANSFERS
 from phintys.vm.program import DTYPES
 from phintys.vm.texts import shortened
 
@@ -139,6 +140,9 @@ class Listing:
     def _computed(self, position, instruction):
         """What a node computes."""
         text, cells = self.texts[position], tuple(instruction.writes())
+        if not cells and not text.operation:            # what the linker has added
+            kernel = type(self.program.kernels[instruction.a])
+            return self._row(position, TRANSFERS.get(kernel, kernel.__name__))
         views = dict(instruction.views)
         whose = {cell: f"{self.names[cell]} " if len(cells) > 1 else "" for cell in cells}
         remarks = [f"{whose[cell]}in place of {self.names[self.program.cells[cell].donor]}" for cell in cells
