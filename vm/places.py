@@ -11,8 +11,8 @@ NAMES = {HOST: "host", DEVICE: "device"}
 # of devices adds them; the verifier refuses a program in which another kernel has such an operand.
 WORK_AT_DEVICE = set()
 
-# Class of kernels that move a value from one place to another, or wait for it → where to, for listings. The runtime adds
-# them, too.
+# Class of kernels that move a value from one place to another, or wait for it → where to, for listings. The runtime
+# adds them, too.
 TRANSFERS = {}
 
 # Class of kernels that wait for a value to come from another place → a class of those that only begin to copy it, and
