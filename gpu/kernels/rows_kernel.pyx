@@ -65,6 +65,9 @@ if STAGES != MOST_STAGES:
     raise ImportError("split rows have another number of stages in rows_source.py")
 
 
+NAMES = ("rows",) * (MOST_VARIANTS + MOST_SPLIT)      # of all functions, for errors
+
+
 def variant_of(int number):
     """The variant with a number."""
     cdef int power = number // LANES % 8
@@ -111,7 +114,7 @@ cdef class RowsKernel(DeviceKernel):
         self.registers = sum([max(4, numpy.dtype(given.dtype).itemsize) // 4 for given in kept(rows)])
         self.stages = len(self.streamed.stages)
         self.partial_at = 8 * (5 + 2 * max(2, self.rank) * (1 + max(1, self.pointers)))
-        self.names = ("rows",) * (MOST_VARIANTS + MOST_SPLIT)
+        self.names = NAMES
         self.functions = <void**>calloc(MOST_VARIANTS + MOST_SPLIT, sizeof(void*))
         if self.functions == NULL:
             raise MemoryError()
