@@ -1,7 +1,5 @@
 """The rows of the table of twins; each family of kernels adds its own. See ``twins.py`` for what a row says."""
 import phintys.gpu.kernels.described  # noqa: F401  (which describes kernels)
-from phintys.gpu.kernels.batch_normalization_kernel import KINDS as BATCH_NORMALIZATIONS
-from phintys.gpu.kernels.batch_normalization_kernel import GpuBatchNormKernel
 from phintys.gpu.kernels.draw_kernel import COUNTED, GpuDrawKernel
 from phintys.gpu.kernels.elementwise_kernel import GpuElementwiseKernel, fits_launch
 from phintys.gpu.kernels.general_kernel import GpuGeneralKernel
@@ -21,8 +19,9 @@ from phintys.gpu.kernels.part_kernel import GpuIncSubtensorKernel
 from phintys.gpu.kernels.product_kernel import GpuBatchedProductKernel, GpuGerKernel, GpuProductKernel
 from phintys.gpu.kernels.reduction_kernel import GpuArgKernel, GpuExtremumKernel, GpuReductionKernel
 from phintys.gpu.kernels.reduction_kernel import fits_launch as reduction_fits
-from phintys.gpu.kernels.scalar_source import NoSource
-from phintys.gpu.kernels.softmax_kernel import (
+from phintys.gpu.kernels.rows.batch_normalization_kernel import KINDS as BATCH_NORMALIZATIONS
+from phintys.gpu.kernels.rows.batch_normalization_kernel import GpuBatchNormKernel
+from phintys.gpu.kernels.rows.softmax_kernel import (
     GpuCrossentropyGradKernel,
     GpuCrossentropyKernel,
     GpuLabelLossGradKernel,
@@ -30,6 +29,7 @@ from phintys.gpu.kernels.softmax_kernel import (
     GpuSoftmaxGradKernel,
     GpuSoftmaxKernel,
 )
+from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.kernels.transfer_kernel import GpuContiguousKernel
 from phintys.gpu.twins import SEVERAL_RESULTS, register, register_shape, register_view
 from phintys.ops.creation.allocation_kernel import AllocEmptyKernel, AllocKernel

@@ -7,8 +7,8 @@ A variable with all axes is *wide*, one with the others alone *narrow*.
 from phintys.gpu.device_op import DeviceOp, as_tensor
 from phintys.gpu.gpu_array_type import GpuArrayType
 from phintys.gpu.kernels.reduction_source import first_of
-from phintys.gpu.kernels.rows_kernel import GpuRowsKernel
-from phintys.gpu.kernels.rows_source import NARROW, VALUE, WIDE, Operand, Rows, Stage
+from phintys.gpu.kernels.rows.rows_kernel import GpuRowsKernel
+from phintys.gpu.kernels.rows.rows_source import NARROW, VALUE, WIDE, Operand, Rows, Stage
 from phintys.gpu.kernels.scalar_source import computed, literal, step_text
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel

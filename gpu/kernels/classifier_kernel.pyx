@@ -8,7 +8,7 @@ import numpy
 
 from phintys.gpu.kernels.product_kernel cimport (
     DEEP, MOST_NARROW, GpuProductKernel, NarrowProductKernel, Product, columns_of, put_product)
-from phintys.gpu.kernels.softmax_kernel cimport put_labels, raise_bad_label
+from phintys.gpu.kernels.rows.softmax_kernel cimport put_labels, raise_bad_label
 from phintys.gpu.runtime.driver cimport Arguments, new_note, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.vm.abi cimport (

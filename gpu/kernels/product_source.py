@@ -12,6 +12,7 @@ these: with at most 32 columns, which are part of the source, or at most 32 term
   four terms.
 * ``shallow``: a block has 32 x 64 results, of at most 32 terms in shared memory, a thread 2 x 4 results.
 """
+from phintys.gpu.kernels.rows.softmax_source import LABELS
 from phintys.gpu.kernels.scalar_source import (
     COMPLEX,
     NoSource,
@@ -22,7 +23,6 @@ from phintys.gpu.kernels.scalar_source import (
     to_store,
     with_functions,
 )
-from phintys.gpu.kernels.softmax_source import LABELS
 
 NAMES = ("tiles",)
 

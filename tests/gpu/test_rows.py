@@ -6,7 +6,7 @@ from support_gpu import at_device
 
 import phintys
 import phintys.tensor as T
-from phintys.gpu.kernels.rows_kernel import variant_of
+from phintys.gpu.kernels.rows.rows_kernel import variant_of
 from phintys.tensor import nnet
 
 LENGTHS = ((300, 1), (9, 2), (5, 5), (70, 10), (9, 33), (5, 64), (5, 65), (7, 128), (3, 161), (3, 1023), (3, 1024),

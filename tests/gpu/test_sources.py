@@ -13,9 +13,9 @@ import phintys
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.product_source import narrow_source, product_source, with_sums
 from phintys.gpu.kernels.reduction_source import KERNELS, arg_source, reduction_source, vector_product_source
-from phintys.gpu.kernels.rows_source import PACKED, Variant, rows_source
+from phintys.gpu.kernels.rows.rows_source import PACKED, Variant, rows_source
+from phintys.gpu.kernels.rows.softmax_source import softmax_rows
 from phintys.gpu.kernels.scalar_source import NAMES, NoSource, step_text
-from phintys.gpu.kernels.softmax_source import softmax_rows
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime import nvrtc as nvrtc_module
 from phintys.gpu.runtime.compiler import OPTIONS, ways_for

@@ -3,7 +3,7 @@
 A label that is no class is noted: the complement of its row, the label, how many classes there are; of several the one
 of the first row. The row's results are then unspecified.
 """
-from phintys.gpu.kernels.rows_source import WIDE, Operand, Rows, Stage
+from phintys.gpu.kernels.rows.rows_source import WIDE, Operand, Rows, Stage
 from phintys.gpu.kernels.scalar_source import computed, stored, with_functions
 
 LABELS = """\

@@ -4,8 +4,8 @@ The processor's kernel checks shapes and allocates the results.
 """
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.batch_normalization_source import gradient, inference, training
-from phintys.gpu.kernels.rows_kernel cimport MOST_POINTERS, Layout, RowsKernel
+from phintys.gpu.kernels.rows.batch_normalization_source import gradient, inference, training
+from phintys.gpu.kernels.rows.rows_kernel cimport MOST_POINTERS, Layout, RowsKernel
 from phintys.gpu.runtime.driver cimport Arguments, put_value
 from phintys.ops.nnet.batch_normalization_kernel import (
     BatchNormInferenceKernel, BatchNormTrainGradKernel, BatchNormTrainKernel)

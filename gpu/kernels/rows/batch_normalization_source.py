@@ -5,7 +5,7 @@ channel is kept in registers its mean is known before deviations are squared; el
 around the channel's first number, so that nothing cancels if the mean is large against the deviation. A thread adds up
 in the dtype of x, and doubles are added from there on.
 """
-from phintys.gpu.kernels.rows_source import NARROW, VALUE, WIDE, Operand, Rows, Stage
+from phintys.gpu.kernels.rows.rows_source import NARROW, VALUE, WIDE, Operand, Rows, Stage
 from phintys.gpu.kernels.scalar_source import computed
 
 FUNCTIONS = """\

@@ -13,7 +13,7 @@ from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.rows_source import (
+from phintys.gpu.kernels.rows.rows_source import (
     DENSE, LARGE, PACKED, SMALL, STAGES, STRIDED, VALUE, WHOLE, WIDE, Operand, Rows, Stage, Variant, kept, names_of,
     pack_of, pointers, rows_source)
 from phintys.gpu.kernels.scalar_source import NoSource

@@ -6,8 +6,8 @@ with a label that is no class, and the call, which reads this at its end, fails 
 """
 from numpy cimport npy_intp
 
-from phintys.gpu.kernels.rows_kernel cimport Layout, RowsKernel
-from phintys.gpu.kernels.softmax_source import (
+from phintys.gpu.kernels.rows.rows_kernel cimport Layout, RowsKernel
+from phintys.gpu.kernels.rows.softmax_source import (
     label_gradient_rows, label_loss_gradient_rows, label_loss_source, softmax_gradient_rows, softmax_rows)
 from phintys.gpu.runtime.driver cimport Arguments, is_within, new_note, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
