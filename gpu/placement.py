@@ -12,13 +12,14 @@ import math
 import warnings
 
 from phintys.gpu.device_loop import is_loop, placement_of_loop
-from phintys.gpu.device_op import DeviceOp, placement_of
+from phintys.gpu.device_op import DeviceOp, kernel_of, placement_of
 from phintys.gpu.gpu_array_type import GpuArrayType
 from phintys.gpu.product_fusion import fuse_products
 from phintys.gpu.row_fusion import fuse_rows
 from phintys.gpu.transfers import GpuFromHost, HostFromGpu, at_device, host_from_gpu
 from phintys.graph.config import config
 from phintys.graph.variable import Constant
+from phintys.ops.identity.equal_lengths import EqualLengths
 
 
 def uses_device(fgraph):
@@ -138,6 +139,8 @@ class Placer:
                     self.twins[node.inputs[0]] = node.outputs[0]
             elif node in self.placed:
                 self._move(node)
+            elif isinstance(node.op, EqualLengths) and isinstance(node.outputs[0].type, GpuArrayType):
+                replaced.append((node.outputs[0], self._check_of_lengths(node, there)))
         for node in self.placed:
             for variable in node.outputs:
                 self._host(variable)
@@ -163,6 +166,15 @@ class Placer:
                 self.results[old] = new
             else:
                 self.twins[old] = new
+
+    def _check_of_lengths(self, node, there):
+        """A check whose value was on the device before this pass: it looks at the shapes of others where these are."""
+        examined = kernel_of(node)[0].examined
+        made = node.op.make_node(*[
+            variable if position in examined else there.get(variable, self.twins.get(variable, variable))
+            for position, variable in enumerate(node.inputs)])
+        made._position, made.outputs[0].name = node._position, node.outputs[0].name
+        return made.outputs[0]
 
     def _device(self, variable):
         """The variable on the device of one of the host; the transfer is made once."""

@@ -248,3 +248,18 @@ def test_positions_on_the_device_are_not_looked_at_one_by_one_on_the_host(device
         phintys.gpu.trim()
         device.library.stand_in_only_look(0)
         device.library.stand_in_set_memory(8 << 30)
+
+
+def test_lengths_are_checked_where_the_arrays_are(device):
+    """What a dropped node required is checked on a result that is on the device, without a transfer."""
+    with at_device():
+        x, y = [phintys.shared(numpy.ones((3, 4), "float32")) for _ in range(2)]
+    there = [phintys.gpu.host_from_gpu(each) for each in (x, y)]
+    gradient = T.grad((T.nnet.softmax(there[0]) * there[1]).sum(), there[0])
+    f = phintys.function([], phintys.gpu.gpu_from_host(gradient))
+    names = [type(node.op).__name__ for node in f.maker.fgraph.toposort()]
+    assert "EqualLengths" in names and "HostFromGpu" not in names, names
+    f()
+    y.set_value(numpy.ones((3, 5), "float32"))
+    with pytest.raises(ValueError, match="Input dimension mismatch"):
+        f()
