@@ -261,5 +261,5 @@ def test_lengths_are_checked_where_the_arrays_are(device):
     assert "EqualLengths" in names and "HostFromGpu" not in names, names
     f()
     y.set_value(numpy.ones((3, 5), "float32"))
-    with pytest.raises(ValueError, match="Input dimension mismatch"):
+    with pytest.raises(ValueError, match="Input dimension mis-match"):
         f()
