@@ -13,7 +13,7 @@ from phintys.ops.random.mrg_kernel import MrgNormalKernel, MrgUniformKernel, Sta
 from phintys.ops.random.multinomial_kernel import MultinomialKernel
 
 M1, M2 = 2 ** 31 - 1, 2 ** 31 - 21069
-LEAST = 16                      # numbers of a part of a stream: a jump costs as much as some 30
+LEAST = 16                      # a part of a stream has a multiple of so many numbers: a jump takes a step for each bit
 
 
 def squared(matrix, modulus):
@@ -78,22 +78,24 @@ SAMPLES = {"float32": "(float)z * 4.6566126e-10f", "float64": "(double)z * 4.656
 # Number `draw` of a stream is sample draw * streams + stream. If the new state is in place of the old one, a stream has
 # one thread.
 BODY = """\
-    const long long streams = state.shape[0], rows = advanced.shape[0];
-    long long count = 1;
-    for (int axis = 0; axis < (int)(sizeof(out.shape) / 8); axis++) count *= out.shape[axis];
-    const unsigned most = (unsigned)((count + {extra} + streams - 1) / max(streams, 1LL));
-    const unsigned share = state.data == advanced.data || threads < rows ? 1 : (unsigned)(threads / rows);
-    const unsigned each = max((most + share - 1) / share, {least}u), parts = max((most + each - 1) / each, 1u);
-    for (long long i = thread; i < rows * parts; i += threads) {{
-        const unsigned part = (unsigned)(i / rows);
-        const long long stream = i - part * rows;
+    const unsigned streams = (unsigned)state.shape[0], rows = (unsigned)advanced.shape[0];
+    unsigned count = 1;
+    for (int axis = 0; axis < (int)(sizeof(out.shape) / 8); axis++) count *= (unsigned)out.shape[axis];
+    // Streams draw `whole` numbers, and the first `rest` of them one more.
+    const unsigned whole = (count + {extra}) / max(streams, 1u), rest = count + {extra} - whole * streams;
+    const unsigned most = whole + (rest != 0);
+    const unsigned share = state.data == advanced.data || threads < rows ? 1 : (unsigned)threads / rows;
+    const unsigned each = max((most + share - 1) / share + {least} - 1, {least}u) / {least} * {least};
+    const unsigned parts = max((most + each - 1) / each, 1u);
+    for (long long i = thread; i < rows * (long long)parts; i += threads) {{
+        const unsigned part = (unsigned)i / rows, stream = (unsigned)i - part * rows;
         unsigned x[6];
 #pragma unroll
         for (int k = 0; k < 6; k++) x[k] = (unsigned)load_state(at(state, stream, k));
         if (part) jump(x, part * each);
-        const unsigned draws = (unsigned)(max(count + {extra} - stream + streams - 1, 0LL) / streams);
+        const unsigned draws = whole + (stream < rest);
         const unsigned begin = min(part * each, draws), end = min(begin + each, draws);
-        long long sample = begin * streams + stream;
+        long long sample = begin * (long long)streams + stream;
         unsigned draw = begin;
         for (; draw + 4 < end; draw += 4) {{          // the last one may not be stored
             T_out values[4];
