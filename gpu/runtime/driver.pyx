@@ -901,10 +901,12 @@ cdef class DeviceBuffer:
 
 cdef object value_of(Cell* cell):
     cdef DeviceBuffer holder = DeviceBuffer.__new__(DeviceBuffer)
-    cdef int axis
+    cdef int axis, told
     if cell.buffer == NULL:
         raise RuntimeError("memory on the device that nothing keeps")
-    if read_notes() < 0:
+    with nogil:
+        told = read_notes()                         # which may wait
+    if told < 0:
         raise_pending()
     check(submit(), "work of the device that was collected")
     if cell.buffer.owner != NULL and is_whole(cell, <object>cell.buffer.owner):
