@@ -6,13 +6,19 @@ shapes and axes are on the host.
 from libc.string cimport memcpy
 from numpy cimport npy_intp
 
+from phintys.gpu.kernels.moving_source import NAMES, vector_source
 from phintys.gpu.runtime.copies cimport copy_elements
+from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer
+from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape, shape_to_reshape
 from phintys.ops.native.strided_copy cimport view_strides
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, allocate, set_contiguous_strides, share)
 from phintys.vm.limits cimport MAX_RANK
+
+cdef enum:
+    MOST_NUMBERS = 32               # as in ``moving_source.py``
 
 
 cdef class GpuReshapeKernel(Kernel):
@@ -149,24 +155,35 @@ cdef class GpuJoinKernel(Kernel):
         return 0
 
 
-cdef class GpuMakeVectorKernel(Kernel):
+cdef class GpuMakeVectorKernel(DeviceKernel):
     """``(x, ..., x, out)``: a vector of numbers of one dtype."""
     cdef npy_intp count
 
     def __init__(self, npy_intp count):
-        self.count, self.may_fail = count, True
-        self.examined, self.binding = (), BOUND
+        self.count, self.source, self.names = count, vector_source(), NAMES
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
+        self.ready()
         allocate(context, operands[self.count], &self.count)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell element
-        cdef npy_intp index
-        for index in range(self.count):
-            element = operands[index][0]
-            element.data = operands[self.count].data + index * element.itemsize
-            if copy_elements(&element, operands[index]) < 0:
+        cdef Cell* result = operands[self.count]
+        cdef Arguments arguments
+        cdef char* target
+        cdef npy_intp index, count, first = 0
+        cdef int which = 0
+        while (1 << which) < result.itemsize:
+            which += 1
+        while first < self.count:
+            count = min(self.count - first, <npy_intp>MOST_NUMBERS)
+            arguments.size, arguments.full = 0, False
+            put_integer(&arguments, count)
+            for index in range(MOST_NUMBERS):
+                put_address(&arguments, operands[first + (index if index < count else 0)])
+            target = result.data + first * result.itemsize
+            put(&arguments, <const char*>&target, 8)
+            if self.start(which, 1, MOST_NUMBERS, &arguments) < 0:
                 return -1
+            first += count
         return 0

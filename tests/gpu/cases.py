@@ -206,6 +206,9 @@ CASES = [
     ("split", lambda x: [part * 2 for part in T.split(x, [2, 3], 2, axis=1)], floats(4, 5)),
     ("slices", lambda x: [x[2] + 1, x[1:, ::-1] * 2, x[-1, 2:4] + x[0, 0]], floats(5, 6)),
     ("stack", lambda x: T.stack([x.sum(), x.max()]), floats(5, 6)),
+    ("stack of many numbers", lambda x, y: [T.stack([x[i, i] for i in range(70)]),
+                                            T.stack([y[i, -i] for i in range(33)])],
+     floats(70, 70), numpy.arange(1600, dtype="int8").reshape(40, 40)),
     # ---- parts and positions ----
     ("set a part", lambda x, y: [T.set_subtensor(x[1:3], y), T.set_subtensor(x[::-1, 2], y[0, 0]),
                                  T.set_subtensor(x[5:], 1)], floats(5, 6), floats(2, 6)),

@@ -64,6 +64,20 @@ def test_much_work_is_divided(device, case):
         set_most_items(before)
 
 
+def test_numbers_become_a_vector_by_few_launches(device):
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+    with at_device():
+        x = phintys.shared(numpy.arange(70, dtype="float32"))
+        out = phintys.shared(numpy.zeros(70, "float32"))
+        function = phintys.function([], [], updates=[(out, T.stack([x[i] for i in range(70)]))])
+    before = device.counts()["launches"]
+    function()
+    phintys.gpu.wait()
+    assert device.counts()["launches"] - before == 3
+    assert out.get_value().tolist() == x.get_value().tolist()
+
+
 def layout(random, lengths, dtype):
     """An array, and a function of it whose result is a view of some lengths: axes in any order, some broadcast, some
     with steps and parts left out."""
