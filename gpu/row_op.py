@@ -4,6 +4,8 @@ It has the nodes that it replaces, in order, and a *layout* of each of their var
 the common rows that it is, or None where its length is 1. The last ``inner`` axes are those along which all folds go.
 A variable with all axes is *wide*, one with the others alone *narrow*.
 """
+import numpy
+
 from phintys.gpu.device_op import DeviceOp, as_tensor
 from phintys.gpu.gpu_array_type import GpuArrayType
 from phintys.gpu.kernels.reduction_source import first_of
@@ -120,7 +122,6 @@ class Writer:
                 self.names[variable] = names[slot]
 
     def fold(self, part, number):
-        import numpy
         given, (slot,) = part.fold, part.code.outputs
         accumulator, output = numpy.dtype(given["accumulator_dtype"]), given["output_dtype"]
         if accumulator == "float64" and output == "float32":

@@ -8,6 +8,8 @@ fixed order: in a lane by position, then over the lanes in pairs, then over the 
 import re
 from collections import namedtuple
 
+import numpy
+
 from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store, with_functions
 from phintys.gpu.kernels.vector_source import VECTORS
 
@@ -141,7 +143,6 @@ template <class T> __device__ inline void write(const Pack<T, N>& pack, const Wa
     {write}
 }}
 {functions}
-{kernels}
 """
 # The fold of the partial folds of a row, in each of its lanes.
 PARTIAL = """\
@@ -233,8 +234,7 @@ PLACE = {
 
 def pack_of(rows):
     """How many elements a vector has."""
-    from numpy import dtype
-    return 16 // max([dtype(operand.dtype).itemsize for operand in wide(rows)], default=4)
+    return 16 // max([numpy.dtype(operand.dtype).itemsize for operand in wide(rows)], default=4)
 
 
 def pointers(rows):
@@ -252,7 +252,7 @@ def uses(name, text):
 
 def kept(rows):
     """The WIDE inputs that several stages read: they are kept in registers."""
-    texts = [stage.lines + stage.value for stage in rows.stages]
+    texts = [stage.lines + stage.value + stage.taken for stage in rows.stages]
     texts.append(rows.lines + " ".join([text for operand, text in rows.results if operand.kind == WIDE]))
     return [operand for operand in rows.inputs if operand.kind == WIDE
             and sum([uses(operand.name, text) for text in texts]) > 1]
@@ -296,8 +296,7 @@ def rows_source(rows, variant):
         pack=pack_of(rows) if variant.reading >= PACKED else 1, each=variant.each, lanes=variant.lanes,
         rank=max(2, rows.rank), pointers=max(1, len(text.number)), stages=STAGES,
         place=PLACE[rows.inner > 1 and variant.runs], spot=SPOT[kind], read=READ[variant.reading],
-        write=WRITE[variant.reading],
-        functions=text.functions(), kernels="") + "\n".join(kernels))
+        write=WRITE[variant.reading], functions=text.functions()) + "\n".join(kernels))
 
 
 class Text:
