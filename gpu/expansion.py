@@ -65,14 +65,14 @@ def exponential(x):
     return switch(is_known, result, number(float("nan")))
 
 
-def is_exponential(node):
-    """Of real numbers."""
-    return node.outputs[0].type.dtype in APPROXIMANTS
+def matrix_of(node):
+    """The matrix, if it is real."""
+    return node.inputs[0] if node.outputs[0].type.dtype in APPROXIMANTS else None
 
 
-# Type of an op → whether a node can be expanded, the function of its inputs that does it, and which of them must be on
-# the device.
-EXPANSIONS = {Expm: (is_exponential, exponential, 0)}
+# Type of an op → the input of a node that must be on the device, or None if the node cannot be expanded; and the
+# function of its inputs that does it.
+EXPANSIONS = {Expm: (matrix_of, exponential)}
 SPARSE = "phintys.ops.sparse.products"
 
 
@@ -81,15 +81,16 @@ def expand(fgraph):
     if SPARSE in sys.modules:                       # else there is none, and SciPy's matrices take long to import
         from phintys.gpu.sparse_product import EXPANSIONS as more
         EXPANSIONS.update(more)
-    nodes = [node for node in fgraph.toposort() if type(node.op) in EXPANSIONS and EXPANSIONS[type(node.op)][0](node)]
+    nodes = [node for node in fgraph.toposort()
+             if type(node.op) in EXPANSIONS and EXPANSIONS[type(node.op)][0](node) is not None]
     if not nodes or not uses_device(fgraph):
         return 0
     found = 0
     for node in nodes:                              # the next one may depend on it
-        _, expansion, position = EXPANSIONS[type(node.op)]
+        operand_of, expansion = EXPANSIONS[type(node.op)]
         placer = Placer(fgraph)
         placer.find()
-        if node.inputs[position] in placer.here:
+        if operand_of(node) in placer.here:
             made = expansion(*node.inputs)
             fgraph.replace(node.outputs[0], node.outputs[0].type.filter_variable(made), reason="expansion")
             found += 1

@@ -52,18 +52,28 @@ register_own(GpuCompressedProductKernel)
 WITHOUT_HOST[CompressedProduct] = compressed_product
 
 
-def sparse_product(x, dense):
-    """The product of a constant sparse matrix and a dense one."""
-    matrix = x.data.tocsr().astype(dense.type.dtype)
+def sparse_product(x, y):
+    """The product of a constant sparse matrix and a dense matrix or vector, or of these in the other order."""
+    if isinstance(x.type, TensorType):
+        return compressed(y.data.T, x.T).T
+    return compressed(x.data, y)
+
+
+def compressed(matrix, dense):
+    """The product of a matrix of SciPy and a dense one."""
+    matrix = matrix.tocsr().astype(dense.type.dtype)
     return CompressedProduct(matrix.shape[1])(matrix.data, matrix.indices.astype("int32"),
                                               matrix.indptr.astype("int32"), dense)
 
 
-def is_sparse_product(node):
-    """Of a constant, whose positions fit into 32 bits, and of a dense matrix or vector of the same dtype."""
-    x, dense = node.inputs
-    return (isinstance(x, Constant) and isinstance(dense.type, TensorType) and dense.type.dtype in TYPES
-            and node.outputs[0].type.dtype == dense.type.dtype and max(*x.data.shape, x.data.nnz) < 2 ** 31)
+def dense_factor(node):
+    """The factor that is dense, if the other one is a constant whose positions fit into 32 bits, and all have one dtype
+    for which there is a kernel."""
+    x, y = node.inputs
+    matrix, dense = (x, y) if isinstance(y.type, TensorType) else (y, x)
+    fits = (isinstance(matrix, Constant) and dense.type.dtype in TYPES
+            and node.outputs[0].type.dtype == dense.type.dtype and max(*matrix.data.shape, matrix.data.nnz) < 2 ** 31)
+    return dense if fits else None
 
 
-EXPANSIONS = dict.fromkeys((StructuredDot, Dot), (is_sparse_product, sparse_product, 1))
+EXPANSIONS = dict.fromkeys((StructuredDot, Dot), (dense_factor, sparse_product))

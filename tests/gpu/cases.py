@@ -94,6 +94,8 @@ CASES = [
           ("product of a vector", sparse.dot, SPARSE.tocsc(), floats(70)),
           ("product of strides", sparse.structured_dot, SPARSE.tocsr(), transposed(70, 12)),
           ("product of doubles", sparse.dot, SPARSE.tocsr(), floats(70, 9, dtype="float64")),
+          ("product on the right", lambda a, x: sparse.dot(x, a.T), SPARSE.tocsr(), floats(33, 70)),
+          ("product of a row", lambda a, x: sparse.dot(x, a.T), SPARSE.tocsc(), floats(70)),
           ("product of nothing", sparse.dot, SPARSE.tocsr(), floats(70, 0)))],
     # ---- functions that only the device has text for ----
     ("gamma functions", lambda x: [T.gamma(x), T.psi(x), T.tri_gamma(x), T.polygamma(3, abs(x))],
