@@ -3,7 +3,7 @@
 A plan takes 60 to 200 ms to make, and the graphs of the queue of work use its tables, so plans are kept for the
 process: ``MOST_PLANS`` of them; other shapes, and few elements, are left to the kernel of our own. Work memory is the
 kernel's scratch memory. cuFFT gets lines without gaps: kernels of the family copy others to scratch memory and from
-there, which they do also with lines that are cut or padded, and they multiply by the factor unless it is 1.
+there, which they do also with lines that are cut or padded. They multiply by the factor, unless it is 1, meanwhile.
 """
 from libc.string cimport memset
 from numpy cimport npy_intp
@@ -161,11 +161,11 @@ cdef class TransformRoutine(Routine):
             plan.lines, plan.length, 1) + plan.room
 
     cdef bint wants(self, int step, Cell** operands) noexcept nogil:
-        if step == TAKE:
-            return not self.reads_lines(operands)
-        if step == GIVE:
-            return not self.writes_lines(operands)
-        return self.writes_lines(operands) and not is_one(operands[2])
+        cdef bint scales = not is_one(operands[2]), gives = not self.writes_lines(operands)
+        cdef bint takes = not self.reads_lines(operands) or (gives and scales)
+        if step == SCALE:
+            return scales and not takes
+        return takes if step == TAKE else gives
 
     cdef int call(self, int step, Cell** operands, char* scratch, npy_intp bytes) noexcept nogil:
         cdef phintys_plan plan
@@ -176,7 +176,7 @@ cdef class TransformRoutine(Routine):
         memset(&transform, 0, sizeof(transform))
         transformed = scratch + self.bytes_of_lines(plan.lines, plan.length, 0)
         transform.kind, transform.is_double, transform.plan = plan.kind, plan.is_double, plan.plan
-        transform.in_ = operands[0].data if self.reads_lines(operands) else scratch
+        transform.in_ = scratch if self.wants(TAKE, operands) else operands[0].data
         transform.out = operands[3].data if self.writes_lines(operands) else transformed
         transform.work = transformed + self.bytes_of_lines(plan.lines, plan.length, 1)
         return driver.call_in_order(<void*>phintys_do_transform, &transform, sizeof(transform))

@@ -141,9 +141,11 @@ cdef inline bint is_usable() noexcept nogil:
 cdef enum:
     NEAR_SINGLE = 100
     NEAR_FULL = 70
+    HELD_ORDER = 64                 # of Cholesky, in registers
     LEAST_EIGEN = 49
     MOST_ITEMS = 32
 
+HELD = HELD_ORDER
 NEAR_ORDERS = {"float32": NEAR_SINGLE, "float64": NEAR_FULL}
 
 cdef enum Step:                     # as in kernels/described/factorization.py
@@ -205,6 +207,10 @@ cdef Room room_of(npy_intp items, npy_intp factors, npy_intp n, npy_intp columns
 cdef class CholeskyRoutine(MatrixRoutine):
     """``(x, out)``: the matrix is in the upper triangle of the result when it is called, and its upper factor is there
     then. That is the lower triangle for cuSOLVER, which takes three times as long for the upper one."""
+
+    def __init__(self, dtype, int lead):
+        super().__init__(dtype, lead)
+        self.least = HELD_ORDER + 1
 
     cdef npy_intp room(self, Cell** operands) noexcept nogil:
         cdef Cell* out = operands[1]

@@ -448,10 +448,13 @@ CASES = [
     ("inverses and determinants", lambda x: [T.linalg.inv(x), T.linalg.det(x), *T.linalg.slogdet(x),
                                              T.nlinalg.det(x[0]), T.nlinalg.matrix_inverse(x[1].T)],
      definite(3, 7) + floats(3, 7, 7)),
+    *[(f"cholesky of order {n}", lambda x: [
+        S.cholesky(x[0]), S.Cholesky(lower=False)(x[1]), S.cholesky(x[1, ::-1, ::-1]),
+        S.Cholesky(on_error="nan")(T.stack([x[0], -x[1]]))], definite(2, n)) for n in (1, 2, 16, 17, 31, 63, 64)],
     ("cholesky of large matrices", lambda x, z: [
         S.cholesky(x), S.cholesky(x[1]), S.Cholesky(lower=False)(x[1]), S.cholesky(x.dimshuffle(0, 2, 1)),
         *[S.Cholesky(on_error="nan", lower=lower)(T.stack([-x[0], x[1], x[0] * z])) for lower in (True, False)],
-        S.Cholesky(on_error="nan")(x[0] * z)], definite(2, 101), numpy.array(numpy.nan, "float32")),
+        S.Cholesky(on_error="nan")(x[0] * z)], definite(2, 65), numpy.array(numpy.nan, "float32")),
     ("large systems", lambda x, b, s: [
         S.solve(x[0], b[0]), S.solve(x[1], b[0, :, 0]), S.solve(x[0].T, b[0, ::-1]),
         S.solve(x[:, ::-1], T.stack([b[0], b[0]])),

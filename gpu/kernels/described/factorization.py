@@ -29,7 +29,7 @@ NOT_FINITE = -1000000           # as in ops/factorizations/stack_kernel.pxd
 
 FUNCTIONS = """\
 typedef {T} T;
-enum {{ NOT_FINITE = {not_finite}, NEAR = {near}, NEAR_SIDES = {near_sides} }};
+enum {{ NOT_FINITE = {not_finite}, NEAR = {near}, NEAR_SIDES = {near_sides}, HELD = {held} }};
 // A matrix, or a vector with one column: elements by row and column.
 struct Matrix {{
     char* data;
@@ -171,6 +171,57 @@ __device__ inline int cholesky(const Matrix& x) {{
     __syncthreads();
     return 0;
 }}
+// The same for a small matrix, in registers: a thread has elements in rows `down` + 8 i and columns `across` + 16 j.
+// Those of column k give it to all, so a step has one barrier; columns are exchanged by two places in turn.
+static __device__ inline int cholesky_in_registers(const Matrix& from, const Matrix& to) {{
+    enum {{ ROWS = HELD / 8, COLUMNS = HELD / 16 }};
+    __shared__ T exchanged[2][HELD];
+    const int n = (int)from.rows, across = threadIdx.x % 16, down = threadIdx.x / 16;
+    T own[ROWS][COLUMNS];
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) {{
+            const int r = down + 8 * i, c = across + 16 * j;
+            own[i][j] = r < n && c <= r ? from(r, c) : (T)0;
+        }}
+    int failed = 0;
+#pragma unroll
+    for (int part = 0; part < COLUMNS; part++)
+        for (int k = 16 * part; k < min(n, 16 * part + 16) && !failed; k++) {{
+            T* column = exchanged[k & 1];
+            if (across == k - 16 * part)
+#pragma unroll
+                for (int i = 0; i < ROWS; i++) column[down + 8 * i] = own[i][part];
+            __syncthreads();
+            const T pivot = column[k];
+            if (!(pivot > 0)) failed = k + 1;
+            const T root = sqrt(pivot), inverse = (T)1 / pivot;
+            T factors[COLUMNS];
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++) {{
+                const int c = across + 16 * j;
+                factors[j] = c > k ? column[c] * inverse : (T)0;
+            }}
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {{
+                const int r = down + 8 * i;
+                const T value = r > k ? column[r] : (T)0;
+#pragma unroll
+                for (int j = 0; j < COLUMNS; j++) own[i][j] -= value * factors[j];
+                if (across == k - 16 * part && r >= k) own[i][part] = r == k ? root : value / root;
+            }}
+        }}
+    if (failed) return failed;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) {{
+            const int r = down + 8 * i, c = across + 16 * j;
+            if (r < n && c < n) to(r, c) = c <= r ? own[i][j] : (T)0;
+        }}
+    return 0;
+}}
 // The row of the largest magnitude in column k from the diagonal on, the first of equal ones: a warp finds it.
 static __device__ inline long long pivot_of(const Matrix& x, long long k) {{
     __shared__ int chosen;
@@ -279,7 +330,7 @@ template <int R> __device__ inline long long items_of(const View<R>& v, int lead
 def functions(dtype):
     """The functions of this page. NEAR: the order of the largest matrix in shared memory, of which there are 48 KiB."""
     near, sides = (NEAR_ORDERS[dtype], 4096 // SIZES[dtype])
-    return FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE, near=near, near_sides=sides)
+    return FUNCTIONS.format(T=computed(dtype), not_finite=NOT_FINITE, near=near, near_sides=sides, held=cusolver.HELD)
 
 
 def described(names, dtype, bodies, launches, refuses, scratch=None, routine=None, by_routine=()):
@@ -332,14 +383,14 @@ def factor(arguments, named, operands):
     side = "" if lower else ".transposed()"
     body = f"""\
     const Matrix x0 = item<2>(x, {lead}, x, i){side}, y = item<2>(out, {lead}, out, i){side};
-    const Matrix w = near_matrix(y);
     int reason = all_finite(x0) ? 0 : NOT_FINITE;
-    if (!reason) {{
-        each(y, [&](long long r, long long c) {{ w(r, c) = c <= r ? x0(r, c) : (T)0; }});
-        reason = cholesky(w);
+    if (!reason && x0.rows <= HELD)
+        reason = cholesky_in_registers(x0, y);
+    else if (!reason) {{
+        each(y, [&](long long r, long long c) {{ y(r, c) = c <= r ? x0(r, c) : (T)0; }});
+        reason = cholesky(y);
     }}
     if (reason) {failing(nan)}
-    leave(w, y);
 """
     # cuSOLVER gets the matrix in the upper triangle, for C order; what it leaves in the other one is not said (it
     # mirrors the factors of several matrices). Each block has a row of the result.

@@ -25,6 +25,17 @@ __device__ inline unsigned factor_of(unsigned n) {{
         if (n % d == 0) return d;
     return n;
 }}
+// Where a line begins, by its number.
+template <int RANK> __device__ inline long long offset_of_line(const View<RANK>& v, unsigned number, int skipped) {{
+    long long offset = 0;
+    for (int axis = RANK - 1; axis >= 0; axis--) {{
+        if (axis == skipped) continue;
+        const unsigned length = (unsigned)v.shape[axis], above = number / length;
+        offset += (number - above * length) * v.strides[axis];
+        number = above;
+    }}
+    return offset;
+}}
 """
 ROOTS = """\
     const long long n = (long long)length;
@@ -82,28 +93,33 @@ LOAD_HALF = """\
     }}
 """
 
-# By cuFFT: lines are taken to scratch memory, and given from behind them.
+# By cuFFT: lines are taken to scratch memory, multiplied by the factor, and given from behind them. There are fewer
+# than 2**31 elements.
 LINES = """\
-    const long long n = (long long)length, lines = items / out.shape[{axis}];
-    const long long given = {given}, made = {made};
+    const unsigned n = (unsigned)length, given = {given}, made = (unsigned)out.shape[{axis}];
+    const unsigned lines = (unsigned)(items / made);
     {from_type}* taken = ({from_type}*)scratch;
-    {to_type}* found = ({to_type}*)(scratch + (lines * given * sizeof({from_type}) + 255) / 256 * 256);
+    {to_type}* found = ({to_type}*)(scratch + ((long long)lines * given * sizeof({from_type}) + 255) / 256 * 256);
 """
 TAKE = """\
-    for (long long e = thread; e < lines * given; e += threads) {{
-        const long long k = e % given, start = offset_of(x, e / given, 1ULL << {axis});
-        const C value = k < x.shape[{axis}] ? C(load_x(start + k * x.strides[{axis}])) : C(0, 0);
+    const R scale = (R)({factor});
+    for (unsigned e = (unsigned)thread; e < lines * given; e += (unsigned)threads) {{
+        const unsigned line = e / given, k = e - line * given;
+        const long long offset = offset_of_line(x, line, {axis}) + k * x.strides[{axis}];
+        const C value = k < x.shape[{axis}] ? C(load_x(offset)) : C(0, 0);
         taken[e] = {value};
     }}
 """
 GIVE = """\
-    const R scale = (R)({factor});
-    for (long long e = thread; e < items; e += threads)
-        store_out(offset_of(out, e / made, 1ULL << {axis}) + e % made * out.strides[{axis}], {result});
+    for (unsigned e = (unsigned)thread; e < items; e += (unsigned)threads) {{
+        const unsigned line = e / made, k = e - line * made;
+        store_out(offset_of_line(out, line, {axis}) + k * out.strides[{axis}], found[e]);
+    }}
 """
+# Lines that cuFFT has read and written where they are.
 SCALE = """\
     const R scale = (R)({factor});
-    const long long offset = offset_of(out, i);
+    const long long offset = i * (long long)sizeof(S_out);
     const auto value = load_out(offset);
     store_out(offset, {result});
 """
@@ -113,14 +129,13 @@ def by_cufft(kind, axis, real, factor):
     """The bodies and launches around a transform by cuFFT."""
     is_real, is_hermitian = kind == "real", kind == "hermitian"
     words = {"axis": axis, "factor": factor, "given": "n / 2 + 1" if is_hermitian else "n",
-             "made": f"out.shape[{axis}]", "from_type": "R" if is_real else "C",
-             "to_type": "R" if is_hermitian else "C",
-             "value": "value.x" if is_real else "C(value.x, k == 0 || 2 * k == n ? (R)0 : value.y)" if is_hermitian
-             else "value",
-             "result": "found[e] * scale" if is_hermitian else "C(found[e].x * scale, found[e].y * scale)"}
+             "from_type": "R" if is_real else "C", "to_type": "R" if is_hermitian else "C",
+             "value": "value.x * scale" if is_real else "C(value.x * scale, value.y * scale)",
+             "result": "value * scale" if is_hermitian else "C(value.x * scale, value.y * scale)"}
+    if is_hermitian:
+        words["value"] = "C(value.x * scale, k == 0 || 2 * k == n ? (R)0 : value.y * scale)"
     lines = LINES.format(**words)
     take, give = lines + TAKE.format(**words), lines + GIVE.format(**words)
-    words["result"] = "value * scale" if is_hermitian else "C(value.x * scale, value.y * scale)"
     bodies = {"take": (RAW, take), "give": (RAW, give), "scale": (THREADS, SCALE.format(**words))}
     launches = [Launch(THREADS, name, "out", step=STEPS[name]) for name in bodies]
     return bodies, [launches[0], Launch(CALL, STEPS["transform"]), *launches[1:]]
