@@ -81,8 +81,9 @@ cdef class GpuScanKernel(DeviceKernel):
     cdef int make(self, int way, bint of_totals) except -1:
         """A way is compiled when it is first needed."""
         made = Variant(*scan_source(self.dtype, self.mode, way, of_totals))
-        self.made.append(made)
-        self.variant[of_totals][way] = <PyObject*>made
+        if self.variant[of_totals][way] == NULL:        # else another thread has made it meanwhile
+            self.made.append(made)
+            self.variant[of_totals][way] = <PyObject*>made
         return 0
 
     cdef int ready_lines(self, npy_intp lines, npy_intp length, bint of_totals) except -1 nogil:

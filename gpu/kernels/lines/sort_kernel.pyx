@@ -101,10 +101,13 @@ cdef class GpuSortKernel(DeviceKernel):
 
     cdef int make(self, int variant) except -1:
         made = Variant(*self.source_of(variant))
-        self.variants[variant] = made
+        sums = GpuScanKernel("uint64" if variant == WIDE_SWEEP else "uint32", 0, "add")
+        if self.variant[variant] != NULL:               # another thread has made it meanwhile
+            return 0
         if variant in (LONG_SWEEP, WIDE_SWEEP):
-            self.sums[variant == WIDE_SWEEP] = GpuScanKernel("uint64" if variant == WIDE_SWEEP else "uint32", 0, "add")
-            self.sum_of[variant == WIDE_SWEEP] = <PyObject*>self.sums[variant == WIDE_SWEEP]
+            self.sums[variant == WIDE_SWEEP] = sums
+            self.sum_of[variant == WIDE_SWEEP] = <PyObject*>sums
+        self.variants[variant] = made
         self.variant[variant] = <PyObject*>made
         return 0
 
