@@ -5,6 +5,7 @@ an output is a view of or overwrites, variants in place. Its kernel is the twin 
 new kernel on the device makes all ops with this kernel run there.
 """
 from phintys.gpu.gpu_array_type import DTYPES, GpuArrayType
+from phintys.gpu.runtime.compiler import begin
 from phintys.gpu.transfers import GpuConstantValue
 from phintys.gpu.twins import SEVERAL_RESULTS, Operand, own_kernel, twin_of
 from phintys.graph.apply import Apply
@@ -167,6 +168,8 @@ class DeviceOp(Op):
     def lower(self, emitter, node):
         shadow = self.host_node(node)
         placement = self._placement(shadow)
+        if getattr(placement.twin, "source", "") and not placement.twin.is_last_resort:
+            begin(placement.twin.source)
         emitter.kernel(placement.twin, node, [node.inputs[position] for position in placement.read])
 
     def _placement(self, shadow, recorded=None):

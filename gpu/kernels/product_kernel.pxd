@@ -42,8 +42,7 @@ cdef class GpuProductKernel(DeviceKernel):
     cdef void sort(self, Cell** operands, Product* product) noexcept nogil
     # Compare the shapes, and allocate the result.
     cdef int check(self, Context* context, Cell** operands, Product* product) except -1 nogil
-    # Compile what computes a product that is not narrow, or is, with so many columns.
-    cdef int large_ready(self, const Product* product) except -1 nogil
+    # Make what computes a narrow product with so many columns.
     cdef int narrow_ready(self, int columns) except -1 nogil
     # All of a product whose result has its shape.
     cdef void describe(self, Cell** operands, Product* product) noexcept nogil
@@ -52,6 +51,8 @@ cdef class GpuProductKernel(DeviceKernel):
 
 cdef class NarrowProductKernel(DeviceKernel):
     cdef int rows
+    cdef list pieces                # a kernel for each form, compiled when it is first needed
+    cdef void* forms[3]             # the same
     # How many blocks the launch of a form has.
     cdef npy_intp blocks_of(self, const Product* product, int form) noexcept nogil
 

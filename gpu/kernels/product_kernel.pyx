@@ -18,7 +18,7 @@ from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport (
     Arguments, multiprocessors, put, put_address, put_integer, put_value, set_failure)
-from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
+from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, loaded, piece
 from phintys.graph.config import config
 from phintys.ops.native.integers cimport shape_of
 from phintys.vm.abi cimport (
@@ -46,6 +46,7 @@ cdef class GpuProductKernel(DeviceKernel):
 
     def __init__(self, dtype, int left_rank, int right_rank, form="plain", spread=(False, False)):
         self.source, self.names = product_source(dtype), NAMES
+        self.is_last_resort = True
         self.by_vector = VectorProduct(dtype)
         self.form, self.left_rank, self.right_rank = form, left_rank, right_rank
         self.itemsize = numpy.dtype(dtype).itemsize
@@ -85,10 +86,7 @@ cdef class GpuProductKernel(DeviceKernel):
         self.check(context, operands, &product)
         if self.form_of(&product) != LARGE:
             return self.narrow_ready(columns_of(&product))
-        return self.large_ready(&product)
-
-    cdef int large_ready(self, const Product* product) except -1 nogil:
-        return 0 if product.m == 1 or product.n == 1 else self.ready()      # folds are compiled when they run
+        return 0                                    # others are compiled when they run, if no library computes them
 
     cdef int check(self, Context* context, Cell** operands, Product* product) except -1 nogil:
         """Compare the shapes, and allocate the result."""
@@ -111,7 +109,7 @@ cdef class GpuProductKernel(DeviceKernel):
         return 0
 
     cdef int narrow_ready(self, int columns) except -1 nogil:
-        """Compile what multiplies narrow matrices of so many columns."""
+        """Make what multiplies narrow matrices of so many columns."""
         if self.narrow_kernels[columns] == NULL:
             with gil:
                 kernel = NarrowProductKernel(self.dtype, columns)
@@ -153,8 +151,19 @@ cdef class NarrowProductKernel(DeviceKernel):
     """Products with few columns or few terms, which others launch."""
 
     def __init__(self, dtype, int columns, sums=None, classes=None):
-        self.source = narrow_source(dtype, columns, sums, classes)
-        self.names, self.rows = NARROW_NAMES, rows_of_a_block(columns)
+        self.rows, self.pieces = rows_of_a_block(columns), []
+        for form, name in enumerate(NARROW_NAMES):
+            made = piece(narrow_source(dtype, columns, sums, classes, form), (name,))
+            self.pieces.append(made)
+            self.forms[form] = <void*>made
+
+    cdef int ready(self) except -1 nogil:
+        return 0
+
+    cdef int start(self, int form, npy_intp blocks, int threads, Arguments* arguments) noexcept nogil:
+        if loaded(<DeviceKernel>self.forms[form]) < 0:
+            return -1
+        return (<DeviceKernel>self.forms[form]).start(0, blocks, threads, arguments)
 
     cdef npy_intp blocks_of(self, const Product* product, int form) noexcept nogil:
         cdef int rows = self.rows if form == DEEP else 8
@@ -253,9 +262,7 @@ cdef class GpuProductSumsKernel(Kernel):
         memset(&sums, 0, sizeof(Cell))
         sums.ndim, sums.typenum, sums.itemsize, sums.flags = 1, self.typenum, self.product.itemsize, CELL_DEVICE
         sums.shape, sums.strides = &shape, &stride
-        if self.product.form_of(product) == LARGE:
-            self.product.large_ready(product)
-        else:
+        if self.product.form_of(product) != LARGE:
             self.product.narrow_ready(columns_of(product))
         if self.product.run(context, of_product):
             return -1
@@ -491,6 +498,8 @@ cdef inline void put_result(Arguments* arguments, const Product* product, const 
 
 cdef int tiles(DeviceKernel kernel, Product* product, const char* one, int itemsize) noexcept nogil:
     cdef Arguments arguments
+    if loaded(kernel) < 0:
+        return -1
     put_product(&arguments, product, one, itemsize)
     return kernel.start(TILES, ((product.m + TILE - 1) // TILE) * ((product.n + TILE - 1) // TILE), THREADS, &arguments)
 

@@ -96,6 +96,7 @@ template <int HALF> __device__ inline void give_away(T (&sums)[32], int lane) {{
     }}
 }}
 extern "C" {{
+#if ONE_OF(0)
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     SUMS
     __shared__ T found[WARPS][32];
@@ -126,6 +127,8 @@ __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
         for (int w = 0; w < WARPS; w++) sum += found[w][threadIdx.x];
     {end}
 }}
+#endif
+#if ONE_OF(1)
 __global__ void __launch_bounds__(256) down(PARAMETERS) {{
     SUMS
     __shared__ T found[WARPS][8][COLUMNS];
@@ -154,6 +157,8 @@ __global__ void __launch_bounds__(256) down(PARAMETERS) {{
         put(out + to * n + column, sum, scaling, alpha, beta, to, column);
     }}
 }}
+#endif
+#if ONE_OF(2)
 __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
     SUMS
     __shared__ T left[DEPTH][HIGH + 1];
@@ -185,6 +190,7 @@ __global__ void __launch_bounds__(256) shallow(PARAMETERS) {{
             if (at < m && to < n) put(out + at * n + to, sums[i][j], scaling, alpha, beta, at, to);
         }}
 }}
+#endif
 }}
 """
 
@@ -281,7 +287,7 @@ def with_sums(code, place, values):
                                         parameters=parameters, lines="\n        ".join(lines))
 
 
-def narrow_source(dtype, columns, sums=None, label=None):
+def narrow_source(dtype, columns, sums=None, label=None, only=None):
     """The source for results of so many columns; any number of columns for ``shallow``.
 
     Parameters
@@ -292,6 +298,8 @@ def narrow_source(dtype, columns, sums=None, label=None):
         What `with_sums` returns.
     label : str, optional
         The dtype of labels: then ``deep`` has the gradient of cross-entropies as its result.
+    only : int, optional
+        One of ``NARROW_NAMES``, by its position, which is compiled without the others.
 
     Raises
     ------
@@ -305,6 +313,7 @@ def narrow_source(dtype, columns, sums=None, label=None):
         parameters, functions = CLASS_PARAMETERS, LABELS.format(label=stored(label)) + functions
     text = NARROW.format(type=stored(dtype), columns=columns, rows=rows_of_a_block(columns), parameters=parameters,
                          functions=functions, end=PUT_CLASSES if label else PUT)
+    text = f"#define ONE_OF(kernel) {'1' if only is None else f'(kernel == {only})'}\n{text}"
     return with_functions(text) if parameters else text
 
 

@@ -9,10 +9,11 @@ ever out of date.
 import hashlib
 import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 
-from phintys.gpu.runtime.device import the_device
+from phintys.gpu.runtime.device import is_open, the_device
 from phintys.gpu.runtime.driver import accepts
 from phintys.gpu.runtime.nvrtc import Refused, installed
 from phintys.graph.config import config
@@ -22,6 +23,7 @@ CANNOT_RUN = ("the compiler of CUDA, {nvcc!r}, cannot be run ({error}): pip inst
               "nvcc and set config.gpu.nvcc to its path")
 
 _compiled = {}                  # (source, architecture) → the module's bytes
+_begun = {}                     # the same → a Future of what is being compiled in a thread
 _accepted, _refused = set(), set()  # versions of compilers: the driver has loaded a module, or refused one
 
 
@@ -42,11 +44,32 @@ def compiled(source):
     RuntimeError
         If no device is in use, nvcc cannot be run, or it refuses the source.
     """
-    architecture = the_device().architecture
-    image = _compiled.get((source, architecture))
+    key = source, the_device().architecture
+    image = _compiled.get(key)
     if image is None:
-        image = _compiled[source, architecture] = _from_disk(source, architecture)
+        begun = _begun.pop(key, None)
+        image = _compiled[key] = begun.result() if begun else _from_disk(*key)
     return image
+
+
+def begin(source):
+    """Let a thread compile what a call will need: NVRTC compiles several sources side by side.
+
+    Parameters
+    ----------
+    source : str
+        As of `compiled`, which raises the errors.
+    """
+    if not is_open() or config.gpu.compiler == "nvcc" or not installed():
+        return
+    key = source, the_device().architecture
+    if key not in _compiled and key not in _begun:
+        _begun[key] = _threads().submit(_from_disk, *key)
+
+
+@lru_cache(maxsize=1)
+def _threads():
+    return ThreadPoolExecutor(os.cpu_count() or 1, "phintys-nvrtc")
 
 
 def _from_disk(source, architecture):

@@ -12,6 +12,7 @@ cdef class DeviceKernel(Kernel):
     cdef readonly str source            # CUDA C++: kernels with extern "C"
     cdef readonly tuple names           # of the kernels in it that are launched
     cdef void** functions
+    cdef readonly bint is_last_resort   # `source` is only needed if a library, or another kernel, does not do it
     cdef readonly bint tells            # `run` may use a note, which is read at the end of the call
     cdef long loaded                    # the driver's `generation` in which `functions` were looked up
     # At the beginning of `prepare`: compile and load the source, unless that has been done.

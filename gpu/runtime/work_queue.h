@@ -28,7 +28,8 @@
 #include <string.h>
 
 enum { WORK_LAUNCH = 1, WORK_COPY, WORK_FILL, WORK_CALL };
-enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4, CHILDREN = 1024 };  /* ROOM: of a list, in words of 8 bytes */
+enum { ROOM = (1 << 17) - 1, GRAPHS = 64, VERSIONS = 4 };                   /* ROOM: of a list, in words of 8 bytes */
+enum { CHILDREN = 1024, WAYS = 4 }; /* of what is captured so much is kept, in one of so many places each */
 enum { MOST_REFUSALS = 4, REFUSED = -1, KERNEL_NODE = 0 };                  /* the last: CU_GRAPH_NODE_TYPE_KERNEL */
 enum { SEEN = 64 };                 /* of so many lists it is known whether they have come before */
 enum { CAPTURE_THREAD_LOCAL = 1, MARKS = 8, TIMING = 0, NO_TIMING = 2 };    /* the last: CU_EVENT_DISABLE_TIMING */
@@ -93,6 +94,7 @@ static struct {
     phintys_graph graphs[GRAPHS];
     phintys_child children[CHILDREN];
     int only_children;              /* single kernels cannot be taken out of what was captured */
+    unsigned next_way;              /* of those where what is captured may be kept, the one that is given up next */
     uint64_t clock, seen[SEEN];     /* seen: the hashes of lists that came, a ring */
     int next_seen;
     int collects, measures;
@@ -183,9 +185,12 @@ static void phintys_look_for_kernel(phintys_child* child) {
 static int phintys_capture(const phintys_work* work, phintys_child** captured) {
     const size_t bytes = 8 * phintys_words(work);
     const uint64_t hash = phintys_mix(bytes, work, bytes);
-    phintys_child* child = &queue.children[hash % CHILDREN];
-    *captured = child;
-    if (child->graph && child->hash == hash && !memcmp(child->work, work, bytes)) return 0;
+    phintys_child* set = queue.children + hash % (CHILDREN / WAYS) * WAYS;
+    for (int way = 0; way < WAYS; way++) {
+        *captured = set + way;
+        if (set[way].graph && set[way].hash == hash && !memcmp(set[way].work, work, bytes)) return 0;
+    }
+    phintys_child* child = *captured = set + queue.next_way++ % WAYS;
     phintys_forget_child(child);
     int error = driver.begin_capture(queue.capturing, CAPTURE_THREAD_LOCAL);
     if (error) return error;

@@ -193,3 +193,26 @@ def test_nvcc_compiles(tmp_path):
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout
     assert Path(tmp_path, "kernel.cubin").stat().st_size
+
+
+def test_what_a_call_will_need_is_compiled_in_threads(device, monkeypatch):
+    """Once for each source; errors are raised where the module is needed."""
+    phintys.gpu.use(move_shared_to_gpu=False)
+    asked = []
+
+    def made(source, architecture):
+        asked.append(source)
+        if source == "bad":
+            raise RuntimeError("refused")
+        return source.encode()
+    monkeypatch.setattr(compiler, "_from_disk", made)
+    monkeypatch.setattr(compiler, "_compiled", {})
+    monkeypatch.setattr(compiler, "_begun", {})
+    monkeypatch.setattr(compiler, "installed", lambda: ("a library",))
+    with phintys.change_flags({"gpu.compiler": "auto"}):
+        for source in ("one", "two", "one", "bad"):
+            compiler.begin(source)
+    assert compiler.compiled("two") == b"two" and compiler.compiled("one") == b"one" and compiler.compiled("one")
+    with pytest.raises(RuntimeError, match="refused"):
+        compiler.compiled("bad")
+    assert sorted(asked) == ["bad", "one", "two"]
