@@ -87,6 +87,8 @@ NARROW = SCALING + """\
 enum {{ COLUMNS = {columns}, ROWS = {rows}, THREADS = 256, WARPS = 8, DEPTH = 32, HIGH = 32, WIDE = 64 }};
 #define PARAMETERS long long m, long long n, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
     const T* __restrict__ y, long long ys0, long long ys1, Scaling scaling, T* out, T alpha, T beta{parameters}
+#define PARAMETERS_OF_SUMS long long m, long long k, const T* __restrict__ x, long long xs0, long long xs1, \\
+    const T* __restrict__ y, long long ys0, long long ys1
 {functions}// A lane gives half of its sums away, and adds to the others: after 5 times lane l has the sum of sums[l].
 template <int HALF> __device__ inline void give_away(T (&sums)[32], int lane) {{
 #pragma unroll
@@ -95,6 +97,46 @@ template <int HALF> __device__ inline void give_away(T (&sums)[32], int lane) {{
         sums[i] = (lane & HALF ? high : low) + __shfl_xor_sync(~0u, lane & HALF ? low : high, HALF);
     }}
 }}
+// The columns of one of y's rows: any, beside each other, or by pairs.
+enum {{ ANY, BESIDE, PAIRS }};
+struct alignas(2 * sizeof(T)) Pair {{ T x, y; }};
+template <int KIND> __device__ inline void take(T (&right)[COLUMNS], const T* from, long long step) {{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c += KIND == PAIRS ? 2 : 1)
+        if (KIND == PAIRS) {{
+            const Pair pair = *(const Pair*)(from + c);
+            right[c] = pair.x, right[(c + 1) % COLUMNS] = pair.y;
+        }} else {{
+            right[c] = from[KIND == ANY ? c * step : c];
+        }}
+}}
+template <int KIND> __device__ inline void sum_deep(T (&sums)[32], PARAMETERS_OF_SUMS, int rows, long long first) {{
+    for (long long i = threadIdx.x; i < k; i += THREADS) {{
+        T right[COLUMNS];
+        take<KIND>(right, y + i * ys0, ys1);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {{
+            const T left = r < rows && first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) sums[r * COLUMNS + c] += left * right[c];
+        }}
+    }}
+}}
+template <int KIND> __device__ inline void sum_down(T (&sums)[COLUMNS], PARAMETERS_OF_SUMS, long long row) {{
+    if (row < m)
+#pragma unroll 4
+        for (long long i = threadIdx.x / 8; i < k; i += 32) {{
+            T right[COLUMNS];
+            const T left = x[row * xs0 + i * xs1];
+            take<KIND>(right, y + i * ys0, ys1);
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) sums[c] += left * right[c];
+        }}
+}}
+#define SUM(kernel, ...) \\
+    if (ys1 != 1) kernel<ANY>(__VA_ARGS__); \\
+    else if (COLUMNS % 2 || ys0 % 2 || (unsigned long long)y % sizeof(Pair)) kernel<BESIDE>(__VA_ARGS__); \\
+    else kernel<PAIRS>(__VA_ARGS__);
 extern "C" {{
 #if ONE_OF(0)
 __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
@@ -104,17 +146,7 @@ __global__ void __launch_bounds__(256) deep(PARAMETERS) {{
     const long long first = (long long)blockIdx.x * rows;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     T sums[32] = {{}};                               // ROWS * COLUMNS of them
-    for (long long i = threadIdx.x; i < k; i += THREADS) {{
-        T right[COLUMNS];
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) right[c] = y[i * ys0 + c * ys1];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {{
-            const T left = r < rows && first + r < m ? x[(first + r) * xs0 + i * xs1] : (T)0;
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) sums[r * COLUMNS + c] += left * right[c];
-        }}
-    }}
+    SUM(sum_deep, sums, m, k, x, xs0, xs1, y, ys0, ys1, rows, first)
     give_away<16>(sums, lane), give_away<8>(sums, lane), give_away<4>(sums, lane), give_away<2>(sums, lane);
     give_away<1>(sums, lane);
     found[warp][lane] = sums[0];
@@ -135,13 +167,7 @@ __global__ void __launch_bounds__(256) down(PARAMETERS) {{
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const long long row = (long long)blockIdx.x * 8 + lane % 8;
     T sums[COLUMNS] = {{}};
-    if (row < m)
-#pragma unroll 4
-        for (long long i = warp * 4 + lane / 8; i < k; i += 32) {{
-            const T left = x[row * xs0 + i * xs1];
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) sums[c] += left * y[i * ys0 + c * ys1];
-        }}
+    SUM(sum_down, sums, m, k, x, xs0, xs1, y, ys0, ys1, row)
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {{
         T sum = sums[c] + __shfl_xor_sync(~0u, sums[c], 8);
