@@ -136,7 +136,7 @@ template <class T> __device__ inline Pack<T, N> read(const Walk& walk, const cha
 }}
 template <class T> __device__ inline Pack<T, N> straight(const Walk& walk, const char* row, int operand, Index first,
                                                          Index) {{
-    return load_pack<T, N>(spot<const T>(walk, row, operand, first));
+    {straight}
 }}
 template <class T> __device__ inline void write(const Pack<T, N>& pack, const Walk& walk, char* row, int operand,
                                                 Index first, Index count) {{
@@ -210,6 +210,8 @@ READ = {
 #pragma unroll
     for (int k = 0; k < N; k++) pack.v[k] = T();""",
 }
+STRAIGHT = {False: "return {{*spot<const T>(walk, row, operand, first)}};",
+            True: "return load_pack<T, N>(spot<const T>(walk, row, operand, first));"}
 PUT_ELEMENT = "if (first < count) *spot<T>(walk, row, operand, first) = pack.v[0];"
 WRITE = {
     STRIDED: PUT_ELEMENT,
@@ -296,6 +298,7 @@ def rows_source(rows, variant):
         pack=pack_of(rows) if variant.reading >= PACKED else 1, each=variant.each, lanes=variant.lanes,
         rank=max(2, rows.rank), pointers=max(1, len(text.number)), stages=STAGES,
         place=PLACE[rows.inner > 1 and variant.runs], spot=SPOT[kind], read=READ[variant.reading],
+        straight=STRAIGHT[variant.reading >= PACKED],
         write=WRITE[variant.reading], functions=text.functions()) + "\n".join(kernels))
 
 
@@ -380,44 +383,50 @@ class Text:
         place = f"(walk, r_{name}, {self.number[name]}, first, count)"
         return f"{'straight' if straight else 'read'}<{stored(self.inputs[name].dtype)}>{place}"
 
-    def loop(self, begin="begin", end="end", unroll=1):
+    def loop(self):
         """The head of a loop over the vectors of a lane."""
         if self.variant.each:
             return ["#pragma unroll", "for (int k = 0; k < EACH; k++) {",
                     "const Index first = (Index)(lane + k * lanes) * N - shift;"]
-        return [f"#pragma unroll {unroll}",
-                f"for (Index vector = {begin} + lane; vector < {end}; vector += lanes) {{",
+        return ["#pragma unroll 1", "for (Index vector = begin + lane; vector < end; vector += lanes) {",
                 "const Index first = vector * N - shift;"]
 
     def walk(self, text, before, inside, after, ahead=(), then=""):
         """A loop over the row, or the part of it, in which a text reads operands.
 
-        Vectors of long rows that are aligned and full are read in a loop of their own, so that several loads are begun
-        before the first is waited for.
+        Where elements are not kept, several vectors are loaded before the first is used, as far as they are aligned and
+        full; what is left is done one by one.
         """
         dtypes = {name: operand.dtype for name, operand in self.inputs.items()
                   if operand.kind == WIDE and uses(name, text)}
-        own = {name: f"h_{name}[k].v[j]" if name in self.held else f"w_{name}.v[j]" for name in dtypes}
-        elements = ["#pragma unroll", "for (int j = 0; j < N; j++) {", "const Index element = first + j;",
-                    *[f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};"
-                      for name, dtype in dtypes.items()]]
-        lines = [*before, *([*elements, *ahead, "}", then] if ahead else []), *elements, *inside, "}", *after, "}"]
         condition = "element >= 0 && element < count" if self.variant.reading == PACKED else "first < count"
 
-        def inner(straight):
-            packs = [f"const Pack<{stored(dtype)}, N> w_{name} = {self.read(name, straight)};"
-                     for name, dtype in dtypes.items() if name not in self.held]
-            return packs + [line.replace("INSIDE", "true" if straight else f"({condition})") for line in lines]
+        def inner(batched):
+            own = {name: f"h_{name}[k].v[j]" if name in self.held else f"w_{name}{'[k]' if batched else ''}.v[j]"
+                   for name in dtypes}
+            elements = ["#pragma unroll", "for (int j = 0; j < N; j++) {", "const Index element = first + j;",
+                        *[f"const {computed(dtype)} {name} = {loaded(dtype, own[name])};"
+                          for name, dtype in dtypes.items()]]
+            lines = [*before, *([*elements, *ahead, "}", then] if ahead else []), *elements, *inside, "}", *after, "}"]
+            return [line.replace("INSIDE", "true" if batched else f"({condition})") for line in lines]
 
-        unroll = 4 if len(dtypes) < 2 else 2
-        if self.variant.each or self.variant.reading != PACKED or not dtypes:
-            return [*self.loop(unroll=unroll), *inner(False)]
+        single = [f"const Pack<{stored(dtype)}, N> w_{name} = {self.read(name)};" for name, dtype in dtypes.items()
+                  if name not in self.held]
+        if self.variant.each or not dtypes:
+            return [*self.loop(), *single, *inner(False)]
+        unroll = 2 if self.variant.block == LARGE or len(dtypes) > 1 else 4
         aligned = " && ".join([f"is_aligned<{stored(dtype)}, N>((const {stored(dtype)}*)r_{name} - shift)"
-                               for name, dtype in dtypes.items()])
+                               for name, dtype in dtypes.items()]) if self.variant.reading == PACKED else "true"
+        step = ["#pragma unroll", f"for (int k = 0; k < {unroll}; k++) {{",
+                "const Index first = (vector + k * lanes) * N - shift;"]
         return ["{", "const Index low = begin < (shift != 0) ? 1 : begin, full = (count + shift) / N;",
-                f"const Index high = !({aligned}) ? low : end < full ? end : full;",
-                *self.loop("low", "high", unroll), *inner(True), *self.loop(),
-                "if (vector >= low && vector < high) continue;", *inner(False), "}"]
+                f"const Index high = !({aligned}) ? low : end < full ? end : full, round = {unroll} * lanes;",
+                "const Index done = high > low ? low + (high - low) / round * round : low;",
+                "for (Index vector = low + lane; vector < done; vector += round) {",
+                *[f"Pack<{stored(dtype)}, N> w_{name}[{unroll}];" for name, dtype in dtypes.items()],
+                *step, *[f"w_{name}[k] = {self.read(name, straight=True)};" for name in dtypes], "}",
+                *step, *inner(True), "}",
+                *self.loop(), "if (vector >= low && vector < done) continue;", *single, *inner(False), "}"]
 
 
 def given_text(operand):

@@ -49,7 +49,10 @@ __device__ inline Online joined(const Online& a, const Online& b) {
     return {most, a.sum * exp(a.most - most) + b.sum * exp(b.most - most)};
 }
 __device__ inline void raise(Online& online, T top) {
-    if (top > online.most) online.sum *= exp(online.most - top), online.most = top;
+    // Without a branch, over which loads are not moved. Both may be -infinity.
+    const T most = fmax(online.most, top), by = exp(online.most - most);
+    online.sum *= online.most == most ? (T)1 : by;
+    online.most = most;
 }
 """
 LABEL_LOSS = """\
@@ -96,8 +99,9 @@ def softmax_rows(dtype, logarithm=False, bias=False, label=None):
     kept = Rows(inputs, stages, lines, [result], functions)
     online = Stage("online", "Online", "Online{(T)-INFINITY, 0}", "joined(a, b)", lines, "value",
                    "const T largest = online.most, sum = online.sum;\n" + after,
-                   "online.sum += value == -INFINITY ? (T)0 : exp(value - online.most);",
-                   ahead=("T top = -INFINITY;", "top = fmax(top, value);", "raise(online, top);"))
+                   "online.sum += exp(value - base);",
+                   ahead=("T top = -INFINITY;", "top = fmax(top, value);", "raise(online, top);\n"
+                          "const T base = online.most == -INFINITY ? (T)0 : online.most;"))
     return kept, kept._replace(stages=[online], functions=functions + ONLINE)
 
 
