@@ -66,3 +66,51 @@ def test_errors_of_masks_and_counts(device):
     with pytest.raises(ValueError, match="there are 3 slices to repeat, but 2 repetition counts"):
         repeated([1, 2])
     assert repeated([0, 3, 1]).shape == (4, 4)
+
+
+WORK = {
+    "cumsum": lambda x, m, n: T.cumsum(x), "cumsum beside": lambda x, m, n: T.cumsum(x.reshape((5000, 4)), 0),
+    "sort": lambda x, m, n: T.sort(x[:4200]), "argsort": lambda x, m, n: T.argsort(x[4200::-1], kind="stable"),
+    "topk": lambda x, m, n: T.topk(x[:900].reshape((3, 300)).T, 3, axis=0), "unique rows": lambda x, m, n: T.unique(
+        x[:600].reshape((200, 3)), axis=0),
+    "mask": lambda x, m, n: x[::-1][m], "rows": lambda x, m, n: x.reshape((10000, 2))[m[::2]],
+    "repeat": lambda x, m, n: T.repeat(x[::-1], n)}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_what_fails_gives_its_memory_back(device, work):
+    """Without memory, at each allocation, and with each launch that fails; the next call is right."""
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in fails when it is asked to")
+    library, numbers = device.library, numpy.random.RandomState(3)
+    values = numbers.randint(0, 50, 20000).astype("float32"), numbers.rand(20000) > 0.5, numbers.randint(0, 3, 20000)
+    with phintys.change_flags({"gpu.graphs": False}):
+        f = on_device(WORK[work], *values)
+        expected = f()
+        phintys.gpu.trim()
+        live, failures = phintys.gpu.memory_report()["live_bytes"], 0
+        try:
+            for step in range(200):
+                library.stand_in_set_memory(live + 4096 * step)
+                phintys.gpu.trim()
+                try:
+                    found = f()
+                except MemoryError:
+                    failures += 1
+                    assert phintys.gpu.memory_report()["live_bytes"] <= live
+                else:
+                    break
+            assert failures and numpy.array_equal(found, expected)
+            library.stand_in_set_memory(8 << 30)
+            for launch in range(1, 100):
+                library.stand_in_fail_launch(launch)
+                try:
+                    found = f()
+                except RuntimeError:
+                    assert phintys.gpu.memory_report()["live_bytes"] <= live
+                else:
+                    break
+            assert launch > 1 and numpy.array_equal(found, expected)
+        finally:
+            library.stand_in_fail_launch(0)
+            library.stand_in_set_memory(8 << 30)
