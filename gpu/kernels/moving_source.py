@@ -1,8 +1,8 @@
 """The source of a kernel that makes a vector of numbers that are in different places."""
 from phintys.gpu.kernels.scalar_source import stored, with_functions
+from phintys.gpu.runtime.copies import DTYPES
 
 MOST_NUMBERS = 32               # of a launch
-DTYPES = "uint8", "uint16", "uint32", "uint64", "complex128"            # of 1, 2, 4, 8 and 16 bytes
 NAMES = tuple([f"vector_of_{dtype}" for dtype in DTYPES])
 
 KERNEL = """\

@@ -7,7 +7,7 @@ arrays permit it. Then one of three kernels is chosen, by lengths and strides al
 * ``counted`` for short rows that are no multiple of a thread's elements, if no result has gaps;
 * ``rows`` else.
 
-A launch has at most 2**31 threads, so that quotients are products; more work is divided among several launches.
+A launch has less than 2**31 items, so that quotients are products; more work is divided among several launches.
 """
 from numpy cimport npy_intp
 
@@ -38,14 +38,14 @@ cdef struct Work:                   # of one launch
     unsigned marks, vectors         # as in the struct ``Walk`` of ``walk_source.py``
 
 cdef npy_intp most_items = (<npy_intp>1 << 31) - 4096
+KINDS = {VALUE: IS_VALUE, SINGLE: IS_SINGLE, ARRAY: IS_ARRAY}
+
 
 def set_most_items(npy_intp number):
     """Divide work among launches of so many items, for tests; returns the number before."""
     global most_items
     before, most_items = most_items, number
     return before
-
-KINDS = {VALUE: IS_VALUE, SINGLE: IS_SINGLE, ARRAY: IS_ARRAY}
 
 
 cdef class WalkKernel(DeviceKernel):
@@ -84,7 +84,8 @@ cdef class WalkKernel(DeviceKernel):
         cdef Work work
         cdef npy_intp threads = THREADS
         choose(self, plan, &work)
-        if work.items > most_items or plan.lengths[0] > most_items:
+        if work.items > most_items or plan.lengths[0] > most_items or (
+                work.which == TILES and plan.lengths[1] > most_items):
             return halves(self, plan, operands)
         pack(self, plan, &work, operands, &arguments)
         if work.which == TILES:

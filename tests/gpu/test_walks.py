@@ -71,6 +71,7 @@ def test_numbers_become_a_vector_by_few_launches(device):
         x = phintys.shared(numpy.arange(70, dtype="float32"))
         out = phintys.shared(numpy.zeros(70, "float32"))
         function = phintys.function([], [], updates=[(out, T.stack([x[i] for i in range(70)]))])
+    phintys.gpu.wait()
     before = device.counts()["launches"]
     function()
     phintys.gpu.wait()
