@@ -176,8 +176,9 @@ class Finder:
         parts, units = PARTS[-1], self.steps.units
         fitting = [-(-units // share) for share in SHARES if MOST_OF_A_CLUSTER < -(-units // share)
                    <= the_device().multiprocessors // self.rows]
-        wants(fitting and self.steps.weights(parts) <= MOST_WEIGHTS
-              and all([dtype == "float32" for _, dtype in self.steps.shared]))
+        wants(fitting and all([dtype == "float32" for _, dtype in self.steps.shared]))
+        few = self.steps.threads(parts, fitting[0]) <= MOST_THREADS // 2        # so they have twice as many registers
+        wants(self.steps.weights(parts) <= MOST_WEIGHTS * (1 + few))
         return parts, fitting[0]
 
     # ---- values ------------------------------------------------------------------------------------------------------
