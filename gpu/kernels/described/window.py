@@ -67,6 +67,22 @@ WINDOW = """\
     for (int a = 0; a < P; a++) inner[a] = begin[a];
     const long long start = start_of(x, place);
 """
+# Several elements of a window are loaded before the first is used. A maximum may take its first element twice.
+AT_ONCE = """\
+    for (bool more = size > 0; more;) {
+        T e[4];
+        bool there[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            there[k] = more;
+            if (!more) continue;
+            e[k] = load_x(start + inner_offset(x, inner));
+            more = next_in_box(inner, begin, end);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (!there[k]) continue;
+"""
 # The windows with the element of the image at `place`.
 COVERING = """\
     long long place[RANK], begin[P], end[P], inner[P];
@@ -103,14 +119,9 @@ def mode_of(arguments, named):
 @describe(PoolKernel)
 def pool(arguments, named, operands):
     mode, count = mode_of(arguments, named)
-    if mode == "max":
-        fold = "T found = load_x(start + inner_offset(x, inner));"
-        more = "const T e = load_x(start + inner_offset(x, inner)); if (e > found || e != e) found = e;"
-        body = f"    {fold}\n    while (next_in_box(inner, begin, end)) {{ {more} }}\n"
-    else:
-        body = ("    T found = 0;\n"
-                "    if (size) do found += load_x(start + inner_offset(x, inner)); while (next_in_box(inner, begin, "
-                "end));\n")
+    first, fold = ("load_x(start + inner_offset(x, inner))", "if (e[k] > found || e[k] != e[k]) found = e[k];"
+                   ) if mode == "max" else ("0", "found += e[k];")
+    body = f"    T found = {first};\n" + AT_ONCE + f"            {fold}\n        }}\n    }}\n"
     value = "found" if mode in ("max", "sum") else f"(T)(found / (T){count})"
     body = WINDOW + body + f"    store_out(offset_at(out, place), {value});\n"
     return described(arguments, named, operands, ["x", "window", "step", "pad", "out"], body)
