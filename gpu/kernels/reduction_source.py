@@ -126,7 +126,7 @@ template <int N, bool ALONG, int FLIGHT, bool FLAT, class Index> __device__ inli
             add<N, ALONG>(totals, raw[u], first_place + (i + u * step) * (ALONG ? N : 1), {names});
     }}
     if constexpr (FLIGHT > 1)
-        run<N, ALONG, 1, FLAT, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
+        run<N, ALONG, (FLIGHT > 2 && N > 1 ? 2 : 1), FLAT, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
 }}
 __device__ inline void put(Accumulator total, long long result, int split, const Plan& plan, Accumulator* partial,
                            {parameters}) {{
@@ -370,7 +370,7 @@ class FoldSource:
         in_flight = max(1, in_flight // max(1, [repeats[side] for repeats in self.repeated].count(False)))
         size, in_flight = (1, 2 * in_flight) if single else (self.vector, in_flight)
         return {"rows": f"fold_rows<{size}, {in_flight}, unsigned, true, true>",
-                "lanes": f"fold_rows<{size}, {(in_flight + 1) // 2}, unsigned, true, false>",
+                "lanes": f"fold_rows<{size}, {in_flight}, unsigned, true, false>",
                 "deep": f"fold_rows<{size}, {in_flight}, unsigned, false, false>",
                 "columns": f"fold_columns<{size}, {in_flight}, true>",
                 "columns_deep": f"fold_columns<{size}, {in_flight}, false>",
