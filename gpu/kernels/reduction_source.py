@@ -244,7 +244,8 @@ template <int N, int FLIGHT, bool FLAT> __device__ inline void fold_columns(
     }}
 }}
 """
-# At most 48 registers, so that five blocks are on a multiprocessor, unless there is much to do with an element.
+# At most 48 or 64 registers, so that five or four blocks are on a multiprocessor, unless there is much to do with an
+# element.
 ENTRIES = """\
 extern "C" {{
 __global__ void __launch_bounds__(THREADS, {blocks}) {name}({parameters}, Plan plan, Walk walk, Accumulator* partial) {{
@@ -359,8 +360,8 @@ class FoldSource:
 
     def text(self, name):
         """The source of one of ``KERNELS``, and of ``finish``."""
-        return self.common + ENTRIES.format(name=name, function=self.function(name), blocks=5 if self.steps <= 4 else 1,
-                                            **self.joined)
+        blocks = 1 if self.steps > 4 else 5 if name in ("rows", "columns") else 4
+        return self.common + ENTRIES.format(name=name, function=self.function(name), blocks=blocks, **self.joined)
 
     def function(self, name):
         """The function that a kernel calls: with few vectors in flight if there is much to do with each."""
