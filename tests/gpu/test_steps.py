@@ -122,6 +122,15 @@ def test_a_long_loop_is_a_launch(there):
     assert_close(v.get_value(), numpy.full(10, 2, "float32"))
 
 
+def test_explain_says_so(there):
+    v = shared(10)
+    rows, _ = phintys.scan(lambda state: T.tanh(state), outputs_info=v, n_steps=20)
+    f = phintys.function([], rows)
+    assert "in one kernel of the device" not in str(f.explain("instructions"))
+    f()
+    assert "in one kernel of the device" in str(f.explain("instructions"))
+
+
 # ---- recurrent bodies ------------------------------------------------------------------------------------------------
 def zeros(x, units, dtype="float32"):
     """The state before the first step, of any number of rows and columns."""

@@ -74,7 +74,10 @@ def measured_by(function):
 
 def _how(kernel):
     """Return how the steps of a loop are done, if not by the program of its body."""
-    return "" if kernel.scalar_body is None else f", {kernel.scalar_body.steps_are_done}"
+    if kernel.scalar_body is not None:
+        return f", {kernel.scalar_body.steps_are_done}"
+    found = kernel.steps_at_device.values()
+    return ", in one kernel of the device" if found and all(found) else ""
 
 
 def _loop_in_python(made):
