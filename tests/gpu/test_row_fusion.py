@@ -69,6 +69,8 @@ CASES = {
                         floats(9, 4)),
     "of long rows": (normalized, 1, floats(2, 20001)),
     "of nothing": (lambda x: [normalized(x), x.sum(1)], 1, numpy.zeros((3, 0), "float32")),
+    "of long rows with functions": (lambda x: T.round(x * 3) / (1 + abs(T.floor(x)).max(1, keepdims=True)) + T.exp(x),
+                                    1, floats(2, 40001)),
     "of no rows": (normalized, 1, numpy.zeros((0, 4), "float32")),
     "a fold alone": (lambda x: T.sqrt(abs(x).sum(1)), 0, floats(5, 9)),
     "a fold of columns": (lambda x: x - x.mean(0), 0, floats(5, 9)),

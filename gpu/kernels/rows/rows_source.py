@@ -420,9 +420,9 @@ class Text:
         step = ["#pragma unroll", f"for (int k = 0; k < {unroll}; k++) {{",
                 "const Index first = (vector + k * lanes) * N - shift;"]
         return ["{", "const Index low = begin < (shift != 0) ? 1 : begin, full = (count + shift) / N;",
-                f"const Index high = !({aligned}) ? low : end < full ? end : full, round = {unroll} * lanes;",
-                "const Index done = high > low ? low + (high - low) / round * round : low;",
-                "for (Index vector = low + lane; vector < done; vector += round) {",
+                f"const Index high = !({aligned}) ? low : end < full ? end : full, turn = {unroll} * lanes;",
+                "const Index done = high > low ? low + (high - low) / turn * turn : low;",
+                "for (Index vector = low + lane; vector < done; vector += turn) {",
                 *[f"Pack<{stored(dtype)}, N> w_{name}[{unroll}];" for name, dtype in dtypes.items()],
                 *step, *[f"w_{name}[k] = {self.read(name, straight=True)};" for name in dtypes], "}",
                 *step, *inner(True), "}",
