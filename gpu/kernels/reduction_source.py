@@ -126,7 +126,8 @@ template <int N, bool ALONG, int FLIGHT, bool FLAT, class Index> __device__ inli
             add<N, ALONG>(totals, raw[u], first_place + (i + u * step) * (ALONG ? N : 1), {names});
     }}
     if constexpr (FLIGHT > 1)
-        run<N, ALONG, (FLIGHT > 2 && N > 1 ? 2 : 1), FLAT, Index>(totals, i, end, step, start, walk, rank, first_place, {names});
+        run<N, ALONG, (FLIGHT > 2 && N > 1 ? 2 : 1), FLAT, Index>(totals, i, end, step, start, walk, rank, first_place,
+                                                                  {names});
 }}
 __device__ inline void put(Accumulator total, long long result, int split, const Plan& plan, Accumulator* partial,
                            {parameters}) {{
