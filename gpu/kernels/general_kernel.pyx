@@ -28,7 +28,7 @@ from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
-from phintys.vm.python_api cimport PyObject
+from phintys.vm.python_api cimport PyErr_SetObject, PyObject
 
 cdef extern from "native/half_floats.h" nogil:
     double phintys_from_half(uint16_t half)
@@ -78,6 +78,30 @@ cdef double number_at(const Cell* cell) noexcept nogil:
     return <double>integer_at(cell, 0)
 
 
+def part_of(description, launches):
+    """What a description needs for some of its launches. How much scratch memory there is, the routine says."""
+    names = {launch.which for launch in launches}
+    return description._replace(launches=launches, by_routine=(), routine=None, bodies={
+        name: body for name, body in description.bodies.items() if name in names},
+        scratch=description.scratch if launches is description.launches else ("", 0))
+
+
+cdef inline int compile_now(GpuGeneralKernel kernel) noexcept nogil:
+    """`ready` of a kernel that is chosen while it runs: 0, or -1 with an exception set."""
+    return 0 if kernel.loaded == driver.generation else compile_with_python(kernel)
+
+
+cdef int compile_with_python(GpuGeneralKernel kernel) noexcept with gil:
+    try:
+        if kernel.names:
+            kernel.ready()
+        kernel.loaded = driver.generation
+        return 0
+    except BaseException as error:
+        PyErr_SetObject(type(error), error)
+        return -1
+
+
 cdef class GpuGeneralKernel(DeviceKernel):
     """A kernel by its description.
 
@@ -89,8 +113,10 @@ cdef class GpuGeneralKernel(DeviceKernel):
         Of its constructor.
     operands : sequence of (dtype, rank, at_host)
         Inputs, then results.
+    description : Description, optional
+        By default that of the function of the class.
     of_function
-        What the function that describes gets by name.
+        What this function gets by name.
 
     Raises
     ------
@@ -104,16 +130,20 @@ cdef class GpuGeneralKernel(DeviceKernel):
     cdef bint checks, refuses
     cdef object failure             # what is raised for a note; None: a position is out of bounds
     cdef Routine routine            # what a library does
+    cdef GpuGeneralKernel own       # what is done instead, if it refuses the operands
     cdef bint has_routine, takes_scratch
-    cdef int n_own                  # how many of the launches are done without it; the others are done with it
     cdef int scratch_operand, scratch_bytes         # for each element of the operand; -1: no scratch memory
     cdef long long zero             # what the processor's kernel sees in place of positions
 
-    def __init__(self, str name, arguments, named, operands, **of_function):
+    def __init__(self, str name, arguments, named, operands, description=None, **of_function):
         cdef int index
         host_class, function = DESCRIBERS[name][:2]
         self.host = host_class(*arguments, **dict(named))
-        description = function(arguments, dict(named), operands, **of_function)
+        description = description or function(arguments, dict(named), operands, **of_function)
+        self.routine, self.has_routine = description.routine, description.routine is not None
+        if self.has_routine:
+            self.own = GpuGeneralKernel(name, arguments, named, operands, part_of(description, description.launches))
+            description = part_of(description, description.by_routine)
         self.source, self.names = source_of(description, operands), tuple(description.bodies)
         self.checks, self.refuses = bool(description.checked), description.refuses
         self.failure, self.tells = description.failure, tells(description)
@@ -122,9 +152,8 @@ cdef class GpuGeneralKernel(DeviceKernel):
         self.binding, self.private_bytes = BOUND, self.host.private_bytes
         if len(operands) > MOST_OPERANDS:
             raise NoSource("too many operands")
-        launches = (*description.launches, *description.by_routine)
-        self.n_operands, self.n_launches, self.n_own = len(operands), len(launches), len(description.launches)
-        self.routine, self.has_routine = description.routine, description.routine is not None
+        launches = description.launches
+        self.n_operands, self.n_launches = len(operands), len(launches)
         self.takes_scratch = self.has_routine or description.scratch is not None
         self.passed = <Passed*>calloc(self.n_operands + 1, sizeof(Passed))
         self.launches = <Launch*>calloc(self.n_launches + 1, sizeof(Launch))
@@ -141,7 +170,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
         position = {operand: index for index, operand in enumerate(description.names)}
         self.scratch_operand = -1
         if description.scratch:
-            self.scratch_operand, self.scratch_bytes = position[description.scratch[0]], description.scratch[1]
+            self.scratch_operand, self.scratch_bytes = position.get(description.scratch[0], -1), description.scratch[1]
         for index, launch in enumerate(launches):
             self.launches[index].kind, self.launches[index].mask = launch.kind, launch.mask
             self.launches[index].block, self.launches[index].most = launch.block, launch.most
@@ -160,9 +189,10 @@ cdef class GpuGeneralKernel(DeviceKernel):
         free(self.launches)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        self.ready()
         if self.has_routine:
-            self.routine.ready()
+            self.routine.ready()                    # which of the two is compiled follows from the operands
+        else:
+            self.ready()
         if self.checks:
             return self.prepare_blindly(context, operands)
         self.host.prepare(context, operands)
@@ -192,6 +222,11 @@ cdef class GpuGeneralKernel(DeviceKernel):
         cdef int index, error = 0
         cdef npy_intp room = self.routine.room(operands) if self.has_routine else REFUSED
         cdef npy_intp bytes = room
+        if self.has_routine:
+            if room == REFUSED:
+                return -1 if compile_now(self.own) else self.own.run(context, operands)
+            if compile_now(self):
+                return -1
         self.pack(operands, &arguments)
         if room == REFUSED and self.scratch_operand >= 0:
             bytes = cell_size(operands[self.scratch_operand]) * self.scratch_bytes
@@ -205,7 +240,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             note = new_note(<PyObject*>self)
             put_integer(&arguments, <npy_intp>note)
             error = 0 if note else -1
-        for index in range(0 if room == REFUSED else self.n_own, self.n_own if room == REFUSED else self.n_launches):
+        for index in range(self.n_launches):
             if error:
                 break
             if self.launches[index].step >= 0 and not self.routine.wants(self.launches[index].step, operands):

@@ -177,7 +177,7 @@ def source_of(description, operands):
                        f"#define load_{name}(o) ((T_{name})({loaded(dtype, element)}))",
                        f"#define store_{name}(o, v) (*(S_{name}*)({name}.data + (o)) = "
                        f"(S_{name})({to_store(dtype, '(v)')}))"]
-    if description.scratch or description.routine:
+    if description.scratch:
         parameters.append("char* scratch")
     if tells(description):
         parameters.append("unsigned long long* note")
