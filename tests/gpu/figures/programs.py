@@ -70,14 +70,15 @@ def classifiers(runs, phintys, T):
 def minibatches(runs, phintys, T):
     """Training as in Theano's tutorials: the data are on the device, and a call takes a slice of them by its number."""
     random = numpy.random.RandomState(0)
+    rows, sizes = (3, (6, 5, 10)) if runs.small else (100, (784, 500, 10))
     for count in (1, 2) if runs.small else (1, 10, 100):
-        data = phintys.shared(random.uniform(-1, 1, (count * 100, 784)).astype(FLOAT), target="cuda")
-        labels = phintys.shared(random.randint(0, 10, count * 100).astype("int32"), target="cuda")
+        data = phintys.shared(random.uniform(-1, 1, (count * rows, sizes[0])).astype(FLOAT), target="cuda")
+        labels = phintys.shared(random.randint(0, 10, count * rows).astype("int32"), target="cuda")
         w = [phintys.shared(random.uniform(-.05, .05, shape).astype(FLOAT), target="cuda")
-             for shape in ((784, 500), (500, 10))]
+             for shape in zip(sizes, sizes[1:])]
         x, y, index = T.fmatrix(), T.ivector(), T.lscalar()
         cost = T.nnet.categorical_crossentropy(T.nnet.softmax(T.dot(T.tanh(T.dot(x, w[0])), w[1])), y).mean()
-        parts = [phintys.gpu.host_from_gpu(each)[index * 100:(index + 1) * 100] for each in (data, labels)]
+        parts = [phintys.gpu.host_from_gpu(each)[index * rows:(index + 1) * rows] for each in (data, labels)]
         train = phintys.function([index], cost, givens=dict(zip((x, y), parts)), updates=[
             (each, each - FLOAT(0.1) * slope) for each, slope in zip(w, T.grad(cost, w))])
 
@@ -88,7 +89,7 @@ def minibatches(runs, phintys, T):
         best = runs.minima({"phintys": (epoch, phintys.gpu.wait)})
         after = phintys.gpu.memory_report()
         lists, replayed = [after[name] - before[name] for name in ("submitted", "replayed")]
-        runs.note("minibatches by index", f"{count} of 100 rows", us_a_call=best["phintys"] / count * 1e6,
+        runs.note("minibatches by index", f"{count} of {rows} rows", us_a_call=best["phintys"] / count * 1e6,
                   share_replayed=replayed / max(1, lists))
 
 
