@@ -40,12 +40,18 @@ cdef extern from * nogil:
         phintys_gemm_of any;                        /* the others may be NULL, too */
         phintys_gemms_of anys;
         phintys_trsm triangle[2];
+        int (*add[2])(void*, int, int, int, int, const void*, const void*, int, const void*, const void*, int, void*,
+                      int);
         /* Of cublasLt, which takes cuBLAS's handle: NULL if it is not there. */
         int (*new_product)(void**, int, int);
         int (*set_product)(void*, int, const void*, size_t);
         int (*free_product)(void*);
         int (*new_layout)(void**, int, uint64_t, uint64_t, int64_t);
         int (*free_layout)(void*);
+        int (*new_wish)(void**);
+        int (*set_wish)(void*, int, const void*, size_t);
+        int (*free_wish)(void*);
+        int (*choose)(void*, void*, void*, void*, void*, void*, void*, int, void*, int*);
         int (*multiply)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*,
                         void*, void*, void*, const void*, void*, size_t, void*);
     } cublas;
@@ -66,6 +72,8 @@ cdef extern from * nogil:
         cublas.anys = (phintys_gemms_of)dlsym(library, "cublasGemmStridedBatchedEx");
         cublas.triangle[0] = (phintys_trsm)dlsym(library, "cublasStrsm_v2");
         cublas.triangle[1] = (phintys_trsm)dlsym(library, "cublasDtrsm_v2");
+        *(void**)&cublas.add[0] = dlsym(library, "cublasSgeam");
+        *(void**)&cublas.add[1] = dlsym(library, "cublasDgeam");
         phintys_cublas = NULL, phintys_cublas_mode = 0;
         return cublas.create && cublas.set_stream && cublas.single && cublas.full;
     }
@@ -78,10 +86,15 @@ cdef extern from * nogil:
         *(void**)&cublas.new_layout = dlsym(library, "cublasLtMatrixLayoutCreate");
         cublas.free_layout = (int (*)(void*))dlsym(library, "cublasLtMatrixLayoutDestroy");
         *(void**)&cublas.multiply = dlsym(library, "cublasLtMatmul");
+        *(void**)&cublas.new_wish = dlsym(library, "cublasLtMatmulPreferenceCreate");
+        *(void**)&cublas.set_wish = dlsym(library, "cublasLtMatmulPreferenceSetAttribute");
+        *(void**)&cublas.free_wish = dlsym(library, "cublasLtMatmulPreferenceDestroy");
+        *(void**)&cublas.choose = dlsym(library, "cublasLtMatmulAlgoGetHeuristic");
         return cublas.new_product && cublas.set_product && cublas.free_product && cublas.new_layout
-            && cublas.free_layout && cublas.multiply;
+            && cublas.free_layout && cublas.multiply && cublas.new_wish && cublas.set_wish && cublas.free_wish
+            && cublas.choose;
     }
-    static int phintys_has_sums(void) { return cublas.multiply != NULL; }
+    static int phintys_has_sums(void) { return cublas.multiply && cublas.choose && cublas.add[0] && cublas.add[1]; }
     static int phintys_has_batches(void) { return cublas.singles && cublas.fulls; }
     static int phintys_has_all_types(void) { return cublas.any && cublas.anys; }
     static int phintys_has_triangles(void) { return cublas.triangle[0] && cublas.triangle[1]; }
@@ -134,11 +147,16 @@ cdef extern from * nogil:
     static int phintys_layout(void** layout, int type, long turned, long rows, long columns, long leading) {
         return cublas.new_layout(layout, type, turned ? columns : rows, turned ? rows : columns, leading);
     }
-    /* What is added is elsewhere: only cublasLt has this, with a choice of its own of the kernel. */
+    /* What is added is elsewhere: only cublasLt has this. It is told how much work memory there is, and that addresses
+     * are multiples of 16. Returns its error, and has done nothing then. */
     static int phintys_do_sum(phintys_product* p, void* stream) {
         const int type = phintys_types[p->of], sums = p->use.mode == 3 ? 77 : phintys_sums[p->of];  /* FAST_TF32 */
         const int32_t left = (int32_t)p->left, right = (int32_t)p->right;
-        void *product = NULL, *layouts[4] = {NULL, NULL, NULL, NULL};
+        const uint64_t room = p->use.workspace ? p->use.workspace_bytes : 0;
+        const uint32_t aligned = 16;
+        void *product = NULL, *wish = NULL, *layouts[4] = {NULL, NULL, NULL, NULL};
+        uint64_t chosen[12] = {0};                  /* cublasLtMatmulHeuristicResult_t; it begins with the algorithm */
+        int found = 0;
         int error = cublas.new_product(&product, sums, type);
         if (!error) error = cublas.set_product(product, 3, &left, sizeof left);     /* CUBLASLT_MATMUL_DESC_TRANSA */
         if (!error) error = cublas.set_product(product, 4, &right, sizeof right);
@@ -146,10 +164,19 @@ cdef extern from * nogil:
         if (!error) error = phintys_layout(&layouts[1], type, right, p->k, p->n, p->ldb);
         if (!error) error = phintys_layout(&layouts[2], type, 0, p->m, p->n, p->ldstart);
         if (!error) error = phintys_layout(&layouts[3], type, 0, p->m, p->n, p->ldc);
+        if (!error) error = cublas.new_wish(&wish);
+        /* CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, and ..._MIN_ALIGNMENT_A_BYTES to ..._D_BYTES. */
+        if (!error) error = cublas.set_wish(wish, 1, &room, sizeof room);
+        for (int operand = 5; operand < 9 && !error; operand++)
+            error = cublas.set_wish(wish, operand, &aligned, sizeof aligned);
+        if (!error)
+            error = cublas.choose(phintys_cublas, product, layouts[0], layouts[1], layouts[2], layouts[3], wish, 1,
+                                  chosen, &found);
+        if (!error && !found) error = 15;                                   /* CUBLAS_STATUS_NOT_SUPPORTED */
         if (!error)
             error = cublas.multiply(phintys_cublas, product, p->alpha, p->a, layouts[0], p->b, layouts[1], p->beta,
-                                    p->start, layouts[2], p->c, layouts[3], NULL, p->use.workspace,
-                                    p->use.workspace ? p->use.workspace_bytes : 0, stream);
+                                    p->start, layouts[2], p->c, layouts[3], chosen, p->use.workspace, room, stream);
+        if (wish) cublas.free_wish(wish);
         for (int i = 0; i < 4; i++)
             if (layouts[i]) cublas.free_layout(layouts[i]);
         if (product) cublas.free_product(product);
@@ -159,9 +186,16 @@ cdef extern from * nogil:
         const int type = phintys_types[p->of], sums = phintys_sums[p->of];
         int error = phintys_use_cublas(&p->use, stream);
         if (error) return 100000 + error;
-        if (p->start)
-            error = phintys_do_sum(p, stream);
-        else if (p->of >= HALF && p->items)
+        if (p->start) {
+            const double zeros[1] = {0}, full = 1;
+            const float single = 1;
+            const void* one = p->of == SINGLE ? (const void*)&single : &full;
+            if (!phintys_do_sum(p, stream)) return 0;
+            error = cublas.add[p->of](phintys_cublas, 0, 0, (int)p->m, (int)p->n, one, p->start, (int)p->ldstart, zeros,
+                                      p->start, (int)p->ldstart, p->c, (int)p->ldc);
+            if (error) return 100000 + error;       /* else what is added has been copied */
+        }
+        if (p->of >= HALF && p->items)
             error = cublas.anys(phintys_cublas, (int)p->left, (int)p->right, (int)p->m, (int)p->n, (int)p->k, p->alpha,
                                 p->a, type, (int)p->lda, p->next_a, p->b, type, (int)p->ldb, p->next_b, p->beta, p->c,
                                 type, (int)p->ldc, p->next_c, (int)p->items, sums, -1);

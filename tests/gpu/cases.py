@@ -170,7 +170,7 @@ CASES = [
      floats(40, 44), floats(44, 72)),
     ("large gemm", lambda z, x, y: [z * HALF + TWO * T.dot(x, y), z[::-1] - T.dot(x * x, y),
                                     z.T + T.dot(y.T * y.T, x.T), z[:, 1:] + T.dot(-x, y[:, 1:]),
-                                    z[0] + T.dot(x + 1, y)],
+                                    z[0] + T.dot(x + 1, y), z[:4] + T.dot(x[:4] * 3, y)],
      floats(40, 72), floats(40, 44), floats(44, 72)),
     ("large gemm of float64", lambda z, x, y: z[:, 2:] + T.dot(x.T, y), floats(40, 74, dtype="float64"),
      floats(44, 40, dtype="float64"), floats(44, 72, dtype="float64")),

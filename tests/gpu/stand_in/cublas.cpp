@@ -156,6 +156,23 @@ EXPORT int cublasDtrsm_v2(void* handle, int side, int uplo, int trans, int unit,
                           const double* a, int lda, double* b, int ldb) {
     return trsm(handle, side, uplo, trans, unit, m, n, alpha, a, lda, b, ldb);
 }
+template <class T> static int geam(void* handle, int ta, int tb, int m, int n, const T* alpha, const T* a, int lda,
+                                   const T* beta, T* c, int ldc) {
+    if (!handle || ta || tb || m < 1 || n < 1 || *alpha != 1 || *beta != 0 || lda < m || ldc < m) return INVALID_VALUE;
+    return submitted([=] {
+        for (long j = 0; j < n; j++)
+            for (long i = 0; i < m; i++) c[i + j * ldc] = a[i + j * lda];
+        return 0;
+    });
+}
+EXPORT int cublasSgeam(void* handle, int ta, int tb, int m, int n, const float* alpha, const float* a, int lda,
+                       const float* beta, const float*, int, float* c, int ldc) {
+    return geam(handle, ta, tb, m, n, alpha, a, lda, beta, c, ldc);
+}
+EXPORT int cublasDgeam(void* handle, int ta, int tb, int m, int n, const double* alpha, const double* a, int lda,
+                       const double* beta, const double*, int, double* c, int ldc) {
+    return geam(handle, ta, tb, m, n, alpha, a, lda, beta, c, ldc);
+}
 EXPORT long stand_in_products() { return calls; }
 EXPORT long stand_in_calls() { return calls; }
 EXPORT long stand_in_products_in_tf32() { return in_tf32; }    // that were called while the handle was in this mode

@@ -21,6 +21,25 @@ EXPORT int cublasLtMatrixLayoutCreate(Layout** made, int type, uint64_t rows, ui
     return leading < (long)rows || rows < 1 || columns < 1 ? INVALID_VALUE : SUCCESS;
 }
 EXPORT int cublasLtMatrixLayoutDestroy(Layout* l) { delete l; return SUCCESS; }
+struct Wish { uint64_t room; uint32_t aligned[4]; };
+EXPORT int cublasLtMatmulPreferenceCreate(Wish** made) { *made = new Wish{}; return SUCCESS; }
+EXPORT int cublasLtMatmulPreferenceSetAttribute(Wish* wish, int attribute, const void* value, size_t size) {
+    if (attribute == 1 && size == 8) wish->room = *(const uint64_t*)value;
+    else if (attribute >= 5 && attribute <= 8 && size == 4) wish->aligned[attribute - 5] = *(const uint32_t*)value;
+    else return INVALID_VALUE;
+    return SUCCESS;
+}
+EXPORT int cublasLtMatmulPreferenceDestroy(Wish* wish) { delete wish; return SUCCESS; }
+enum { ALGORITHM = 77, FEWEST = 1024 };             // products of fewer elements are refused
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void* handle, Product*, Layout*, Layout*, Layout*, Layout* d, Wish* wish, int wanted,
+                                          uint64_t* result, int* found) {
+    if (!handle || wanted != 1 || wish->room < 4 << 20) return INVALID_VALUE;
+    for (uint32_t aligned : wish->aligned)
+        if (aligned != 16) return INVALID_VALUE;
+    result[0] = ALGORITHM;
+    *found = d->rows * d->columns >= FEWEST;
+    return SUCCESS;
+}
 template <class T> static void multiply(const Product& p, T alpha, const T* a, Layout x, const T* b, Layout y, T beta, const T* c,
                                         Layout z, T* d, Layout out) {
     for (long j = 0; j < out.columns; j++)
@@ -35,7 +54,7 @@ EXPORT int cublasLtMatmul(void* handle, Product* p, const void* alpha, const voi
                           const void* beta, const void* c, Layout* z, void* d, Layout* out, const void* algorithm, void* work,
                           size_t room, void* stream) {
     const long depth = p->left ? x->rows : x->columns;
-    if (!handle || algorithm || !work || room < 4 << 20 || out->rows != (p->left ? x->columns : x->rows)
+    if (!handle || *(const uint64_t*)algorithm != ALGORITHM || !work || room < 4 << 20 || out->rows != (p->left ? x->columns : x->rows)
         || out->columns != (p->right ? y->rows : y->columns) || depth != (p->right ? y->columns : y->rows)
         || z->rows != out->rows || z->columns != out->columns || ((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & 15)
         return INVALID_VALUE;
