@@ -248,7 +248,8 @@ CASES = [
         x, g, b, m, v, "per-activation"), transposed(12, 5), positive(1, 5), floats(1, 5), floats(1, 5),
      positive(1, 5)),
     # ---- lines ----
-    ("cumulative", lambda x: [T.cumsum(x), T.cumsum(x, 0), T.cumsum(x.T, 0), T.cumprod(x, 1)], floats(7, 300)),
+    ("cumulative", lambda x, y: [T.cumsum(x), T.cumsum(x, 0), T.cumsum(x.T, 0), T.cumprod(y, 1)],
+     whole(7, 300, dtype="float32"), floats(7, 300)),
     ("cumulative sums of lines of all lengths", lambda x: [
         T.cumsum(x[:, :n], 1) for n in (1, 31, 33, 127, 1000, 1025, 4097, 5000)],
      whole(3, 5000, dtype="float32")),

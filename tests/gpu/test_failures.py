@@ -200,9 +200,9 @@ def test_positions_out_of_bounds(there, position, axis, size):
 def test_the_compiler_cannot_be_run(there, tmp_path):
     config = phintys.config
     x = phintys.shared(numpy.ones(3, "float32"))
-    f = phintys.function([], T.tanh(x * numpy.float32(0.123456)))
     with phintys.change_flags({"gpu.compiler": "nvcc", "gpu.nvcc": str(tmp_path / "nvcc"),
                                "gpu.cache": str(tmp_path)}):
+        f = phintys.function([], T.tanh(x * numpy.float32(0.123456)))       # linking begins to compile
         with pytest.raises(RuntimeError, match="the compiler of CUDA, .*nvcc', cannot be run"):
             f()
     assert config.gpu.nvcc == "nvcc"
