@@ -258,6 +258,7 @@ def places(dtype, kind):
 
 
 def best(dtype, axis, is_sorted, position_dtype, values, positions):
+    """The largest or smallest of each line, and where they are: the ends of sorted lines."""
     return dtype, True, axis, 1, position_dtype, values, positions
 
 
@@ -270,6 +271,7 @@ SEVERAL_RESULTS.add(PartitionKernel)
 
 
 def nonzero(kernel, operands, results):
+    """Of arrays of any rank."""
     return GpuNonzeroKernel(len(operands[0].broadcastable))
 
 

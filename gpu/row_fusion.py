@@ -52,9 +52,11 @@ class Group:
         return axes if found == sorted(set(found)) else None
 
     def is_wide(self, layout):
+        """Whether a value of this layout has all dimensions of the rows."""
         return [axis for axis in layout if axis is not None] == list(range(self.rank))
 
     def is_narrow(self, layout):
+        """Whether it has those that are left when rows are folded."""
         return self.inner is not None and [axis for axis in layout if axis is not None] == list(
             range(self.rank - self.inner))
 

@@ -78,6 +78,7 @@ class Writer:
         self.dtypes = {}
 
     def is_wide(self, layout):
+        """Whether a value of this layout has an element for each of a row."""
         return any([axis is not None and axis >= self.rank - self.inner for axis in layout])
 
     def code(self, part, number, wide):
@@ -96,6 +97,7 @@ class Writer:
         return names
 
     def line(self, name, text, read, wide):
+        """Write a line: for each element of a row, or once, after the last fold."""
         if wide:
             self.lines[name] = text, tuple(read)
         else:
@@ -110,6 +112,7 @@ class Writer:
         return "\n".join([text for name, (text, _) in self.lines.items() if name in wanted])
 
     def add(self, part, number, layouts):
+        """Write a part, the numberth."""
         if part.is_view:
             self.names[part.node.outputs[0]] = self.names[part.inputs[0]]
         elif part.code is None:
@@ -122,6 +125,7 @@ class Writer:
                 self.names[variable] = names[slot]
 
     def fold(self, part, number):
+        """Write a fold: a stage, which ends a pass over the rows."""
         given, (slot,) = part.fold, part.code.outputs
         accumulator, output = numpy.dtype(given["accumulator_dtype"]), given["output_dtype"]
         if accumulator == "float64" and output == "float32":
