@@ -4,6 +4,16 @@ from phintys.gpu.kernels.vector_source import VECTORS
 
 TILE = 4096                     # elements of a mask that a block looks at
 
+# Where the true elements of a block's tile are, and how many; they are in shared memory.
+PLACES = """\
+    __shared__ unsigned short places[TILE];
+    const long long base = blockIdx.x * (long long)TILE, at = base + threadIdx.x * EACH;
+    const unsigned flags = flags_of(mask + at, size - at);
+    int all, place = before(__popc(flags), &all);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) if (flags >> k & 1) places[place++] = (unsigned short)(threadIdx.x * EACH + k);
+    __syncthreads();
+"""
 # A thread has 16 elements beside each other. `counts` are cumulative when places are found; these go through shared
 # memory, so that they are written side by side.
 NONZERO = """\
@@ -52,14 +62,7 @@ __global__ void __launch_bounds__(TILE / EACH) count_true(const unsigned char* m
 __global__ void __launch_bounds__(TILE / EACH) find_true(const unsigned char* mask, long long size,
                                                          const long long* counts, long long* found, long long total,
                                                          Shape shape) {{
-    __shared__ unsigned short places[TILE];
-    const long long base = blockIdx.x * (long long)TILE, at = base + threadIdx.x * EACH;
-    const unsigned flags = flags_of(mask + at, size - at);
-    int all, place = before(__popc(flags), &all);
-#pragma unroll
-    for (int k = 0; k < EACH; k++) if (flags >> k & 1) places[place++] = (unsigned short)(threadIdx.x * EACH + k);
-    __syncthreads();
-    if (blockIdx.x) found += counts[blockIdx.x - 1];
+{places}    if (blockIdx.x) found += counts[blockIdx.x - 1];
     for (int j = threadIdx.x; j < all; j += TILE / EACH) {{
         unsigned long long rest = base + places[j];
 #pragma unroll
@@ -79,14 +82,7 @@ TAKE = """\
 typedef {element} X;
 extern "C" __global__ void __launch_bounds__(TILE / EACH) take_true(const unsigned char* mask, long long size,
                                                                     const long long* counts, X* out, const X* x) {{
-    __shared__ unsigned short places[TILE];
-    const long long base = blockIdx.x * (long long)TILE, at = base + threadIdx.x * EACH;
-    const unsigned flags = flags_of(mask + at, size - at);
-    int all, place = before(__popc(flags), &all);
-#pragma unroll
-    for (int k = 0; k < EACH; k++) if (flags >> k & 1) places[place++] = (unsigned short)(threadIdx.x * EACH + k);
-    __syncthreads();
-    if (blockIdx.x) out += counts[blockIdx.x - 1];
+{places}    if (blockIdx.x) out += counts[blockIdx.x - 1];
     for (int j = threadIdx.x; j < all; j += TILE / EACH) out[j] = x[base + places[j]];
 }}
 """
@@ -126,8 +122,8 @@ __global__ void add_repeated(long long items, const S* x, const long long* ends,
 
 def nonzero_source(rank, taken=None):
     """The places of true elements of a mask; or the elements of a dtype that are there."""
-    text = VECTORS + NONZERO.format(tile=TILE, rank=rank)
-    return with_functions(text + TAKE.format(element=stored(taken))) if taken else text
+    text = VECTORS + NONZERO.format(tile=TILE, rank=rank, places=PLACES)
+    return with_functions(text + TAKE.format(element=stored(taken), places=PLACES)) if taken else text
 
 
 def repeat_source(dtype):

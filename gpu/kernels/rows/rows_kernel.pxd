@@ -38,5 +38,6 @@ cdef class RowsKernel(DeviceKernel):
     cdef int prepare_rows(self, Cell** cells, const npy_intp* shape) except -1 nogil
     # Lay out, and begin the arguments of launches; numbers and further parameters follow.
     cdef void put_rows(self, Cell** cells, const npy_intp* shape, Layout* layout, Arguments* arguments) noexcept nogil
+    cdef int run_rows(self, Cell** operands, const Cell* like) noexcept nogil
     cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil
     cdef int start_stages(self, const Layout* layout, Arguments* arguments, char* partial) noexcept nogil

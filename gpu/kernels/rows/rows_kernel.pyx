@@ -21,7 +21,7 @@ from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.compiler import compiled
 from phintys.gpu.runtime.driver cimport Arguments, load_function, put_address, put_integer, put_value, set_failure
 from phintys.gpu.runtime.walk cimport put_divider
-from phintys.vm.abi cimport Cell, Context, allocate, device_memory
+from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.python_api cimport PyErr_SetObject
 
@@ -180,6 +180,15 @@ cdef class RowsKernel(DeviceKernel):
         put_divider(arguments, max(1, min(layout.lengths[1][0], <npy_intp>LONGEST)))
         for operand in range(self.pointers):
             put_address(arguments, cells[operand])
+
+    cdef int run_rows(self, Cell** operands, const Cell* like) noexcept nogil:
+        """Launch what needs no further arguments, for rows of the shape of a cell."""
+        cdef Arguments arguments
+        cdef Layout layout
+        if cell_size(like) == 0:
+            return 0
+        self.put_rows(operands, like.shape, &layout, &arguments)
+        return self.start_rows(&layout, &arguments)
 
     cdef int start_rows(self, const Layout* layout, Arguments* arguments) noexcept nogil:
         cdef npy_intp rows = layout.threads // layout.lanes

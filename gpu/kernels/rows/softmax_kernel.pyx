@@ -70,12 +70,7 @@ cdef class GpuSoftmaxKernel(RowsKernel):
         return self.prepare_rows(operands, operands[0].shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Arguments arguments
-        cdef Layout layout
-        if cell_size(operands[0]) == 0:
-            return 0
-        self.put_rows(operands, operands[0].shape, &layout, &arguments)
-        return self.start_rows(&layout, &arguments)
+        return self.run_rows(operands, operands[0])
 
 
 cdef class GpuSoftmaxGradKernel(RowsKernel):
@@ -97,12 +92,7 @@ cdef class GpuSoftmaxGradKernel(RowsKernel):
         return self.prepare_rows(operands, softmax.shape)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Arguments arguments
-        cdef Layout layout
-        if cell_size(operands[1]) == 0:
-            return 0
-        self.put_rows(operands, operands[1].shape, &layout, &arguments)
-        return self.start_rows(&layout, &arguments)
+        return self.run_rows(operands, operands[1])
 
 
 cdef class GpuCrossentropyKernel(RowsKernel):
