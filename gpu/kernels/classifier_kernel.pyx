@@ -9,7 +9,7 @@ import numpy
 from phintys.gpu.kernels.product_kernel cimport (
     DEEP, MOST_NARROW, GpuProductKernel, NarrowProductKernel, Product, columns_of, put_product)
 from phintys.gpu.kernels.rows.softmax_kernel cimport put_labels, raise_bad_label
-from phintys.gpu.runtime.driver cimport Arguments, new_note, put, put_address, put_integer
+from phintys.gpu.runtime.driver cimport Arguments, new_note, pass_notes, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.vm.abi cimport (
     BOUND, CELL_DEVICE, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, drop)
@@ -98,6 +98,7 @@ cdef class GpuClassifierKernel(DeviceKernel):
                 cells[0], cells[1], cells[2], cells[3] = operands[3], &between.cells[1], operands[4], operands[5]
                 self.gradient.prepare(context, cells)
                 failed = self.gradient.run(context, cells)
+                pass_notes(<PyObject*>self.gradient, <PyObject*>self)
         finally:
             drop(context, &between.cells[0])
             drop(context, &between.cells[1])

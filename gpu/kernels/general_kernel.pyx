@@ -19,7 +19,7 @@ from phintys.gpu.kernels.general_source import (
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport (
-    Arguments, fill_bytes, new_note, put, put_address, put_integer, set_failure)
+    Arguments, fill_bytes, new_note, pass_notes, put, put_address, put_integer, set_failure)
 from phintys.gpu.libraries.routine cimport REFUSED, Routine
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.kernel cimport MOST_BLOCKS, DeviceKernel
@@ -224,7 +224,9 @@ cdef class GpuGeneralKernel(DeviceKernel):
         cdef npy_intp bytes = room
         if self.has_routine:
             if room == REFUSED:
-                return -1 if compile_now(self.own) else self.own.run(context, operands)
+                error = -1 if compile_now(self.own) else self.own.run(context, operands)
+                pass_notes(<PyObject*>self.own, <PyObject*>self)
+                return error
             if compile_now(self):
                 return -1
         self.pack(operands, &arguments)

@@ -79,7 +79,7 @@ cdef class GpuStepsKernel(DeviceKernel):
         cdef Arguments arguments
         cdef Source* source
         cdef Buffer* words = NULL
-        cdef int index, axis, result
+        cdef int index, axis, result = 0
         cdef npy_intp count = 1, rows = model.shape[0] if model.ndim == 2 else 1
         for axis in range(model.ndim):
             count *= model.shape[axis]
@@ -113,10 +113,14 @@ cdef class GpuStepsKernel(DeviceKernel):
             return self.start(0, (count + self.threads - 1) // self.threads, self.threads, &arguments)
         if self.words:
             words = device_memory.acquire(8 * self.words * rows)
-            if words == NULL or fill_bytes(words.data, 0, 8 * self.words * rows):
+            if words == NULL:
                 return set_failure(2, b"exchanging numbers between blocks")
             put(&arguments, <const char*>&words.data, 8)
-        result = self.start(0, self.blocks * rows, self.threads, &arguments)
+            result = fill_bytes(words.data, 0, 8 * self.words * rows)
+            if result:
+                set_failure(result, b"exchanging numbers between blocks")
+        if not result:
+            result = self.start(0, self.blocks * rows, self.threads, &arguments)
         if words != NULL:
             buffer_release(words)
         return result

@@ -60,6 +60,8 @@ cdef int end_downloads(Context* context) noexcept nogil
 # A note for a kernel that may find something wrong while it runs, as its address on the device: four words that are 0,
 # then the address of the flag that it sets when it has written them. 0, with an exception set: there is none.
 cdef unsigned long long new_note(PyObject* kernel) noexcept nogil
+# Notes of a kernel that is a part of another one are this other one's from here on: errors name its node.
+cdef void pass_notes(PyObject* part, PyObject* kernel) noexcept nogil
 # Wait for the kernels of this thread that have notes. Returns 0, or -1 with the exception that the first has told.
 cdef int read_notes() noexcept nogil
 # Sets the exception for what a kernel has told; set by ``kernel.pyx``.

@@ -197,6 +197,7 @@ cdef extern from * nogil:
     int phintys_open_notes()
     bint phintys_has_notes()
     unsigned long long phintys_take_note(void*)
+    void phintys_pass_notes(void*, void*)
     int phintys_read_notes(void**, long long*)
     int phintys_wait_for_work(unsigned long long)
     bint phintys_range(const char*, size_t, int, long long*, long long*)
@@ -453,6 +454,10 @@ cdef unsigned long long new_note(PyObject* kernel) noexcept nogil:
     return note
 
 
+cdef void pass_notes(PyObject* part, PyObject* kernel) noexcept nogil:
+    phintys_pass_notes(part, kernel)
+
+
 cdef int read_notes() noexcept nogil:
     cdef int error
     if not phintys_has_notes():
@@ -615,8 +620,9 @@ cdef void* load_function(bytes image, list names, void** functions) except NULL:
     cdef int index
     check(enter_device(), "using the device")
     check(driver.load(&module, <const char*>image), "loading a module")
-    for index, name in enumerate(names):
-        check(driver.function(&functions[index], module, <bytes>name.encode()), f"looking up the kernel {name}")
+    for index in range(len(names) - 1, -1, -1):     # the first comes last: threads that find it take all to be there
+        check(driver.function(&functions[index], module, <bytes>names[index].encode()),
+              f"looking up the kernel {names[index]}")
     return module
 
 

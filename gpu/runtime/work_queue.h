@@ -623,6 +623,12 @@ static uint64_t phintys_take_note(void* kernel) {
     return notes.device + 8 * NOTE_WORDS * number;
 }
 
+/* Notes of a kernel that is a part of another one are this other one's from here on. */
+static void phintys_pass_notes(void* part, void* kernel) {
+    for (int i = 0; i < noted.count; i++)
+        if (noted.kernels[i] == part) noted.kernels[i] = kernel;
+}
+
 /* Read this thread's notes, for whose kernels it has waited, and give them back: the first kernel that has written, and
  * what; NULL: none has. */
 static int phintys_read_notes(void** kernel, long long* words) {

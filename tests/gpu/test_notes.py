@@ -79,6 +79,28 @@ def test_what_is_told_comes_before_later_failures_of_the_host(there):
         phintys.function([y], [x[on_device([1, 2])], T.exp(x) * y])(numpy.ones(5, "float32"))
 
 
+@pytest.mark.parametrize("build, updates", [
+    (lambda x, index: [], lambda x, index: T.set_subtensor(x[index], 7)),
+    (lambda x, index: x[index], lambda x, index: x + 1)])
+def test_positions_beside_a_mask(there, build, updates):
+    """A kernel that is a part of another one tells, too: in time, and in the name of the other one's node."""
+    x = phintys.shared(numpy.ones((4, 5), "float32"), name="x")
+    index = on_device([True, False, True, False], "bool"), on_device([1, 9])
+    function = phintys.function([], build(x, index), updates=[(x, updates(x, index))])
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 1 with size 5") as raised:
+        function()
+    assert "Apply node that caused the error: GpuAdvancedBoolean" in str(raised.value)
+    assert x.get_value().tolist() == [[1] * 5] * 4
+
+
+def test_a_matrix_that_a_library_leaves_to_our_own_kernel(there):
+    x = phintys.shared(-numpy.eye(3, dtype="float32"), name="x")
+    function = phintys.function([], [], updates=[(x, T.slinalg.cholesky(x) * 2)])
+    with pytest.raises(numpy.linalg.LinAlgError) as raised:
+        function()
+    assert "Apply node that caused the error: GpuCholesky" in str(raised.value)
+
+
 def test_results_that_stay_on_the_device(there):
     x = phintys.shared(numpy.arange(6, dtype="float32"))
     for number in (2, 9):

@@ -12,7 +12,7 @@ from numpy cimport npy_intp
 from phintys.gpu.kernels.lines.scan_kernel cimport GpuScanKernel, copy_without_gaps, pack
 from phintys.gpu.kernels.lines.selection_source import TILE, nonzero_source, repeat_source
 from phintys.gpu.kernels.scalar_source import NoSource
-from phintys.gpu.runtime.driver cimport Arguments, copy_to_host, put_integer, set_failure, upload
+from phintys.gpu.runtime.driver cimport Arguments, copy_to_host, pass_notes, put_integer, set_failure, upload
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, blocks_for
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport (
@@ -143,7 +143,7 @@ cdef class GpuMaskedKernel(DeviceKernel):
     masks : dict
         As of ``without_masks``.
     """
-    cdef Kernel inner
+    cdef DeviceKernel inner
     cdef list finders               # the kernel for each mask
     cdef PyObject* finder[MOST_MASKS]
     cdef int mask[MOST_MASKS]       # its operand,
@@ -158,6 +158,7 @@ cdef class GpuMaskedKernel(DeviceKernel):
             raise NoSource("too many operands")
         self.inner, self.finders = inner, [GpuNonzeroKernel(rank) for rank, _ in masks.values()]
         self.examined, self.binding, self.private_bytes = examined, UNBOUND, self.inner.private_bytes
+        self.tells = self.inner.tells
         self.n_masks, self.n_operands = len(masks), len(sources)
         for index, (number, (_, axis)) in enumerate(masks.items()):
             self.mask[index], self.axis[index] = number, axis
@@ -191,7 +192,7 @@ cdef class GpuMaskedKernel(DeviceKernel):
         cdef Cell* seen[MOST_OPERANDS]
         cdef Cell rows[MOST_OPERANDS]
         cdef Cell* places
-        cdef int index
+        cdef int index, failed
         for index in range(self.n_operands):
             if self.row[index] < 0:
                 seen[index] = operands[self.source[index]]
@@ -202,10 +203,15 @@ cdef class GpuMaskedKernel(DeviceKernel):
             rows[index].data = places.data + self.row[index] * places.strides[0]
             seen[index] = &rows[index]
         self.inner.prepare(context, seen)
-        return self.inner.run(context, seen)
+        failed = self.inner.run(context, seen)
+        pass_notes(<PyObject*>self.inner, <PyObject*>self)
+        return failed
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0                                    # `prepare` has begun it
+
+    cdef int told(self, const long long* words) except -1:
+        return self.inner.told(words)
 
 
 cdef class GpuRepeatKernel(DeviceKernel):

@@ -39,7 +39,7 @@ cdef enum:
     LEAST_OF_COLUMN = 16            # the same, if a thread has all of them
     MOST_PARTS = 32                 # of a row: the lanes of a warp take one each
     BYTES_OF_FOLD = 24
-    LONGEST = (1 << 31) - (1 << 20)             # a row with more elements needs wide numbers
+    LONGEST = 0x7ff00000            # a row with more elements needs wide numbers
 
 # A variant's number: how rows are read, whether they are one dimension, whether blocks are large, the power of two of
 # lanes, or 6 for a block, whether rows are runs, and how many elements or vectors a lane keeps. Those of split rows
@@ -95,7 +95,7 @@ cdef int try_to_load(RowsKernel kernel, int number) noexcept with gil:
     """The same in `run`, if a call has other addresses than the one that was prepared."""
     try:
         return load_variant(kernel, number)
-    except Exception as error:
+    except BaseException as error:
         PyErr_SetObject(type(error), error)
         return -1
 
