@@ -1018,10 +1018,17 @@ def emit_clip(steps, dtype, x, lowest, highest):
     return steps.apply_own("clip", dtype, x, lowest, highest)
 
 
-def extremum_choices(a, b, out, g):
-    """The whole gradient goes to ``a`` where it is the extremum, else to ``b``."""
-    first = eq(out, a)
-    return (first, True), (first, False)
+def choices_by(compare):
+    """The choices of an extremum: the whole gradient goes to ``a`` where ``compare(a, b)``, else to ``b``.
+
+    It looks at the operands alone. A loop keeps its results and computes operands again for its gradient, perhaps in
+    another order of additions; then no operand is equal to the result.
+    """
+    def extremum_choices(a, b, out, g):
+        first = compare(a, b)
+        return (first, True), (first, False)
+
+    return extremum_choices
 
 
 def clip_choices(x, lowest, highest, out, g):
@@ -1051,10 +1058,10 @@ switch = define("Switch", "switch", 3, rules.switch_out, emit_switch, **choosing
                 operands="as they are", complex_rule="real_slope",
                 doc="Elementwise choice: switch(condition, value if true, value if false).",
                 example=([True, False], [1.5, 2.5], 0.0))
-maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", **choosing(extremum_choices), commutative=True,
+maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", **choosing(choices_by(ge)), commutative=True,
                  associative=True, doc="Elementwise larger of two; NaN if one is NaN.",
                  example=([1.0, 4.0], [3.0, 2.0]))
-minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", **choosing(extremum_choices), commutative=True,
+minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", **choosing(choices_by(le)), commutative=True,
                  associative=True, doc="Elementwise smaller of two; NaN if one is NaN.",
                  example=([1.0, 4.0], [3.0, 2.0]))
 

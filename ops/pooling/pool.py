@@ -278,8 +278,8 @@ class Pool(PoolingOp):
     def L_op(self, inputs, outputs, output_grads):
         x, *sizes = inputs
         gradient, = output_grads
-        if self.mode == "max":
-            by_images = MaxPoolGrad(self.ignore_border, ndim=self.ndim)(x, outputs[0], gradient, *sizes)
+        if self.mode == "max":          # the maxima of these images, not what a loop has kept: see ``Extremum.L_op``
+            by_images = MaxPoolGrad(self.ignore_border, ndim=self.ndim)(x, self(*inputs), gradient, *sizes)
         else:
             by_images = AveragePoolGrad(self.ignore_border, self.mode, self.ndim)(x, gradient, *sizes)
         return [by_images] + [disconnected_type()] * 3

@@ -249,7 +249,8 @@ class Extremum(CAReduce):
         x, = inputs
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
-        return [self._chosen(x, outputs[0]) * pad_reduced(x, output_grads[0], positive_axes(x, self.axis))]
+        # Not the result that is given: a loop has kept it, and computes x again, perhaps with other roundings.
+        return [self._chosen(x, self(x)) * pad_reduced(x, output_grads[0], positive_axes(x, self.axis))]
 
     def masked_L_op(self, inputs, outputs, output_grads, masks):
         return repeated_with_mask(self, inputs, outputs, output_grads, masks)

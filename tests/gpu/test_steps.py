@@ -287,6 +287,36 @@ def test_other_shapes_in_later_calls(there):
     assert len(loop.steps_at_device) == 2 and len({found[0] for found in loop.steps_at_device.values()}) == 1
 
 
+# ---- gradients -------------------------------------------------------------------------------------------------------
+EXTREMA = {"maximum": lambda a: T.maximum(a, 0.0), "minimum": lambda a: T.minimum(a, 0.0), "max": lambda a: a.max(1),
+           "min": lambda a: a.min(1), "pooling": lambda a: T.signal.pool.pool_2d(a, (2, 2), ignore_border=True)}
+
+
+def test_gradients_of_a_layer_of_relus(there):
+    """The loop keeps the maxima; for its gradient the products are computed again, in another order of additions."""
+    def build():
+        x, start, w = shared(7, 3, 12), shared(3, 12, seed=1), shared(12, 12, seed=2)
+        rows, _ = phintys.scan(lambda row, state, w: T.maximum(T.dot(state, w) + row, numpy.float32(0)), sequences=x,
+                               outputs_info=start, non_sequences=w)
+        return phintys.function([], T.grad((rows ** 2).sum(), [x, start, w]))
+    at_host, function = on_both(build)
+    for mine, theirs in zip(function(), at_host(), strict=True):
+        assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("name", EXTREMA)
+def test_gradients_of_extrema_do_not_compare_kept_results(name):
+    """They are the same for a result that was rounded in another way."""
+    x = T.dmatrix("x")
+    node, found = EXTREMA[name](x).owner, []
+    for scale in (1, 1 + 1e-12):
+        result = node.outputs[0] * scale
+        found.append(phintys.function([x], node.op.L_op(node.inputs, [result], [T.ones_like(result)])[0])(
+            floats(4, 6, dtype="float64")))
+    assert found[0].any()
+    numpy.testing.assert_array_equal(*found)
+
+
 # ---- step by step ----------------------------------------------------------------------------------------------------
 def test_wide_layers_are_done_step_by_step(there, monkeypatch):
     monkeypatch.setattr(device_steps, "MOST_WEIGHTS", 3)
