@@ -1,8 +1,12 @@
 """What tests of the device share: a function made for the processor, and the same made for the device."""
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import numpy
+import pytest
 
+from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.graph.config import config
 
 
@@ -34,3 +38,20 @@ def assert_close(found, expected, rtol=2e-5, atol=1e-6):
     found, expected = numpy.asarray(found), numpy.asarray(expected)
     assert found.shape == expected.shape and found.dtype == expected.dtype
     numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+COMPILE = """
+import sys
+from phintys.gpu.runtime.compiler import OPTIONS
+from phintys.gpu.runtime.nvrtc import find_nvrtc
+sys.stdout.write(find_nvrtc().compile(sys.stdin.read(), "compute_90", OPTIONS).decode().rstrip("\\0"))
+"""
+
+
+def machine_code(source):
+    """What NVRTC makes of a source, as PTX, in a process of its own: after one compilation with ``--Ofast-compile=max``
+    NVRTC 12.9 and 13.5 compile everything so until the process ends, and test_cases.py does this."""
+    if find_nvrtc() is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
+    return subprocess.run([sys.executable, "-I", "-c", COMPILE], input=source, capture_output=True, text=True,
+                          check=True).stdout

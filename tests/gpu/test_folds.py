@@ -4,14 +4,12 @@ from itertools import combinations
 
 import numpy
 import pytest
-from support_gpu import at_device
+from support_gpu import at_device, machine_code
 
 import phintys
 import phintys.tensor as T
 from phintys.gpu.kernels.reduction_kernel import set_most_number
 from phintys.gpu.kernels.reduction_source import arg_source, reduction_source, vector_product_source
-from phintys.gpu.runtime import compiler
-from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.ops.elementwise.scalar_code import ScalarCode
 
 random = numpy.random.RandomState(1)
@@ -145,11 +143,8 @@ def total(dtype, patterns=((False, False),), accumulator=None):
     ids=["float32", "float64", "float16", "int8", "product", "argmax", "argmin of float64", "matrix by vector",
          "matrix by vector of float64"])
 def test_the_code_has_vectors_and_no_local_memory(source, vectors):
-    nvrtc = find_nvrtc()
-    if nvrtc is None:
-        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
     for name in ("rows", "columns"):
-        code = nvrtc.compile(source.text(name), "compute_90", compiler.OPTIONS).decode()
+        code = machine_code(source.text(name))
         assert ".local" not in code
         body = code.split(f".entry {name}(")[1].split(".entry")[0]
         assert body.count(f"ld.global.{vectors}") >= 5          # four in flight, and one in the loop for the rest

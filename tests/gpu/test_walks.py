@@ -5,7 +5,7 @@ import cases
 import numpy
 import pytest
 import test_cases
-from support_gpu import at_device
+from support_gpu import at_device, machine_code
 
 import phintys
 import phintys.tensor as T
@@ -13,7 +13,6 @@ from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.walk_kernel import set_most_items
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime.copies import copy_walk
-from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.ops.elementwise.scalar_code import ScalarCode
 
 SHAPES = {                      # an expression, the shapes of its operands, the kernels
@@ -123,11 +122,8 @@ def added(dtype):
                                          (added("float64"), 2), (copy_walk("uint32"), 1), (copy_walk("uint8"), 1)],
                          ids=["float32", "float16", "int8", "float64", "copy of 4 bytes", "copy of a byte"])
 def test_the_code_has_vectors_and_no_local_memory(walk, reads):
-    nvrtc = find_nvrtc()
-    if nvrtc is None:
-        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc")
     for source in walk.sources():
-        code = nvrtc.compile(source, "compute_90", compiler.OPTIONS).decode()
+        code = machine_code(source)
         assert ".local" not in code
         assert code.count("ld.global.v4.u32") >= reads and code.count("st.global.v4.u32") >= 1
         assert "div." not in code and "rem." not in code
