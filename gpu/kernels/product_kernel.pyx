@@ -267,16 +267,16 @@ cdef class GpuProductSumsKernel(Kernel):
         if self.product.run(context, of_product):
             return -1
         cells[0], cells[1] = <Cell*>product.y, &sums
-        self.total.prepare(context, cells)
-        failed = self.total.run(context, cells)
-        for index in range(self.n_inputs):
-            if index == self.place:
-                cells[index] = &sums
-            else:
-                cells[index] = operands[number]
-                number += 1
-        cells[self.n_inputs] = operands[number + 1]
         try:
+            self.total.prepare(context, cells)
+            failed = self.total.run(context, cells)
+            for index in range(self.n_inputs):
+                if index == self.place:
+                    cells[index] = &sums
+                else:
+                    cells[index] = operands[number]
+                    number += 1
+            cells[self.n_inputs] = operands[number + 1]
             if not failed:
                 self.after.prepare(context, cells)
                 failed = self.after.run(context, cells)

@@ -18,6 +18,7 @@ from phintys.ops.native.joined_dimensions cimport join_axis, stride_along
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
+from phintys.vm.python_api cimport PyErr_SetObject
 
 cdef enum:
     ROWS, LANES, DEEP, COLUMNS, COLUMNS_DEEP
@@ -63,8 +64,8 @@ cdef class FoldKernel(DeviceKernel):
         if walk.results == 0:
             return 0
         self.choose(cells, &walk, &plan)
-        if self.kernels[plan.which] == NULL:
-            make_piece(self, plan.which)
+        if self.kernels[plan.which] == NULL and make_piece(self, plan.which) < 0:
+            return -1
         if loaded(<DeviceKernel>self.kernels[plan.which]) < 0:
             return -1
         if plan.splits > 1:
@@ -216,10 +217,15 @@ cdef class FoldKernel(DeviceKernel):
             put_integer(arguments, walk.strides[inner][index] if walk.joined[inner] else 0)
 
 
-cdef void make_piece(FoldKernel kernel, int which) noexcept with gil:
-    made = piece(kernel.fold_source.text(KERNELS[which]), (KERNELS[which], "finish"))
-    kernel.pieces.append(made)
-    kernel.kernels[which] = <void*>made
+cdef int make_piece(FoldKernel kernel, int which) noexcept with gil:
+    try:
+        made = piece(kernel.fold_source.text(KERNELS[which]), (KERNELS[which], "finish"))
+        kernel.pieces.append(made)
+        kernel.kernels[which] = <void*>made
+        return 0
+    except BaseException as error:
+        PyErr_SetObject(type(error), error)
+        return -1
 
 
 cdef inline npy_intp magnitude(npy_intp stride) noexcept nogil:

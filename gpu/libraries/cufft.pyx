@@ -31,7 +31,7 @@ cdef extern from * nogil:
         int (*real[2])(int, void*, void*);
         int (*hermitian[2])(int, void*, void*);
     } cufft;
-    enum { FORWARD, BACKWARD, REAL, HERMITIAN, MOST_PLANS = 64 };
+    enum { FORWARD, BACKWARD, REAL, HERMITIAN, MOST_PLANS = 64, REFUSED_PLAN = -1 };
     /* CUFFT_C2C, CUFFT_R2C, CUFFT_C2R; of float64 0x40 more. */
     static const int phintys_types[] = {0x29, 0x29, 0x2a, 0x2c};
     static void** phintys_cufft_functions(void) { return (void**)&cufft; }
@@ -64,10 +64,12 @@ cdef extern from * nogil:
                 && p->lines == asked->lines;
             if (found) *asked = *p;
         }
-        if (!found && plans.count < MOST_PLANS && !phintys_make_plan(asked))
+        if (!found && plans.count < MOST_PLANS) {
+            if (phintys_make_plan(asked)) asked->plan = REFUSED_PLAN;       /* it is not tried again */
             plans.all[plans.count++] = *asked, found = 1;
+        }
         pthread_mutex_unlock(&phintys_cufft_lock);
-        return found;
+        return found && asked->plan != REFUSED_PLAN;
     }
     /* What the queue of work keeps; its bytes are compared, so there are no gaps. */
     typedef struct {
@@ -145,8 +147,10 @@ cdef class TransformRoutine(Routine):
         return driver.enter_device() == 0 and phintys_find_plan(plan)
 
     cdef inline bint reads_lines(self, Cell** operands) noexcept nogil:
-        """Whether cuFFT can read the operand where it is. It may overwrite half of a spectrum."""
-        return (cell_is_contiguous(operands[0]) and self.axis == operands[0].ndim - 1 and self.kind != HERMITIAN
+        """Whether cuFFT can read the operand where it is: at an address for complex numbers, also if they are real. It
+        may overwrite half of a spectrum."""
+        return (cell_is_contiguous(operands[0]) and <size_t>operands[0].data % (16 if self.is_double else 8) == 0
+                and self.axis == operands[0].ndim - 1 and self.kind != HERMITIAN
                 and self.is_complex == (self.kind != REAL)
                 and operands[0].shape[self.axis] == integer_at(operands[1], 0))
 

@@ -381,6 +381,8 @@ CASES = [
      complexes(7, 30)),
     ("long Fourier transforms", lambda x: [rfft(x), irfft(rfft(x), 3001), T.fft.ifft(x[0] + 0j)],
      floats(2, 3000)),
+    ("many Fourier transforms at an address for real numbers", lambda x: [
+        rfft(x[1:].reshape((280, 60))), rfft(T.cast(x, "float64")[1:].reshape((280, 60)))], floats(16801)),
     ("many Fourier transforms", lambda x, z: [
         rfft(x), rfft(x, norm="ortho"), rfft(x[:, ::-1], 60), rfft(x.T, axis=0), rfft(x, 41), irfft(z, 60),
         irfft(z, 59), irfft(z.T, 60, axis=0), irfft(z[:, :20], 60), T.fft.fft(z), T.fft.ifft(z), T.fft.fft(z, axis=0),

@@ -61,7 +61,8 @@ template <class R> static void transform(const Plan& p, int direction, const voi
 static int run(int plan, int type, int direction, const void* in, void* out) {
     Plan* p = plan_of(plan);
     if (!p || p->type != type) return INVALID_PLAN;
-    if (!p->work || (direction != 1 && direction != -1)) return INVALID_VALUE;
+    const size_t number = type & DOUBLE ? 16 : 8;       // addresses are those of complex numbers
+    if (!p->work || (direction != 1 && direction != -1) || (size_t)in % number || (size_t)out % number) return INVALID_VALUE;
     calls++;
     const Plan copy = *p;
     return submitted([=] {
