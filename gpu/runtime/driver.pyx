@@ -180,6 +180,7 @@ cdef extern from * nogil:
     int phintys_submit()
     int phintys_measure(double*)
     bint phintys_is_submitted()
+    void phintys_is_told()
     unsigned long long phintys_pushed()
     int phintys_collect(bint)
     void phintys_open_queue()
@@ -562,6 +563,7 @@ cdef int set_failure(int error, const char* what) noexcept nogil:
     if error == -1:
         return -1                   # the exception has been set
     global first_final
+    phintys_is_told()
     with gil:
         text = f"{what.decode()}: {ERRORS.get(error, 'failed')} (error {error} of CUDA's driver)"
         if error in FINAL and first_final is None:
@@ -754,7 +756,8 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
 
 
 cdef void free_block(Buffer* buffer) noexcept nogil:
-    if submit() == 0:                               # what was collected may use it
+    submit()                                        # what was collected may use it; the call is told if that fails
+    if usable:
         driver.free(<unsigned long long>buffer.data)
     free(buffer)
 

@@ -98,7 +98,8 @@ static struct {
     uint64_t clock, seen[SEEN];     /* seen: the hashes of lists that came, a ring */
     int next_seen;
     int collects, measures;
-    int late;                       /* an error that nobody has been told yet */
+    uint64_t lost;                  /* how much work had been pushed when a list was lost the last time, by an error */
+    int lost_by;                    /* this error */
     long captured, replayed, changed, submitted;       /* changed: replayed with other arguments */
     uint64_t finished;              /* how much work was submitted; the rest of what was pushed is collected */
     uint64_t done;                  /* how much work the device has done, as far as somebody has waited for it */
@@ -109,10 +110,29 @@ static struct {
 
 static uint64_t phintys_pushed(void) { return STATE_PUSHED(__atomic_load_n(&queue.state, __ATOMIC_ACQUIRE)); }
 
+/* A list has work of all threads, and one of them submits it. If that fails, the work of all is lost, and each of them
+ * is told when it asks next. `unsure` is the number of the first work that this thread has pushed since all of its work
+ * was submitted, or an error was told; 0: there is none. */
+static __thread uint64_t unsure;
+
+static void phintys_lose(uint64_t pushed, int error) {
+    __atomic_store_n(&queue.lost_by, error, __ATOMIC_RELAXED);
+    __atomic_store_n(&queue.lost, pushed, __ATOMIC_RELEASE);
+}
+
+/* The error by which work of this thread was lost, or work that came after it. */
+static int phintys_loss(void) {
+    return unsure && unsure <= __atomic_load_n(&queue.lost, __ATOMIC_ACQUIRE)
+        ? __atomic_load_n(&queue.lost_by, __ATOMIC_RELAXED) : 0;
+}
+
+static void phintys_is_told(void) { unsure = 0; }
+
 /* Whether all work has been submitted, and no error is to be told. */
 static int phintys_is_submitted(void) {
-    return __atomic_load_n(&queue.finished, __ATOMIC_ACQUIRE) == phintys_pushed()
-        && !__atomic_load_n(&queue.late, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&queue.finished, __ATOMIC_ACQUIRE) != phintys_pushed() || phintys_loss()) return 0;
+    unsure = 0;
+    return 1;
 }
 
 static size_t phintys_words(const phintys_work* work) { return sizeof *work / 8 + (work->bytes + 7) / 8; }
@@ -383,11 +403,10 @@ static int phintys_do_list(uint64_t* list, size_t words, size_t count) {
 static int phintys_submit_all(void) {
     uint64_t* list;
     size_t words, count;
-    int error = queue.late;
-    if (!error && !STATE_USED(__atomic_load_n(&queue.state, __ATOMIC_ACQUIRE))) return 0;
+    if (!STATE_USED(__atomic_load_n(&queue.state, __ATOMIC_ACQUIRE))) return 0;
     const uint64_t pushed = phintys_take_list(&list, &words, &count);
-    __atomic_store_n(&queue.late, 0, __ATOMIC_RELAXED);
-    if (!error) error = phintys_do_list(list, words, count);
+    int error = phintys_do_list(list, words, count);
+    if (error) phintys_lose(pushed, error);
     memset(list, 0, words * 8);
     __atomic_store_n(&queue.finished, pushed, __ATOMIC_RELEASE);
     if (!error && queue.collects) error = phintys_mark();       /* without collecting: when a copy needs it */
@@ -416,9 +435,11 @@ static void phintys_note_done(uint64_t work) {
 /* Wait until the first `work` of all that was pushed is done. */
 static int phintys_wait_for_work(uint64_t work) {
     int found = -1, error = phintys_enter_context();
+    if (!error) error = phintys_loss();
     if (error || work <= __atomic_load_n(&queue.done, __ATOMIC_ACQUIRE)) return error;
     pthread_mutex_lock(&queue.lock);
     error = queue.marks[0].event ? phintys_mark_after(work, &found) : phintys_submit_all();
+    if (!error) error = phintys_loss();
     const uint64_t done = found < 0 ? queue.finished : queue.marks[found].pushed;
     void* event = found < 0 ? NULL : queue.marks[found].event;
     pthread_mutex_unlock(&queue.lock);
@@ -432,7 +453,9 @@ static int phintys_submit(void) {
     if (error) return error;
     pthread_mutex_lock(&queue.lock);
     error = phintys_submit_all();
+    if (!error) error = phintys_loss();
     pthread_mutex_unlock(&queue.lock);
+    if (!error) unsure = 0;
     return error;
 }
 
@@ -449,7 +472,7 @@ static int phintys_measure(double* seconds) {
         if (!error) error = driver.elapsed(&milliseconds, queue.begin, queue.end);
     }
     queue.measures = 0;
-    if (error) __atomic_store_n(&queue.late, error, __ATOMIC_RELAXED);
+    if (error) phintys_lose(queue.finished, error);
     pthread_mutex_unlock(&queue.lock);
     *seconds = 1e-3 * milliseconds;
     return error;
@@ -468,6 +491,7 @@ static int phintys_push(const phintys_work* work, const void* arguments) {
         }
     } while (!__atomic_compare_exchange_n(&queue.state, &state, STATE_ONE_MORE(state, words), 1, __ATOMIC_ACQUIRE,
                                           __ATOMIC_RELAXED));
+    if (!unsure) unsure = STATE_PUSHED(state) + 1;
     phintys_work* at = (phintys_work*)(queue.lists[STATE_LIST(state)] + STATE_USED(state));
     at->bytes = work->bytes;
     at->target = work->target, at->source = work->source, at->size = work->size;
@@ -761,6 +785,7 @@ static int phintys_copy_to_host(char* target, uint64_t source, size_t size) {
 static int phintys_to_host(char* target, uint64_t source, size_t size) {
     pthread_mutex_lock(&queue.lock);
     int error = phintys_submit_all();
+    if (!error) error = phintys_loss();
     if (!error) error = phintys_wait_for_copies();
     slots.downloads++;
     if (!error && slots.usable) error = phintys_copy_to_host(target, source, size);
@@ -776,6 +801,7 @@ static int phintys_let_wait(void* stream) {
     if (error) return error;
     pthread_mutex_lock(&queue.lock);
     error = phintys_submit_all();
+    if (!error) error = phintys_loss();
     if (!error) error = phintys_wait_for_copies();
     if (!error && stream) error = driver.record(queue.joint, queue.stream);
     if (!error && stream) error = driver.stream_wait(stream, queue.joint, 0);

@@ -1,6 +1,6 @@
 /* Threads push work to the queue of gpu/runtime/work_queue.h, while others submit. A driver that only takes notes sees
  * each piece of work once, whole, and that of each thread in its order. Arguments: how many threads push, how much work
- * each, how many others submit, and whether work is collected. */
+ * each, how many others submit, and whether work is collected; none: a list with work of two threads fails. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -76,12 +76,64 @@ static void* submit(void* argument) {
     return NULL;
 }
 
+static int refuse(void* function, unsigned blocks, unsigned rows, unsigned depth, unsigned threads_, unsigned y, unsigned z,
+                  unsigned shared, void* stream, void** parameters, void** extra) {
+    (void)function, (void)blocks, (void)rows, (void)depth, (void)threads_, (void)y, (void)z, (void)shared, (void)stream;
+    (void)parameters, (void)extra;
+    return 719;
+}
+
+static void push_one(long thread) {
+    const Arguments arguments = {thread, seen[thread], 0, {0}};
+    const phintys_work work = {WORK_LAUNCH, offsetof(Arguments, bytes),
+                               {{&seen[thread], (uint32_t)seen[thread] + 1, 1, 32, 0}}};
+    phintys_push(&work, &arguments);
+}
+
+/* What a thread finds: whether all is submitted, the error of a wait and of a submission, and the same when it is told. */
+static void ask(const char* who) {
+    const int submitted = phintys_is_submitted(), waited = phintys_wait_for_work(phintys_pushed()), error = phintys_submit();
+    phintys_is_told();
+    const int later = phintys_is_submitted();
+    printf("%s: %d, %d, %d, then %d, %d\n", who, submitted, waited, error, later, phintys_submit());
+}
+
+static void* fail(void* argument) {
+    (void)argument;
+    push_one(1);
+    const int error = phintys_submit();
+    phintys_is_told();
+    printf("submits: %d\n", error);
+    return NULL;
+}
+
+static void* work_later(void* argument) {
+    (void)argument;
+    push_one(2);
+    ask("later");
+    return NULL;
+}
+
+static int lose_a_list(void) {
+    pthread_t made;
+    driver.launch = refuse;
+    push_one(0);
+    pthread_create(&made, NULL, fail, NULL);
+    pthread_join(made, NULL);
+    driver.launch = note;
+    pthread_create(&made, NULL, work_later, NULL);
+    pthread_join(made, NULL);
+    ask("pushed");
+    return 0;
+}
+
 int main(int argc, char** argv) {
     pthread_t made[2 * MOST_THREADS];
     threads = argc > 1 ? atol(argv[1]) : 4, count = argc > 2 ? atol(argv[2]) : 1000;
     const long submitters = argc > 3 ? atol(argv[3]) : 1;
     driver.launch = note, driver.get_context = one_context, driver.synchronize = nothing, queue.collects = argc > 4 ? atoi(argv[4]) : 1;
     driver.destroy_exec = (int (*)(void*))nothing, driver.record = (int (*)(void*, void*))nothing;
+    if (argc == 1) return lose_a_list();
     running = threads;
     for (long i = 0; i < threads; i++) pthread_create(&made[i], NULL, push, (void*)i);
     for (long i = 0; i < submitters; i++) pthread_create(&made[threads + i], NULL, submit, NULL);

@@ -88,6 +88,24 @@ def test_memory_that_is_kept_is_returned_when_it_is_needed(stand_in):
     del variable
 
 
+def test_work_that_fails_while_memory_is_returned(stand_in):
+    """What was collected is submitted before: that this fails is told before anything is stored."""
+    v, z = phintys.shared(numpy.ones(3, "float32")), phintys.shared(numpy.ones((1, 1), "float32"))
+    x, n = phintys.shared(numpy.ones(1024, "float32")), T.iscalar()
+    f = phintys.function([n], [], updates=[(v, v * 2), (z, T.outer(T.exp(v)[0] * x[:n], T.sin(x[:n])))])
+    f(1024), f(512)
+    report = phintys.gpu.memory_report()
+    assert report["kept_bytes"] >= 4 << 20
+    stand_in.stand_in_set_memory(report["live_bytes"] + report["kept_bytes"] + (1 << 18))
+    phintys.gpu.wait()
+    stand_in.stand_in_fail_launch(1)
+    with pytest.raises(RuntimeError, match="a kernel failed"):
+        f(700)
+    assert v.get_value().tolist() == [4] * 3 and z.get_value().shape == (512, 512)
+    f(700)
+    assert v.get_value().tolist() == [8] * 3 and z.get_value().shape == (700, 700)
+
+
 def test_trim_returns_what_is_kept(there):
     variable = phintys.shared(numpy.ones(1 << 20, "float32"))
     held = phintys.gpu.memory_report()["live_bytes"]

@@ -40,3 +40,9 @@ def test_work_of_threads(program, threads, work, submitters, collects):
     total = threads * work
     assert run(program, threads, work, submitters, collects).stdout == (
         f"{total} of {total}, 0 wrong, error 0, all submitted: 1, pushed {total}\n")
+
+
+def test_a_list_that_is_lost(program):
+    """Each thread with work in it is told, once; others are not."""
+    assert run(program).stdout.splitlines() == ["submits: 719", "later: 0, 0, 0, then 1, 0",
+                                                "pushed: 0, 719, 719, then 1, 0"]
