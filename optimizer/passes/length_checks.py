@@ -177,7 +177,7 @@ class Remaining:
         group, joined_roots = {}, self._in_branch(way) if way else {}
         for source in sources:
             length = self._present(source, DEEPEST)
-            if length is not None and _is_at_host(length):
+            if length is not None and _is_kept(length):
                 token = self._token(length)
                 group.setdefault(_followed(joined_roots, token), self.of_inputs.get(token, length))
         if len(group) < 2:
@@ -263,7 +263,7 @@ class Remaining:
     def _note_inputs(self, sources):
         """Note lengths of inputs: they are compared rather than others, because that keeps no value in memory."""
         for source in sources:
-            if type(source) is tuple and source[0].owner is None and _is_at_host(source):
+            if type(source) is tuple and source[0].owner is None and _is_kept(source):
                 self.of_inputs.setdefault(self._token(source), source)
 
     # ---- what the program has ----------------------------------------------------------------------------------------
@@ -411,9 +411,11 @@ def _joined(joined_roots, first, second):
     return first != second
 
 
-def _is_at_host(length):
-    """Whether a length is no array's on a device: what reads those is made later, from what the host would read."""
-    return type(length) is not tuple or length[0].type.layout is None or length[0].type.layout[2] == HOST
+def _is_kept(length):
+    """Whether a length is no computed array's on a device: what computes those is made later, from what the host would
+    read."""
+    return (type(length) is not tuple or length[0].owner is None or length[0].type.layout is None
+            or length[0].type.layout[2] == HOST)
 
 
 def _as_variable(length):

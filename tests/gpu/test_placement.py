@@ -263,3 +263,21 @@ def test_lengths_are_checked_where_the_arrays_are(device):
     y.set_value(numpy.ones((3, 5), "float32"))
     with pytest.raises(ValueError, match="Input dimension mis-match"):
         f()
+
+
+@pytest.mark.parametrize("build", [
+    lambda x, y: dict(outputs=(x - y) * 0), lambda x, y: dict(outputs=T.grad((x - y).sum(), x)),
+    lambda x, y: dict(outputs=phintys.scan(lambda row: [row * 2, row - y], sequences=x)[0][0]),
+    lambda x, y: dict(outputs=[], updates=[(x, x - T.grad((x - y).sum(), x))])],
+    ids=["zeros", "gradient", "unused rows of a loop", "update"])
+def test_lengths_of_arrays_that_nothing_reads_any_more(device, build):
+    """They are compared where the arrays are: shared variables on the device."""
+    with at_device():
+        x, y = phintys.shared(numpy.ones((3, 4), "float32")), phintys.shared(numpy.ones(4, "float32"))
+    f = phintys.function([], **build(x, y))
+    f()
+    x.set_value(numpy.ones((3, 4), "float32"))
+    y.set_value(numpy.ones(5, "float32"))
+    with pytest.raises(ValueError, match="Input dimension mis-match"):
+        f()
+    numpy.testing.assert_array_equal(x.get_value(), 1)
