@@ -360,7 +360,8 @@ cdef int launch_grid(void* function, npy_intp blocks, npy_intp rows, int threads
                      Arguments* arguments) noexcept nogil:
     if not usable:
         return NOT_IN_USE
-    if arguments.full or blocks > MOST_BLOCKS_OF_GRID or rows > MOST_ROWS_OF_GRID:
+    # What the driver refuses is lost with all work beside it, so it does not come into the queue.
+    if arguments.full or not 0 < blocks <= MOST_BLOCKS_OF_GRID or not 0 < rows <= MOST_ROWS_OF_GRID:
         return INVALID_VALUE
     return phintys_launch(function, <unsigned>blocks, <unsigned>rows, threads, shared, arguments.bytes, arguments.size)
 
@@ -706,7 +707,10 @@ cdef Buffer* acquire(size_t size) noexcept nogil:
     cdef size_t capacity
     cdef int size_class
     cdef Buffer* buffer
-    if size > <size_t>1 << 60:
+    global allocation_error
+    if not usable:
+        allocation_error = NOT_IN_USE
+    if not usable or size > <size_t>1 << 60:
         return NULL
     size_class = class_of(size, &capacity)
     buffer = take_kept(size_class)
@@ -731,6 +735,9 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     cdef size_t capacity
     cdef int size_class = class_of(buffer.capacity, &capacity)
     cdef Buffer* before
+    if not usable:
+        forget(buffer)
+        return
     if buffer.owner != NULL:
         keep_until_read(buffer)
         return
@@ -753,6 +760,14 @@ cdef void give_back(Buffer* buffer) noexcept nogil:
     phintys_unlock_device()
     if pool.stress:
         free_block(buffer)
+
+
+cdef void forget(Buffer* buffer) noexcept nogil:
+    """After a fork, or at the end: no lock is taken here, as it may be that of a thread that a fork has ended."""
+    if buffer.owner != NULL:
+        with gil:
+            give_up_owner(buffer.owner)
+    free(buffer)
 
 
 cdef void free_block(Buffer* buffer) noexcept nogil:
@@ -815,11 +830,10 @@ cdef void release_read(unsigned long long known) noexcept nogil:
     """Give up the owners of memory that has been read; of those up to a number this is known."""
     global first_lent
     cdef Block* block
-    while first_lent != NULL:
+    while usable and first_lent != NULL:
         phintys_lock_device()
         block = first_lent
-        if block != NULL and usable and not phintys_is_done(block.last_use, <void**>&block.buffer.data,
-                                                            block.acquired <= known):
+        if block != NULL and not phintys_is_done(block.last_use, <void**>&block.buffer.data, block.acquired <= known):
             block = NULL
         if block != NULL:
             first_lent = <Block*>block.buffer.next
@@ -848,7 +862,8 @@ cdef int wait_and_release() noexcept nogil:
 
 def trim():
     """Return all memory that is kept for later requests to the device, for other programs to use."""
-    return_kept()
+    if usable:
+        return_kept()
 
 
 def statistics():
