@@ -320,6 +320,7 @@ def connect(size_t context, int number, value_maker, give_up_arrays, int count_o
     make_value, give_up, multiprocessors = value_maker, give_up_arrays, count_of_multiprocessors
     usable = True
     generation += 1
+    modules.clear()
     check(enter_device(), "using the device")
     phintys_open_queue()
     phintys_open_slots()
@@ -618,11 +619,18 @@ def accepts(bytes image):
     return error not in REFUSALS
 
 
+cdef dict modules = {}              # image → the module: one for all kernels with it, as none is ever given back
+
+
 cdef void* load_function(bytes image, list names, void** functions) except NULL:
     cdef void* module = NULL
     cdef int index
     check(enter_device(), "using the device")
-    check(driver.load(&module, <const char*>image), "loading a module")
+    if image in modules:
+        module = <void*><size_t>modules[image]
+    else:
+        check(driver.load(&module, <const char*>image), "loading a module")
+        modules[image] = <size_t>module
     for index in range(len(names) - 1, -1, -1):     # the first comes last: threads that find it take all to be there
         check(driver.function(&functions[index], module, <bytes>names[index].encode()),
               f"looking up the kernel {names[index]}")

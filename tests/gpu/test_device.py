@@ -5,7 +5,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy
 import pytest
+from support_gpu import at_device
+
+import phintys
+import phintys.tensor as T
 
 HERE = Path(__file__).parent
 WITH_DEVICE = f"""
@@ -198,3 +203,16 @@ def test_a_forked_process_cannot_use_the_device_and_ends_without_a_crash(device)
         print(os.waitpid(child, 0)[1], f().tolist())
     """)
     assert printed == "True\n[2.0]\n0 [2.0, 2.0, 2.0, 2.0, 2.0]\n"
+
+
+def test_kernels_of_one_source_load_one_module(device):
+    if not device.is_stand_in:
+        pytest.skip("only the stand-in counts")
+    found = []
+    for _ in range(3):
+        before = device.library.stand_in_loads()
+        with at_device():
+            x = phintys.shared(numpy.ones(3, "float32"))
+            phintys.function([], T.arctan(T.sinh(x * numpy.float32(0.7318))).sum())()
+        found.append(device.library.stand_in_loads() - before)
+    assert found[0] > 0 and found[1:] == [0, 0]

@@ -483,6 +483,7 @@ API cuGraphDestroy(CUgraph graph) {
 static size_t size_of_image(const unsigned char* image) {   // to the end of the table of sections of the ELF file
     return *(uint64_t*)(image + 0x28) + (size_t) * (uint16_t*)(image + 0x3A) * *(uint16_t*)(image + 0x3C);
 }
+static long loads;
 API cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
     if (memcmp(image, "\177ELF", 4)) return CUDA_ERROR_INVALID_IMAGE;
     const size_t size = size_of_image((const unsigned char*)image);
@@ -493,6 +494,7 @@ API cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_opti
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     unlink(path);
     if (!library) return complain(CUDA_ERROR_INVALID_IMAGE, dlerror());
+    loads++;
     Module* made = new Module{library, nullptr, nullptr, true, 1};
     auto bind = (void (*)(Emulation*, char**, char**))dlsym(library, "emulated_bind");
     if (!bind) return complain(CUDA_ERROR_INVALID_IMAGE, "a module that the stand-in of nvcc did not make");
@@ -869,6 +871,7 @@ FOR_TESTS void stand_in_set_devices(int count) { devices = count; }
 FOR_TESTS void stand_in_move(CUdeviceptr data, int device, int owned) {    // of whom memory says that it is
     live[data].device = device, live[data].owned = owned;
 }
+FOR_TESTS long stand_in_loads() { return loads; }
 FOR_TESTS void stand_in_fail_launch(long number) { fails_after = number; }
 FOR_TESTS void stand_in_only_look(int value) { catch_up_all(false); only_looks = value; }
 FOR_TESTS void stand_in_break(int error) { broken = (CUresult)error; }
