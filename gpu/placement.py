@@ -139,7 +139,8 @@ class Placer:
                     self.twins[node.inputs[0]] = node.outputs[0]
             elif node in self.placed:
                 self._move(node)
-            elif isinstance(node.op, EqualLengths) and isinstance(node.outputs[0].type, GpuArrayType):
+            elif isinstance(node.op, EqualLengths) and any(
+                    [isinstance(variable.type, GpuArrayType) for variable in node.inputs]):
                 replaced.append((node.outputs[0], self._check_of_lengths(node, there)))
         for node in self.placed:
             for variable in node.outputs:
@@ -168,10 +169,11 @@ class Placer:
                 self.twins[old] = new
 
     def _check_of_lengths(self, node, there):
-        """A check whose value was on the device before this pass: it looks at the shapes of others where these are."""
-        examined = kernel_of(node)[0].examined
+        """A check that reads a variable of the device itself: it looks at the shapes of others where these are. What it
+        passes on stays where it is."""
+        host = {*kernel_of(node)[0].examined, *([] if isinstance(node.outputs[0].type, GpuArrayType) else [0])}
         made = node.op.make_node(*[
-            variable if position in examined else there.get(variable, self.twins.get(variable, variable))
+            variable if position in host else there.get(variable, self.twins.get(variable, variable))
             for position, variable in enumerate(node.inputs)])
         made._position, made.outputs[0].name = node._position, node.outputs[0].name
         return made.outputs[0]

@@ -15,6 +15,7 @@ from phintys.gpu.device_op import DeviceOp
 from phintys.gpu.runtime import compiler
 from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu
+from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.shape.shape import Shape_i
 
 ARCHITECTURES = ("sm_70", "sm_90")
@@ -31,7 +32,7 @@ def compiled(expression, values, target):
 def at_host(function):
     """The nodes that read the elements of arrays on the host although something is on the device."""
     return [node for node in function.maker.fgraph.toposort()
-            if not isinstance(node.op, (DeviceOp, GpuFromHost, HostFromGpu, GpuConstantValue, Shape_i))
+            if not isinstance(node.op, (DeviceOp, GpuFromHost, HostFromGpu, GpuConstantValue, Shape_i, EqualLengths))
             and any([getattr(variable.type, "ndim", 0) for variable in node.inputs])]
 
 

@@ -281,3 +281,17 @@ def test_lengths_of_arrays_that_nothing_reads_any_more(device, build):
     with pytest.raises(ValueError, match="Input dimension mis-match"):
         f()
     numpy.testing.assert_array_equal(x.get_value(), 1)
+
+
+def test_lengths_of_results_at_the_host_are_checked_without_further_transfers(device):
+    """A check that reads a shared variable of the device, and passes on a result of the host."""
+    with at_device():
+        x, y = [phintys.shared(numpy.ones((3, 4), "float32")) for _ in range(2)]
+    there = [phintys.gpu.host_from_gpu(each) for each in (x, y)]
+    f = phintys.function([], [T.tanh(there[0]).sum(0), T.grad((there[0] - there[1]).sum(), there[0])])
+    transfers = [node for node in f.maker.fgraph.toposort() if isinstance(node.op, HostFromGpu)]
+    assert transfers and all([node.inputs[0].owner is not None for node in transfers]), f.explain()
+    f()
+    y.set_value(numpy.ones((3, 5), "float32"))
+    with pytest.raises(ValueError, match="Input dimension mis-match"):
+        f()
