@@ -10,6 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.gpu.gpu_array_type import DTYPES
 from phintys.gpu.transfers import HostFromGpu
+from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.tensor import nnet
 from phintys.tensor import slinalg as S
 
@@ -68,6 +69,7 @@ def is_refused(expression, *dtypes):
         return None                                 # NumPy has none, either
     fgraph = f.maker.fgraph
     return any([isinstance(node.op, HostFromGpu) and node.outputs[0].ndim and reader != "output"
+                and not isinstance(reader.op, EqualLengths)         # which passes on a result of the host
                 for node in fgraph.apply_nodes for reader, _ in fgraph.clients[node.outputs[0]]])
 
 
@@ -84,6 +86,7 @@ def test_functions_of_numbers_without_a_text(device):
         for count in (1, 2, 3, 4):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                warnings.simplefilter("error", DeprecationWarning)      # a variable for a dtype, in NumPy 2.2
                 try:
                     result = function(*[T.fmatrix() for _ in range(count)])
                 except Exception:                   # it takes other arguments
