@@ -696,7 +696,7 @@ cdef class _Operands:
         free(self.pointers)
         free(self.dimensions)
 
-    cdef int look_at(self, list arrays, donors, int donor_place) except -1:
+    cdef int look_at(self, list arrays, donors=None) except -1:
         """Let the inputs refer to arrays, which the caller keeps alive; donors to copies that may be overwritten."""
         cdef int index
         for index in range(self.inputs):
@@ -709,15 +709,26 @@ cdef class _Operands:
         for output, donor in (donors or {}).items():
             cell_give_array(&self.context, &self.cells[donor], arrays[donor].copy())
             self.cells[donor].flags = 0
-            self.cells[donor].buffer.place = donor_place
             self.cells[self.inputs + <int>output].donor = &self.cells[donor]
         return 0
 
-    cdef int run(self, Kernel kernel) except -1:
-        kernel.prepare(&self.context, self.pointers)
-        if kernel.run(&self.context, self.pointers) < 0:
-            raise_failure(kernel, self.context.failure)
+    cdef int run(self, Kernel kernel, int donor_place=HOST) except -1:
+        cdef int index
+        try:
+            self.put_buffers(donor_place)
+            kernel.prepare(&self.context, self.pointers)
+            if kernel.run(&self.context, self.pointers) < 0:
+                raise_failure(kernel, self.context.failure)
+        finally:                                        # the pool of the place must not get memory of the host
+            self.put_buffers(HOST)
         return 0
+
+    cdef void put_buffers(self, int place) noexcept:
+        """Say that the memory of the host's cells is at this place: before the run, only donors have any."""
+        cdef int index
+        for index in range(self.count):
+            if self.cells[index].buffer != NULL and not self.cells[index].flags & CELL_DEVICE:
+                self.cells[index].buffer.place = place
 
     cdef int run_bound(self, Kernel kernel, Binding binding, BoundRun bound_run) except -1:
         """What the VM does in a call of the shapes and strides of the call before."""
@@ -802,12 +813,12 @@ def run_kernel(Kernel kernel, inputs, output_layouts, int workers=1, poison=None
         others = behaved(bound_by)
         if [layout_of(array) for array in others] != [layout_of(array) for array in arrays]:
             raise ValueError("the arrays of bound_by must have the shapes and strides of the inputs")
-        operands.look_at(others, donors, donor_place)
-        operands.run(kernel)
+        operands.look_at(others, donors)
+        operands.run(kernel, donor_place)
         binding = kernel.bind(&operands.context, operands.pointers, &bound_run)
-    operands.look_at(arrays, donors, donor_place)
+    operands.look_at(arrays, donors)
     if binding == UNBOUND:
-        operands.run(kernel)
+        operands.run(kernel, donor_place)
     else:
         operands.run_bound(kernel, binding, bound_run)
     return [view_into(&operands.cells[index], arrays) if views and looks_outside(&operands.cells[index])
@@ -835,7 +846,7 @@ def prepare_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
     cdef Cell* cell
     cdef int index, axis, worth
     cdef list layouts = []
-    operands.look_at(arrays, None, HOST)
+    operands.look_at(arrays)
     worth = kernel.prepare(&operands.context, operands.pointers)
     for index in range(operands.inputs, operands.count):
         cell = &operands.cells[index]
@@ -848,7 +859,7 @@ def scratch_of_kernel(Kernel kernel, inputs, output_layouts, int workers=1):
     """Return how many bytes of scratch memory a kernel asks for; parameters are those of `prepare_kernel`."""
     cdef list arrays = behaved(inputs)
     cdef _Operands operands = operands_for(kernel, arrays, output_layouts, workers, None)
-    operands.look_at(arrays, None, HOST)
+    operands.look_at(arrays)
     kernel.prepare(&operands.context, operands.pointers)
     return operands.context.scratch_size
 
