@@ -82,16 +82,14 @@ def test_positions_for_every_layout():
 
 def positions_by_halves(array, needles, side):
     """As NumPy searched when Theano was written; of what is not sorted, NumPy 2.5 finds other positions."""
-    least, most, before, found = 0, 0, needles[0], []
+    goes_before = numpy.less if side == "left" else numpy.less_equal
+    least, most, last, found = 0, len(array), needles[0], []
     for needle in needles:
-        least, most = (least, len(array)) if before < needle else (0, min(most + 1, len(array)))
-        before = needle
+        least, most = (least, len(array)) if goes_before(last, needle) else (0, min(most + 1, len(array)))
+        last = needle
         while least < most:
             middle = (least + most) // 2
-            if array[middle] < needle or side == "right" and array[middle] == needle:
-                least = middle + 1
-            else:
-                most = middle
+            least, most = (middle + 1, most) if goes_before(array[middle], needle) else (least, middle)
         found.append(least)
     return numpy.array(found)
 
