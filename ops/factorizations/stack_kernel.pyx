@@ -12,16 +12,21 @@ matrices that fail, the first one decides which exception is raised.
 cimport numpy as cnp
 import numpy
 from libc.math cimport NAN
-from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport shape_of
+from phintys.ops.native.sets cimport PHINTYS_SETS, set_of_process
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, parallel, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_FACTORIZATION, PIECE_FACTORIZATION
+
+cdef extern from "factorizations/finite_loops.h" nogil:
+    ctypedef bint (*Finite)(const void* numbers, npy_intp count) noexcept nogil
+    const Finite all_finite_float[PHINTYS_SETS]
+    const Finite all_finite_double[PHINTYS_SETS]
 
 ctypedef int (*Refusal)(void* kernel, int reason) noexcept nogil
 ctypedef int (*Report)(void* kernel) noexcept nogil
@@ -63,19 +68,10 @@ cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp 
 
 
 cdef bint all_finite(const char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:
-    # An infinity or NaN has an exponent of ones only. Adding one unit of the exponent then sets the highest bit, which
-    # the sign does not reach; a compiler makes vectors of this.
-    cdef npy_intp position
-    cdef uint64_t wide = 0
-    cdef uint32_t narrow = 0
-    count <<= is_complex
+    cdef int instructions = set_of_process()[0]
     if precision == 8:
-        for position in range(count):
-            wide |= ((<const uint64_t*>data)[position] & <uint64_t>0x7FFFFFFFFFFFFFFF) + <uint64_t>0x0010000000000000
-        return wide >> 63 == 0
-    for position in range(count):
-        narrow |= ((<const uint32_t*>data)[position] & <uint32_t>0x7FFFFFFF) + <uint32_t>0x00800000
-    return narrow >> 31 == 0
+        return all_finite_double[instructions](data, count << is_complex)
+    return all_finite_float[instructions](data, count << is_complex)
 
 
 cdef void fill_with_nan(char* data, npy_intp count, int precision, bint is_complex) noexcept nogil:

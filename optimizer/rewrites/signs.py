@@ -1,5 +1,6 @@
 """Magnitudes and signs of values that are known to be positive, and powers of exponentials.
 
+    switch(sqr(x) >= 0, sqr(x), nan) = sqr(x)
     abs(exp(x)) = exp(x)        exp(x)**c = exp(c * x)        sqrt(exp(x))**2 = exp(x)        y / sgn(exp(x)) = y
     exp(2 * x) * y * exp(-3 * x) = y * exp(-x)        log(a * exp(x)) = log(a) + x
 
@@ -26,6 +27,7 @@ NOT_NEGATIVE = frozenset(["sqr", "abs_"])
 ALL, FIRST, BOUNDS = slice(None), slice(1), slice(1, None)
 AS_OPERANDS = {"add": ALL, "mul": ALL, "true_div": ALL, "inv": ALL, "sqrt": ALL, "DimShuffle": ALL, "Reshape": FIRST,
                "clip": BOUNDS}       # op: the operands that have a sign if the result has it
+DEFINED = {"ge": 0, "le": 1, "lt": 0, "gt": 1}      # comparisons of x with 0: the operand that is x
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
@@ -73,6 +75,21 @@ def magnitude(fgraph, node):
     """``abs(x) -> x`` where x is not negative."""
     x = node.inputs[0]
     return x if is_not_negative(x) else None
+
+
+def defined(fgraph, node):
+    """``switch(x >= 0, x, nan) -> x`` where x is not negative: where it is not a number, neither is the result."""
+    condition, *branches = node.inputs
+    name = key(condition)
+    if name not in DEFINED:
+        return None
+    x = condition.owner.inputs[DEFINED[name]]
+    number, other = branches if name in ("ge", "le") else branches[::-1]
+    if number is not x or x.type != node.outputs[0].type \
+            or constant_value(condition.owner.inputs[1 - DEFINED[name]]) != 0:
+        return None
+    value = constant_value(other)
+    return x if value is not None and value != value and is_not_negative(x) else None
 
 
 def sign(fgraph, node):
@@ -243,6 +260,7 @@ def _product_of_numbers(product, like):
 
 REWRITES = [                   # before exponentials are joined, so that those which vanish with a sign are still there
     Rewrite("local_abs_of_positive", ("abs_",), magnitude, (FAST_RUN,)),
+    Rewrite("local_switch_of_positive", ("switch",), defined, (FAST_RUN,), of=tuple(DEFINED)),
     Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,), beside=("sgn",)),
 ]
 POWERS = [

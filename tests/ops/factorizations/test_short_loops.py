@@ -97,12 +97,25 @@ def test_first_minor_that_is_not_positive(instructions, dtype, lower):
 
 def test_factor_of_what_is_not_finite(instructions, dtype):
     raising, quiet = one_input(Cholesky(), dtype), one_input(Cholesky(True, "nan"), dtype)
-    for value in (numpy.nan, numpy.inf):
+    for value in (numpy.nan, numpy.inf, -numpy.inf):
         x = positive(13, dtype)
         x[7, 2] = value
         with pytest.raises(ValueError, match="infs or NaNs"):
             raising(x)
         assert numpy.isnan(quiet(x)).all()
+
+
+def test_each_number_is_looked_at(instructions, dtype):
+    """In whole vectors and in what is left of them; the largest numbers are finite."""
+    factor = one_input(Cholesky(), dtype)
+    largest = numpy.eye(5, dtype=dtype) * numpy.finfo(dtype).max
+    assert numpy.isfinite(factor(largest)).all()
+    for order in (1, 3, 4, 6):
+        for place in range(order * order):
+            x = positive(order, dtype)
+            x.flat[place] = (numpy.nan, numpy.inf, -numpy.inf)[place % 3]
+            with pytest.raises(ValueError, match="infs or NaNs"):
+                factor(x)
 
 
 def test_stack_of_factors(instructions, dtype):

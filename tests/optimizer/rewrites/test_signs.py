@@ -3,10 +3,11 @@ import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, evaluate, operations, optimized, variable
 
-from phintys.ops.elementwise.scalar import abs_, clip, exp, log, log1p, sgn, sigmoid, softplus, sqr, sqrt
+from phintys.ops.elementwise.scalar import abs_, clip, exp, log, log1p, sgn, sigmoid, softplus, sqr, sqrt, switch
 
 X, Y, Z, S, F, K = [variable(kind) for kind in ("d1", "d1", "d1", "d0", "f1", "l1")]
 shared_root, quotient = sqrt(exp(X)), X / Y
+squared, shifted = sqr(X), 1e-12 + clip(X, 0.0, numpy.inf)
 
 # name: inputs, outputs, operations without fusion
 CASES = {
@@ -18,6 +19,15 @@ CASES = {
     "abs of what is clipped to a bound of any sign stays": (
         [X, S], [abs_(clip(X, 0.0, S)), abs_(clip(X, S, 1.0))], ["clip", "abs_", "clip", "abs_"]),
     "abs of what may be negative stays": ([X, Y], [abs_(exp(X) * Y), abs_(exp(X) - 1)], None),
+    "what is not negative is chosen where it is not negative": (
+        [X], [switch(squared >= 0, squared, numpy.nan), switch(0.0 <= shifted, shifted, numpy.nan),
+              switch(squared < 0, numpy.nan, squared), switch(0 > shifted, numpy.nan, shifted)],
+        ["sqr", "clip", "add"]),
+    "what may be negative, or 0 where that is left out, or is not chosen, stays": (
+        [X, Y], [switch(X >= 0, X, numpy.nan), switch(squared > 0, squared, numpy.nan),
+                 switch(squared >= 0, Y, numpy.nan), switch(squared >= 0, squared, 0.0),
+                 switch(squared >= 1, squared, numpy.nan)],
+        ["sqr", "ge", "ge", "ge", "gt", "switch", "switch", "switch", "switch", "switch"]),
     "the sign of a square may be 0": ([X], [sgn(sqr(X))], ["sqr", "sgn"]),
     "sgn(exp(x)) is 0 where exp(x) underflows": ([X, Y], [sgn(exp(X)) * Y], ["exp", "sgn", "mul"]),
     "y / sgn(exp(x))": ([X, Y], [Y / sgn(exp(X))], []),
