@@ -24,7 +24,7 @@ import scipy.special
 from phintys.ops.native.loops import built_in_loop, provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
 from phintys.ops.native.providers import TITLES, numpy_column
-from phintys.ops.native.vector_math import BINARY, FUNCTIONS, NO_UFUNCS
+from phintys.ops.native.special.vector_math import BINARY, FUNCTIONS, NO_UFUNCS
 
 PAGE = Path(__file__).resolve().parent.parent / "ops" / "native" / "measured.py"
 ONLY_AVX2 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL "

@@ -2,7 +2,8 @@
  *
  * These are the loops that NumPy's ufuncs do not provide, such as casts between every pair of types, selection, integer
  * power that cannot raise an error, and rounding half away from zero. Each family is one macro that is expanded over a
- * table of types. Only loops.pyx includes this file.
+ * table of types. What gains by wider registers is in arithmetic_loops.template.h, for each instruction set. Only
+ * loops.pyx includes this file.
  */
 #include <math.h>
 #include <stdint.h>
@@ -89,7 +90,7 @@ static const phintys_loop_function phintys_casts[PHINTYS_TYPES][PHINTYS_TYPES] =
     {[12] = cast_complex128_complex64, cast_complex128_complex128},
 };
 
-/* ---- copies and selection, by size of an element ----------------------------------------------------------------- */
+/* ---- copies, by size of an element ------------------------------------------------------------------------------- */
 typedef struct { uint64_t half[2]; } sixteen_bytes;
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, sixteen_bytes)
 
@@ -106,44 +107,12 @@ static void copy_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps
     if (steps[1] == SIZE) { for (i = 0; i < n; i++, in += steps[0]) ((TYPE*)out)[i] = *(const TYPE*)in; return; } \
     for (i = 0; i < n; i++, in += steps[0], out += steps[1]) *(TYPE*)out = *(const TYPE*)in; \
 }
-/* These loops have no branch for each element: a condition that alternates costs 5 ns per misprediction. */
-#define CHOOSE_LINE(YES, NO) for (i = 0; i < n; i++) { a = YES; b = NO; out[i] = VALUE_switch(condition[i], a, b); }
-#define SWITCH_LOOP(SIZE, TYPE) \
-PHINTYS_CLONES \
-static void switch_##SIZE(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
-    intptr_t n = dims[0], i; \
-    if (n && steps[0] == 1 && (steps[1] == SIZE || steps[1] == 0) && (steps[2] == SIZE || steps[2] == 0) \
-        && steps[3] == SIZE) { \
-        const uint8_t* condition = (const uint8_t*)args[0]; \
-        const TYPE* yes = (const TYPE*)args[1]; const TYPE* no = (const TYPE*)args[2]; TYPE* out = (TYPE*)args[3]; \
-        TYPE a, b; \
-        if (steps[1] && steps[2]) CHOOSE_LINE(yes[i], no[i]) \
-        else if (steps[1]) { const TYPE other = *no; CHOOSE_LINE(yes[i], other) } \
-        else if (steps[2]) { const TYPE other = *yes; CHOOSE_LINE(other, no[i]) } \
-        else { const TYPE first = *yes, second = *no; CHOOSE_LINE(first, second) } \
-        return; \
-    } \
-    if (n && steps[0] == 0) {                          /* one condition for all: a copy */ \
-        const int first = *(const uint8_t*)args[0] ? 1 : 2; \
-        char* operands[2] = {args[first], args[3]}; \
-        const intptr_t strides[2] = {steps[first], steps[3]}; \
-        copy_##SIZE(operands, dims, strides, data); \
-        return; \
-    } \
-    const char* condition = args[0]; const char* yes = args[1]; const char* no = args[2]; char* out = args[3]; \
-    for (i = 0; i < n; i++, condition += steps[0], yes += steps[1], no += steps[2], out += steps[3]) \
-        *(TYPE*)out = VALUE_switch(*condition, *(const TYPE*)yes, *(const TYPE*)no); \
-}
 SIZES(COPY_LOOP)
-SIZES(SWITCH_LOOP)
 
-#define BY_SIZE(NAME) \
-static phintys_loop_function phintys_##NAME##_loop(int size) { \
-    switch (size) { case 1: return NAME##_1; case 2: return NAME##_2; case 4: return NAME##_4; \
-                    case 8: return NAME##_8; case 16: return NAME##_16; default: return NULL; } \
+static phintys_loop_function phintys_copy_loop(int size) {
+    switch (size) { case 1: return copy_1; case 2: return copy_2; case 4: return copy_4; case 8: return copy_8;
+                    case 16: return copy_16; default: return NULL; }
 }
-BY_SIZE(switch)
-BY_SIZE(copy)
 
 /* ---- integer power: a negative exponent gives 0, except for the bases 1 and -1 ----------------------------------- */
 #define INTEGER_POWER(NAME, TYPE, NEGATIVE) \
@@ -169,130 +138,6 @@ static void power_##NAME(char** args, const intptr_t* dims, const intptr_t* step
 SIGNED_TYPES(SIGNED_POWER)
 UNSIGNED_TYPES(UNSIGNED_POWER)
 
-/* ---- rounding half away from zero -------------------------------------------------------------------------------- */
-UNARY_LOOP(round_float16, uint16_t, uint16_t,
-           phintys_to_half(FLOAT_round_half_away_from_zero(phintys_from_half(x))))
-UNARY_LOOP(round_float32, float, float, FLOAT_round_half_away_from_zero(x))
-UNARY_LOOP(round_float64, double, double, FLOAT_round_half_away_from_zero(x))
-
-/* ---- the first operand, or the second where the first has overflowed to infinity --------------------------------- */
-#define UNLESS_OVERFLOW(NAME, TYPE, FORMULA) \
-PHINTYS_CLONES \
-static void unless_overflow_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
-    intptr_t n = dims[0], i; \
-    if (steps[0] == (intptr_t)sizeof(TYPE) && steps[1] == steps[0] && steps[2] == steps[0]) { \
-        const TYPE* value = (const TYPE*)args[0]; const TYPE* other = (const TYPE*)args[1]; \
-        TYPE* out = (TYPE*)args[2]; \
-        for (i = 0; i < n; i++) { TYPE a = value[i], b = other[i]; out[i] = FORMULA(a, b); } \
-        return; \
-    } \
-    const char* value = args[0]; const char* other = args[1]; char* out = args[2]; \
-    for (i = 0; i < n; i++, value += steps[0], other += steps[1], out += steps[2]) { \
-        TYPE a = *(const TYPE*)value; *(TYPE*)out = FORMULA(a, *(const TYPE*)other); } \
-}
-#define HALF_unless_overflow(x, y) ((x) == 0x7c00 ? (y) : (x))
-UNLESS_OVERFLOW(float16, uint16_t, HALF_unless_overflow)
-UNLESS_OVERFLOW(float32, float, FLOAT_unless_overflow)
-UNLESS_OVERFLOW(float64, double, FLOAT_unless_overflow)
-
-/* ---- clip: limits the first operand to the range from the second to the third; NaN stays NaN --------------------- */
-#define CLIP(NAME, TYPE) \
-PHINTYS_CLONES \
-static void clip_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
-    const intptr_t n = dims[0], size = sizeof(TYPE); \
-    if (steps[0] == size && steps[1] == 0 && steps[2] == 0 && steps[3] == size) { \
-        const TYPE* value = (const TYPE*)args[0]; TYPE* out = (TYPE*)args[3]; \
-        const TYPE low = *(const TYPE*)args[1], high = *(const TYPE*)args[2]; \
-        for (intptr_t i = 0; i < n; i++) { const TYPE v = value[i]; out[i] = VALUE_clip(v, low, high); } \
-        return; \
-    } \
-    const char* value = args[0]; const char* lowest = args[1]; const char* highest = args[2]; char* out = args[3]; \
-    for (intptr_t i = 0; i < n; i++, value += steps[0], lowest += steps[1], highest += steps[2], out += steps[3]) { \
-        const TYPE v = *(const TYPE*)value, low = *(const TYPE*)lowest, high = *(const TYPE*)highest; \
-        *(TYPE*)out = VALUE_clip(v, low, high); \
-    } \
-}
-CLIP(int8, int8_t) CLIP(int16, int16_t) CLIP(int32, int32_t) CLIP(int64, int64_t)
-CLIP(uint8, uint8_t) CLIP(uint16, uint16_t) CLIP(uint32, uint32_t) CLIP(uint64, uint64_t)
-CLIP(float32, float) CLIP(float64, double)
-
-/* ---- what NumPy has, too: its loops read and clear the processor's flags, which takes 30 ns for a few elements --- */
-#define ABSOLUTE_INTEGER(NAME, TYPE) PHINTYS_CLONES \
-    UNARY_LOOP(absolute_##NAME, TYPE, TYPE, WHOLE_absolute(x))
-SIGNED_TYPES(ABSOLUTE_INTEGER)
-PHINTYS_CLONES UNARY_LOOP(absolute_float32, float, float, FLOAT_absolute(x))
-PHINTYS_CLONES UNARY_LOOP(absolute_float64, double, double, FLOAT_absolute(x))
-
-/* The remainder has the sign of the divisor; it is 0 for the divisor 0. For a power of two it is a few bits, also of
- * negative numbers. A divisor of -1 is left out, because the quotient of the least number by it overflows. */
-#define REMAINDER_ONE(TYPE, x, y, r) \
-    r = 0; \
-    if (y != 0 && y != (TYPE)-1) { r = x % y; if (r != 0 && (r < 0) != (y < 0)) r += y; } \
-    else if (y != 0 && y > 0) r = x % y;
-#define REMAINDER(NAME, TYPE) \
-PHINTYS_CLONES \
-static void remainder_line_##NAME(const TYPE* x, TYPE mask, TYPE* out, intptr_t n) { \
-    for (intptr_t i = 0; i < n; i++) out[i] = x[i] & mask; \
-} \
-static void remainder_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
-    const intptr_t n = dims[0], size = sizeof(TYPE); \
-    const char* first = args[0]; const char* second = args[1]; char* out = args[2]; \
-    if (n && steps[1] == 0 && steps[0] == size && steps[2] == size) { \
-        const TYPE divisor = *(const TYPE*)second; \
-        if (divisor > 0 && (divisor & (divisor - 1)) == 0) { \
-            remainder_line_##NAME((const TYPE*)first, divisor - 1, (TYPE*)out, n); \
-            return; \
-        } \
-    } \
-    for (intptr_t i = 0; i < n; i++, first += steps[0], second += steps[1], out += steps[2]) { \
-        const TYPE x = *(const TYPE*)first, y = *(const TYPE*)second; \
-        TYPE r; \
-        REMAINDER_ONE(TYPE, x, y, r) \
-        *(TYPE*)out = r; \
-    } \
-}
-SIGNED_TYPES(REMAINDER)
-UNSIGNED_TYPES(REMAINDER)
-
-/* ---- functions for which NumPy has no vectorized loop ------------------------------------------------------------ */
-PHINTYS_CLONES UNARY_LOOP(sign_float32, float, float, VALUE_sign(x))
-PHINTYS_CLONES UNARY_LOOP(sign_float64, double, double, VALUE_sign(x))
-
-/* Truths: NumPy's loops take ten times as long where an operand is one element. A result that is its own first operand
- * is a reduction, in which each element reads what the one before has written. */
-#define TRUTH_LOOP(NAME, FORMULA) \
-PHINTYS_CLONES static void NAME(char** args, const npy_intp* dims, const npy_intp* steps, void* data) { \
-    const npy_intp n = dims[0], x_step = steps[0], y_step = steps[1], step = steps[2]; \
-    const uint8_t *x = (const uint8_t*)args[0], *y = (const uint8_t*)args[1]; \
-    uint8_t* out = (uint8_t*)args[2]; \
-    if (step == 1 && x_step == 1 && y_step == 1) { \
-        for (npy_intp i = 0; i < n; i++) out[i] = FORMULA(x[i], y[i]); \
-    } else if (n > 0 && step == 1 && ((x_step == 1 && y_step == 0) || (x_step == 0 && y_step == 1))) { \
-        const uint8_t one = x_step ? *y != 0 : *x != 0; \
-        const uint8_t* many = x_step ? x : y; \
-        for (npy_intp i = 0; i < n; i++) out[i] = FORMULA(many[i], one); \
-    } else { \
-        for (npy_intp i = 0; i < n; i++, x += x_step, y += y_step, out += step) \
-            *out = FORMULA(*x, *y); \
-    } \
-}
-TRUTH_LOOP(phintys_both, VALUE_logical_and)
-TRUTH_LOOP(phintys_either, VALUE_logical_or)
-
-/* (1 + t) / 2, where t is an odd function of h = x / 2: rational up to 1.7, linear up to 3, then constant. NaN stays
- * NaN. */
-#define ULTRA_FAST_SIGMOID(NAME, TYPE, ABSOLUTE, COPYSIGN) \
-static inline TYPE NAME##_value(TYPE x) { \
-    const TYPE h = (TYPE)0.5 * ABSOLUTE(x); \
-    const TYPE fraction = (TYPE)1.5 * h / (1 + h); \
-    const TYPE line = (TYPE)0.935409070603099 + (TYPE)0.0458812946797165 * (h - (TYPE)1.7); \
-    const TYPE t = h < (TYPE)1.7 ? fraction : h < 3 ? line : h >= 3 ? (TYPE)0.99505475368673 : h; \
-    return (TYPE)0.5 * (COPYSIGN(t, x) + 1); \
-} \
-PHINTYS_CLONES UNARY_LOOP(NAME, TYPE, TYPE, NAME##_value(x))
-ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float32, float, fabsf, copysignf)
-ULTRA_FAST_SIGMOID(ultra_fast_sigmoid_float64, double, fabs, copysign)
-
 /* ---- complex numbers from and to their parts --------------------------------------------------------------------- */
 #define COMPLEX_PARTS(NAME, PART) \
 static void real_##NAME(char** args, const intptr_t* dims, const intptr_t* steps, void* data) { \
@@ -316,26 +161,22 @@ static const phintys_loop_function phintys_reals[2] = {real_complex64, real_comp
 static const phintys_loop_function phintys_imaginaries[2] = {imag_complex64, imag_complex128};
 static const phintys_loop_function phintys_complexes[2] = {complex_complex64, complex_complex128};
 
-/* ---- loops whose operands and result have one type, by name and type --------------------------------------------- */
-typedef struct {
+/* ---- loops for each instruction set ------------------------------------------------------------------------------ */
+typedef struct {                        /* operands and result have one type, by which the loops are indexed */
     const char* name;
     int operands;
     phintys_loop_function loops[PHINTYS_TYPES];
 } phintys_own_row;
-static const phintys_own_row phintys_own_rows[] = {
-    {"power", 2, {[1] = power_int8, power_int16, power_int32, power_int64,
-                  power_uint8, power_uint16, power_uint32, power_uint64}},
-    {"remainder", 2, {[1] = remainder_int8, remainder_int16, remainder_int32, remainder_int64,
-                      remainder_uint8, remainder_uint16, remainder_uint32, remainder_uint64}},
-    {"absolute", 1, {[1] = absolute_int8, absolute_int16, absolute_int32, absolute_int64,
-                     [10] = absolute_float32, absolute_float64}},
-    {"clip", 3, {[1] = clip_int8, clip_int16, clip_int32, clip_int64, clip_uint8, clip_uint16, clip_uint32, clip_uint64,
-                 [10] = clip_float32, clip_float64}},
-    {"unless_overflow", 2, {[9] = unless_overflow_float16, unless_overflow_float32, unless_overflow_float64}},
-    {"round_half_away_from_zero", 1, {[9] = round_float16, round_float32, round_float64}},
-    {"sign", 1, {[10] = sign_float32, sign_float64}},
-    {"ultra_fast_sigmoid", 1, {[10] = ultra_fast_sigmoid_float32, ultra_fast_sigmoid_float64}},
-    {NULL, 0, {NULL}}};
+enum { PHINTYS_OWN_ROWS = 8 };
+typedef struct {
+    phintys_loop_function both, either;                     /* of truths */
+    phintys_loop_function choose[5];                        /* by the logarithm of an element's bytes */
+    phintys_loop_function casts[PHINTYS_TYPES][PHINTYS_TYPES];      /* NULL: as phintys_casts */
+    phintys_own_row rows[PHINTYS_OWN_ROWS];
+} phintys_arithmetic;
+#define LOOPS "native/arithmetic_loops.template.h"
+#include "native/each_set.h"
+static const phintys_arithmetic* const phintys_arithmetics[PHINTYS_SETS] = FOR_EACH_SET(&arithmetic);
 
 /* ---- a loop that gives another one only operands without gaps, copied in blocks where they have some -------------
  *

@@ -19,9 +19,9 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.native.providers import TITLES, cost_of, providers
 from phintys.ops.native.sets cimport usable_set
-from phintys.ops.native.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
+from phintys.ops.native.special.vector_math cimport phintys_vector_call, vector_bytes, vector_cast, vector_loop
 from phintys.vm.python_api cimport PyErr_WriteUnraisable, PyObject
-from phintys.ops.native.vector_math import FUNCTIONS, NO_UFUNCS
+from phintys.ops.native.special.vector_math import FUNCTIONS, NO_UFUNCS
 
 cnp.import_array()
 
@@ -49,13 +49,17 @@ cdef extern from "native/arithmetic_loops.h" nogil:
         const char* name
         int operands
         LoopFunction loops[PHINTYS_TYPES]
-    const phintys_own_row phintys_own_rows[]
-    void phintys_both(char**, const npy_intp*, const npy_intp*, void*)
-    void phintys_either(char**, const npy_intp*, const npy_intp*, void*)
+    enum: PHINTYS_OWN_ROWS
+    ctypedef struct phintys_arithmetic:
+        LoopFunction both
+        LoopFunction either
+        LoopFunction choose[5]
+        LoopFunction casts[PHINTYS_TYPES][PHINTYS_TYPES]
+        phintys_own_row rows[PHINTYS_OWN_ROWS]
+    const phintys_arithmetic* const phintys_arithmetics[3]
     LoopFunction phintys_reals[2]
     LoopFunction phintys_imaginaries[2]
     LoopFunction phintys_complexes[2]
-    LoopFunction phintys_switch_loop(int)
     LoopFunction phintys_copy_loop(int)
     ctypedef struct phintys_gapless:
         LoopFunction function
@@ -187,27 +191,29 @@ cdef LoopFunction copy_function(int itemsize) noexcept nogil:
 # ---- built-in loops --------------------------------------------------------------------------------------------------
 cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     """The C function, or NULL if the loop has no such signature."""
-    cdef const phintys_own_row* row = phintys_own_rows
-    cdef int first = TYPE_INDEX[dtypes[0]]
+    cdef const phintys_arithmetic* loops = phintys_arithmetics[usable_set()]
+    cdef int row, to, first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
         if count == 2 and usable_set() and vector_cast(dtypes[0], dtypes[1]) != NULL:
             return <LoopFunction>vector_cast(dtypes[0], dtypes[1])
-        return phintys_casts[first][<int>TYPE_INDEX[dtypes[1]]] if count == 2 else NULL
+        if count != 2:
+            return NULL
+        to = TYPE_INDEX[dtypes[1]]
+        return loops.casts[first][to] if loops.casts[first][to] != NULL else phintys_casts[first][to]
     if name == "switch":
         if count != 4 or dtypes[0] != "bool" or not dtypes[1] == dtypes[2] == dtypes[3]:
             return NULL
-        return phintys_switch_loop(numpy.dtype(dtypes[3]).itemsize)
+        return loops.choose[<int>numpy.dtype(dtypes[3]).itemsize.bit_length() - 1]
     if name in ("real", "imag", "complex"):
         return parts_function(name, dtypes)
     if len(set(dtypes)) != 1:
         return NULL
     if name == "copy":
         return phintys_copy_loop(numpy.dtype(dtypes[0]).itemsize) if count == 2 else NULL
-    while row.name != NULL:
-        if row.name.decode() == name:
-            return row.loops[first] if count == row.operands + 1 else NULL
-        row += 1
+    for row in range(PHINTYS_OWN_ROWS):
+        if loops.rows[row].name.decode() == name:
+            return loops.rows[row].loops[first] if count == loops.rows[row].operands + 1 else NULL
     return special_function(name, dtypes[0], count)
 
 
@@ -384,6 +390,7 @@ def ufunc_loop(object ufunc, tuple dtypes):
     """
     cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
     cdef InnerLoop loop = InnerLoop(ufunc.__name__, dtypes)
+    cdef const phintys_arithmetic* truths
     cdef UfuncCall call
     cdef int index
     loop.provider = "NumPy" if is_numpys(ufunc) else "SciPy"
@@ -393,9 +400,10 @@ def ufunc_loop(object ufunc, tuple dtypes):
     if takes_own(ufunc, dtypes):
         return own_loop(loop.name, dtypes)
     if dtypes == ("bool",) * 3 and ufunc in TRUTHS:
-        loop.function, loop.owner, loop.provider = <LoopFunction>phintys_both, ufunc, "phintys"
+        truths = phintys_arithmetics[usable_set()]
+        loop.function, loop.owner, loop.provider = truths.both, ufunc, "phintys"
         if TRUTHS[ufunc] == "either":
-            loop.function = <LoopFunction>phintys_either
+            loop.function = truths.either
         return loop
     index = legacy_index(table, dtypes)
     if index >= 0:

@@ -12,7 +12,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.ops.native.measured import COLUMNS, MEASURED
 from phintys.ops.native.sets import sets_of_processor, usable_sets
-from phintys.ops.native.vector_math import LIBRARIES
+from phintys.ops.native.special.vector_math import LIBRARIES
 
 # Another provider must be so many times as fast as NumPy or SciPy, whose bits users may compare with.
 WORTH = 1.1

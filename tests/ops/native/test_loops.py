@@ -9,7 +9,7 @@ from phintys.graph.config import change_flags
 from phintys.ops.elementwise.elementwise_kernel import ElementwiseKernel
 from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.ops.native.loops import OWN_LOOPS, TYPES, find_loop
-from phintys.ops.native.vector_math import NO_UFUNCS
+from phintys.ops.native.special.vector_math import NO_UFUNCS
 from phintys.ops.reduction.reduction_kernel import ReductionKernel
 from phintys.vm.abi import run_kernel
 

@@ -14,7 +14,7 @@ from phintys.graph.config import change_flags, config
 from phintys.ops.native import providers as table
 from phintys.ops.native.loops import built_in_loop, find_loop, provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.vector_math import BINARY, FUNCTIONS, NO_UFUNCS, has_vector_function, symbol_of
+from phintys.ops.native.special.vector_math import BINARY, FUNCTIONS, NO_UFUNCS, has_vector_function, symbol_of
 
 CPUS = ("native", "avx2", "baseline")
 

@@ -1,4 +1,5 @@
 """Kernels compute the same bits with each instruction set."""
+import itertools
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from kernel_cases import CASES, MERSENNE, PCG64, case, kernel_classes
 
 from phintys.graph.config import change_flags
 from phintys.ops.elementwise.scalar_code import ScalarCode
+from phintys.ops.native.loops import TYPES, find_loop
 from phintys.ops.native.sets import sets_of_processor, usable_sets
 from phintys.vm.abi import run_kernel
 
@@ -102,6 +104,52 @@ def test_the_option_decides():
         with change_flags(cpu=cpu):
             assert usable_sets() == sets_of_processor()[:position]
     assert usable_sets() == sets_of_processor()
+
+
+EXTREMES = [0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 0.49999999999999994, 3, 100, 127, 255, -128, 65504, 2.0 ** 31, -2.0 ** 31,
+            2.0 ** 53 + 2, 2.0 ** 63, -2.0 ** 63, 1e19, 1e38, 1e300, 5e-324, np.inf, -np.inf, np.nan]
+
+
+def operands_of(dtypes):
+    """Numbers in all ranges of the dtypes, one operand each; an odd number of them, so that vectors have an end."""
+    draws = np.random.default_rng(3)
+    for dtype in map(np.dtype, dtypes):
+        values = draws.permutation(EXTREMES * 9).tolist() + draws.normal(0, 50, 42).tolist()
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            values = [int(min(max(value, limits.min), limits.max)) if np.isfinite(value) else 7 for value in values]
+        with np.errstate(all="ignore"):
+            yield np.array(values, dtype if dtype.kind in "iu" else None).astype(dtype)
+
+
+SHARED_LOOPS = ["cast", "copy", "switch", "power", "round_half_away_from_zero", "unless_overflow", "clip", "absolute",
+                "remainder", "sign", "ultra_fast_sigmoid", "real", "imag", "complex", np.logical_and, np.bitwise_or]
+
+
+@pytest.mark.parametrize("loop", SHARED_LOOPS, ids=str)
+def test_each_set_has_loops_of_the_same_bits(loop):
+    compared = 0
+    for dtypes in signatures(loop):
+        for step in (1, 2):                             # with gaps, too
+            operands = [operand[::step] for operand in operands_of(dtypes[:-1])]
+            found = {}
+            for cpu in ("baseline", "avx2", "native"):
+                with change_flags(cpu=cpu):
+                    found[cpu] = find_loop(loop, dtypes)(*operands).tobytes()
+            assert found["avx2"] == found["baseline"] == found["native"], (dtypes, step)
+            compared += 1
+    assert compared
+
+
+def signatures(loop):
+    """All that the loop takes."""
+    for first, last in itertools.product(TYPES, TYPES):
+        for dtypes in {(first, last), (first, first, last), (first, first, first, last), (first, last, last, last)}:
+            try:
+                find_loop(loop, dtypes)
+            except TypeError:
+                continue
+            yield dtypes
 
 
 # ---- the source ------------------------------------------------------------------------------------------------------
