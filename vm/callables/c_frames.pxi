@@ -136,6 +136,15 @@ cdef inline void show_table(Entry* entry, Runner* runner, const uint64_t* table)
         frame.machine.epoch += take_layout(cell, layout, layout + cell.ndim)
 
 
+cdef void load(Entry* entry, Runner* runner) noexcept:
+    """Let the cells of shared variables have their values, as LOAD does: of a program that updates some of them."""
+    cdef Machine* machine = &runner.frame.machine
+    cdef int index
+    for index in range(entry.n_shared):
+        machine.epoch += (<Container>entry.containers[index]).load(
+            &machine.context, &machine.cells[entry.shared[index]])
+
+
 # ---- frames ----------------------------------------------------------------------------------------------------------
 cdef void free_runner(Entry* entry, Runner* runner) noexcept nogil:
     forget_recording(runner)
@@ -163,6 +172,9 @@ cdef Runner* new_runner(Entry* entry) noexcept nogil:
             for axis in range(input.ndim):
                 cell.shape[axis] = input.shape[axis]
             set_contiguous_strides(cell)
+    if entry.updates:                                       # a commit may work in the memory of the containers
+        for index in range(entry.n_shared):
+            runner.frame.machine.cells[entry.shared[index]].donor = &(<Container>entry.containers[index]).cell
     phintys_count(&entry.frames_made)
     return runner
 

@@ -5,6 +5,10 @@ caller's memory. Arguments are read where the caller has them. A call takes an i
 by one atomic exchange, and gives it back at its end; so each running call has a frame of its own, and threads meet only
 at a lock of the pool, if a value needs more memory than the frame has kept.
 
+A program that updates shared variables, its random streams too, runs to its end, as from Python: a call claims the
+variables and takes their values under the GIL, computes without it, and takes it again from RESULT on. So such calls
+come one after the other, in whatever threads.
+
 Shared variables are read in a *snapshot*: references to the memory of all their values, taken together under the GIL.
 What a reference exists to is never overwritten, so a snapshot never changes. Containers count their changes; a call
 that finds another count than its snapshot's takes the GIL for the next snapshot.
@@ -25,7 +29,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_READONLY, INLINE_BYTES, Cell, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
-from phintys.vm.containers.claims cimport wait_until_whole
+from phintys.vm.containers.claims cimport claim, give_up, wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
@@ -106,6 +110,7 @@ cdef enum Status:                   # what a C function returns; nutpie goes on 
 cdef enum Fault:                    # why an argument is wrong
     DIMENSION                       # another number of elements
     EXPANDED                        # the results have another number of elements
+    TABLE                           # of values, for a program that updates its variables
     ALIGNMENT
     MISSING                         # NULL
     BROADCAST                       # a dimension that must have length 1
@@ -147,7 +152,8 @@ cdef struct Entry:
     PyObject** containers           # of the shared variables
     Snapshot* snapshot
     long long frames_made
-    bint is_straight                # the program has no jumps
+    bint is_straight                # the program has no jumps, and updates nothing
+    bint updates
     int* leaves                     # the cells of arguments and shared values
     unsigned char* only_looks       # of each instruction: its kernel makes views, and does nothing else
 
@@ -173,6 +179,9 @@ cdef struct Call:
     uint64_t tail_size
     void** outputs
     int64_t** output_shapes
+    Entry* entry                    # of a program with updates, which gives its results before its end:
+    FrameCopy* frame
+    long long given                 # the status so far
 
 
 include "c_frames.pxi"
@@ -235,12 +244,18 @@ cdef inline void finish(Entry* entry, Runner* runner) noexcept nogil:
 # ---- calls -----------------------------------------------------------------------------------------------------------
 cdef inline long long bind(Entry* entry, Runner* runner, Call* call) noexcept nogil:
     cdef long long status = show_flat(entry, runner, call) if call.is_flat else show_each(entry, runner, call)
+    if status == DONE and entry.updates:
+        return refuse(entry, TABLE, -1, 0, 0) if call.user_data != NULL else DONE
     if status == DONE and entry.n_shared:
         if call.user_data != NULL:
             show_table(entry, runner, <const uint64_t*>call.user_data)
         else:
             status = show_shared(entry, runner)
     return status
+
+
+cdef inline long long give(Entry* entry, FrameCopy* frame, Call* call) noexcept nogil:
+    return give_flat(entry, frame, call) if call.is_flat else give_each(entry, frame, call)
 
 
 cdef inline void empty(Entry* entry, FrameCopy* frame) noexcept nogil:
@@ -271,19 +286,57 @@ cdef inline long long call_entry(Entry* entry, Call* call) noexcept nogil:
     if entry.gil_must_go and PyGILState_Check():
         released = PyEval_SaveThread()
     status = bind(entry, runner, call)
-    if status == DONE:
+    if status == DONE and entry.updates:
+        status = call_with_updates(entry, runner, call)
+    elif status == DONE:
         if run(entry, runner) < 0:
             status = keep_failure(entry, runner)
             forget_recording(runner)
             reset_copy(runner.frame)
         else:
-            status = give_flat(entry, runner.frame, call) if call.is_flat else give_each(entry, runner.frame, call)
+            status = give(entry, runner.frame, call)
             finish(entry, runner)
     if released != NULL:
         PyEval_RestoreThread(released)
     if not phintys_put(seat, runner):
         put_elsewhere(entry, runner)
     return status
+
+
+cdef int give_now(void* receiver) noexcept nogil:
+    """RESULT of a program with updates; what the caller has no room for is not committed."""
+    cdef Call* call = <Call*>receiver
+    call.given = give(call.entry, call.frame, call)
+    return 0 if call.given == DONE else -1
+
+
+cdef long long call_with_updates(Entry* entry, Runner* runner, Call* call) noexcept with gil:
+    """The whole program; arguments are bound."""
+    cdef Machine* machine = &runner.frame.machine
+    cdef Code code = (<CFunction>entry.owner).code
+    cdef bint has_failed
+    try:
+        claim(code.updated, code.n_updated)
+    except BaseException as error:
+        return keep_error(entry, error, NULL)
+    try:
+        wait_until_whole(code.loaded, code.n_loaded)
+    except BaseException as error:
+        give_up(code.updated, code.n_updated)
+        return keep_error(entry, error, NULL)
+    load(entry, runner)
+    call.entry, call.frame, call.given = entry, runner.frame, DONE
+    machine.give, machine.receiver, machine.long_commit = give_now, call, False
+    machine.released = PyEval_SaveThread()
+    has_failed = execute(machine) < 0                       # it comes back with the GIL
+    give_up(code.updated, code.n_updated)
+    if not has_failed:
+        empty(entry, runner.frame)
+    elif call.given == DONE:
+        call.given = keep_failure(entry, runner)
+    if has_failed:
+        reset_copy(runner.frame)
+    return call.given
 
 
 cdef long long keep_failure(Entry* entry, Runner* runner) noexcept with gil:
@@ -465,13 +518,14 @@ cdef class CFunction:
         self._find_slot()
 
     cdef int _note_cells(self) except -1:
-        """Let the code end with RESULT, and note which cells are results, shared values, or to be emptied."""
+        """Let the code end with RESULT if it updates nothing, and note which cells are results, shared values, or to be
+        emptied."""
         cdef Entry* entry = self.entry
         cdef Instruction* at
         cdef int position, index, cell
         cdef list results = [], emptied = [], loaded = []
         cdef bint ended = False
-        self.shared, entry.is_straight = [], True
+        self.shared, entry.is_straight, entry.updates = [], True, self.code.n_updated > 0
         for position in range(self.code.halt + 1):
             at = &self.code.instructions[position]
             operands = [self.code.pool[at.b + index] for index in range(at.c)]
@@ -486,7 +540,8 @@ cdef class CFunction:
                 ended, results = True, operands
                 if at.flags & RESULT_EMPTIES:
                     emptied += operands
-                at.op = OP_HALT
+                if not entry.updates:
+                    at.op = OP_HALT
             elif ended and (at.op == OP_DROP or at.op == OP_HALT):
                 emptied += operands
             self.code.ops[position] = at.op
@@ -502,7 +557,7 @@ cdef class CFunction:
             raise MemoryError()
         for index, container in enumerate(self.shared):
             entry.containers[index] = <PyObject*>container
-        if self.shared:
+        if self.shared and not entry.updates:
             take_snapshot(entry)
         return 0
 
@@ -615,6 +670,9 @@ cdef class CFunction:
         SharedTable
             Its attribute ``address`` is what to pass as ``user_data``; it must live as long as calls read it.
         """
+        if self.entry.updates:
+            raise TypeError(f"{self._title()} updates shared variables, so it reads and writes their own values, and "
+                            "takes no table of others")
         return SharedTable(self.shared, values)
 
     @property
@@ -627,14 +685,15 @@ cdef class CFunction:
         free_idle(self.entry)
 
     def fail_at(self, position=None):
-        """Let instruction ``position`` fail in each call, before the results exist; None: none any more. For tests.
+        """Let instruction ``position`` fail in each call, before the results exist or before updates are committed;
+        None: none any more. For tests.
 
         Returns
         -------
         bool
             Whether there is such an instruction.
         """
-        if position is not None and self.code.ops[<int>position] == OP_HALT:
+        if position is not None and self.code.ops[<int>position] in (OP_HALT, OP_COMMIT):
             return False
         self.code.put_failure(-1 if position is None else position, 0)
         free_idle(self.entry)                               # what they have recorded does not fail
@@ -663,8 +722,13 @@ cdef class CFunction:
                 put_elsewhere(self.entry, runner)
         return count
 
+    def _title(self):
+        return f"C function {self.name} of {self.function.name or 'a phintys function'}"
+
     cdef object describe_fault(self, Fault fault, int index, long long found, long long wanted):
-        title = f"C function {self.name} of {self.function.name or 'a phintys function'}"
+        title = self._title()
+        if fault == TABLE:
+            return f"{title} updates shared variables, so it takes no table of other values: user_data must be NULL"
         if fault == DIMENSION:
             more = "at least " if self.entry.has_rest else ""
             return f"{title}: x has {found} elements, expected {more}{wanted}"

@@ -72,7 +72,7 @@ AS_DOUBLES = frozenset("bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 f
 
 
 def check_program(program, row, argument_names):
-    """Raise if a program needs Python, or changes anything, or has other results than the signature wants.
+    """Raise if a program needs Python, or has other results than the signature wants.
 
     Raises
     ------
@@ -111,14 +111,8 @@ def _programs(program, text=""):
 
 def _check_instructions(program, text):
     for position, instruction in enumerate(program.instructions()):
-        name = OPCODES[instruction.op].name
-        if name == "CALL":
+        if OPCODES[instruction.op].name == "CALL":
             _refuse(program, position, f"the op {_op_of(program, instruction)}{text} runs in Python: it has no kernel")
-        if name == "STORE":
-            container = program.containers[instruction.a]
-            raise NotImplementedError(
-                f"c_function: the function updates {container.name or 'a shared variable'} of type {container.type}; "
-                "C functions update nothing. Make the function without updates (random draws: no_default_updates=True)")
     for number, cell in enumerate(program.cells):
         if cell.kind == "constant" and number not in program.pool:
             continue

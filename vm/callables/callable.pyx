@@ -399,8 +399,8 @@ cdef class Callable:
         Raises
         ------
         NotImplementedError
-            If the program runs Python code (an op without a kernel), has values that are Python objects or are on a
-            device, or updates shared variables. The error names the node and where it was made.
+            If the program runs Python code (an op without a kernel), or has values that are Python objects or are on a
+            device. The error names the node and where it was made.
         TypeError
             If arguments or results do not fit the signature.
         ValueError
@@ -417,9 +417,12 @@ cdef class Callable:
         Each running call has a frame of its own, so any number of threads may call. Nothing is kept of the caller's
         memory. Results must not lie in the memory of arguments. Signals are not looked at: Ctrl-C does not stop a call.
 
-        Shared variables have their present values in each call. A caller may pass others in ``user_data``: the address
-        of a table of 64-bit numbers, which has the addresses of all values, then their numbers of elements, then the
-        lengths of all their dimensions, in the order of the attribute ``shared``.
+        Updates of shared variables and of random streams are made. Calls that update the same variable come one after
+        the other; they take the GIL before and after they compute. A call whose status is not 0, 3 or 4 changes none.
+
+        Shared variables have their present values in each call. For a function without updates, a caller may pass
+        others in ``user_data``: the address of a table of 64-bit numbers, which has the addresses of all values, then
+        their numbers of elements, then the lengths of all their dimensions, in the order of the attribute ``shared``.
 
         Examples
         --------

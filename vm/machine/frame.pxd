@@ -44,6 +44,8 @@ cdef enum Planning:                 # what a frame knows about the sizes of its 
     WATCHED                         # the last call's shapes are in the cells
     INSTALLED                       # slots are laid out for the shapes in `key`
 
+ctypedef int (*GiveStep)(void* receiver) noexcept nogil
+
 cdef struct Machine:                # one running call, in C
     const Instruction* code
     const Instruction* at           # the instruction that failed
@@ -76,6 +78,8 @@ cdef struct Machine:                # one running call, in C
     long long* seen                 # how often they had changed when they were loaded
     int n_watched
     Timing* timing                  # NULL: calls are not measured
+    GiveStep give                   # what RESULT calls, with its argument, instead of making arrays; or NULL
+    void* receiver
     Context context
 
 cdef class Frame:
