@@ -9,15 +9,15 @@
  */
 
 /* Whether a single element comes first. */
-FOR_SET PHINTYS_INLINE int OF(passes)(T element, T pivot, const int which) {
+PHINTYS_INLINE int OF(passes)(T element, T pivot, const int which) {
     return which == PHINTYS_BELOW ? BEFORE(element, pivot) : which == PHINTYS_AT_MOST ? !BEFORE(pivot, element)
                                                                                       : IS_NUMBER(element);
 }
 
-FOR_SET PHINTYS_INLINE npy_intp OF(separate)(const T *from, T *line, P *positions, npy_intp count, T pivot,
-                                             const int which, const int numbered, T *room, P *position_room) {
+PHINTYS_INLINE npy_intp OF(separate)(const T *from, T *line, P *positions, npy_intp count, T pivot,
+                                     const int which, const int numbered, T *room, P *position_room) {
     npy_intp i = 0, first = 0, others = 0;
-#if WIDTH > 1
+#if VECTORS
     const V bound = SPREAD(pivot);
     for (; i + WIDTH <= count; i += WIDTH) {
         const V values = LOAD(from + i);
@@ -54,8 +54,8 @@ FOR_SET PHINTYS_INLINE npy_intp OF(separate)(const T *from, T *line, P *position
     positions == NULL ? OF(separate)(from, line, NULL, count, pivot, WHICH, 1, room, NULL) \
     : from == line ? OF(separate)(from, line, positions, count, pivot, WHICH, 1, room, position_room) \
                    : OF(separate)(from, line, positions, count, pivot, WHICH, 0, room, position_room)
-FOR_SET static npy_intp OF(divide)(const T *from, T *line, P *positions, npy_intp count, T pivot, int which, T *room,
-                                   P *position_room) {
+static npy_intp OF(divide)(const T *from, T *line, P *positions, npy_intp count, T pivot, int which, T *room,
+                           P *position_room) {
     switch (which) {
         case PHINTYS_BELOW: return SEPARATE(PHINTYS_BELOW);
         case PHINTYS_AT_MOST: return SEPARATE(PHINTYS_AT_MOST);
@@ -64,13 +64,13 @@ FOR_SET static npy_intp OF(divide)(const T *from, T *line, P *positions, npy_int
 }
 #undef SEPARATE
 
-FOR_SET static void OF(copy)(const T *from, T *line, P *positions, npy_intp count) {
+static void OF(copy)(const T *from, T *line, P *positions, npy_intp count) {
     if (from == line) return;
     memcpy(line, from, count * sizeof(T));
     for (npy_intp i = 0; positions && i < count; i++) positions[i] = (P)i;
 }
 
-FOR_SET static void OF(sift)(T *heap, P *positions, npy_intp root, npy_intp count) {
+static void OF(sift)(T *heap, P *positions, npy_intp root, npy_intp count) {
     const T moved = heap[root];
     const P position = positions ? positions[root] : 0;
     for (npy_intp child; (child = 2 * root + 1) < count; root = child) {
@@ -84,7 +84,7 @@ FOR_SET static void OF(sift)(T *heap, P *positions, npy_intp root, npy_intp coun
 }
 
 /* All elements in their order. */
-FOR_SET static void OF(sort_by_heap)(T *line, P *positions, npy_intp count) {
+static void OF(sort_by_heap)(T *line, P *positions, npy_intp count) {
     for (npy_intp root = count / 2; root-- > 0;) OF(sift)(line, positions, root, count);
     for (npy_intp last = count; last-- > 1;) {
         const T greatest = line[0];
@@ -97,7 +97,7 @@ FOR_SET static void OF(sort_by_heap)(T *line, P *positions, npy_intp count) {
     }
 }
 
-FOR_SET static void OF(sort_by_insertion)(T *line, P *positions, npy_intp count) {
+static void OF(sort_by_insertion)(T *line, P *positions, npy_intp count) {
     for (npy_intp i = 1; i < count; i++) {
         const T moved = line[i];
         const P position = positions ? positions[i] : 0;
@@ -113,7 +113,7 @@ FOR_SET static void OF(sort_by_insertion)(T *line, P *positions, npy_intp count)
 
 /* An element that is likely to be a little beyond the one chosen, as seen from the nearer end: of a sample that is
  * spread over all, the one with the same rank, or some further. So the part in which the search goes on is small. */
-FOR_SET static T OF(likely_bound)(const T *line, npy_intp count, npy_intp chosen) {
+static T OF(likely_bound)(const T *line, npy_intp count, npy_intp chosen) {
     T sample[63];
     const int size = count > 32768 ? 63 : count > 2048 ? 31 : count > 256 ? 15 : 5;
     int rank = (int)(chosen * size / count);
@@ -124,9 +124,9 @@ FOR_SET static T OF(likely_bound)(const T *line, npy_intp count, npy_intp chosen
     return sample[rank];
 }
 
-#if WIDTH > 1
+#if VECTORS
 /* Two elements of a sample between which the chosen one is most likely. */
-FOR_SET static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp chosen, T *low, T *high) {
+static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp chosen, T *low, T *high) {
     T sample[PHINTYS_SAMPLE];
     for (int i = 0; i < PHINTYS_SAMPLE; i++) sample[i] = line[count / PHINTYS_SAMPLE * i];
     OF(sort_by_insertion)(sample, NULL, PHINTYS_SAMPLE);
@@ -139,9 +139,9 @@ FOR_SET static void OF(likely_bounds)(const T *line, npy_intp count, npy_intp ch
  * of the room: one pass over memory for most of a long line. The elements are read elsewhere, perhaps in the room,
  * where the rest never overtakes what is to be read; so are the positions, unless they are numbered here
  * (`from_positions` is NULL). Returns where the middle starts, and its length. */
-FOR_SET PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_positions, P *positions, npy_intp count,
-                                          T low, T high, const int placed, T *room, P *position_room,
-                                              npy_intp *middle) {
+PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_positions, P *positions, npy_intp count,
+                                  T low, T high, const int placed, T *room, P *position_room,
+                                      npy_intp *middle) {
     npy_intp i = 0, first = 0, end = count, between = 0;
     const V least = SPREAD(low), most = SPREAD(high);
     for (; i + WIDTH <= count; i += WIDTH) {
@@ -179,8 +179,8 @@ FOR_SET PHINTYS_INLINE npy_intp OF(split)(const T *from, T *line, const P *from_
 }
 
 /* The same of a line that is read elsewhere, or in its own position: the order that results does not depend on that. */
-FOR_SET static npy_intp OF(divide_long)(const T *from, T *line, P *positions, npy_intp count, npy_intp chosen, T *room,
-                                        P *position_room, npy_intp *middle) {
+static npy_intp OF(divide_long)(const T *from, T *line, P *positions, npy_intp count, npy_intp chosen, T *room,
+                                P *position_room, npy_intp *middle) {
     T low, high;
     const P *from_positions = NULL;
     OF(likely_bounds)(from, count, chosen, &low, &high);
@@ -196,11 +196,11 @@ FOR_SET static npy_intp OF(divide_long)(const T *from, T *line, P *positions, np
 
 /* Element number `chosen` of the order goes to its position, what is before it to the front, what is after it to the
  * back. */
-FOR_SET static void OF(select)(const T *from, T *line, P *positions, npy_intp count, npy_intp chosen, T *room,
-                               P *position_room) {
+static void OF(select)(const T *from, T *line, P *positions, npy_intp count, npy_intp chosen, T *room,
+                       P *position_room) {
     int rounds = 8;
     for (npy_intp left = count; left; left >>= 1) rounds += 3;
-#if WIDTH > 1
+#if VECTORS
     if (count >= PHINTYS_LONG_LINE) {
         npy_intp middle;
         const npy_intp first = OF(divide_long)(from, line, positions, count, chosen, room, position_room, &middle);
@@ -238,8 +238,8 @@ FOR_SET static void OF(select)(const T *from, T *line, P *positions, npy_intp co
 }
 
 /* Several of them, ascending; NaNs, which vectors do not compare, go to the end first. */
-FOR_SET static void OF(select_all)(const T *from, T *line, P *positions, npy_intp count, const npy_intp *chosen,
-                                   npy_intp n_chosen, T *room, P *position_room) {
+static void OF(select_all)(const T *from, T *line, P *positions, npy_intp count, const npy_intp *chosen,
+                           npy_intp n_chosen, T *room, P *position_room) {
     npy_intp start = 0;
     if (HAS_NAN && n_chosen) {
         int found = 0;

@@ -1,12 +1,9 @@
-/* Partitions and the largest or smallest elements, for one dtype and one instruction set; see selection_loops.h.
+/* Partitions and the largest or smallest elements, for one dtype and one instruction set; see selections.template.h.
  * Defined before the include:
- * T, P: the types of an element and of a position while it is computed; DTYPE, SET: their names.
+ * T, P: the types of an element and of a position while it is computed; DTYPE: the name.
  * BEFORE(a, b), a total order of values; HAS_NAN, whether vectors compare NaN unlike it; MAYBE_ABOVE and MAYBE_BELOW,
  * tests that vectorise and are true at least where BEFORE(b, a) or BEFORE(a, b) is.
- * WIDTH, the elements of a vector V: 1 if there are no vectors. Else LOAD, STORE and SPREAD; BELOW and AT_MOST, which
- * return a bit mask; ALL, COUNT, PACK (elements of a mask to the front), POSITIONS (numbers from n on).
- * FOR_SET, the instruction set of functions; ENTRY, of the functions that others call. T and DTYPE are undefined at the
- * end.
+ * VECTORS: whether vectors V have the dtype, as selection_vectors.h describes. T and DTYPE are undefined at the end.
  */
 #define OF(FUNCTION) PHINTYS_NAMED(PHINTYS_NAMED(FUNCTION, DTYPE), SET)
 #define PAIR OF(pair)
@@ -17,17 +14,18 @@
 #endif
 
 typedef T OF(value);
+typedef P OF(place);
 typedef struct { T value; npy_intp position; } PAIR;
 
 #include "quickselect.template.h"
 
-FOR_SET static void OF(partition_line)(const char *from, char *line, npy_intp count, const npy_intp *chosen,
-                                       npy_intp n_chosen, char *room) {
+static void OF(partition_line)(const char *from, char *line, npy_intp count, const npy_intp *chosen,
+                               npy_intp n_chosen, char *room) {
     OF(select_all)((const T *)from, (T *)line, NULL, count, chosen, n_chosen, (T *)room, NULL);
 }
 
-FOR_SET static void OF(argpartition_line)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
-                                          npy_intp n_chosen, char *room, char *positions, npy_intp positions_step) {
+static void OF(argpartition_line)(const char *line, npy_intp step, npy_intp count, const npy_intp *chosen,
+                                  npy_intp n_chosen, char *room, char *positions, npy_intp positions_step) {
     const npy_intp values_size = phintys_segment(count, sizeof(T)), positions_size = phintys_segment(count, sizeof(P));
     T *values = (T *)room, *value_room = (T *)(room + values_size);
     P *moved = (P *)(room + 2 * values_size), *position_room = (P *)(room + 2 * values_size + positions_size);
@@ -47,7 +45,7 @@ FOR_SET static void OF(argpartition_line)(const char *line, npy_intp step, npy_i
 
 /* ---- the best elements ------------------------------------------------------------------------------------------- */
 /* Whether one of 32 elements without gaps may be better than `bound`. */
-FOR_SET PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
+PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest) {
     int found = 0;
     if (largest) for (int i = 0; i < 32; i++) found |= MAYBE_ABOVE(values[i], bound);
     else for (int i = 0; i < 32; i++) found |= MAYBE_BELOW(values[i], bound);
@@ -57,8 +55,8 @@ FOR_SET PHINTYS_INLINE int OF(any_better)(const T *values, T bound, int largest)
 #define BETTER(a, b) (largest ? BEFORE(b, a) : BEFORE(a, b))
 
 /* For few: the best so far are in order, and a better element is inserted. */
-FOR_SET PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
-                                            int largest, PAIR *pairs) {
+PHINTYS_INLINE void OF(insert_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
+                                    int largest, PAIR *pairs) {
     npy_intp held = 0;
     for (npy_intp i = 0; i < count; i++) {
         while (held == wanted && step == sizeof(T) && i + 32 <= count
@@ -83,12 +81,12 @@ typedef struct {
 /* Appends the elements of a block that are better than `bound`, or of `with_equal`, not worse, until `capacity` are
  * held or, by a vector, exceeded; returns how many elements were read. `first` is the position of the block. The block
  * may be the array of candidates itself. */
-FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_positions, npy_intp count,
-                                                  npy_intp first,
-                                                  T bound, const int with_equal, const int largest,
-                                                  const int with_positions, OF(Candidates) *found, npy_intp capacity) {
+PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_positions, npy_intp count,
+                                          npy_intp first,
+                                          T bound, const int with_equal, const int largest,
+                                          const int with_positions, OF(Candidates) *found, npy_intp capacity) {
     npy_intp i = 0, held = found->held;
-#if WIDTH > 1
+#if VECTORS
     const V limit = SPREAD(bound);
     const int vectors = IS_NUMBER(bound);
 #endif
@@ -97,7 +95,7 @@ FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block
             i += 32;
             continue;
         }
-#if WIDTH > 1
+#if VECTORS
         if (vectors && i + WIDTH <= count) {
             const V values = LOAD(block + i);
             const int mask = largest == with_equal ? BELOW(values, limit) ^ (largest ? ALL : 0)
@@ -124,7 +122,7 @@ FOR_SET PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block
 
 /* Keeps the best `wanted` candidates, of equal ones the first, and their order if positions are wanted, too; returns
  * the worst of them. */
-FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, int largest, const int with_positions) {
+PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, int largest, const int with_positions) {
     const npy_intp count = found->held, chosen = largest ? count - wanted : wanted - 1;
     OF(select_all)(found->values, found->copy, NULL, count, &chosen, 1, found->room, NULL);
     const T bound = found->copy[chosen];
@@ -155,9 +153,9 @@ FOR_SET PHINTYS_INLINE T OF(keep_best)(OF(Candidates) *found, npy_intp wanted, i
 
 /* The best elements of a line, in its order. Elements that are better than the worst of the best so far are collected;
  * when the room is full, the best are selected again. */
-FOR_SET PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
-                                             int largest, const int with_positions, OF(Candidates) *found,
-                                             npy_intp capacity) {
+PHINTYS_INLINE void OF(collect_best)(const char *line, npy_intp step, npy_intp count, npy_intp wanted,
+                                     int largest, const int with_positions, OF(Candidates) *found,
+                                     npy_intp capacity) {
     T gathered[256];
     npy_intp i = 0;
     for (; i < count && i < capacity; i++) {
@@ -218,8 +216,8 @@ static void OF(write_best)(OF(Candidates) *found, const Best *best, npy_intp *or
     for (npy_intp i = 0; values && i < count; i++) *(T *)(values + i * values_step) = found->room[i];
 }
 
-ENTRY static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
-                                   char *values, npy_intp values_step, char *positions, npy_intp positions_step) {
+static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, const Best *best, char *room,
+                             char *values, npy_intp values_step, char *positions, npy_intp positions_step) {
     if (best->wanted <= PHINTYS_FEW) {
         PAIR *pairs = (PAIR *)room;
         if (best->largest) OF(insert_best)(line, step, count, best->wanted, 1, pairs);

@@ -16,7 +16,6 @@ from numpy cimport npy_intp
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
-from phintys.ops.native.sets import usable_sets
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.sorting.line_walk cimport Line, LineTask, lines_of, walk_lines
 from phintys.vm.abi cimport (
@@ -61,8 +60,7 @@ cdef extern from "sorting/selection_loops.h" nogil:
         phintys_argpartition argpartition
         phintys_best best
         int position_size
-    const Selection phintys_selections[14]
-    const Selection phintys_vector_selections[2][6]
+    const Selection phintys_selections[PHINTYS_SETS][14]
     npy_intp phintys_partition_room(const Selection* of, npy_intp count)
     npy_intp phintys_argpartition_room(const Selection* of, npy_intp count)
     npy_intp phintys_best_room(const Selection* of, const Best* best)
@@ -81,10 +79,6 @@ cdef extern from "sorting/short_rows_loops.h" nogil:
 SHORT_ROW_TYPES = ("int32", "int64", "float32", "float64")
 
 phintys_fill_bits_of_mask()
-
-# The dtypes that have selections by vectors, and the instruction sets, in the order of their table.
-VECTOR_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
-VECTOR_SETS = ("avx2", "avx512")
 
 # NumPy's number of an algorithm; "mergesort" means a stable one.
 NUMBERS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": 2, "stable": 2}
@@ -248,14 +242,11 @@ cdef class LineKernel(Kernel):
     cdef int describe(self, str name, str dtype) except -1:
         self.name = name
         self.settings.itemsize = numpy.dtype(dtype).itemsize
-        self.settings.any_selection = self.settings.selection = &phintys_selections[<int>TYPES.index(dtype)]
         self.short_rows, self.set = NULL, usable_set()
+        self.settings.selection = &phintys_selections[self.set][<int>TYPES.index(dtype)]
+        self.settings.any_selection = &phintys_selections[0][<int>TYPES.index(dtype)]
         if dtype in SHORT_ROW_TYPES:
             self.short_rows = &phintys_short_rows[<int>SHORT_ROW_TYPES.index(dtype)]
-        allowed = usable_sets()
-        for number, instructions in enumerate(VECTOR_SETS):
-            if dtype in VECTOR_TYPES and instructions in allowed:
-                self.settings.selection = &phintys_vector_selections[<int>number][<int>VECTOR_TYPES.index(dtype)]
         return 0
 
     cdef const Selection* selection_for(self, npy_intp length) noexcept nogil:
