@@ -10,6 +10,7 @@ from phintys import compile as compile
 from phintys import configdefaults as configdefaults
 from phintys import configparser as configparser
 from phintys import d3viz as d3viz
+from phintys import distributed as distributed
 from phintys import gof as gof
 from phintys import gpu as gpu
 from phintys import gpuarray as gpuarray
@@ -111,6 +112,7 @@ __all__ = [
     "configparser",
     "d3viz",
     "debugprint",
+    "distributed",
     "dot",
     "foldl",
     "foldr",

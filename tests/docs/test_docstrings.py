@@ -20,6 +20,7 @@ from phintys.theano_modules import MODULES as MODULES_OF_THEANO
 NOT_DOCUMENTED = {
     "phintys.compat": "objects of Python",
     "phintys.pickled": "what only pickles name",
+    "phintys.distributed": "where Dask is installed only: see below",
     "phintys.interop": "where PyMC is installed only: see below",
     "phintys.interop.pytensor": "where PyTensor is installed only: see below",
     "phintys.interop.pymc": "where PyMC is installed only: see below",
@@ -120,9 +121,11 @@ def test_modules_are_found():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("module, library", [("phintys.interop", "pymc"), ("phintys.interop.pytensor", "pytensor"),
-                                             ("phintys.interop.pymc", "pymc"), ("phintys.interop.nutpie", "nutpie")])
+                                             ("phintys.interop.pymc", "pymc"), ("phintys.interop.nutpie", "nutpie"),
+                                             ("phintys.distributed", "dask")])
 def test_examples_of_interop(module, library):
-    pytest.importorskip("pytensor_reference")
+    if module.startswith("phintys.interop"):
+        pytest.importorskip("pytensor_reference")
     pytest.importorskip(library, reason=f"{library} is not installed: pip install phintys[{library}]")
     assert sorted(name for name, text in documented(module).items() if ">>> " not in text) == []
     test_examples(module, None)

@@ -12,6 +12,7 @@ import numpy
 
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.files import programs
+from phintys.vm.files.archive import digest
 from phintys.vm.files.values import FileError, Unsaved, add_kind
 from phintys.vm.linking.verifier import ProgramError, check_layout, verify
 from phintys.vm.program import Program
@@ -95,6 +96,10 @@ class SavedFunction(Callable):
 
     def __reduce__(self):
         return loads, (dumps(self),)
+
+    def __dask_tokenize__(self):
+        """Return what identifies the function's results for Dask, also in another process."""
+        return "phintys program", digest(dumps(self)).hex()
 
 
 enable_vectorcall(SavedFunction)

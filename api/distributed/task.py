@@ -1,0 +1,181 @@
+"""A compiled function in the form in which it travels: the bytes of its program, linked once a process.
+
+Schedulers unpickle a function for every task. A ``Task`` is unpickled to the one of its process that has the same
+bytes; so a worker verifies a program and makes its kernels once. Results have memory of their own, whatever the
+function borrows, and arguments are never written to: blocks and messages belong to the scheduler.
+"""
+from __future__ import annotations
+
+import io
+import pickle
+from collections import OrderedDict
+from hashlib import sha256
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+import numpy
+
+from phintys.graph.errors import with_details
+from phintys.vm.callables.callable import Callable
+from phintys.vm.files.functions import dumps, loads
+
+MOST_LINKED = 64                # programs that a process keeps
+
+
+class _AnyModule:
+    """A pickle may name any module, so a program in one may, too."""
+
+    def __contains__(self, module):
+        return True
+
+
+class Task:
+    """A function for schedulers: its pickle is small, its token depends only on what it computes, and it has no state.
+
+    Parameters
+    ----------
+    content : bytes
+        Those of a saved program, or of a pickle.
+    is_program : bool
+
+    Attributes
+    ----------
+    token : str
+        The digest of the content.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> x = T.dvector("x")
+    >>> task = phintys.distributed.as_task(phintys.function([x], x * 2, name="double"))
+    >>> task([1, 2]), pickle.loads(pickle.dumps(task)) is task
+    (array([2., 4.]), True)
+    """
+
+    def __init__(self, content: bytes, is_program: bool, token: str) -> None:
+        self.content, self.is_program, self.token = content, is_program, token
+        self.function = loads(content, _AnyModule()) if is_program else pickle.loads(content)
+        program = self.function.program
+        self.name = self.function.name
+        self.types = program.argument_types
+        self.results = program.result_cells()
+        self._overwritten = [number for number, cell in enumerate(program.cells[:program.n_arguments])
+                             if cell.access == "mutable"]
+        self._is_borrowing = any([cell.access in ("lent", "shown") for cell in self.results])
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function."""
+        if self._overwritten:
+            arguments = [numpy.array(value) if number in self._overwritten else value
+                         for number, value in enumerate(arguments)]
+            named = {name: numpy.array(value) for name, value in named.items()}
+        found = self.function(*arguments, **named)
+        return _copied(found) if self._is_borrowing else found
+
+    def at(self, place: str, *arguments: Any) -> Any:
+        """Call the function; an error says where its arguments are from."""
+        try:
+            return self(*arguments)
+        except Exception as error:
+            raise with_details(error, f"This happened in {place} of {self!r}.") from error.__cause__
+
+    def __reduce__(self) -> Any:
+        return linked, (self.content, self.is_program)
+
+    def __dask_tokenize__(self) -> Any:
+        return "phintys task", self.token
+
+    def __repr__(self) -> str:
+        return f"<task {self.name!r}>"
+
+
+def as_task(function: Any) -> Task:
+    """A compiled function, or one that was loaded, as a ``Task``.
+
+    Parameters
+    ----------
+    function : Function or SavedFunction
+        It must update no shared variable; the present values of those that it reads are part of the task.
+
+    Raises
+    ------
+    TypeError
+        If it is no such function, or its calls change shared variables or states: a scheduler runs a task again if a
+        worker dies, on any of them, so nobody could say how often an update was made.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> phintys.distributed.as_task(phintys.function([x], x * 2, name="double"))
+    <task 'double'>
+    """
+    if isinstance(function, Task):
+        return function
+    if not isinstance(function, Callable):
+        raise TypeError(f"a compiled function is expected, from phintys.function or phintys.load, not {function!r}")
+    changed = updated_by(function)
+    if changed:
+        raise TypeError(
+            f"{function!r} updates {', '.join(changed)}: tasks may run on any worker, and again if one dies, so their "
+            "updates would be lost or made twice. Return the new value instead, and take the old one as an argument; "
+            "combine gradients by reduce_blocks; draw random numbers from a state or seed that is an argument; or "
+            "train by phintys.distributed.replicate")
+    try:
+        content, is_program = dumps(function), True
+    except TypeError:                       # an op that only a pickle can carry
+        content, is_program = _pickled(function), False
+    return linked(content, is_program)
+
+
+def updated_by(function: Any) -> list[str]:
+    """What calls of a function change: the names of its shared variables and states."""
+    program = function.program
+    return [program.containers[step.a].name or f"shared variable {step.a}" for step in program.symbolic()
+            if step.name == "STORE"]
+
+
+_tasks: OrderedDict[str, Task] = OrderedDict()
+_lock = Lock()
+
+
+def linked(content: bytes, is_program: bool) -> Task:
+    """The task of this process that has the same bytes; tasks are unpickled by it."""
+    token = sha256(content).hexdigest()
+    with _lock:
+        if token not in _tasks:
+            _tasks[token] = Task(content, is_program, token)
+            if len(_tasks) > MOST_LINKED:
+                _tasks.popitem(last=False)
+        _tasks.move_to_end(token)
+        return _tasks[token]
+
+
+def _pickled(function):
+    """The pickle of a function, also of one with code of the program that is running, by cloudpickle if it is there.
+
+    cloudpickle copies the code of what is defined in a module that is not imported yet, so those of phintys are.
+    """
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.dumps(function)
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, thing):
+            if (getattr(thing, "__module__", None) or "").startswith("phintys."):
+                import_module(thing.__module__)
+            return super().reducer_override(thing)
+
+    stream = io.BytesIO()
+    Pickler(stream).dump(function)
+    return stream.getvalue()
+
+
+def _copied(found):
+    """Results in memory of their own."""
+    if isinstance(found, dict):
+        return {key: _copied(value) for key, value in found.items()}
+    if isinstance(found, list):
+        return [_copied(value) for value in found]
+    return found.copy() if isinstance(found, numpy.ndarray) else found

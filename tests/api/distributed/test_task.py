@@ -1,0 +1,208 @@
+"""Compiled functions as schedulers take them: small, linked once, without a state, and careful with memory."""
+import pickle
+import threading
+
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys import In, Out, function, shared
+from phintys.distributed import as_task
+from phintys.distributed import task as tasks
+from phintys.tensor.shared_randomstreams import RandomStreams
+
+x = T.dvector("x")
+
+
+def saved(compiled):
+    """The function as a file would give it back."""
+    from phintys.vm.files.functions import dumps, loads
+
+    return loads(dumps(compiled))
+
+
+class Doubled(phintys.Op):
+    """An op of the user."""
+
+    __props__ = ()
+
+    def make_node(self, value):
+        return phintys.Apply(self, [value], [value.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2
+
+
+@pytest.mark.parametrize("form", [lambda compiled: compiled, saved, as_task], ids=["compiled", "saved", "task"])
+def test_a_task_is_small_linked_once_and_keeps_its_token(form, monkeypatch):
+    monkeypatch.setattr(tasks, "_tasks", tasks.OrderedDict())
+    linked = []
+    make = tasks.Task.__init__
+    monkeypatch.setattr(tasks.Task, "__init__", lambda self, *given: linked.append(self) or make(self, *given))
+    compiled = form(function([x], T.tanh(x) * 5, name="f"))
+    task = as_task(compiled)
+    content = pickle.dumps(task)
+    assert len(content) < 2500 and len(linked) == 1
+    assert all(pickle.loads(content) is task for _ in range(20)) and len(linked) == 1
+    with monkeypatch.context() as patch:                        # as in another process
+        patch.setattr(tasks, "_tasks", tasks.OrderedDict())
+        other = pickle.loads(content)
+        assert other is not task and pickle.loads(content) is other and len(linked) == 2
+    assert other.__dask_tokenize__() == task.__dask_tokenize__() == as_task(compiled).__dask_tokenize__()
+    assert other([1.0, 2.0]).tolist() == task([1.0, 2.0]).tolist() == compiled([1.0, 2.0]).tolist()
+
+
+def test_few_tasks_are_kept(monkeypatch):
+    monkeypatch.setattr(tasks, "_tasks", tasks.OrderedDict())
+    monkeypatch.setattr(tasks, "MOST_LINKED", 3)
+    made = [as_task(function([x], x * number)) for number in range(5)]
+    assert list(tasks._tasks.values()) == made[2:]
+    assert [task([1.0])[0] for task in made] == [0, 1, 2, 3, 4]
+
+
+def test_threads_link_once(monkeypatch):
+    linked = []
+    make = tasks.Task.__init__
+    content = pickle.dumps(as_task(function([x], T.exp(x) - 7)))
+    monkeypatch.setattr(tasks, "_tasks", tasks.OrderedDict())
+    monkeypatch.setattr(tasks.Task, "__init__", lambda self, *given: linked.append(self) or make(self, *given))
+    threads = [threading.Thread(target=pickle.loads, args=[content]) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(linked) == 1
+
+
+def test_the_token_of_a_saved_function_is_that_of_its_pickles():
+    loaded = saved(function([x], T.exp(x) * shared(numpy.ones(2), "w")))
+    assert loaded.__dask_tokenize__() == pickle.loads(pickle.dumps(loaded)).__dask_tokenize__()
+    before = loaded.__dask_tokenize__()
+    loaded["w"] = numpy.zeros(2)
+    assert loaded.__dask_tokenize__() != before
+
+
+total = shared(numpy.zeros(3), "total")
+REFUSED = {
+    "update": (lambda: function([x], x, updates=[(total, total + x)]), "total"),
+    "update in place": (lambda: function([x], [], updates=[(total, T.inc_subtensor(total[:1], x[:1]))]), "total"),
+    "default update": (lambda: function([x], x + RandomStreams(3).normal((3,))), "shared variable 0"),
+    "state": (lambda: function([In(x, "x", value=numpy.zeros(2), update=x + 1)], x), "x"),
+    "saved": (lambda: saved(function([x], x, updates=[(total, total + x)])), "total"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_functions_with_updates_are_refused_with_what_to_do_instead(case):
+    make, named = REFUSED[case]
+    with pytest.raises(TypeError, match=rf"updates {named}: .* Return the new value instead"):
+        as_task(make())
+
+
+def test_other_things_are_refused():
+    with pytest.raises(TypeError, match="a compiled function is expected"):
+        as_task(numpy.tanh)
+
+
+def test_what_no_file_can_hold_travels_as_a_pickle():
+    task = as_task(function([x], Doubled()(x) + 1))
+    assert task([1.0, 2.0]).tolist() == [3.0, 5.0] and pickle.loads(pickle.dumps(task)) is task
+
+    class Local(Doubled):
+        """Nobody can import it."""
+
+    pytest.importorskip("cloudpickle")
+    task = as_task(function([x], Local()(x) + 1))
+    assert not task.is_program and task([1.0, 2.0]).tolist() == [3.0, 5.0]
+
+
+def test_shared_values_are_those_of_when_the_task_was_made():
+    w = shared(2.0, "w")
+    compiled = function([x], x * w)
+    first = as_task(compiled)
+    w.set_value(3.0)
+    second = as_task(compiled)
+    assert first.__dask_tokenize__() != second.__dask_tokenize__()
+    assert first([1.0])[0] == 2 and second([1.0])[0] == 3
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+m = T.dmatrix("m")
+BORROWING = {
+    "reused": lambda: function([m], Out(T.exp(m) * 2, borrow=True)),
+    "a list": lambda: function([m], [Out(T.exp(m) * 2, borrow=True), Out(m + 1, borrow=True)]),
+    "by name": lambda: function([m], {"a": Out(T.exp(m), borrow=True)}),
+    "a view of the argument": lambda: function([In(m, borrow=True)], Out(m[::-1], borrow=True)),
+    "the argument": lambda: function([In(m, borrow=True)], Out(m, borrow=True)),
+    "a shared value": lambda: function([m], [Out(shared(numpy.ones((2, 2)))[::-1], borrow=True), m]),
+    "without a copy": lambda: function([m], [m, m[::-1], T.exp(m)]),
+}
+
+
+def arrays(found):
+    return list(found.values()) if isinstance(found, dict) else found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("case", BORROWING)
+@pytest.mark.parametrize("form", [lambda compiled: compiled, saved], ids=["compiled", "saved"])
+def test_results_have_memory_of_their_own(case, form):
+    task = as_task(form(BORROWING[case]()))
+    given = [numpy.full((2, 2), float(number)) for number in range(4)]
+    found = [arrays(task(one)) for one in given]
+    every = [array for each in found for array in each]
+    for number, array in enumerate(every):
+        assert array.flags.writeable
+        assert not any(numpy.shares_memory(array, other) for other in [*every[:number], *given])
+    assert [array.tolist() for each in found for array in each] == \
+        [array.tolist() for one in given for array in arrays(task(one))]
+
+
+def test_arguments_are_never_written_to():
+    task = as_task(function([In(m, mutable=True)], T.exp(m)))
+    given = numpy.zeros((3, 3))
+    assert task(given)[0, 0] == task(m=given)[0, 0] == 1 and not given.any()
+
+
+def unaligned(array):
+    """The array at an odd address, as messages of Dask have it."""
+    content = numpy.empty(array.nbytes + 1, "u1")
+    moved = content[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    assert not moved.flags.aligned
+    return moved
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+LAYOUTS = {"unaligned": unaligned, "read only": read_only, "reversed": lambda array: array[::-1].copy()[::-1],
+           "strided": lambda array: numpy.repeat(array, 2, axis=1)[:, ::2],
+           "one element": lambda array: numpy.broadcast_to(array[:1, :1], array.shape),
+           "columns first": numpy.asfortranarray, "big-endian": lambda array: array.astype(">f8"),
+           "unaligned and read only": lambda array: numpy.frombuffer(b"x" + array.tobytes(), offset=1).reshape(4, 6),
+           "float32": lambda array: array.astype("f4"), "empty": lambda array: array[:0]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("mutable", [False, True])
+def test_arguments_in_any_layout(layout, mutable):
+    compiled = function([In(m, mutable=mutable)], [T.exp(m) * 2, m.sum(axis=0)])
+    value = LAYOUTS[layout](numpy.random.default_rng(3).random((4, 6)))
+    before = value.copy()
+    for _ in range(4):
+        found = as_task(compiled)(value)
+        assert numpy.allclose(found[0], numpy.exp(value.astype("f8")) * 2) and numpy.allclose(found[1], value.sum(0))
+        assert numpy.array_equal(value, before)
+
+
+def test_a_number_of_numpy_is_an_array_without_dimensions():
+    task = as_task(function([s := T.dscalar("s")], s * 2))
+    assert task(numpy.float64(2.0)) == task(numpy.array(2.0)) == 4
+
+
+def test_threads_call_one_task():
+    task = as_task(function([x], T.tanh(x).sum()))
+    rows = numpy.random.default_rng(5).random((64, 500))
+    assert numpy.allclose(phintys.distributed.map(task, rows), numpy.tanh(rows).sum(axis=1))
