@@ -19,6 +19,7 @@ ctypedef void (*Getri)(int* n, void* a, int* lda, int* pivots, void* work, int* 
 
 cdef enum:
     BLOCK = 64                     # columns of the blocks for which getri gets room
+    NO_PIVOTS = NOT_FINITE - 1     # what `compute` returns for pivots that are no rows
 
 
 cdef inline int check_square(str name, Item* x) except -1 nogil:
@@ -129,10 +130,23 @@ cdef class LUSolveKernel(StackKernel):
             pivots = <int*>room
             copy_item(&items[1], room, sizeof(int), sizeof(int), sizeof(int))
         room += rounded(order * sizeof(int))
+        if not are_pivots(pivots, order):
+            return NO_PIVOTS
         return solve_factored(self, self.getrs, order, factor, pivots, self.transposed, &items[2], &items[3], room)
 
     cdef int refuse(self, int reason) except -1:
+        if reason == NO_PIVOTS:
+            raise ValueError("lu_solve: pivots must be numbers of rows, from 1 on")
         refuse_system("lu_solve", reason)
+
+
+cdef bint are_pivots(const int* pivots, int order) noexcept nogil:
+    """Whether LAPACK may exchange the rows that pivots name."""
+    cdef bint wrong = False
+    cdef int position
+    for position in range(order):
+        wrong |= not 1 <= pivots[position] <= order
+    return not wrong
 
 
 cdef inline int check_sides(str name, Item* x, Item* b) except -1 nogil:
@@ -306,6 +320,9 @@ cdef class DeterminantKernel(StackKernel):
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
         check_square("determinant", &items[0])
+        if self.factored and items[1].rows != order:
+            with gil:
+                raise ValueError(f"determinant: {order} pivots are expected, got {items[1].rows}")
         cost[0] = 10 * order if self.factored else cubed(order) * 2 / 3
         return rounded(order * order * self.itemsize) + rounded(order * sizeof(int))
 

@@ -106,7 +106,7 @@ cdef class HingeGradKernel(Kernel):
         self.examined, self.binding = (2,), BOUND
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        if operands[0].shape[0] != operands[1].shape[0]:
+        if operands[0].shape[0] != operands[1].shape[0] or cell_size(operands[0]) != operands[0].shape[0]:
             with gil:
                 raise ValueError(f"a gradient of shape {shape_of(operands[0])} does not match predictions of shape "
                                  f"{shape_of(operands[1])}")

@@ -24,6 +24,8 @@ phintys_set = set_of_process()
 cdef extern from "rearranging/repeat_loops.h" nogil:
     char* repeat_chunks(char* target, const char* source, npy_intp bytes, npy_intp chunks, const npy_intp* counts)
 
+cdef npy_intp MOST_SLICES = <npy_intp>1 << 62           # that an array can have
+
 cdef struct Slices:
     npy_intp outer
     npy_intp length
@@ -52,21 +54,25 @@ cdef inline npy_intp repetitions(const Cell* repeats, npy_intp position) noexcep
 
 cdef npy_intp total_repetitions(const Cell* repeats, npy_intp length) except -1 nogil:
     """The sum of repetitions over all slices."""
-    cdef npy_intp position, count, total = 0
+    cdef npy_intp position, count, each, total = 0
     if repeats.ndim and repeats.shape[0] != 1 and repeats.shape[0] != length:
         with gil:
             raise ValueError(f"Repeat: there are {length} slices to repeat, but {repeats.shape[0]} repetition counts")
     if repeats.ndim == 0 or repeats.shape[0] == 1:
         count = integer_at(repeats, 0)
-        total = count * length
+        total = count * length if count <= MOST_SLICES // max(length, <npy_intp>1) else -1
     else:
         count = 0
         for position in range(length):
-            count |= integer_at(repeats, position)           # negative if any number is negative
-            total += integer_at(repeats, position)
+            each = integer_at(repeats, position)
+            count |= each                                    # negative if any number is negative
+            total = total + each if 0 <= total <= MOST_SLICES - each else -1
     if count < 0:
         with gil:
             raise ValueError("repeat: a number of repetitions is negative")
+    if total < 0:
+        with gil:
+            raise ValueError(f"repeat: the repetitions of {length} slices sum to more than an array can have")
     return total
 
 

@@ -16,7 +16,7 @@ INDICES = [("array", 1, "int64", 1)]
 
 # Class → arguments of its constructor, as the ops give them.
 MADE = {
-    "AdvancedIncSubtensorKernel": (INDICES, 0, 2, "float64", True),
+    "AdvancedIncSubtensorKernel": ([("array", 2, "int64", 1)], 0, 3, "float64", True),
     "AdvancedSubtensorKernel": (INDICES, 0, 2),
     "AllocDiagKernel": (1, 0, 1),
     "AllocEmptyKernel": (2,),
@@ -34,7 +34,7 @@ MADE = {
     "BlockGemvKernel": (("int64", "int32"),),
     "BlockOuterKernel": (("int64", "int64"),),
     "CholeskyKernel": ("float64", 0, True, False),
-    "ChooseKernel": ("int64", "clip", False, 3),
+    "ChooseKernel": ("int64", "clip", False, 1),
     "ComplexPartsKernel": (),
     "ContiguousKernel": (),
     "ConvolutionKernel": ("float64", "forward", 2, [(1, 0), (0, 2)], (1, 2), (1, 1), True, 1, False, [None] * 4,

@@ -14,7 +14,7 @@ from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.files import programs
 from phintys.vm.files.archive import digest
 from phintys.vm.files.values import FileError, Unsaved, add_kind
-from phintys.vm.linking.verifier import ProgramError, check_layout, verify
+from phintys.vm.linking.verifier import ProgramError, check_layout
 from phintys.vm.program import Program
 
 # What a file keeps of a function, besides its program.
@@ -182,9 +182,9 @@ def written_parts(function):
 def load(path, modules=(), mapped=False, key=None):
     """Functions from a file that ``save`` wrote.
 
-    No code of the file runs, and damaged files are refused. Still, a file that somebody made by hand, with the right
-    digests, may ask a kernel for operands that it was not made for, which reads or writes memory elsewhere: load files
-    from people whose programs you would run, or use a key.
+    No code of the file runs. Damaged files are refused, and so are files that somebody made by hand and that ask a
+    kernel for operands which it does not accept. What a file computes is up to who wrote it: a key says who that was.
+    Kernels of a GPU do not say what they accept: a program with them needs a key, or "phintys.gpu" among ``modules``.
 
     Parameters
     ----------
@@ -234,7 +234,6 @@ def function_from(program, *options):
         raise FileError(f"there is a {type(program).__name__} in the place of a program")
     options = dict(zip(OPTIONS, options, strict=True))
     try:
-        verify(program)
         for number, (layout, type_) in enumerate(zip(program.cells, options["types"])):
             check_layout(f"C{number}", layout, type_)
     except ProgramError as error:

@@ -14,7 +14,9 @@ import numpy
 
 from phintys.graph import hooks
 from phintys.vm.callables.callable import Callable
+from phintys.vm.files import kernel_operands  # noqa: F401  (enters the rules of kernels)
 from phintys.vm.files.archive import digest, pack, unpack
+from phintys.vm.files.operands import check_instruction
 from phintys.vm.files.values import FileError, Reader, Unsaved, Writer
 from phintys.vm.linking.verifier import verify
 from phintys.vm.opcodes import OPCODES
@@ -88,7 +90,7 @@ def loads(data, modules=(), key=None):
         raise FileError(f"the saved program was written by phintys {version}, whose bytecode is another: this version "
                         "does not read it, that one does")
     try:
-        return Reader(arrays, modules).read(content.get("value"))
+        return Reader(arrays, modules, trusted=key is not None).read(content.get("value"))
     except FileError:
         raise
     except Exception as error:                  # a kernel refuses its arguments, a list is no list
@@ -142,7 +144,7 @@ def callable_of(program, strict_flags=None, downcast_flags=None, **options):
     ProgramError
         If the program breaks a rule of the bytecode.
     """
-    verify(program)
+    verify(program, check_instruction)
     count = program.n_arguments
     names = [text.name for text in program.cell_texts()[:count]]
     return Callable(program, program.argument_types, names, strict_flags or [False] * count,

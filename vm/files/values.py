@@ -22,7 +22,9 @@ from phintys.graph.public_names import defined_in
 from phintys.vm.abi import Kernel
 from phintys.vm.containers.container import Container, restored
 from phintys.vm.described_node import DescribedNode, DescribedVariable
+from phintys.vm.files.operands import DEVICE, OperandError, check_instruction, described
 from phintys.vm.kernel_spec import UFUNC_MODULES, ArraySpec, KernelSpec, PickleSpec, UfuncSpec, plain
+from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.program import CellLayout, Program
 from phintys.vm.texts import CellText, InstructionText
 
@@ -222,10 +224,12 @@ class Reader:
     arrays : list of ndarray
     modules : sequence of str
         Those that may define types and ops, besides phintys.
+    trusted : bool, optional
+        Whether nobody can have forged the file: then operands of kernels are not compared with their rules.
     """
 
-    def __init__(self, arrays, modules=()):
-        self.arrays, self.modules = arrays, modules
+    def __init__(self, arrays, modules=(), trusted=False):
+        self.arrays, self.modules, self.trusted = arrays, modules, trusted
         self._known = {}
         self._depth = 0
 
@@ -274,7 +278,16 @@ class Reader:
     def kernel(self, content):
         name, arguments, named = content
         kind = self.class_of(name, is_described, "kernel or part of one")
-        return kind(*self._given(arguments), **{key: self._given(value) for key, value in named})
+        arguments, named = self._given(arguments), {key: self._given(value) for key, value in named}
+        if not self.trusted:
+            if kind.__module__.startswith(DEVICE) and "phintys.gpu" not in self.modules:
+                raise FileError(f"the file needs {name}, a kernel of a GPU, which has no rule for its operands: read it "
+                                "with the key that it was written with, or by load(..., modules=['phintys.gpu'])")
+            try:
+                described(kind, arguments, named)
+            except OperandError as error:
+                raise FileError(f"the saved program is not sound: {error}") from error
+        return kind(*arguments, **named)
 
     def _given(self, written):
         """A constructor's arguments: lists are tuples there."""
@@ -289,19 +302,35 @@ class Reader:
             for part in parts:
                 if not isinstance(part, kind):
                     raise FileError(f"there is a {type(part).__name__} in the place of a {kind.__name__}")
+        try:
+            verify(program, None if self.trusted else check_instruction)
+        except ProgramError as error:
+            raise FileError(f"the saved program breaks a rule of the bytecode: {error}") from error
         return program
 
     def made(self, content):
         """An object of a class that takes the arguments, with its state."""
         name, arguments, state = content
-        value = self.class_of(name)(*self.several(arguments))
-        return with_state(value, self.read(state))
+        kind = self.class_of(name)
+        self._check_form(kind, True, state)
+        return with_state(kind(*self.several(arguments)), self.read(state))
 
     def plain(self, content):
         """An object that is made without calling ``__init__``, with its state."""
         name, arguments, state = content
         kind = self.class_of(name)
+        self._check_form(kind, False, state)
         return with_state(kind.__new__(kind, *self.several(arguments)), self.read(state))
+
+    def _check_form(self, kind, is_made, state):
+        """Raise unless an object of phintys is described as ``pickle`` does it: one that its constructor makes has no
+        attributes but those that it sets, and others have no layout, which says how their values lie in memory."""
+        if self.trusted or not kind.__module__.startswith("phintys."):
+            return
+        by_itself = kind.__reduce__ is not object.__reduce__
+        given = [] if state is None else [name for name, _ in state["dict"]]
+        if is_made != by_itself or (is_made and given) or (hasattr(kind, "filter") and "layout" in given):
+            raise FileError(f"a {kind.__name__} is described as no {kind.__name__} is")
 
     def global_op(self, name):
         """An op that stands under its name in a module."""

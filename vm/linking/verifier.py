@@ -42,11 +42,19 @@ class ProgramError(Exception):
 ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # never in a branch or a block
 
 
-def verify(program):
-    """Raise ``ProgramError`` unless the program keeps every rule."""
+def verify(program, check_instruction=None):
+    """Raise ``ProgramError`` unless the program keeps every rule.
+
+    Parameters
+    ----------
+    program : Program
+    check_instruction : callable, optional
+        For a program that no linker of this process has made: takes it and an instruction that runs a kernel or a node,
+        and raises ``ValueError`` unless operands are what kernel or node accept.
+    """
     try:
         _check_lists(program)
-        _Check(program).run()
+        _Check(program, check_instruction).run()
         _check_values(program)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:     # not even the lists it needs
         raise ProgramError(f"the program is malformed: {type(error).__name__}: {error}") from error
@@ -80,6 +88,8 @@ def _check_cell(number, layout, count):
         raise ProgramError(f"C{number} has the unknown type number {layout.typenum}")
     if not 0 <= layout.ndim <= LARGEST_RANK or layout.place not in (HOST, DEVICE):
         raise ProgramError(f"C{number} has {layout.ndim} dimensions, and place {layout.place}")
+    if layout.is_number and (layout.ndim or layout.typenum == OBJECT_TYPENUM):
+        raise ProgramError(f"C{number} is seen as a number, but has {layout.ndim} dimensions or is an object")
     if layout.donor is not None and not 0 <= layout.donor < count:
         raise ProgramError(f"C{number} takes the memory of C{layout.donor}, but there are {count} cells")
 
@@ -91,7 +101,9 @@ def _check_values(program):
         raise ProgramError(f"the first {count} cells are the arguments, but the cells are {kinds}")
     for number, layout in enumerate(program.cells):
         if layout.kind == "constant" and layout.typenum != OBJECT_TYPENUM and layout.place == HOST:
-            value = numpy.asarray(layout.value)
+            value = layout.value
+            if not isinstance(value, numpy.ndarray) or not (value.flags.aligned and value.dtype.isnative):
+                raise ProgramError(f"the constant C{number} is no array that kernels can read: {value!r}")
             if (value.dtype.num, value.ndim) != (layout.typenum, layout.ndim):
                 raise ProgramError(f"the constant C{number} has dtype {value.dtype} and {value.ndim} dimensions, its "
                                    f"cell the type number {layout.typenum} and {layout.ndim}")
@@ -100,8 +112,8 @@ def _check_values(program):
 class _Check:
     """One pass over a program."""
 
-    def __init__(self, program):
-        self.program, self.instructions = program, []
+    def __init__(self, program, check_instruction=None):
+        self.program, self.instructions, self.check_operands = program, [], check_instruction
         self.cells, self.pool = program.cells, program.pool
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
         self.lost = {}                              # cell whose value is lost after COMMIT → the RUN that overwrote it
@@ -209,6 +221,8 @@ class _Check:
             check = getattr(self, "check_" + self.name, None)
             if check is not None:
                 check(instruction)
+            if self.check_operands is not None and instruction.computes():
+                self._check_computation(instruction)
             self._change(instruction)
         if self.branches:
             self.fail("is in a branch that does not end")
@@ -338,6 +352,17 @@ class _Check:
                    for output, (position, *_) in declared.items()]
         return [(output, source) for output, source in sources if source is not None]
 
+    def _check_computation(self, instruction):
+        """Ask whether a kernel or a node takes its operands. Memory is given only to results, by their own cells."""
+        operands = {*instruction.reads(), *instruction.writes()}
+        for pair in (*instruction.views, *instruction.overwritten):
+            if len(pair) != 2 or pair[0] not in instruction.writes() or not operands.issuperset(pair):
+                self.fail(f"says of C{pair[0]} what is not one of its results")
+        try:
+            self.check_operands(self.program, instruction)
+        except ValueError as error:
+            self.fail(str(error))
+
     # ---- instructions --------------------------------------------------------------------------------------------
     def check_KERNEL(self, instruction):
         if type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
@@ -403,6 +428,8 @@ class _Check:
         self.loaded[a] = b
 
     def check_OWN(self, instruction):
+        check_layout(f"C{instruction.a}, which OWN copies for S{instruction.b},", self.cells[instruction.a],
+                     self.program.containers[instruction.b].type)
         self.owned[instruction.a] = instruction.b
 
     def check_DROP(self, instruction):
@@ -421,9 +448,21 @@ class _Check:
     def check_FAIL(self, instruction):
         self.fail("is only for tests")
 
+    def check_PROFILE(self, instruction):
+        self.fail("is only for functions that are measured")
+
+    def _check_same(self, first, second):
+        """Check that two cells have values of one type."""
+        one, other = [self.cells[cell] for cell in (first, second)]
+        if (one.typenum, one.ndim, one.place) != (other.typenum, other.ndim, other.place):
+            self.fail(f"C{first} ({self.title(first)}) cannot have the value of C{second} ({self.title(second)})")
+
     def check_RESULT(self, instruction):
         if len(instruction.cells) != self.program.n_results:
             self.fail(f"has {len(instruction.cells)} results instead of {self.program.n_results}")
+        given = list(instruction.empties(self.cells))
+        if len(set(given)) < len(given):
+            self.fail(f"gives away a value twice, of the cells {sorted(given)}")
 
     def check_COMMIT(self, instruction):
         self.committed = True
@@ -447,7 +486,13 @@ class _Check:
             self.fail(f"leaves old values of shared variables in the cells {sorted(kept)}")
 
     # ---- branches and blocks -----------------------------------------------------------------------------------------
+    def check_ALIAS(self, instruction):
+        self._check_same(instruction.a, instruction.b)
+
+    check_COPY = check_ALIAS
+
     def check_MOVE(self, instruction):
+        self._check_same(instruction.a, instruction.b)
         kind = self.cells[instruction.b].kind
         if kind != "value":
             self.fail(f"empties C{instruction.b}, which is not its own ({kind})")

@@ -594,6 +594,8 @@ cdef class LoopKernel(Kernel):
             self._raise_explained_ahead(run, error, count)
         self.blocks.learn(run.ahead)
         for index in range(self.n_sequences, self.first_tap):
+            if self._ahead(run, index).shape[0] < count:
+                raise ValueError(f"{self.title}: there are {self._ahead(run, index).shape[0]} rows for {count} steps")
             refer_to_row(run.frame, &run.arguments[index], self._ahead(run, index), self._ahead(run, index).data)
         run.block_end = run.step + count
         return 0

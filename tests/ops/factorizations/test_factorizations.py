@@ -11,7 +11,7 @@ from phintys import function, grad
 from phintys.ops.factorizations import eigen, functions, inverse, orthogonal
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.least_squares import least_squares
-from phintys.ops.factorizations.solve import Solve, solve, solve_triangular
+from phintys.ops.factorizations.solve import LUSolve, Solve, solve, solve_triangular
 
 TOLERANCE = {"float32": 2e-3, "complex64": 2e-3, "float64": 1e-9, "complex128": 1e-9}
 NAMES = [*CASES]
@@ -465,3 +465,19 @@ def test_not_finite(name, number):
             f(*arrays)
     except (numpy.linalg.LinAlgError, ValueError):
         assert kept.get_value() == 0, "a failed call changes nothing"
+
+
+def test_pivots_that_are_no_rows_are_refused():
+    pivots, b, matrix = T.ivector("pivots"), T.dvector("b"), T.dmatrix("matrix")
+    factor = [[2.0, 0.0], [1.0, 3.0]]
+    solved = function([matrix, pivots, b], LUSolve()(matrix, pivots, b))
+    assert solved(factor, [1, 2], [2.0, 7.0]).shape == (2,)
+    for wrong in ([1, 3], [0, 2], [-5, 1], [2 ** 31 - 1, 1]):
+        with pytest.raises(ValueError, match="lu_solve: pivots must be numbers of rows, from 1 on"):
+            solved(factor, wrong, [2.0, 7.0])
+    as_nan = function([matrix, pivots, b], LUSolve(on_error="nan")(matrix, pivots, b))
+    assert numpy.isnan(as_nan(factor, [9, 9], [2.0, 7.0])).all()
+    determinant = function([matrix, pivots], inverse.FactoredDeterminant()(matrix, pivots))
+    assert determinant(factor, [1, 2]) == 6 and determinant(factor, [2, 2]) == -6
+    with pytest.raises(ValueError, match="determinant: 2 pivots are expected, got 1"):
+        determinant(factor, [1])

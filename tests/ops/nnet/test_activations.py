@@ -252,3 +252,14 @@ def test_prepended_columns_of_any_dtype(dtype, layout):
         check_values(T.nnet.prepend_1_to_each_row, lambda x: numpy.hstack([one, x]), [x], modes=("FAST_RUN",))
         check_values(lambda x: T.nnet.prepend_scalar_to_each_row(1, x), lambda x: numpy.hstack([one, x]), [x],
                      modes=("FAST_RUN",))
+
+
+def test_a_gradient_of_hinge_losses_has_an_element_for_each_row():
+    x, labels = numpy.arange(6.0).reshape(3, 2), numpy.array([0, 1, 1])
+    gradient, predictions, targets = T.dmatrix(), T.dmatrix(), T.lvector()
+    compute = phintys.function([gradient, predictions, targets],
+                               MulticlassHingeLossGrad()(gradient, predictions, targets, 1))
+    assert compute(numpy.ones((3, 1)), x, labels).shape == (3, 2)
+    for shape in ((3, 0), (3, 2), (2, 1)):
+        with pytest.raises(ValueError, match="does not match predictions of shape"):
+            compute(numpy.ones(shape), x, labels)

@@ -130,6 +130,20 @@ def test_small_elements_repeated_by_small_numbers():
                          modes=MODES[:1])
 
 
+def test_repetitions_that_no_array_can_have():
+    x, counts, count = T.dvector(), T.lvector(), T.lscalar()
+    each = phintys.function([x, counts], T.repeat(x, counts, axis=0))
+    assert each([1.0, 2.0], [0, 2]).tolist() == [2.0, 2.0] and each([], numpy.zeros(0, "int64")).shape == (0,)
+    large = 2 ** 63 - 1
+    for numbers in ([2 ** 62 + 1], [2 ** 62] * 3 + [2 ** 62 + 4], [large, large, 1, 5], [0, 0, 0, large]):
+        with pytest.raises(ValueError, match="the repetitions of 4 slices sum to more than an array can have"):
+            each([1.0, 2.0, 3.0, 4.0], numbers)
+    with pytest.raises((ValueError, MemoryError), match="more than an array can have|no memory for an array"):
+        phintys.function([x, count], T.repeat(x, count, axis=0))([1.0, 2.0, 3.0, 4.0], 2 ** 62 + 1)
+    with pytest.raises(ValueError, match="a number of repetitions is negative"):
+        each([1.0, 2.0], [1, -1])
+
+
 def test_repeats_that_are_inputs():
     x, counts, times = variable_for(values((2, 3))), TensorType("int32", (False,))(), TensorType("uint8", ())()
     outputs = [repeat(x, counts, 1), repeat(x, counts, 1).shape, tile(x, [times, 2]), repeat(x, times)]

@@ -263,7 +263,7 @@ def test_views_and_overwriting_are_checked_without_nodes():
     run = [at for at, instruction in enumerate(loaded.symbolic()) if instruction.name == "RUN"]
     assert len(run) == 1 and run[0] in loaded.overwritten and loaded.views
     loaded.overwritten[run[0]] = tuple([(output, 0) for output, _ in loaded.overwritten[run[0]]])
-    with pytest.raises(ProgramError, match="overwrites C0, which is protected"):
+    with pytest.raises(ProgramError, match="RUN.: says of C4 what is not one of its results"):
         callable_of(loaded)
 
 
