@@ -4,13 +4,14 @@
 
     y = distributed.map_blocks(f, x)                      # arrays of Dask, block by block
     results = distributed.map(f, xs, client=client)       # threads, processes, or the workers of a client
+    replica = distributed.replicate(updates, gradients)   # one training in many processes of MPI
 
 Importing it loads neither Dask nor mpi4py; what needs one of them imports it.
 """
 from importlib import import_module as _import_module
 
 _HOMES = {"map_blocks": "blocks", "reduce_blocks": "blocks", "map": "tasks", "sweep": "tasks", "as_task": "task",
-          "Task": "task"}
+          "Task": "task", "replicate": "replica", "Replica": "replica", "ProcessError": "exchange"}
 __all__ = sorted(_HOMES)
 
 
