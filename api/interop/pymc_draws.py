@@ -277,9 +277,10 @@ class Progress:
 
 
 def _homes(name, function):
-    """The modules of PyMC that have a function."""
+    """The modules of PyMC that have a function. They are not asked for it: to find a name that it does not have, a
+    module may import others, as that of plots does with all of ArviZ and Matplotlib."""
     return [module for key, module in list(sys.modules.items())
-            if key.partition(".")[0] == "pymc" and getattr(module, name, None) is function]
+            if key.partition(".")[0] == "pymc" and vars(module).get(name) is function]
 
 
 DRAWING = Swaps([(forward, "compile", stacked_compile),

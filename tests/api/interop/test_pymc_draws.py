@@ -1,5 +1,7 @@
 """PyMC's loops over draws, run as one while phintys is installed: the same draws, and the same results."""
 import logging
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -393,3 +395,12 @@ def test_generators_that_do_not_go_on_or_are_no_pcg64(runs):
         function = pytensor.function([], sample, mode="PHINTYS", updates={rng: after} if updated else {})
         found = stacked_calls.StackedCalls(function, 5)()
         assert not runs and (len(np.unique(found)) == 15) == updated
+
+
+def test_modules_of_pymc_are_not_asked_for_names(monkeypatch):
+    """That of plots would import ArviZ and Matplotlib, 65 MB, to find out that it has no such function."""
+    lazy = types.ModuleType("pymc.lazy")
+    lazy.__getattr__ = lambda name: pytest.fail(f"asked for {name}")
+    monkeypatch.setitem(sys.modules, "pymc.lazy", lazy)
+    homes = pymc_draws._homes("draw", pymc_draws.forward.draw)
+    assert pm in homes and pymc_draws.forward in homes
