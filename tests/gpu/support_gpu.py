@@ -2,6 +2,7 @@
 import subprocess
 import sys
 from contextlib import contextmanager
+from zlib import crc32
 
 import numpy
 import pytest
@@ -38,6 +39,15 @@ def assert_close(found, expected, rtol=2e-5, atol=1e-6):
     found, expected = numpy.asarray(found), numpy.asarray(expected)
     assert found.shape == expected.shape and found.dtype == expected.dtype
     numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+# What is compiled takes one of them; over all tests, each has its turns.
+ARCHITECTURES = ("sm_70", "sm_80", "sm_90", "sm_100")
+
+
+def in_turn(source):
+    """The architecture whose turn it is: always the same one for a source."""
+    return ARCHITECTURES[crc32(source.encode()) % len(ARCHITECTURES)]
 
 
 COMPILE = """

@@ -1,14 +1,13 @@
 """Each case of the table gives the same on the device as on the host, and does run there; and NVRTC compiles the
 kernels that it needs for a real device."""
 import hashlib
-import os
 from functools import lru_cache
 from pathlib import Path
 
 import cases
 import numpy
 import pytest
-from support_gpu import assert_close, at_device
+from support_gpu import ARCHITECTURES, assert_close, at_device, in_turn
 
 import phintys
 from phintys.gpu.device_op import DeviceOp
@@ -18,7 +17,6 @@ from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.shape.shape import Shape_i
 
-ARCHITECTURES = ("sm_70", "sm_90")
 TOLERANCES = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-12, "complex64": 1e-4, "complex128": 1e-6}
 
 
@@ -36,13 +34,30 @@ def at_host(function):
             and any([getattr(variable.type, "ndim", 0) for variable in node.inputs])]
 
 
-@pytest.mark.parametrize("case", cases.CASES, ids=[case[0] for case in cases.CASES])
-def test_case(device, case):
-    before = set(compiler._compiled)
+EACH_CASE = pytest.mark.parametrize("case", cases.CASES, ids=[case[0] for case in cases.CASES])
+
+
+@pytest.fixture
+def sources(device, monkeypatch):
+    """What is compiled for the device in a test, also if other tests have compiled it before."""
+    monkeypatch.setattr(compiler, "_compiled", found := {})
+    return found
+
+
+@EACH_CASE
+def test_case(device, sources, case):
     check(case, device)
-    if device.is_stand_in:
-        for source, _ in set(compiler._compiled) - before:
-            compile_for_a_device(source)
+    for source, _ in sources if device.is_stand_in else ():
+        compile_for_a_device(source, [in_turn(source)])
+
+
+@pytest.mark.long
+@EACH_CASE
+def test_case_for_each_architecture(device, sources, case):
+    with at_device():
+        compiled(case[1], case[2:], "cuda")()
+    for source, _ in sources:
+        compile_for_a_device(source, ARCHITECTURES)
 
 
 @lru_cache
@@ -56,16 +71,16 @@ def quick(nvrtc):
     return options
 
 
-def compile_for_a_device(source):
-    """Compile a source by NVRTC for an old and a new device, where it is installed, unless this has been done on this
+def compile_for_a_device(source, architectures):
+    """Compile a source by NVRTC for kinds of devices, where it is installed, unless this has been done on this
     machine."""
-    for architecture in ARCHITECTURES:
+    for architecture in architectures:
         nvrtc = find_nvrtc(architecture=architecture)
         if nvrtc is None or architecture not in nvrtc.architectures:
             continue
         digest = hashlib.sha256(f"{nvrtc.version} {architecture} {source}".encode()).hexdigest()
         done = Path(phintys.config.gpu.cache, f"{digest}.nvrtc")
-        if not done.exists() or os.environ.get("PHINTYS_TEST_ALL_SOURCES"):
+        if not done.exists():
             assert nvrtc.compile(source, architecture, quick(nvrtc))
             done.parent.mkdir(parents=True, exist_ok=True)
             done.touch()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
+from support_gpu import ARCHITECTURES, in_turn
 
 import phintys
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
@@ -74,9 +75,6 @@ def sources():
                        copy_walk(dtype).sources(), strict=True)
 
 
-ARCHITECTURES = ["sm_70", "sm_90"]
-
-
 @pytest.fixture(scope="module")
 def nvrtc():
     """NVRTC, of the package or a toolkit; it needs no GPU."""
@@ -86,9 +84,22 @@ def nvrtc():
     return found
 
 
+SOURCES = dict(sources())
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_nvrtc_compiles(nvrtc, name):
+    compile_for(in_turn(SOURCES[name]), SOURCES[name])
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("name, source", list(sources()), ids=[name for name, _ in sources()])
-def test_nvrtc_compiles(nvrtc, name, source, architecture):
+@pytest.mark.parametrize("name", SOURCES)
+def test_nvrtc_compiles_for_each(nvrtc, name, architecture):
+    compile_for(architecture, SOURCES[name])
+
+
+def compile_for(architecture, source):
     library = find_nvrtc(architecture=architecture)
     if architecture not in library.architectures:
         pytest.skip(f"{library.version} does not know {architecture}: pip install nvidia-cuda-nvrtc-cu12")

@@ -7,13 +7,16 @@
 // but the struct `Emulation`.
 #pragma once
 #include <cfloat>
+#include <cstddef>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS          // which are half of what is read for each kernel
+#define _GLIBCXX_USE_STD_SPEC_FUNCS 0
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <math.h>
 #include <utility>
-using std::max;
-using std::min;
+template <class T> static constexpr const T& max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T> static constexpr const T& min(const T& a, const T& b) { return b < a ? b : a; }
 
 // ---- functions that CUDA has, and C++ has not ----
 static inline double erfcx(double x) {
@@ -31,8 +34,13 @@ static inline double normcdfinv(double p) {
 }
 static inline double erfcinv(double x) { return -normcdfinv(x / 2) * M_SQRT1_2; }
 static inline double erfinv(double x) { return x < 0 ? -erfinv(-x) : x == 0 ? x : erfcinv(1 - x); }
-static inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0, fabs(x)); }
-static inline double cyl_bessel_i1(double x) { return copysign(std::cyl_bessel_i(1, fabs(x)), x); }
+static inline double emulated_bessel_i(int order, double x) {
+    double term = order ? x / 2 : 1, sum = 0;       // a series of terms of one sign
+    for (int k = 1; sum + term != sum; k++) sum += term, term *= x * x / 4 / k / (k + order);
+    return sum;
+}
+static inline double cyl_bessel_i0(double x) { return emulated_bessel_i(0, x); }
+static inline double cyl_bessel_i1(double x) { return emulated_bessel_i(1, x); }
 
 struct uint3 { unsigned x, y, z; };
 struct dim3 { unsigned x = 1, y = 1, z = 1; };
@@ -104,14 +112,24 @@ template <class T> static T __shfl_up_sync(unsigned, T v, int d, int = 32) {
 template <class T> static T __shfl_xor_sync(unsigned, T v, int d, int = 32) {
     return emulated_shuffle(v, emulated->lane ^ d);
 }
-template <class T> static unsigned emulated_same(T mine) {       // which lanes have the same
-    double* slots = emulated->slots();
-    memcpy(&slots[emulated->lane], &mine, sizeof mine);
-    __syncwarp();
+// Which lanes have the same; a sort asks so often that it is compiled otherwise than kernels.
+__attribute__((optimize("O2"))) static unsigned emulated_same_word(uint64_t mine) {
+    memcpy(&emulated->slots()[emulated->lane], &mine, sizeof mine);
+    emulated->wait_for_warp();
+    const char* slots = (const char*)emulated->slots();
     unsigned same = 0;
-    for (int lane = 0; lane < 32; lane++) same |= (unsigned)!memcmp(&emulated->slots()[lane], &mine, sizeof mine) << lane;
-    __syncwarp();
+    for (int lane = 0; lane < 32; lane++) {
+        uint64_t theirs;
+        memcpy(&theirs, slots + 8 * lane, sizeof theirs);
+        same |= (unsigned)(theirs == mine) << lane;
+    }
+    emulated->wait_for_warp();
     return same;
+}
+template <class T> static unsigned emulated_same(T mine) {
+    uint64_t word = 0;
+    memcpy(&word, &mine, sizeof mine);
+    return emulated_same_word(word);
 }
 template <class T> static unsigned __match_any_sync(unsigned, T mine) { return emulated_same(mine); }
 static inline unsigned __ballot_sync(unsigned, int mine) {
@@ -196,6 +214,8 @@ template <class... A> static int emulated_describe(void (*)(A...), Parameter* pa
         return emulated_describe(name, parameters, size);                                                   \
     }
 static char emulated_shared_anchor[16] __attribute__((section("emulated_shared"), used));   // so that it exists
+// Where shared memory ends, no other symbol begins, for whoever looks for it by its address.
+static char emulated_behind_anchor[16] __attribute__((section("emulated_behind"), used));
 extern "C" char __start_emulated_shared[], __stop_emulated_shared[];
 extern "C" void emulated_bind(Emulation* emulation, char** shared, char** end) {
     emulated = emulation;
