@@ -1,7 +1,7 @@
 """Convolutions and their gradients by cuDNN, with the algorithm that was the fastest when it was first needed.
 
 For new shapes each algorithm with a fixed order of additions is run a few times, on the operands themselves, and the
-choice is kept for the process. (With ``config.deterministic = "more"`` the implicit product is taken.) Float32 is
+choice is kept while no 64 other shapes come. (With ``config.deterministic = "more"`` the implicit product is taken.) Float32 is
 multiplied in float32, unless ``config.gpu.tf32`` asks for TF32; Fourier transforms, and Winograd's algorithm for
 windows of 3, compute in float32 with larger errors: the guide has bounds.
 
@@ -25,9 +25,9 @@ cdef extern from * nogil:
     """
     #include <limits.h>
     #include <pthread.h>
-    #include <stdlib.h>
     #include <string.h>
     #include <time.h>
+    #include "libraries/recent.h"
     enum { FORWARD, BY_IMAGES, BY_FILTERS, ALGORITHMS = 8 };
     typedef void* phintys_descriptor;
     /* The functions in the order of `NAMES`. */
@@ -136,30 +136,24 @@ cdef extern from * nogil:
         pthread_mutex_unlock(&phintys_cudnn_lock);
         return error || room > LONG_MAX ? -1 : (long)room;
     }
-    /* Choices that were made; there is a lock for them. */
+    /* Choices that were made, for the shapes that came last; there is a lock for them. */
     typedef struct {
         phintys_shapes shapes;
         long algorithm, room;                       /* the algorithm: -1: there is none */
         double seconds[ALGORITHMS];                 /* of each; 0: not measured */
     } phintys_choice;
-    static struct { phintys_choice* all; long count, most; } chosen;
+    static struct { phintys_choice all[MOST_RECENT]; long count; } chosen;
     static pthread_mutex_t phintys_chosen_lock = PTHREAD_MUTEX_INITIALIZER;
     static int phintys_is_chosen(const phintys_shapes* s, phintys_choice* choice) {
-        int found = 0;
         pthread_mutex_lock(&phintys_chosen_lock);
-        for (long i = chosen.count - 1; i >= 0 && !found; i--)
-            if (!memcmp(&chosen.all[i].shapes, s, sizeof *s)) *choice = chosen.all[i], found = 1;
+        const int found = phintys_find_recent(chosen.all, chosen.count, sizeof *choice, s, sizeof *s);
+        if (found) *choice = chosen.all[0];
         pthread_mutex_unlock(&phintys_chosen_lock);
         return found;
     }
     static void phintys_choose(const phintys_choice* choice) {
         pthread_mutex_lock(&phintys_chosen_lock);
-        if (chosen.count == chosen.most) {
-            const long most = chosen.most ? 2 * chosen.most : 16;
-            phintys_choice* all = (phintys_choice*)realloc(chosen.all, most * sizeof *all);
-            if (all) chosen.all = all, chosen.most = most;
-        }
-        if (chosen.count < chosen.most) chosen.all[chosen.count++] = *choice;
+        phintys_add_recent(chosen.all, &chosen.count, sizeof *choice, choice);
         pthread_mutex_unlock(&phintys_chosen_lock);
     }
     static long phintys_count_choices(void) { return chosen.count; }
@@ -240,7 +234,7 @@ config.on_change("gpu.tf32", allow_tf32)
 allow_tf32(config.gpu.tf32)
 
 def choices():
-    """The algorithms that were chosen so far: for each the role, the shapes of the images and the filters, whether in
+    """The algorithms that were chosen for the last shapes, the most recent ones first: for each the role, the shapes of the images and the filters, whether in
     TF32, its number in cuDNN (-1: there is none), the bytes of its work memory, and the microseconds of those that were
     measured."""
     cdef const phintys_choice* choice

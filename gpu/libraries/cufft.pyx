@@ -1,8 +1,9 @@
 """Fourier transforms of many or long lines by cuFFT.
 
-A plan takes 60 to 200 ms to make, and the graphs of the queue of work use its tables, so plans are kept for the
-process: ``MOST_PLANS`` of them; other shapes, and few elements, are left to the kernel of our own. Work memory is the
-kernel's scratch memory. cuFFT gets lines without gaps: kernels of the family copy others to scratch memory and from
+A plan takes 60 to 200 ms to make, so the last 64 are kept; few elements are left to the kernel of our own. Graphs of the
+queue of work use a plan's tables: each plan has a number of its own in the arguments of its calls, so a graph with the
+tables of one that was given up is not replayed, and it is given up when all work is done. Work memory is the kernel's
+scratch memory. cuFFT gets lines without gaps: kernels of the family copy others to scratch memory and from
 there, which they do also with lines that are cut or padded. They multiply by the factor, unless it is 1, meanwhile.
 """
 from libc.string cimport memset
@@ -19,10 +20,11 @@ cdef extern from * nogil:
     """
     #include <limits.h>
     #include <pthread.h>
-    #include <string.h>
+    #include "libraries/recent.h"
     /* The functions in the order of `NAMES`. */
     static struct {
         int (*create)(int*);
+        int (*destroy)(int);
         int (*allocate)(int, int);
         int (*make)(int, int, int*, int*, int, int, int*, int, int, int, int, size_t*);
         int (*set_stream)(int, void*);
@@ -31,16 +33,18 @@ cdef extern from * nogil:
         int (*real[2])(int, void*, void*);
         int (*hermitian[2])(int, void*, void*);
     } cufft;
-    enum { FORWARD, BACKWARD, REAL, HERMITIAN, MOST_PLANS = 64, REFUSED_PLAN = -1 };
+    enum { FORWARD, BACKWARD, REAL, HERMITIAN, REFUSED_PLAN = -1 };
+    enum { NO_PLAN, HAS_PLAN, NO_PLACE };
     /* CUFFT_C2C, CUFFT_R2C, CUFFT_C2R; of float64 0x40 more. */
     static const int phintys_types[] = {0x29, 0x29, 0x2a, 0x2c};
     static void** phintys_cufft_functions(void) { return (void**)&cufft; }
-    /* A plan, for one kind of transforms of so many lines; 0 bytes of room may be right. */
+    /* A plan, for one kind of transforms of so many lines: of these, and its number among all that were made; 0 bytes of
+     * room may be right. */
     typedef struct {
-        long kind, is_double, length, lines, plan;
+        long kind, is_double, length, lines, plan, number;
         size_t room;
     } phintys_plan;
-    static struct { phintys_plan all[MOST_PLANS]; int count; } plans;
+    static struct { phintys_plan all[MOST_RECENT]; long count, made; } plans;
     static pthread_mutex_t phintys_cufft_lock = PTHREAD_MUTEX_INITIALIZER;
     static int phintys_begin_cufft(void) { plans.count = 0; return 0; }
     static int phintys_make_plan(phintys_plan* p) {
@@ -51,29 +55,30 @@ cdef extern from * nogil:
         if (!error) error = cufft.allocate(plan, 0);
         if (!error)
             error = cufft.make(plan, 1, &length, NULL, 1, in, NULL, 1, out, type, (int)p->lines, &p->room);
-        p->plan = plan;
+        p->plan = plan, p->number = ++plans.made;
         return error;
     }
-    /* The plan for what is asked, made if it is new; whether there is one. */
-    static int phintys_find_plan(phintys_plan* asked) {
-        int found = 0;
+    /* The plan for what is asked, made if it is new. If there is no place, the one that was used the longest time ago is
+     * given up, if it may be: if all work is done. */
+    static int phintys_find_plan(phintys_plan* asked, int is_idle) {
+        int found = HAS_PLAN;
         pthread_mutex_lock(&phintys_cufft_lock);
-        for (int i = 0; i < plans.count && !found; i++) {
-            const phintys_plan* p = &plans.all[i];
-            found = p->kind == asked->kind && p->is_double == asked->is_double && p->length == asked->length
-                && p->lines == asked->lines;
-            if (found) *asked = *p;
-        }
-        if (!found && plans.count < MOST_PLANS) {
+        if (phintys_find_recent(plans.all, plans.count, sizeof *asked, asked, 4 * sizeof(long))) {
+            *asked = plans.all[0];
+        } else if (plans.count == MOST_RECENT && !is_idle) {
+            found = NO_PLACE;
+        } else {
+            const phintys_plan* last = &plans.all[MOST_RECENT - 1];
+            if (plans.count == MOST_RECENT && last->plan != REFUSED_PLAN) cufft.destroy((int)last->plan);
             if (phintys_make_plan(asked)) asked->plan = REFUSED_PLAN;       /* it is not tried again */
-            plans.all[plans.count++] = *asked, found = 1;
+            phintys_add_recent(plans.all, &plans.count, sizeof *asked, asked);
         }
         pthread_mutex_unlock(&phintys_cufft_lock);
-        return found && asked->plan != REFUSED_PLAN;
+        return found == HAS_PLAN && asked->plan == REFUSED_PLAN ? NO_PLAN : found;
     }
     /* What the queue of work keeps; its bytes are compared, so there are no gaps. */
     typedef struct {
-        long kind, is_double, plan;
+        long kind, is_double, plan, number;
         void *in, *out, *work;
     } phintys_transform;
     static int phintys_do_transform(phintys_transform* t, void* stream) {
@@ -88,20 +93,20 @@ cdef extern from * nogil:
     }
     """
     ctypedef struct phintys_plan:
-        long kind, is_double, length, lines, plan
+        long kind, is_double, length, lines, plan, number
         size_t room
     ctypedef struct phintys_transform:
-        long kind, is_double, plan
+        long kind, is_double, plan, number
         void* in_ "in"
         void* out
         void* work
     void** phintys_cufft_functions()
     int phintys_begin_cufft()
-    bint phintys_find_plan(phintys_plan*)
+    int phintys_find_plan(phintys_plan*, bint)
     int phintys_do_transform(phintys_transform*, void*)
-    enum: FORWARD, BACKWARD, REAL, HERMITIAN, INT_MAX
+    enum: FORWARD, BACKWARD, REAL, HERMITIAN, INT_MAX, HAS_PLAN, NO_PLACE
 
-NAMES = ["cufftCreate", "cufftSetAutoAllocation", "cufftMakePlanMany", "cufftSetStream", "cufftSetWorkArea",
+NAMES = ["cufftCreate", "cufftDestroy", "cufftSetAutoAllocation", "cufftMakePlanMany", "cufftSetStream", "cufftSetWorkArea",
          "cufftExecC2C", "cufftExecZ2Z", "cufftExecR2C", "cufftExecD2Z", "cufftExecC2R", "cufftExecZ2D"]
 KINDS = {"forward": FORWARD, "backward": BACKWARD, "real": REAL, "hermitian": HERMITIAN}
 cdef Library cufft = Library("cufft", NAMES)
@@ -140,11 +145,17 @@ cdef class TransformRoutine(Routine):
 
     cdef bint has_plan(self, Cell** operands, phintys_plan* plan) noexcept nogil:
         cdef Cell* out = operands[3]
+        cdef int found
         plan.kind, plan.is_double, plan.length = self.kind, self.is_double, integer_at(operands[1], 0)
         plan.lines = cell_size(out) // out.shape[self.axis] if out.shape[self.axis] else 0
         if not cufft.found or plan.lines * plan.length < FEWEST or plan.lines > INT_MAX // plan.length:
             return False
-        return driver.enter_device() == 0 and phintys_find_plan(plan)
+        if driver.enter_device():
+            return False
+        found = phintys_find_plan(plan, False)
+        if found == NO_PLACE:
+            found = phintys_find_plan(plan, driver.synchronize() == 0)
+        return found == HAS_PLAN
 
     cdef inline bint reads_lines(self, Cell** operands) noexcept nogil:
         """Whether cuFFT can read the operand where it is: at an address for complex numbers, also if they are real. It
@@ -180,6 +191,7 @@ cdef class TransformRoutine(Routine):
         memset(&transform, 0, sizeof(transform))
         transformed = scratch + self.bytes_of_lines(plan.lines, plan.length, 0)
         transform.kind, transform.is_double, transform.plan = plan.kind, plan.is_double, plan.plan
+        transform.number = plan.number
         transform.in_ = scratch if self.wants(TAKE, operands) else operands[0].data
         transform.out = operands[3].data if self.writes_lines(operands) else transformed
         transform.work = transformed + self.bytes_of_lines(plan.lines, plan.length, 1)

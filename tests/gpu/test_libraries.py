@@ -99,7 +99,7 @@ def test_convolutions_in_tf32_only_when_asked(device):
     assert device.cudnn.stand_in_calls_in_any_order() == 0
     assert [choice[:4] for choice in choices() if choice[1] == (2, 3, 9, 7)] == [
         (role, (2, 3, 9, 7), (4, 3, 3, 3), in_tf32) for in_tf32 in (False, True)
-        for role in ("by images", "by filters")]
+        for role in ("by filters", "by images")]        # the last ones first
 
 
 def test_unmeasured_if_deterministic(device):
@@ -107,3 +107,43 @@ def test_unmeasured_if_deterministic(device):
         x, w = [phintys.shared(numpy.ones(shape, "float32"), target="cuda") for shape in ((2, 3, 8, 7), (4, 3, 3, 3))]
         phintys.function([], T.nnet.conv2d(x, w))()
     assert [choice[4] for choice in choices() if choice[1] == (2, 3, 8, 7)] == [1]
+
+
+def transform_of_lines():
+    """The transform of lines of 8 numbers that are given, on the device."""
+    with at_device():
+        x = phintys.shared(numpy.zeros((1, 8), "complex64"), target="cuda")
+        function = phintys.function([], T.fft.fft(phintys.gpu.host_from_gpu(x)))
+
+    def check_with(lines):
+        value = cases.complexes(lines, 8)
+        x.set_value(value)
+        numpy.testing.assert_allclose(function(), numpy.fft.fft(value), rtol=1e-4, atol=1e-4)
+    return check_with
+
+
+def test_many_shapes(device):
+    """The last ones are kept; others are planned, or measured, again."""
+    check_transform = transform_of_lines()
+    with at_device():
+        y = phintys.shared(numpy.zeros((1, 1, 4, 4), "float32"), target="cuda")
+        convolve = phintys.function([], T.nnet.conv2d(y, numpy.ones((1, 1, 3, 3), "float32")))
+    for more in [*range(70), *range(70), 3, 3, 69, 69]:
+        check_transform(2048 + more)
+        y.set_value(numpy.ones((1, 1, 4, 4 + more), "float32"))
+        assert (convolve() == 9).all()
+    assert len(choices()) == 64
+    if device.is_stand_in:
+        assert device.cufft.stand_in_plans() == 64
+
+
+def test_a_graph_with_a_plan_that_was_given_up_is_not_replayed(device):
+    """Although the next plan has its number, and all else is equal."""
+    first, others = transform_of_lines(), transform_of_lines()
+    for before in (2110, 2111):
+        for _ in range(4):
+            first(before)
+        for more in range(63):
+            others(2200 + 7 * more + before % 2)
+    for _ in range(4):
+        first(2112)

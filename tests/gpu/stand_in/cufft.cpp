@@ -1,6 +1,7 @@
 // The functions of cuFFT that phintys calls, on the memory of the stand-in: lines without gaps, by the definition.
 #include <cmath>
 #include <complex>
+#include <map>
 #include <vector>
 #include "library.h"
 enum { SUCCESS = 0, INVALID_PLAN = 1, INVALID_VALUE = 4, WORK = 512 };
@@ -8,14 +9,15 @@ enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, DOUBLE = 0x40 };
 
 static long calls;
 struct Plan { int type, length, lines; void* work; bool allocates; };
-static std::vector<Plan> plans;
+static std::map<int, Plan> plans;
 
-EXPORT int cufftCreate(int* plan) {
-    plans.push_back({0, 0, 0, nullptr, true});
-    *plan = (int)plans.size();
+EXPORT int cufftCreate(int* plan) {                     // the lowest number that is free, as cuFFT does
+    for (*plan = 1; plans.count(*plan);) ++*plan;
+    plans[*plan] = {0, 0, 0, nullptr, true};
     return SUCCESS;
 }
-static Plan* plan_of(int number) { return number < 1 || number > (int)plans.size() ? nullptr : &plans[number - 1]; }
+EXPORT int cufftDestroy(int plan) { return plans.erase(plan) ? SUCCESS : INVALID_PLAN; }
+static Plan* plan_of(int number) { return plans.count(number) ? &plans[number] : nullptr; }
 EXPORT int cufftSetAutoAllocation(int plan, int allocates) {
     plan_of(plan)->allocates = allocates;
     return SUCCESS;
@@ -65,7 +67,9 @@ static int run(int plan, int type, int direction, const void* in, void* out) {
     if (!p->work || (direction != 1 && direction != -1) || (size_t)in % number || (size_t)out % number) return INVALID_VALUE;
     calls++;
     const Plan copy = *p;
-    return submitted([=] {
+    return submitted([=]() -> int {
+        const Plan* now = plan_of(plan);
+        if (!now || now->type != copy.type || now->length != copy.length || now->lines != copy.lines) return INVALID_PLAN;
         for (int at = 0; at < WORK; at++) ((char*)copy.work)[at] = 1;
         if (type & DOUBLE) transform<double>(copy, direction, in, out);
         else transform<float>(copy, direction, in, out);
@@ -79,3 +83,4 @@ EXPORT int cufftExecD2Z(int plan, void* in, void* out) { return run(plan, R2C | 
 EXPORT int cufftExecC2R(int plan, void* in, void* out) { return run(plan, C2R, 1, in, out); }
 EXPORT int cufftExecZ2D(int plan, void* in, void* out) { return run(plan, C2R | DOUBLE, 1, in, out); }
 EXPORT long stand_in_calls() { return calls; }
+EXPORT long stand_in_plans() { return (long)plans.size(); }
