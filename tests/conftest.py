@@ -16,6 +16,10 @@ run_folder.enter()                      # before anything is imported that looks
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+import phintys  # noqa: E402
+
+phintys.config.check_plans = True       # each layout of a plan is gone through by brute force
+
 pytest.register_assert_rewrite("dense_checks")          # tests that several folders have
 
 CASE_TABLES = {"test_allocation", "test_batch_normalization", "test_blas", "test_crossentropy", "test_cumulative",

@@ -3,19 +3,20 @@
  * Time is cut into sections, at each moment at which a value begins or ends. `search_fit` places values from the bottom
  * up. In each section it knows the `floor`, below which nothing that is not placed yet can be, and the `rest`, the
  * sizes of all values that are to be placed there; floor + rest must not be more than the capacity. A value that is not
- * placed is at least at `least`, the highest floor of its sections; and the floor of a section rises to the lowest
- * `least` of the values that it lacks. These two rules are applied until nothing changes, after each placement.
+ * placed is at least at `least`, the highest end of the placed values that share a section with it; and the floor of a
+ * section is at least the lowest `least` of the values that it lacks.
  *
- * A layout in which no value can move into a hole further down can be written as a list by offsets, so each value is
- * placed at its `least`, and never lower than the one before. The next value must begin below the lowest end that any
- * other could have, since that other would fit in the hole. Values that are left and that live in separate parts of
- * time are placed part by part.
+ * A layout in which no value can move into a hole further down can be written as a list of values by offset, and by
+ * rank where offsets are equal: so each value is placed at its `least`, never before the last one in this order. The
+ * next value must begin below the lowest end that any other could have, since that other would fit in the hole. Values
+ * that are left and that live in separate parts of time are placed part by part, each as a problem of its own: with
+ * ranks by what is left, and without a last value.
  *
  * Each floor and each `least` carries the set of the placed values that caused it. If what follows a placement fails
  * for a reason that does not contain the placed value, another value in its place would fail as well: the search
- * returns to the last placement that is part of the reason. The rule of holes has no such reason, so now and then a
- * layout is missed: only `1` is an answer. Since a bad first placement can cost years, a round ends after some
- * placements, and the next one tries values in another order.
+ * returns to the last placement that is part of the reason. The rule of holes has such a reason only in `careful`
+ * rounds, which are slower; in others now and then a layout is missed, so only `1` is an answer. Since a bad first
+ * placement can cost years, a round ends after some placements, and the next one ranks values in another way.
  *
  * `search_improve` is for inputs at which that fails: values are placed one by one at the lowest free offset; those
  * that end highest come earlier in the next round. */
@@ -27,7 +28,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct { int at; int64_t before; } search_number;       /* a floor or a `least`, before it rose */
+typedef struct { int at; int64_t before; } search_number;       /* a number before it changed, and its place */
 
 typedef struct {
     search_number* numbers;
@@ -35,18 +36,24 @@ typedef struct {
     size_t used, room;
 } search_trail;
 
+enum { SEARCH_KEYS = 3, SEARCH_PRESSURE = 0 };
+
 typedef struct {
     /* The problem: sizes, and the sections of each value, begin <= section < end. */
     int count, sections, words;                                 /* words: of a set of values */
     int64_t *size, capacity;
     int *begin, *end;
     int *alive, *alive_from;                                    /* of a section: alive[alive_from[s]] and further */
+    int *beside, *beside_from;                                  /* of a value: those that share a section with it */
+    /* How values are ranked: by three of the measures, the largest first. */
+    double *measures, *pressure;
+    int keys[SEARCH_KEYS], careful;
     /* The layout so far. */
-    int64_t *floor, *rest, *least, *offset, last;
+    int64_t *floor, *rest, *least, *offset;
     uint64_t *floor_reason, *least_reason, *conflict;
     int *rank, *lowest, *queue;                                 /* lowest: of a section, a value at its floor */
     char *placed, *queued;
-    int queue_used, by_offset, failed;
+    int queue_used, failed;
     search_trail floors, leasts, lows;
     int* stack;                                                 /* lists of values, one above the other */
     long placements, most;
@@ -54,9 +61,12 @@ typedef struct {
     uint64_t random;
 } search;
 
-static double search_now(void) {
+/* A part of time, its values, and the last value that was placed in it (-1: none), at `at`. */
+typedef struct { int *values, count, from, to, last; int64_t at; } search_part;
+
+static double search_now(void) {                              /* of this thread: others do not make layouts worse */
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec + 1e-9 * now.tv_nsec;
 }
 
@@ -100,93 +110,139 @@ static void search_restore(search* s, search_trail* trail, size_t used, int64_t*
 }
 
 /* ---- what follows from a placement ------------------------------------------------------------------------------- */
-static void search_raise(search* s, int section, int64_t floor, const uint64_t* reason) {
+static void search_raise_floor(search* s, int section, int64_t floor, const uint64_t* reason) {
     search_note(s, &s->floors, section, s->floor[section], s->floor_reason + section * s->words);
     s->floor[section] = floor;
     memcpy(s->floor_reason + section * s->words, reason, s->words * 8);
-    if (!s->queued[section]) s->queue[s->queue_used++ % s->sections] = section;
-    s->queued[section] = 1;
 }
 
-/* Look for a value that can be at the floor of a section; if there is none, the floor rises to the lowest. */
-static void search_lowest(search* s, int section, uint64_t* room) {
-    int64_t lowest = INT64_MAX, floor = s->floor[section] > s->last ? s->floor[section] : s->last;
+static void search_ask(search* s, int section, int value) {     /* who is the lowest there without this value? */
+    if (s->lowest[section] != value || s->queued[section]) return;
+    s->queued[section] = 1;
+    s->queue[s->queue_used++] = section;
+}
+
+/* Values that share a section with a placed one are not below its end. 0 if one of them has no room there. */
+static int search_raise(search* s, int value, int64_t end, const uint64_t* reason) {
+    for (int each = s->beside_from[value]; each < s->beside_from[value + 1]; each++) {
+        int other = s->beside[each];
+        if (s->placed[other] || s->least[other] >= end) continue;
+        if (end + s->size[other] > s->capacity) return 0;
+        search_note(s, &s->leasts, other, s->least[other], s->least_reason + other * s->words);
+        s->least[other] = end;
+        memcpy(s->least_reason + other * s->words, reason, s->words * 8);
+        for (int section = s->begin[other]; section < s->end[other]; section++) search_ask(s, section, other);
+    }
+    for (int section = s->begin[value]; section < s->end[value]; section++) search_ask(s, section, value);
+    return 1;
+}
+
+/* Look for a value that can be at the floor of a section; if there is none, the floor rises to the lowest. 0 if what is
+ * left has no room above it; then `conflict` says why. */
+static int search_lowest(search* s, int section) {
+    int64_t lowest = INT64_MAX, floor = s->floor[section];
     int found = -1;
     const int *from = s->alive + s->alive_from[section], *to = s->alive + s->alive_from[section + 1];
     for (const int* each = from; each < to && lowest > floor; each++)
         if (!s->placed[*each] && s->least[*each] < lowest) lowest = s->least[found = *each];
-    if (found < 0) return;
+    if (found < 0) return 1;
     if (found != s->lowest[section]) {
         search_note(s, &s->lows, section, s->lowest[section], NULL);
         s->lowest[section] = found;
     }
-    if (lowest <= floor) return;
-    memset(room, 0, s->words * 8);
+    if (lowest <= floor) return 1;
+    uint64_t reason[s->words];
+    memset(reason, 0, sizeof reason);
     for (const int* each = from; each < to; each++)
-        if (s->placed[*each]) search_add(room, *each);
-        else search_unite(room, s->least_reason + *each * s->words, s->words);
-    search_raise(s, section, lowest, room);
+        if (s->placed[*each]) search_add(reason, *each);
+        else search_unite(reason, s->least_reason + *each * s->words, s->words);
+    search_raise_floor(s, section, lowest, reason);
+    memcpy(s->conflict, reason, sizeof reason);
+    return lowest + s->rest[section] <= s->capacity;
 }
 
-/* 0 if the placements so far cannot be completed; then `conflict` says why. */
-static int search_follow(search* s, uint64_t* room) {
+/* 0 if a value that has just been placed leaves too little room; then `conflict` says why. */
+static int search_follow(search* s, int value, const search_part* part, const uint64_t* reason) {
+    int64_t at = s->offset[value];
     int possible = 1;
-    for (int next = 0; next < s->queue_used; next++) {
-        int section = s->queue[next % s->sections];
-        int64_t floor = s->floor[section];
-        uint64_t* reason = s->floor_reason + section * s->words;
-        s->queued[section] = 0;
-        if (!possible || !s->rest[section]) continue;
-        if (floor + s->rest[section] > s->capacity) {
-            memcpy(s->conflict, reason, s->words * 8);
-            possible = 0;
-            continue;
-        }
-        for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++) {
-            int value = s->alive[each];
-            if (s->placed[value] || s->least[value] >= floor) continue;
-            search_note(s, &s->leasts, value, s->least[value], s->least_reason + value * s->words);
-            s->least[value] = floor;
-            memcpy(s->least_reason + value * s->words, reason, s->words * 8);
-            if (floor + s->size[value] > s->capacity) {
-                memcpy(s->conflict, reason, s->words * 8);
-                possible = 0;
-                break;
-            }
-            for (int at = s->begin[value]; at < s->end[value]; at++)
-                if (s->lowest[at] == value && floor > s->floor[at] && floor > s->last) search_lowest(s, at, room);
-        }
-        if (possible && s->placed[s->lowest[section]]) search_lowest(s, section, room);
+    for (int section = part->from; section < part->to; section++) {     /* nothing comes below `at` any more */
+        int low = s->floor[section] < at;
+        if (!s->rest[section] || (low ? at : s->floor[section]) + s->rest[section] <= s->capacity) continue;
+        memcpy(s->conflict, low ? reason : s->floor_reason + section * s->words, s->words * 8);
+        return 0;
+    }
+    if (!search_raise(s, value, at + s->size[value], reason)) {
+        memcpy(s->conflict, reason, s->words * 8);
+        possible = 0;
+    }
+    for (int each = 0; each < s->queue_used; each++) {
+        s->queued[s->queue[each]] = 0;
+        possible = possible && search_lowest(s, s->queue[each]);
     }
     s->queue_used = 0;
     return possible;
 }
 
-/* ---- the search -------------------------------------------------------------------------------------------------- */
-static int search_parts(search* s, int* values, int count, int64_t last, const uint64_t* last_reason, int* stack);
-
-static int64_t search_at(const search* s, int value, int64_t last) {
-    return s->least[value] > last ? s->least[value] : last;
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+static int search_is_before(const search* s, int one, int other) {
+    for (int key = 0; key < SEARCH_KEYS; key++) {
+        const double* measure = s->keys[key] == SEARCH_PRESSURE ? s->pressure : s->measures + s->keys[key] * s->count;
+        if (measure[one] != measure[other]) return measure[one] > measure[other];
+    }
+    return one < other;
 }
 
-/* The values that can come next, in the order in which they are tried. */
-static int search_candidates(search* s, const int* values, int count, int64_t last, int* candidates) {
+static void search_merge_sort(const search* s, int* values, int count, int* room) {
+    if (count < 2) return;
+    int half = count / 2, left = 0, right = half, place = 0;
+    search_merge_sort(s, values, half, room);
+    search_merge_sort(s, values + half, count - half, room);
+    memcpy(room, values, count * sizeof *values);
+    while (place < count) {
+        int from_left = right == count || (left < half && search_is_before(s, room[left], room[right]));
+        values[place++] = from_left ? room[left++] : room[right++];
+    }
+}
+
+/* Rank the values of a part. `order`: room for twice as many. */
+static void search_rank(search* s, const search_part* part, int* order) {
+    for (int each = 0; each < part->count; each++) {
+        int value = order[each] = part->values[each];
+        int64_t most = 0;
+        for (int section = s->begin[value]; section < s->end[value]; section++)
+            if (s->rest[section] > most) most = s->rest[section];
+        s->pressure[value] = most * s->measures[SEARCH_PRESSURE * s->count + value];
+    }
+    search_merge_sort(s, order, part->count, order + part->count);
+    for (int place = 0; place < part->count; place++) s->rank[order[place]] = place;
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+static int search_parts(search* s, search_part whole, int* stack);
+
+/* The values that can come next, in the order in which they are tried; `reason`: why others cannot. */
+static int search_candidates(search* s, const search_part* part, int* candidates, uint64_t* reason) {
     int64_t end = INT64_MAX;
     int found = 0;
-    for (int each = 0; each < count; each++) {
-        int64_t other = search_at(s, values[each], last) + s->size[values[each]];
+    for (int each = 0; each < part->count; each++) {
+        int64_t other = s->least[part->values[each]] + s->size[part->values[each]];
         if (other < end) end = other;
     }
-    for (int each = 0; each < count; each++) {
-        int value = values[each], place = found;
-        int64_t at = search_at(s, value, last);
-        if (at >= end) continue;
-        while (place > 0) {
+    for (int each = 0; each < part->count; each++) {
+        int value = part->values[each], place = found;
+        int64_t at = s->least[value];
+        if (at >= end) {
+            if (s->careful) search_unite(reason, s->least_reason + value * s->words, s->words);
+            continue;
+        }
+        if (part->last >= 0 && (at < part->at || (at == part->at && s->rank[value] < s->rank[part->last]))) {
+            search_add(reason, part->last);
+            continue;
+        }
+        for (; place > 0; place--) {
             int other = candidates[place - 1];
-            int64_t there = s->by_offset ? search_at(s, other, last) : at;
-            if (there < at || (there == at && s->rank[other] < s->rank[value])) break;
+            if (s->least[other] < at || (s->least[other] == at && s->rank[other] < s->rank[value])) break;
             candidates[place] = other;
-            place--;
         }
         candidates[place] = value;
         found++;
@@ -203,57 +259,40 @@ static void search_unplace(search* s, int value) {
     for (int at = s->begin[value]; at < s->end[value]; at++) s->rest[at] += s->size[value];
 }
 
-/* Place a value, and all that is left after it. `from` and `to`: the sections of the values that are left. */
-static int search_place(search* s, int value, int* values, int count, int64_t last, const uint64_t* last_reason,
-                        int from, int to, int* stack) {
-    uint64_t reason[s->words], room[s->words];
-    int64_t at = search_at(s, value, last);
-    int possible = 1, left = 0;
-    memcpy(reason, s->least[value] >= last ? s->least_reason + value * s->words : last_reason, s->words * 8);
+/* Place a value, and all that is left of its part after it. */
+static int search_place(search* s, int value, const search_part* part, int* stack) {
+    uint64_t reason[s->words];
+    search_part left = {stack, 0, part->from, part->to, value, s->least[value]};
+    memcpy(reason, s->least_reason + value * s->words, s->words * 8);
     search_add(reason, value);
     s->placed[value] = 1;
-    s->offset[value] = s->last = at;
+    s->offset[value] = left.at;
     for (int section = s->begin[value]; section < s->end[value]; section++) {
         s->rest[section] -= s->size[value];
-        search_raise(s, section, at + s->size[value], reason);
+        search_raise_floor(s, section, left.at + s->size[value], reason);
     }
-    for (int section = from; section < to && possible && at > last; section++)
-        if (s->rest[section] && s->floor[section] < at && at + s->rest[section] > s->capacity) {
-            memcpy(s->conflict, reason, s->words * 8);
-            possible = 0;
-        }
-    if (!possible) {
-        for (int each = 0; each < s->queue_used; each++) s->queued[s->queue[each % s->sections]] = 0;
-        s->queue_used = 0;
-        return 0;
-    }
-    if (!search_follow(s, room)) return 0;
-    for (int each = 0; each < count; each++)
-        if (values[each] != value) stack[left++] = values[each];
-    return search_parts(s, stack, left, at, reason, stack + left);
+    if (!search_follow(s, value, part, reason)) return 0;
+    for (int each = 0; each < part->count; each++)
+        if (part->values[each] != value) stack[left.count++] = part->values[each];
+    return search_parts(s, left, stack + left.count);
 }
 
 /* Place values that live in one part of time, each section of which some of them share. */
-static int search_values(search* s, int* values, int count, int64_t last, const uint64_t* last_reason, int* stack) {
-    if (++s->placements > s->most || (s->placements % 256 == 0 && search_now() > s->until)) s->failed = 1;
+static int search_values(search* s, search_part part, int* stack) {
+    if (++s->placements > s->most || (s->placements % 64 == 0 && search_now() > s->until)) s->failed = 1;
     if (s->failed) return 0;
     uint64_t reason[s->words];
-    int *candidates = stack, found = search_candidates(s, values, count, last, candidates);
-    int from = s->sections, to = 0;
     memset(reason, 0, sizeof reason);
-    for (int each = 0; each < count; each++) {
-        if (s->begin[values[each]] < from) from = s->begin[values[each]];
-        if (s->end[values[each]] > to) to = s->end[values[each]];
-    }
+    int *candidates = stack, found = search_candidates(s, &part, candidates, reason);
     for (int each = 0; each < found; each++) {
         int value = candidates[each], alike = 0;
         for (int before = 0; before < each && !alike; before++) alike = search_is_like(s, value, candidates[before]);
         if (alike) continue;
         size_t floors = s->floors.used, leasts = s->leasts.used, lows = s->lows.used;
-        int done = search_place(s, value, values, count, last, last_reason, from, to, stack + found);
+        int done = search_place(s, value, &part, stack + found);
         if (done || s->failed) return done;
-        for (int other = 0; other < count; other++)             /* also those of parts that were possible */
-            if (s->placed[values[other]]) search_unplace(s, values[other]);
+        for (int other = 0; other < part.count; other++)        /* also those of parts that were possible */
+            if (s->placed[part.values[other]]) search_unplace(s, part.values[other]);
         search_restore(s, &s->floors, floors, s->floor, s->floor_reason);
         search_restore(s, &s->leasts, leasts, s->least, s->least_reason);
         while (s->lows.used > lows) {
@@ -263,19 +302,30 @@ static int search_values(search* s, int* values, int count, int64_t last, const 
         if (!search_contains(s->conflict, value)) return 0;
         search_unite(reason, s->conflict, s->words);
     }
-    for (int each = 0; each < count; each++) search_remove(reason, values[each]);
+    for (int each = 0; each < part.count; each++) search_remove(reason, part.values[each]);
     memcpy(s->conflict, reason, sizeof reason);
     return 0;
 }
 
-/* Place values, part of time by part; they are sorted by their begin. */
-static int search_parts(search* s, int* values, int count, int64_t last, const uint64_t* last_reason, int* stack) {
-    for (int first = 0, next, end; first < count; first = next) {
-        end = s->end[values[first]];
-        for (next = first + 1; next < count && s->begin[values[next]] < end; next++)
-            if (s->end[values[next]] > end) end = s->end[values[next]];
-        s->last = last;
-        if (!search_values(s, values + first, next - first, last, last_reason, stack)) return 0;
+/* Place a part whose values are a problem of their own. */
+static int search_separate(search* s, search_part part, int* stack) {
+    int *ranks = stack, possible;
+    part.last = -1;
+    for (int each = 0; each < part.count; each++) ranks[each] = s->rank[part.values[each]];
+    search_rank(s, &part, stack + part.count);
+    possible = search_values(s, part, stack + part.count);
+    for (int each = 0; each < part.count; each++) s->rank[part.values[each]] = ranks[each];
+    return possible;
+}
+
+/* Place values, sorted by their begin, part of time by part. */
+static int search_parts(search* s, search_part whole, int* stack) {
+    for (int first = 0, next; first < whole.count; first = next) {
+        int from = s->begin[whole.values[first]], to = s->end[whole.values[first]];
+        for (next = first + 1; next < whole.count && s->begin[whole.values[next]] < to; next++)
+            if (s->end[whole.values[next]] > to) to = s->end[whole.values[next]];
+        if (from == whole.from && to == whole.to) return search_values(s, whole, stack);
+        if (!search_separate(s, (search_part){whole.values + first, next - first, from, to, -1, 0}, stack)) return 0;
     }
     return 1;
 }
@@ -291,24 +341,21 @@ static void search_reset(search* s) {
     s->queue_used = s->failed = 0;
     s->floors.used = s->leasts.used = s->lows.used = 0;
     s->placements = 0;
-    s->last = 0;
     for (int section = 0; section < s->sections; section++) {
-        s->lowest[section] = s->alive_from[section] < s->alive_from[section + 1] ? s->alive[s->alive_from[section]] : 0;
-        for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++)
+        s->lowest[section] = -1;
+        for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++) {
+            s->lowest[section] = s->alive[s->alive_from[section]];
             s->rest[section] += s->size[s->alive[each]];
+        }
     }
 }
 
-/* 1 if all values have been placed below the capacity. `order` is that in which values are tried, `values` all values
- * sorted by their begin; the round ends after `most` placements. */
-static int search_fit(search* s, const int* order, int* values, int by_offset, long most) {
-    uint64_t nothing[s->words];
-    memset(nothing, 0, sizeof nothing);
+/* 1 if all values have been placed below the capacity. `values`: all values, sorted by their begin; the round ends
+ * after `most` placements. */
+static int search_fit(search* s, int* values, long most) {
     search_reset(s);
-    for (int place = 0; place < s->count; place++) s->rank[order[place]] = place;
-    s->by_offset = by_offset;
     s->most = most;
-    return search_parts(s, values, s->count, 0, nothing, s->stack) && !s->failed;
+    return search_parts(s, (search_part){values, s->count, -1, -1, -1, 0}, s->stack) && !s->failed;
 }
 
 /* ---- one by one -------------------------------------------------------------------------------------------------- */

@@ -5,9 +5,12 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from itertools import count as numbers
 from random import Random
 
 cdef extern from "layout_search.h":
+    enum:
+        SEARCH_KEYS
     ctypedef struct search_trail:
         void* numbers
         void* reasons
@@ -19,6 +22,12 @@ cdef extern from "layout_search.h":
         int *end
         int *alive
         int *alive_from
+        int *beside
+        int *beside_from
+        double *measures
+        double *pressure
+        int keys[SEARCH_KEYS]
+        int careful
         int64_t *floor
         int64_t *rest
         int64_t *least
@@ -36,11 +45,17 @@ cdef extern from "layout_search.h":
         double until
         uint64_t random
     double search_now() nogil
-    int search_fit(search* s, const int* order, int* values, int by_offset, long most) nogil
+    int search_fit(search* s, int* values, long most) nogil
     int64_t search_improve(search* s, int* order, int64_t bound, int64_t size, int64_t* best, double* priorities) nogil
 
-SHARES = 0.2, 0.35, 0.4             # of the time: when fitting and improving end; the most for a size in between
-FEWEST = 1000                       # placements of a round
+SHARES = 0.7, 0.8, 0.2              # of the time: when fitting and improving end; the most for a size in between
+FEWEST = 300                        # placements of a round in which chance changes the ranks
+
+# What values are ranked by: the largest sum of sizes that are left during its life, its life in moments, its size
+# times its life, or an order that is given. The three ways are those that MiniMalloc tries.
+PRESSURE, LIFE, AREA, GIVEN = range(4)
+MEASURES = 4
+WAYS = (PRESSURE, LIFE, AREA), (PRESSURE, AREA, LIFE), (LIFE, AREA, PRESSURE)
 
 
 def searched(sizes, begins, ends, lives, offsets, bound, seconds):
@@ -70,7 +85,7 @@ def searched(sizes, begins, ends, lives, offsets, bound, seconds):
 cdef class _Search:
     """The memory of a search, and the orders in which it tries values."""
     cdef search state
-    cdef void* blocks[24]
+    cdef void* blocks[32]
     cdef int taken
     cdef int *order
     cdef int *values
@@ -79,13 +94,15 @@ cdef class _Search:
     cdef list sizes, begins, ends, lives
 
     def __cinit__(self, sizes, begins, ends, lives):
-        cdef int count = len(sizes), sections = max(ends), words = (count + 63) // 64, value, section, place = 0
+        cdef int count = len(sizes), sections = max(ends), words = (count + 63) // 64
+        cdef int value, other, section, place = 0, beside = 0
         cdef search* s = &self.state
         s.count, s.sections, s.words, s.random = count, sections, words, 0x9E3779B97F4A7C15
         s.size = <int64_t*>self.take(count, 8)
         s.begin, s.end = <int*>self.take(count, 4), <int*>self.take(count, 4)
         s.alive = <int*>self.take(sum(ends) - sum(begins), 4)
         s.alive_from = <int*>self.take(sections + 1, 4)
+        s.measures, s.pressure = <double*>self.take(MEASURES * count, 8), <double*>self.take(count, 8)
         s.floor, s.rest = <int64_t*>self.take(sections, 8), <int64_t*>self.take(sections, 8)
         s.least, s.offset = <int64_t*>self.take(count, 8), <int64_t*>self.take(count, 8)
         s.floor_reason = <uint64_t*>self.take(sections * words, 8)
@@ -94,7 +111,7 @@ cdef class _Search:
         s.rank, s.lowest = <int*>self.take(count, 4), <int*>self.take(sections, 4)
         s.queue = <int*>self.take(max(sections, count), 4)
         s.placed, s.queued = <char*>self.take(count, 1), <char*>self.take(sections, 1)
-        s.stack = <int*>self.take(count * (count + 2), 4)
+        s.stack = <int*>self.take(2 * count * (count + 4), 4)
         self.order, self.values = <int*>self.take(count, 4), <int*>self.take(count, 4)
         self.best, self.priorities = <int64_t*>self.take(count, 8), <double*>self.take(2 * count, 8)
         for value in range(count):
@@ -106,6 +123,15 @@ cdef class _Search:
                     s.alive[place] = value
                     place += 1
         s.alive_from[sections] = place
+        neighbours = [[other for other in range(count) if other != value and begins[other] < ends[value]
+                       and begins[value] < ends[other]] for value in range(count)]
+        s.beside = <int*>self.take(sum([len(others) for others in neighbours]), 4)
+        s.beside_from = <int*>self.take(count + 1, 4)
+        for value, others in enumerate(neighbours):
+            for other in others:
+                s.beside[beside] = other
+                beside += 1
+            s.beside_from[value + 1] = beside
         self.sizes, self.begins, self.ends, self.lives = sizes, begins, ends, lives
 
     cdef void* take(self, size_t count, size_t size) except NULL:
@@ -130,7 +156,7 @@ cdef class _Search:
     def better(self, offsets, bound, seconds):
         """Fit values into the bound; then improve the layout; then fit them into sizes between the two."""
         start, size = search_now(), max([offset + length for offset, length in zip(offsets, self.sizes)])
-        found = self.fit(bound, self.orders(), start + SHARES[0] * seconds)
+        found = self.fit(bound, self.rounds(), start + SHARES[0] * seconds)
         if found is not None:
             return found
         found, size, order = self.improve(offsets, size, bound, start + SHARES[1] * seconds)
@@ -142,24 +168,56 @@ cdef class _Search:
             found, size = fitting, max([offset + length for offset, length in zip(fitting, self.sizes)])
         return found
 
-    cdef fit(self, int64_t capacity, orders, double until):
-        """Offsets below the capacity, if some are found in the time by one of the orders; else None."""
+    cdef fit(self, int64_t capacity, rounds, double until):
+        """Offsets below the capacity, if some are found in the time by one of the rounds; else None."""
         cdef search* s = &self.state
-        cdef int value, found, by_offset
+        cdef int value, found, key
         cdef long most
         for place, number in enumerate(sorted(range(s.count), key=self.begins.__getitem__)):
             self.values[place] = number
         s.capacity, s.until = capacity, until
-        for number, order in enumerate(orders):
+        for keys, careful, limit in rounds:
             if search_now() >= until:
                 return None
-            for place, value in enumerate(order):
-                self.order[place] = value
-            by_offset, most = number % 2 == 0, FEWEST * luby(number // 2 + 1) + s.count
+            for key in range(SEARCH_KEYS):
+                s.keys[key] = keys[key]
+            s.careful, most = careful, limit
             with nogil:
-                found = search_fit(s, self.order, self.values, by_offset, most)
+                found = search_fit(s, self.values, most)
             if found:
                 return [s.offset[value] for value in range(s.count)]
+
+    def rounds(self):
+        """Yield (keys, careful, placements): each way plainly, and with ranks that chance changes."""
+        cdef int count = self.state.count
+        chance, plain = Random(0), [1.0] * count
+        for number in numbers(1):
+            self.measure(plain)
+            for careful in (False, True):
+                for way in WAYS:
+                    yield way, careful, count << min(number, 20)
+            for way in WAYS:
+                self.measure([chance.uniform(0.8, 1.25) for _ in range(count)])
+                yield way, False, count + FEWEST * luby(number)
+
+    def near(self, order):
+        """Yield rounds as ``rounds``: with the ranks of an order, and with what chance makes of it."""
+        cdef search* s = &self.state
+        chance = Random(0)
+        for number in numbers(1):
+            for place, value in enumerate(order):
+                s.measures[GIVEN * s.count + value] = -place + (number > 1) * chance.uniform(-0.025, 0.025) * s.count
+            for careful in (False, True):
+                yield (GIVEN,) * SEARCH_KEYS, careful, s.count + FEWEST * luby(number)
+
+    cdef measure(self, factors):
+        """Set what values are ranked by."""
+        cdef search* s = &self.state
+        cdef int value
+        for value in range(s.count):
+            s.measures[PRESSURE * s.count + value] = factors[value]
+            s.measures[LIFE * s.count + value] = factors[value] * self.lives[value]
+            s.measures[AREA * s.count + value] = factors[value] * self.lives[value] * self.sizes[value]
 
     cdef improve(self, offsets, int64_t size, int64_t bound, double until):
         """Better offsets, their size, and the order that gave them."""
@@ -175,48 +233,9 @@ cdef class _Search:
         order = sorted(range(s.count), key=lambda value: -self.priorities[s.count + value])
         return [self.best[value] for value in range(s.count)], size, order
 
-    def near(self, order):
-        """Yield an order, each time twice, and orders that chance makes of it."""
-        chance, places = Random(0), {value: place for place, value in enumerate(order)}
-        while True:
-            yield order
-            yield order
-            order = sorted(places, key=lambda value: places[value] + chance.uniform(-0.025, 0.025) * len(places))
-
     def area(self, value):
         """Bytes times sections."""
         return self.sizes[value] * (self.ends[value] - self.begins[value])
-
-    def orders(self):
-        """Yield orders in which to try values: each twice, first by a simple key, then by keys that chance changes."""
-        cdef int section, value
-        rest = [0] * self.state.sections
-        for value in range(self.state.count):
-            for section in range(self.state.begin[value], self.state.end[value]):
-                rest[section] += self.state.size[value]
-        sections = [end - begin for begin, end in zip(self.begins, self.ends)]
-        pressure = [max(rest[begin:end]) for begin, end in zip(self.begins, self.ends)]
-        chance, factors = Random(0), [1.0] * len(sections)
-        while True:
-            for key in KEYS:
-                order = sorted(range(len(sections)), key=lambda value: [-part * factors[value] for part in key(
-                    pressure[value], self.lives[value], sections[value], self.sizes[value])])
-                yield order
-                yield order
-            factors = [chance.uniform(0.7, 1.4) for _ in sections]
-
-
-# Of a value: the largest sum of sizes during its life, its life in moments and in sections, its size.
-KEYS = (
-    lambda pressure, life, sections, size: (pressure, life, size * life),
-    lambda pressure, life, sections, size: (size * life, life, pressure),
-    lambda pressure, life, sections, size: (pressure, size * life, life),
-    lambda pressure, life, sections, size: (life, size * life, pressure),
-    lambda pressure, life, sections, size: (sections * size, pressure),
-    lambda pressure, life, sections, size: (pressure, sections, size),
-    lambda pressure, life, sections, size: (sections, size),
-    lambda pressure, life, sections, size: (size, sections),
-)
 
 
 def luby(number):

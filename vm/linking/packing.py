@@ -63,6 +63,11 @@ def lay_out(values):
     int
         The size of the block.
     """
+    return improved(values, *by_orders(values))
+
+
+def by_orders(values):
+    """As ``lay_out``, by simple orders alone."""
     bound = lower_bound(values)
     best = None
     for way in _ways(len(values)):
@@ -71,14 +76,20 @@ def lay_out(values):
         if best is None or total < best[1]:
             best = offsets, total
         if total <= bound:
-            return best
-    if len(values) > MANY or config.plan_seconds <= 0:
-        return best
+            break
+    return best
+
+
+def improved(values, offsets, total):
+    """Search for a better layout than that of these offsets, where one may exist; return it as ``lay_out``."""
+    bound = lower_bound(values)
+    if total <= bound or len(values) > MANY or config.plan_seconds <= 0:
+        return offsets, total
     moments = sorted({value.first for value in values} | {value.last + 1 for value in values})
     sections = {moment: number for number, moment in enumerate(moments)}
     offsets = searched([aligned(value.size) for value in values], [sections[value.first] for value in values],
                        [sections[value.last + 1] for value in values],
-                       [value.last + 1 - value.first for value in values], best[0], bound, config.plan_seconds)
+                       [value.last + 1 - value.first for value in values], offsets, bound, config.plan_seconds)
     return offsets, _size(offsets, values)
 
 

@@ -12,8 +12,9 @@ This file only decides; ``allocate`` (``abi.pyx``) and the instruction PLAN act 
 from collections import OrderedDict, namedtuple
 from heapq import heappop, heappush
 
+from phintys.graph.config import config
 from phintys.vm.linking.lifetimes import Lifetimes
-from phintys.vm.linking.packing import Value, lay_out, lower_bound
+from phintys.vm.linking.packing import ALIGNMENT, Value, by_orders, improved, lower_bound
 from phintys.vm.program import DTYPES
 
 REMEMBERED = 8                  # how many tuples of shapes a function remembers
@@ -98,21 +99,53 @@ def planned(lifetimes, cells, shapes):
     holder = lifetimes.holders(shapes)
     values = values_of(lifetimes, holder, shapes)
     free = placeable(lifetimes, holder, values)
-    ways = [_laid_out(values, free)]
     handed_on = _handed_on(values, free)
-    if handed_on:
-        ways.append(_laid_out(values, free - handed_on))
-    _, total, offset_of = min(ways, key=lambda way: way[0])
-    return ArenaPlan(total,
-                  [offset_of.get(holder[cell], -1) if shapes[cell] is not None else -1 for cell in cells],
-                  [values[cell].size if cell in offset_of else 0 for cell in cells])
+    ways = [_by_orders(values, each) for each in ([free, free - handed_on] if handed_on else [free])]
+    chosen, offsets, total = min(ways, key=lambda way: way[2] + lower_bound([
+        value for cell, value in values.items() if cell not in way[0]]))
+    offsets, total = improved(list(chosen.values()), offsets, total)
+    offset_of = dict(zip(chosen, offsets))
+    plan = ArenaPlan(total,
+                     [offset_of.get(holder[cell], -1) if shapes[cell] is not None else -1 for cell in cells],
+                     [values[cell].size if cell in offset_of else 0 for cell in cells])
+    if config.check_plans:
+        check_plan(lifetimes, cells, shapes, plan)
+    return plan
 
 
-def _laid_out(values, chosen):
-    """Return (bytes at the peak, bytes of the arena, holder → offset) if the ``chosen`` holders have places."""
-    offsets, total = lay_out([values[cell] for cell in values if cell in chosen])
-    others = lower_bound([values[cell] for cell in values if cell not in chosen])
-    return total + others, total, dict(zip([cell for cell in values if cell in chosen], offsets))
+def _by_orders(values, chosen):
+    """Return (holder → Value, offsets, bytes of the arena) if the ``chosen`` holders have places, by simple orders."""
+    places = {cell: value for cell, value in values.items() if cell in chosen}
+    return places, *by_orders(list(places.values()))
+
+
+def check_plan(lifetimes, cells, shapes, plan):
+    """Raise if a plan gives memory to two cells at once, by going through the program moment by moment.
+
+    A cell may have the place of its donor from the moment on at which the donor is read for the last time.
+    """
+    sizes, place = sizes_of(lifetimes.program, shapes), {}
+    for cell, offset in zip(cells, plan.offsets):
+        if offset >= 0:
+            place[cell] = offset, offset + sizes[cell]
+            if offset % ALIGNMENT or place[cell][1] > plan.total:
+                raise AssertionError(f"cell {cell} has {place[cell]} of {plan.total} bytes")
+    begins, ends = {}, {}
+    for cell in place:
+        first, last = lifetimes.touched[cell]
+        begins.setdefault(first, []).append(cell)
+        ends.setdefault(last, []).append(cell)
+    alive = set()
+    for moment in sorted({*begins, *ends}):
+        taken = {lifetimes.roots.get(donor, donor) for donor in
+                 [lifetimes.program.cells[cell].donor for cell in begins.get(moment, ())] if donor is not None}
+        alive.update(begins.get(moment, ()))
+        here = sorted([(place[cell], cell) for cell in alive
+                       if not (cell in taken and lifetimes.touched[cell][1] == moment)])
+        for (one, low), (other, high) in zip(here, here[1:]):
+            if one[1] > other[0]:
+                raise AssertionError(f"cells {low} and {high} share bytes at instruction {moment}: {one}, {other}")
+        alive.difference_update(ends.get(moment, ()))
 
 
 def _handed_on(values, free):
