@@ -44,6 +44,7 @@ _hooks.theano_flags_are_set = lambda: _import_module("phintys.theano_flags").war
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")
+_hooks.values_elsewhere = lambda: _import_module("phintys.distributed.elsewhere")
 
 
 def _use_device(name):

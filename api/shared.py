@@ -95,6 +95,7 @@ class SharedVariable(Variable):
     """
 
     default_update: Variable
+    visits: Any = None              # the class of what surrounds calls with variables whose value is elsewhere
 
     def __init__(self, name: str | None, type: Type, value: Any, strict: bool | None,
                  allow_downcast: bool | None = None, container: Container | None = None,
@@ -377,6 +378,7 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
         (arrays) Axes that always have length 1. Default: none, as the shape may change with the value.
     target : str
         (arrays) Where the value is: "cpu", or a GPU: "cuda". By default `config.device`, for arrays of float32.
+        "memory": in memory that other processes share, see `phintys.distributed`.
 
     Returns
     -------
@@ -400,8 +402,11 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
     if _is_masked(value):
         raise TypeError("masked arrays have no counterpart in phintys: fill the masked elements first, "
                         "for instance with value.filled(0)")
-    if kwargs.get("target", "cpu") != "cpu":
-        hooks.device_opened()           # which adds the constructor of variables there
+    target = kwargs.get("target", "cpu")
+    if is_elsewhere(target):
+        hooks.values_elsewhere()        # adds the constructor of variables there
+    elif target != "cpu":
+        hooks.device_opened()
     for constructor in reversed(CONSTRUCTORS):
         try:
             return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
@@ -413,7 +418,12 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
             raise
     raise TypeError("No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
                     f'We do not support the parameter dtype or type. value="{value}". parameters="{kwargs}"'
-                    + _why_not_at(kwargs.get("target", "cpu"), value))
+                    + _why_not_at(target, value))
+
+
+def is_elsewhere(target: Any) -> bool:
+    """Whether a target is neither the processor nor a device, but where other processes see the value."""
+    return target == "memory" or not (target is None or isinstance(target, str))
 
 
 shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
@@ -421,6 +431,8 @@ shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
 
 def _why_not_at(target, value):
     """The addition to the message if the requested place cannot have the value."""
+    if is_elsewhere(target):
+        return f". At the target {target!r} are arrays and numbers, no value of {type(value)}"
     reason = None if target == "cpu" else hooks.device_opened().reason_against(value, target)
     return f". {reason}" if reason else ""
 

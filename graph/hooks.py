@@ -12,6 +12,7 @@ steps_at_device: Any = None          # finds the kernel that does all steps of a
 linear_recurrence: Any = None        # makes the loops that derivatives of cumulative products are
 scan_profile: Any = None             # makes what measures the steps of a loop
 device_opened: Any = None            # called when a GPU is in use, or named: adds shared variables there
+values_elsewhere: Any = None         # called when a value is to live elsewhere: adds shared variables there
 place_at_device: Any = None          # moves work of a graph to the GPU in use; `phintys.gpu` sets it
 widen_for_device: Any = None         # lets a graph with a value there compute in float32 what is float16; as above
 disagreement: Any = None             # finds the first of some nodes whose operands have lengths that differ

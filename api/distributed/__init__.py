@@ -5,13 +5,15 @@
     y = distributed.map_blocks(f, x)                      # arrays of Dask, block by block
     results = distributed.map(f, xs, client=client)       # threads, processes, or the workers of a client
     replica = distributed.replicate(updates, gradients)   # one training in many processes of MPI
+    w = phintys.shared(value, target="memory")            # a value that other processes see
 
 Importing it loads neither Dask nor mpi4py; what needs one of them imports it.
 """
 from importlib import import_module as _import_module
 
 _HOMES = {"map_blocks": "blocks", "reduce_blocks": "blocks", "map": "tasks", "sweep": "tasks", "as_task": "task",
-          "Task": "task", "replicate": "replica", "Replica": "replica", "ProcessError": "exchange"}
+          "Task": "task", "replicate": "replica", "Replica": "replica", "ProcessError": "exchange",
+          "SharedMemory": "shared_memory"}
 __all__ = sorted(_HOMES)
 
 

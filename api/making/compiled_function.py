@@ -1,8 +1,8 @@
 """``Function``: the object that a user calls.
 
 It is a ``Callable`` of the virtual machine with Theano's attributes. A plain call goes straight to the machine; only
-functions with states that the caller may set (``In`` with ``update``), and calls after a default was set, run the
-Python code here (``call``). Invariant: a call that fails leaves states and defaults unchanged.
+functions with states that the caller may set (``In`` with ``update``) or with values elsewhere, and calls after a
+default was set, run the Python code here (``call``). Invariant: a call that fails leaves states and defaults unchanged.
 """
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ class Function(Callable):
                           if not spec.implicit]
         self._set: list[Any] = []                              # containers whose defaults were set after the last call
         self.has_states = len(self._explicit) > len(own)
-        self.indirect = self._always_indirect = self._states_are_in_the_way()
+        self._visits = _visits_of(maker.inputs)
+        self.indirect = self._always_indirect = self._visits is not None or self._states_are_in_the_way()
         for container in own:
             container.belong_to(self)
         if maker.profile is not None:
@@ -189,9 +190,11 @@ class Function(Callable):
 
     def call(self, positional: Sequence[float | numpy.ndarray],
              named: Mapping[str, float]) -> dict[str, numpy.ndarray] | list[numpy.ndarray] | numpy.ndarray:
-        """Make a call that is not plain: ``f(*positional, **named)`` with states, or with defaults that were set."""
+        """Make a call that is not plain: ``f(*positional, **named)`` with states, with defaults that were set, or with
+        shared variables whose value is elsewhere."""
+        run = self._call_with_states if self.has_states else self.evaluate  # type: ignore[attr-defined]
         try:
-            return (self._call_with_states if self.has_states else self.evaluate)(positional, named)  # type: ignore[attr-defined]
+            return run(positional, named) if self._visits is None else self._visits.run(run, positional, named)
         finally:
             self._restore_defaults()
 
@@ -471,6 +474,15 @@ class Function(Callable):
 def reasons_in(function: Function) -> list[tuple[TensorVariable | str, ...]]:
     """Return why values of a function are not computed in place; see ``Listing``."""
     return reasons_against(function.maker.compiled, function.maker.mode.query)
+
+
+def _visits_of(inputs):
+    """What surrounds calls if values of shared variables are elsewhere, or None."""
+    elsewhere = [spec for spec in inputs if spec.shared and getattr(spec.variable, "visits", None) is not None]
+    if not elsewhere:
+        return None
+    return elsewhere[0].variable.visits([spec.variable for spec in elsewhere],
+                                        [spec.variable for spec in elsewhere if spec.update is not None])
 
 
 def _what_is_measured(profile):
