@@ -147,10 +147,124 @@ FUNCTIONS = {
     "fft.irfftn": ("fft.irfftn", "a | s axes norm"),
     "fft.fftshift": ("fft.fftshift", "x | axes"),
     "fft.ifftshift": ("fft.ifftshift", "x | axes"),
+    # without NaN
+    "nansum": ("nansum", "a | axis dtype keepdims"),
+    "nanprod": ("nanprod", "a | axis dtype keepdims"),
+    "nanmax": ("nanmax", "a | axis keepdims"),
+    "nanmin": ("nanmin", "a | axis keepdims"),
+    "nanargmax": ("nanargmax", "a | axis keepdims"),
+    "nanargmin": ("nanargmin", "a | axis keepdims"),
+    "nanmean": ("nanmean", "a | axis keepdims"),
+    "nanvar": ("nanvar", "a | axis ddof keepdims"),
+    "nanstd": ("nanstd", "a | axis ddof keepdims"),
+    "nanmedian": ("nanmedian", "a | axis keepdims"),
+    "nanquantile": ("nanquantile", "a q | axis method keepdims"),
+    "nanpercentile": ("nanpercentile", "a q | axis method keepdims"),
+    # numbers
+    "fix": ("fix", "x"),
+    "isposinf": ("isposinf", "x"),
+    "isneginf": ("isneginf", "x"),
+    "isreal": ("isreal", "x"),
+    "iscomplex": ("iscomplex", "x"),
+    "iscomplexobj": ("iscomplexobj", "x"),
+    "isrealobj": ("isrealobj", "x"),
+    "nan_to_num": ("nan_to_num", "x | copy nan posinf neginf"),
+    "array_equal": ("array_equal", "a1 a2 | equal_nan"),
+    "unwrap": ("unwrap", "p | discont axis period"),
+    "sort_complex": ("sort_complex", "a"),
+    # elements that others choose
+    "take_along_axis": ("take_along_axis", "arr indices | axis"),
+    "extract": ("extract", "condition arr"),
+    "argwhere": ("argwhere", "a"),
+    "lexsort": ("lexsort", "keys | axis"),
+    "ix_": ("ix_", "*args"),
+    "diag_indices_from": ("diag_indices_from", "arr"),
+    "tril_indices_from": ("tril_indices_from", "arr | k"),
+    "triu_indices_from": ("triu_indices_from", "arr | k"),
+    "meshgrid": ("meshgrid", "*xi | copy sparse indexing"),
+    # other joins and lengths
+    "pad": ("pad", "array pad_width | mode constant_values end_values stat_length reflect_type"),
+    "dstack": ("dstack", "tup"),
+    "column_stack": ("column_stack", "tup"),
+    "block": ("block", "arrays"),
+    "array_split": ("array_split", "ary indices_or_sections | axis"),
+    "vsplit": ("vsplit", "ary indices_or_sections"),
+    "hsplit": ("hsplit", "ary indices_or_sections"),
+    "dsplit": ("dsplit", "ary indices_or_sections"),
+    "unstack": ("unstack", "x | axis"),
+    "fliplr": ("fliplr", "m"),
+    "flipud": ("flipud", "m"),
+    "rot90": ("rot90", "m | k axes"),
+    "rollaxis": ("rollaxis", "a axis | start"),
+    "matrix_transpose": ("matrix_transpose", "x"),
+    "insert": ("insert", "arr obj values | axis"),
+    "delete": ("delete", "arr obj | axis"),
+    "resize": ("resize", "a new_shape"),
+    "trim_zeros": ("trim_zeros", "filt | trim"),
+    "diagflat": ("diagflat", "v | k"),
+    "ediff1d": ("ediff1d", "ary | to_end to_begin"),
+    "vander": ("vander", "x | N increasing"),
+    # vectors and matrices
+    "cross": ("cross", "a b | axisa axisb axisc axis"),
+    "linalg.cross": ("linalg.cross", "x1 x2 | axis"),
+    "linalg.vecdot": ("vecdot", "x1 x2 | axis"),
+    "linalg.outer": ("linalg.outer", "x1 x2"),
+    "linalg.matmul": ("matmul", "x1 x2"),
+    "linalg.tensordot": ("tensordot", "x1 x2 | axes"),
+    "linalg.matrix_transpose": ("matrix_transpose", "x"),
+    "linalg.vector_norm": ("linalg.vector_norm", "x | axis keepdims ord"),
+    "linalg.matrix_norm": ("linalg.matrix_norm", "x | keepdims ord"),
+    "linalg.svdvals": ("linalg.svdvals", "x"),
+    "linalg.cond": ("linalg.cond", "x | p"),
+    "linalg.matrix_rank": ("linalg.matrix_rank", "A | tol hermitian rtol"),
+    "linalg.diagonal": ("linalg.diagonal", "x | offset"),
+    "linalg.trace": ("linalg.trace", "x | offset dtype"),
+    # polynomials
+    "poly": ("poly", "seq_of_zeros"),
+    "polyadd": ("polyadd", "a1 a2"),
+    "polysub": ("polysub", "a1 a2"),
+    "polymul": ("polymul", "a1 a2"),
+    "polyder": ("polyder", "p | m"),
+    "polyint": ("polyint", "p | m k"),
+    "polyfit": ("polyfit", "x y deg | rcond w"),
+    # the array API's forms
+    "astype": ("astype", "x dtype | copy"),
+    "cumulative_sum": ("cumulative_sum", "x | axis dtype include_initial"),
+    "cumulative_prod": ("cumulative_prod", "x | axis dtype include_initial"),
+    "unique_values": ("unique_values", "x"),
+    "unique_counts": ("unique_counts", "x"),
+    "unique_inverse": ("unique_inverse", "x"),
+    "unique_all": ("unique_all", "x"),
     # ranges
+    "logspace": ("logspace", "start stop | num endpoint base dtype axis"),
+    "geomspace": ("geomspace", "start stop | num endpoint dtype axis"),
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }
 
 # NumPy's ufuncs that are not in the table of scalar ops; the tensor namespace has functions of the same names.
 UFUNCS = ("logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign", "fabs", "divmod",
-          "float_power")
+          "float_power", "signbit", "ldexp", "frexp", "modf", "vecdot", "matvec", "vecmat")
+
+# The array API standard's names → those of the tensor namespace.
+STANDARD_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+                  "atan2": "arctan2", "atanh": "arctanh", "bitwise_invert": "invert",
+                  "bitwise_left_shift": "left_shift",
+                  "bitwise_right_shift": "right_shift", "concat": "concatenate", "empty_like": "zeros_like",
+                  "true_divide": "true_div"}
+
+# Names that programs use now and then, which are imported when they are: file of ``ops/compositions`` → its names.
+ON_DEMAND = {
+    "along_axis": """argwhere diag_indices diag_indices_from extract indices ix_ lexsort meshgrid put_along_axis select
+                     take_along_axis tril_indices tril_indices_from triu_indices triu_indices_from""",
+    "joining": """array_split block column_stack delete diagflat dsplit dstack ediff1d fliplr flipud hsplit insert
+                  matrix_transpose permute_dims resize rollaxis rot90 trim_zeros unstack vander vsplit""",
+    "nan_reductions": """nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
+                         nanquantile nanstd nansum nanvar""",
+    "numbers": """array_equal fix frexp iscomplex iscomplexobj isneginf isposinf isreal isrealobj ldexp modf nan_to_num
+                  sort_complex unwrap""",
+    "padding": "pad",
+    "polynomials": """blackman geomspace hamming hanning kaiser logspace poly polyadd polyder polyfit polyint polymul
+                      polysub""",
+    "standard_names": "astype cumulative_prod cumulative_sum unique_all unique_counts unique_inverse unique_values",
+    "vectors": "cross matvec vecdot vecmat",
+}

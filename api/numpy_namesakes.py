@@ -90,6 +90,18 @@ def cumprod(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
     return tensor().cumprod(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
 
 
+@own("nancumsum", "a | axis dtype")
+def nancumsum(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
+    """``numpy.nancumsum``: of short integers in int64."""
+    return tensor().nancumsum(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
+
+
+@own("nancumprod", "a | axis dtype")
+def nancumprod(a: Any, axis: int | None = None, dtype: str | None = None) -> Any:
+    """``numpy.nancumprod``: of short integers in int64."""
+    return tensor().nancumprod(_in_dtype(a, dtype or reduced_dtype(a.type.dtype)), axis)
+
+
 @own("trace", "a | offset axis1 axis2 dtype")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: str | None = None) -> Any:
     """``numpy.trace``: along any two axes."""
@@ -190,6 +202,15 @@ def sinc(x: Any) -> Any:
 def i0(x: Any) -> Any:
     """``numpy.i0``, in float64."""
     return tensor().i0(_in_float64(x))
+
+
+@own("select", "condlist choicelist | default")
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """``numpy.select``."""
+    dtypes = [part.dtype if isinstance(part.dtype, str) else part.dtype.name
+              for part in choicelist if hasattr(part, "dtype")]
+    *choices, default = [like(part, dtypes[0]) if dtypes else as_array(part) for part in (*choicelist, default)]
+    return tensor().select(condlist, choices, default)
 
 
 # ---- shape and order -------------------------------------------------------------------------------------------------

@@ -119,7 +119,8 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
             given["axis"] = inputs[1]
         return _row_applied(REDUCTIONS[name], inputs[:1], given)
     function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else None)
-    if function is None or method != "__call__" or set(options) - {"dtype"}:
+    named = {"axis": options["axis"]} if name == "vecdot" and "axis" in options else {}
+    if function is None or method != "__call__" or set(options) - {"dtype", *named}:
         return NotImplemented
-    result = function(*inputs)
+    result = function(*inputs, **named)
     return result if options.get("dtype") is None else tensor().cast(result, options["dtype"])

@@ -92,7 +92,7 @@ FAMILIES = [
      "ops.products ops.linalg.einsum"),
     ("More of NumPy's functions",
      "Short expressions that use the functions above.",
-     "ops.numpy_functions ops.numerical_functions"),
+     "ops.numpy_functions ops.numerical_functions ops.compositions"),
     ("Linear algebra",
      "By LAPACK, for stacks of matrices too: the last two dimensions are those of the matrices.",
      "ops.factorizations"),

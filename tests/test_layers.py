@@ -35,7 +35,7 @@ ALLOWED = {
 ROOMS = {
     "ops": ["native", "types", "elementwise", "shape", "identity", "reduction", "creation", "cumulative", "products",
             "indexing", "rearranging", "linalg", "factorizations", "sorting", "fourier", "lists", "pooling", "nnet",
-            "convolution", "sparse", "random", "graphs", "loops", ""],
+            "convolution", "sparse", "random", "graphs", "loops", "", "compositions"],
     "vm": ["", "linking", "explaining", "containers", "machine", "loops", "callables", "files"],
     "optimizer": ["engine", "passes", "rewrites", ""],
 }

@@ -20,6 +20,8 @@ from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
 from phintys.numpy_names import FUNCTIONS as _NUMPY
+from phintys.numpy_names import ON_DEMAND as _COMPOSITIONS
+from phintys.numpy_names import STANDARD_NAMES as _STANDARD_NAMES
 from phintys.ops.creation.allocation import (
     Alloc,
     AllocEmpty,
@@ -332,15 +334,19 @@ globals().update(_elementwise.public_functions())
 
 # NumPy's names for functions with another name here (`amax`, `ravel`, `less`, ...), from the tables for NumPy's
 # protocol.
-for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name}}.items():
-    globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
+_COMPOSED = {name: file for file, names in _COMPOSITIONS.items() for name in names.split()}
+for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name},
+                       **_STANDARD_NAMES}.items():
+    if _name not in _COMPOSED:
+        globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
 
 # Modules: Theano's, and those of Fourier transforms. `sort` and `var` are functions here.
 _ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt",
               "raw_random", "scal", "shared_randomstreams", "sharedvar", "slinalg", "subtensor", "type", "type_other",
               "utils", "xlogx")
 # All names without an underscore are public, except `constructors`, which is bound by its import.
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"} | {*_ON_DEMAND})
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"}
+                 | {*_ON_DEMAND, *_COMPOSED})
 
 _public_names.adopt(globals())
 _unknown = _lookup(__name__)
@@ -349,6 +355,10 @@ _unknown = _lookup(__name__)
 def __getattr__(name):
     if name in _ON_DEMAND:
         return _import_module("phintys.tensor." + name)
+    if name in _COMPOSED:
+        value = globals()[name] = getattr(_import_module("phintys.ops.compositions." + _COMPOSED[name]), name)
+        _public_names.adopt({"__name__": __name__, name: value})
+        return value
     return _unknown(name)
 
 

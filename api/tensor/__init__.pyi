@@ -178,6 +178,8 @@ __all__ = [
     "abs",
     "abs_",
     "absolute",
+    "acos",
+    "acosh",
     "add",
     "addbroadcast",
     "advanced_boolean_inc_subtensor",
@@ -211,9 +213,18 @@ __all__ = [
     "argpartition",
     "argsort",
     "argtopk",
+    "argwhere",
     "around",
+    "array_equal",
+    "array_split",
     "as_tensor",
     "as_tensor_variable",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
@@ -229,10 +240,16 @@ __all__ = [
     "betaln",
     "bincount",
     "bitwise_and",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "blas",
+    "block",
     "bmatrix",
     "broadcast_arrays",
     "broadcast_to",
@@ -245,6 +262,7 @@ __all__ = [
     "btensor7",
     "bvector",
     "cast",
+    "cbrt",
     "ccol",
     "ceil",
     "ceil_intdiv",
@@ -254,6 +272,7 @@ __all__ = [
     "cmatrix",
     "col",
     "cols",
+    "column_stack",
     "complex",
     "complex_dtypes",
     "complex_from_polar",
@@ -262,6 +281,7 @@ __all__ = [
     "complex_types",
     "complex_vector_types",
     "compress",
+    "concat",
     "concatenate",
     "conj",
     "conjugate",
@@ -270,12 +290,14 @@ __all__ = [
     "continuous_dtypes",
     "convolve",
     "copy",
+    "copysign",
     "corrcoef",
     "correlate",
     "cos",
     "cosh",
     "count_nonzero",
     "cov",
+    "cross",
     "crow",
     "cscalar",
     "ctensor3",
@@ -285,12 +307,18 @@ __all__ = [
     "ctensor7",
     "cumprod",
     "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "cvector",
     "dcol",
     "dcols",
     "deg2rad",
     "degrees",
+    "delete",
     "diag",
+    "diag_indices",
+    "diag_indices_from",
+    "diagflat",
     "diagonal",
     "diff",
     "digitize",
@@ -306,6 +334,8 @@ __all__ = [
     "drows",
     "dscalar",
     "dscalars",
+    "dsplit",
+    "dstack",
     "dtensor3",
     "dtensor3s",
     "dtensor4",
@@ -318,9 +348,11 @@ __all__ = [
     "dtensor7s",
     "dvector",
     "dvectors",
+    "ediff1d",
     "einsum",
     "elemwise",
     "empty",
+    "empty_like",
     "entr",
     "eq",
     "equal",
@@ -334,6 +366,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "extra_ops",
+    "extract",
     "extract_constant",
     "eye",
     "fabs",
@@ -343,9 +376,12 @@ __all__ = [
     "fill",
     "fill_diagonal",
     "fill_diagonal_offset",
+    "fix",
     "flatnonzero",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16_atol",
     "float16_rtol",
     "float32_atol",
@@ -363,7 +399,11 @@ __all__ = [
     "floor_divide",
     "fmatrices",
     "fmatrix",
+    "fmax",
+    "fmin",
+    "fmod",
     "fourier",
+    "frexp",
     "frow",
     "frows",
     "fscalar",
@@ -390,7 +430,9 @@ __all__ = [
     "gammal",
     "gammaln",
     "gammau",
+    "gcd",
     "ge",
+    "geomspace",
     "get_canonical_form_slice",
     "get_scalar_constant_value",
     "get_vector_length",
@@ -399,11 +441,15 @@ __all__ = [
     "greater",
     "greater_equal",
     "gt",
+    "hamming",
+    "hanning",
+    "heaviside",
     "hessian",
     "hessian_vector_product",
     "histogram",
     "histogram_bin_edges",
     "horizontal_stack",
+    "hsplit",
     "hstack",
     "hyp2f1",
     "hypot",
@@ -420,8 +466,10 @@ __all__ = [
     "imatrix",
     "in1d",
     "inc_subtensor",
+    "indices",
     "inner",
     "inplace",
+    "insert",
     "int_div",
     "int_dtypes",
     "int_matrix_types",
@@ -442,12 +490,18 @@ __all__ = [
     "iscalar",
     "iscalars",
     "isclose",
+    "iscomplex",
+    "iscomplexobj",
     "isfinite",
     "isin",
     "isinf",
     "isinf_",
     "isnan",
     "isnan_",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "isrealobj",
     "itensor3",
     "itensor3s",
     "itensor4",
@@ -462,6 +516,7 @@ __all__ = [
     "ive",
     "ivector",
     "ivectors",
+    "ix_",
     "j0",
     "j1",
     "jacobian",
@@ -470,15 +525,20 @@ __all__ = [
     "jv",
     "k0",
     "k1",
+    "kaiser",
     "kron",
     "kv",
     "kve",
     "largest",
+    "lcm",
     "lcol",
     "lcols",
+    "ldexp",
     "le",
+    "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "linalg",
     "linspace",
     "lmatrices",
@@ -490,11 +550,13 @@ __all__ = [
     "log2",
     "log_ndtr",
     "logaddexp",
+    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "logit",
+    "logspace",
     "logsumexp",
     "lrow",
     "lrows",
@@ -517,25 +579,45 @@ __all__ = [
     "matmul",
     "matrices",
     "matrix",
+    "matrix_transpose",
+    "matvec",
     "max",
     "max_and_argmax",
     "maximum",
     "mean",
     "median",
+    "meshgrid",
     "mgrid",
     "min",
     "minimum",
     "mod",
     "mod_check",
+    "modf",
     "moveaxis",
     "mul",
     "multiply",
+    "nan_to_num",
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
     "ndim",
     "ndtr",
     "ndtri",
     "neg",
     "negative",
     "neq",
+    "nextafter",
     "nlinalg",
     "nnet",
     "none_type_t",
@@ -550,11 +632,20 @@ __all__ = [
     "or_",
     "outer",
     "owens_t",
+    "pad",
     "partition",
     "patternbroadcast",
     "percentile",
+    "permute_dims",
     "permute_row_elements",
+    "poly",
+    "polyadd",
+    "polyder",
+    "polyfit",
     "polygamma",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
     "positive",
     "pow",
@@ -562,6 +653,7 @@ __all__ = [
     "prod",
     "psi",
     "ptp",
+    "put_along_axis",
     "quantile",
     "rad2deg",
     "radians",
@@ -574,8 +666,12 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "resize",
+    "right_shift",
     "rint",
     "roll",
+    "rollaxis",
+    "rot90",
     "round",
     "round_half_away_from_zero",
     "round_half_to_even",
@@ -587,6 +683,7 @@ __all__ = [
     "scalars",
     "searchsorted",
     "second",
+    "select",
     "set_subtensor",
     "setdiff1d",
     "setxor1d",
@@ -601,6 +698,7 @@ __all__ = [
     "sigmoid",
     "sign",
     "signal",
+    "signbit",
     "sin",
     "sinc",
     "sinh",
@@ -610,6 +708,8 @@ __all__ = [
     "smallest",
     "softplus",
     "sort",
+    "sort_complex",
+    "spacing",
     "sparse_grad",
     "specify_shape",
     "split",
@@ -627,6 +727,7 @@ __all__ = [
     "swapaxes",
     "switch",
     "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "tensor",
@@ -654,8 +755,14 @@ __all__ = [
     "tri",
     "tri_gamma",
     "tril",
+    "tril_indices",
+    "tril_indices_from",
+    "trim_zeros",
     "triu",
+    "triu_indices",
+    "triu_indices_from",
     "true_div",
+    "true_divide",
     "trunc",
     "type",
     "type_other",
@@ -663,16 +770,26 @@ __all__ = [
     "unbroadcast",
     "union1d",
     "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unravel_index",
+    "unstack",
+    "unwrap",
     "upcast",
     "utils",
     "values_eq_approx_always_true",
+    "vander",
     "var",
     "vdot",
+    "vecdot",
+    "vecmat",
     "vector",
     "vectors",
     "verify_grad",
     "vertical_stack",
+    "vsplit",
     "vstack",
     "wcol",
     "where",
@@ -708,6 +825,8 @@ NoneConst: _Any
 abs: _OfOne
 abs_: _OfOne
 absolute: _OfOne
+acos: _OfOne
+acosh: _OfOne
 add: _OfMany
 def addbroadcast(x: _TensorLike, *axes: _Any) -> TensorVariable: ...
 advanced_boolean_inc_subtensor: AdvancedBooleanIncSubtensor
@@ -745,9 +864,18 @@ def argpartition(a: _TensorLike, kth: _Any, axis: _Axis = -1, kind: str = 'intro
 def argsort(a: _TensorLike, axis: _Axis = -1, kind: str = 'quicksort', order: _Any = None) -> TensorVariable: ...
 def argtopk(x: _TensorLike, kth: _Any, axis: _Axis = -1, sorted: bool = True, idx_dtype: str = 'int64'
             ) -> TensorVariable: ...
+def argwhere(a: _TensorLike) -> TensorVariable: ...
 def around(a: _TensorLike, mode: _Any = None) -> TensorVariable: ...
+def array_equal(a1: _Any, a2: _Any, equal_nan: bool = False) -> TensorVariable: ...
+def array_split(ary: _Any, indices_or_sections: _Any, axis: _Axis = 0) -> TensorVariable: ...
 def as_tensor(x: _TensorLike, name: str | None = None, ndim: int | None = None) -> TensorVariable: ...
 def as_tensor_variable(x: _TensorLike, name: str | None = None, ndim: int | None = None) -> TensorVariable: ...
+asin: _OfOne
+asinh: _OfOne
+def astype(x: _TensorLike, dtype: DTypeLike, *, copy: bool = True) -> TensorVariable: ...
+atan: _OfOne
+atan2: _OfTwo
+atanh: _OfOne
 def atleast_1d(*tensors: _Any) -> _Any: ...
 def atleast_2d(*tensors: _Any) -> _Any: ...
 def atleast_3d(*tensors: _Any) -> _Any: ...
@@ -765,9 +893,15 @@ betaln: _OfTwo
 def bincount(x: _TensorLike, weights: _TensorLike | None = None, minlength: _Any = None,
              assert_nonneg: bool = False) -> TensorVariable: ...
 bitwise_and: _OfTwo
+bitwise_count: _OfOne
+bitwise_invert: _OfOne
+bitwise_left_shift: _OfTwo
 bitwise_not: _OfOne
 bitwise_or: _OfTwo
+bitwise_right_shift: _OfTwo
 bitwise_xor: _OfTwo
+def blackman(M: _Any) -> TensorVariable: ...
+def block(arrays: _Any) -> TensorVariable: ...
 bmatrix: TensorType
 def broadcast_arrays(*tensors: _Any) -> list[TensorVariable]: ...
 def broadcast_to(x: _TensorLike, shape: _Shape) -> TensorVariable: ...
@@ -780,6 +914,7 @@ btensor6: TensorType
 btensor7: TensorType
 bvector: TensorType
 def cast(x: _TensorLike, dtype: DTypeLike) -> TensorVariable: ...
+cbrt: _OfOne
 ccol: TensorType
 ceil: _OfOne
 def ceil_intdiv(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
@@ -790,6 +925,7 @@ clip: _OfThree
 cmatrix: TensorType
 def col(name: str | None = None, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def cols(*names: str | int) -> list[TensorVariable]: ...
+def column_stack(tup: _Any) -> TensorVariable: ...
 complex: _OfTwo
 complex_dtypes: frozenset[str]
 complex_from_polar: _OfTwo
@@ -798,6 +934,7 @@ complex_scalar_types: tuple[TensorType, ...]
 complex_types: tuple[TensorType, ...]
 complex_vector_types: tuple[TensorType, ...]
 def compress(condition: _TensorLike, x: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def concat(tensor_list: _Any, axis: _Axis = 0) -> TensorVariable: ...
 def concatenate(tensor_list: _Any, axis: _Axis = 0) -> TensorVariable: ...
 conj: _OfOne
 conjugate: _OfOne
@@ -806,6 +943,7 @@ def constant(x: _TensorLike, name: str | None = None, ndim: int | None = None, d
 continuous_dtypes: frozenset[str]
 def convolve(a: _TensorLike, v: _TensorLike, mode: str = 'full') -> TensorVariable: ...
 copy: _OfOne
+copysign: _OfTwo
 def corrcoef(x: _TensorLike, y: _TensorLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
              ) -> TensorVariable: ...
 def correlate(a: _TensorLike, v: _TensorLike, mode: str = 'valid') -> TensorVariable: ...
@@ -815,6 +953,8 @@ def count_nonzero(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) ->
 def cov(m: _TensorLike, y: _TensorLike | None = None, rowvar: bool = True, bias: bool = False, ddof: _Any = None,
         fweights: _TensorLike | None = None, aweights: _TensorLike | None = None, dtype: DTypeLike | None = None
         ) -> TensorVariable: ...
+def cross(a: _TensorLike, b: _TensorLike, axisa: int | Variable = -1, axisb: int | Variable = -1,
+          axisc: int | Variable = -1, axis: _Axis = None) -> TensorVariable: ...
 crow: TensorType
 cscalar: TensorType
 ctensor3: TensorType
@@ -824,12 +964,20 @@ ctensor6: TensorType
 ctensor7: TensorType
 def cumprod(x: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
 def cumsum(x: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def cumulative_prod(x: _TensorLike, *, axis: _Axis = None, dtype: DTypeLike | None = None,
+                    include_initial: bool = False) -> TensorVariable: ...
+def cumulative_sum(x: _TensorLike, *, axis: _Axis = None, dtype: DTypeLike | None = None,
+                   include_initial: bool = False) -> TensorVariable: ...
 cvector: TensorType
 dcol: TensorType
 def dcols(*names: str | int) -> list[TensorVariable]: ...
 deg2rad: _OfOne
 degrees: _OfOne
+def delete(arr: _TensorLike, obj: _Any, axis: _Axis = None) -> TensorVariable: ...
 def diag(v: _TensorLike, k: _Any = 0) -> TensorVariable: ...
+def diag_indices(n: _Any, ndim: int | None = 2) -> TensorVariable: ...
+def diag_indices_from(arr: _TensorLike) -> TensorVariable: ...
+def diagflat(v: _TensorLike, k: _Any = 0) -> TensorVariable: ...
 def diagonal(a: _TensorLike, offset: int | Variable = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable: ...
 def diff(x: _TensorLike, n: int | Variable = 1, axis: _Axis = -1, prepend: _Any = None, append: _Any = None
          ) -> TensorVariable: ...
@@ -846,6 +994,8 @@ drow: TensorType
 def drows(*names: str | int) -> list[TensorVariable]: ...
 dscalar: TensorType
 def dscalars(*names: str | int) -> list[TensorVariable]: ...
+def dsplit(ary: _Any, indices_or_sections: _Any) -> TensorVariable: ...
+def dstack(tup: _Any) -> TensorVariable: ...
 dtensor3: TensorType
 def dtensor3s(*names: str | int) -> list[TensorVariable]: ...
 dtensor4: TensorType
@@ -858,8 +1008,10 @@ dtensor7: TensorType
 def dtensor7s(*names: str | int) -> list[TensorVariable]: ...
 dvector: TensorType
 def dvectors(*names: str | int) -> list[TensorVariable]: ...
+def ediff1d(ary: _Any, to_end: _Any = None, to_begin: _Any = None) -> TensorVariable: ...
 def einsum(subscripts: _Any, *operands: _Any, optimize: bool = False) -> TensorVariable: ...
 def empty(shape: _Shape, dtype: DTypeLike | None = None) -> TensorVariable: ...
+def empty_like(model: _TensorLike, dtype: DTypeLike | None = None, opt: bool = False) -> TensorVariable: ...
 entr: _OfOne
 eq: _OfTwo
 equal: _OfTwo
@@ -872,6 +1024,7 @@ exp: _OfOne
 exp2: _OfOne
 def expand_dims(a: _TensorLike, axis: _Axis) -> TensorVariable: ...
 expm1: _OfOne
+def extract(condition: _TensorLike, arr: _TensorLike) -> TensorVariable: ...
 def extract_constant(x: _TensorLike, elemwise: bool = True, only_process_constants: bool = False) -> _Any: ...
 def eye(n: _Any, m: _TensorLike | None = None, k: _Any = 0, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def fabs(x: _TensorLike) -> TensorVariable: ...
@@ -880,9 +1033,12 @@ def fcols(*names: str | int) -> list[TensorVariable]: ...
 fill: _OfTwo
 def fill_diagonal(a: _TensorLike, val: _Any) -> TensorVariable: ...
 def fill_diagonal_offset(a: _TensorLike, val: _Any, offset: _Any) -> TensorVariable: ...
+def fix(x: _TensorLike) -> TensorVariable: ...
 def flatnonzero(a: _TensorLike) -> TensorVariable: ...
 def flatten(x: _TensorLike, ndim: int | None = None, outdim: int | None = None) -> TensorVariable: ...
 def flip(m: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def fliplr(m: _TensorLike) -> TensorVariable: ...
+def flipud(m: _TensorLike) -> TensorVariable: ...
 float16_atol: float
 float16_rtol: float
 float32_atol: float
@@ -900,6 +1056,10 @@ floor_div: _OfTwo
 floor_divide: _OfTwo
 def fmatrices(*names: str | int) -> list[TensorVariable]: ...
 fmatrix: TensorType
+fmax: _OfTwo
+fmin: _OfTwo
+fmod: _OfTwo
+def frexp(x: _TensorLike) -> TensorVariable: ...
 frow: TensorType
 def frows(*names: str | int) -> list[TensorVariable]: ...
 fscalar: TensorType
@@ -926,7 +1086,10 @@ gammaincinv: _OfTwo
 gammal: _OfTwo
 gammaln: _OfOne
 gammau: _OfTwo
+gcd: _OfTwo
 ge: _OfTwo
+def geomspace(start: _Any, stop: _Any, num: int | Variable = 50, endpoint: bool = True,
+              dtype: DTypeLike | None = None, axis: _Axis = 0) -> TensorVariable: ...
 def get_canonical_form_slice(theslice: _Any, length: _Any) -> _Any: ...
 def get_scalar_constant_value(orig_v: _Any, elemwise: bool = True, only_process_constants: bool = False,
                               max_recur: int | Variable = 10) -> _Any: ...
@@ -935,10 +1098,14 @@ def gradient(f: _Any, *varargs: _Any, axis: _Axis = None, edge_order: int | Vari
 greater: _OfTwo
 greater_equal: _OfTwo
 gt: _OfTwo
+def hamming(M: _Any) -> TensorVariable: ...
+def hanning(M: _Any) -> TensorVariable: ...
+heaviside: _OfTwo
 def histogram(a: _TensorLike, bins: int | Variable = 10, range: _Any = None, density: bool = False,
               weights: _TensorLike | None = None) -> list[TensorVariable]: ...
 def histogram_bin_edges(a: _TensorLike, bins: int | Variable = 10, range: _Any = None) -> TensorVariable: ...
 def horizontal_stack(*args: _Any) -> TensorVariable: ...
+def hsplit(ary: _Any, indices_or_sections: _Any) -> TensorVariable: ...
 def hstack(tup: _Any) -> TensorVariable: ...
 hyp2f1: Elemwise
 hypot: _OfTwo
@@ -956,7 +1123,9 @@ imatrix: TensorType
 def in1d(ar1: _Any, ar2: _Any, assume_unique: bool = False, invert: bool = False) -> TensorVariable: ...
 def inc_subtensor(x: _TensorLike, y: _TensorLike, inplace: bool = False, set_instead_of_inc: bool = False,
                   tolerate_inplace_aliasing: bool = False, ignore_duplicates: bool = False) -> TensorVariable: ...
+def indices(dimensions: _Any, dtype: DTypeLike | None = 'int64', sparse: bool = False) -> TensorVariable: ...
 def inner(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
+def insert(arr: _TensorLike, obj: _Any, values: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
 int_div: _OfTwo
 int_dtypes: frozenset[str]
 int_matrix_types: tuple[TensorType, ...]
@@ -978,12 +1147,18 @@ iscalar: TensorType
 def iscalars(*names: str | int) -> list[TensorVariable]: ...
 def isclose(a: _TensorLike, b: _TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
             ) -> TensorVariable: ...
+def iscomplex(x: _TensorLike) -> TensorVariable: ...
+def iscomplexobj(x: _TensorLike) -> TensorVariable: ...
 isfinite: _OfOne
 def isin(element: _Any, test_elements: _Any, assume_unique: bool = False, invert: bool = False) -> TensorVariable: ...
 isinf: _OfOne
 isinf_: _OfOne
 isnan: _OfOne
 isnan_: _OfOne
+def isneginf(x: _TensorLike) -> TensorVariable: ...
+def isposinf(x: _TensorLike) -> TensorVariable: ...
+def isreal(x: _TensorLike) -> TensorVariable: ...
+def isrealobj(x: _TensorLike) -> TensorVariable: ...
 itensor3: TensorType
 def itensor3s(*names: str | int) -> list[TensorVariable]: ...
 itensor4: TensorType
@@ -998,6 +1173,7 @@ iv: _OfTwo
 ive: _OfTwo
 ivector: TensorType
 def ivectors(*names: str | int) -> list[TensorVariable]: ...
+def ix_(*args: _Any) -> TensorVariable: ...
 j0: _OfOne
 j1: _OfOne
 def join(axis: int | Variable, *tensors_list: _Any) -> TensorVariable: ...
@@ -1005,15 +1181,20 @@ join_: Join
 jv: _OfTwo
 k0: _OfOne
 k1: _OfOne
+def kaiser(M: _Any, beta: _Any) -> TensorVariable: ...
 def kron(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 kv: _OfTwo
 kve: _OfTwo
 def largest(*args: _Any) -> TensorVariable: ...
+lcm: _OfTwo
 lcol: TensorType
 def lcols(*names: str | int) -> list[TensorVariable]: ...
+def ldexp(x1: _Any, x2: _Any) -> TensorVariable: ...
 le: _OfTwo
+left_shift: _OfTwo
 less: _OfTwo
 less_equal: _OfTwo
+def lexsort(keys: _Any, axis: _Axis = -1) -> TensorVariable: ...
 def linspace(start: _Any, stop: _Any, num: int | Variable = 50, endpoint: bool = True, retstep: bool = False,
              dtype: DTypeLike | None = None, axis: _Axis = 0) -> _Any: ...
 def lmatrices(*names: str | int) -> list[TensorVariable]: ...
@@ -1025,11 +1206,14 @@ log1p: _OfOne
 log2: _OfOne
 log_ndtr: _OfOne
 logaddexp: _OfTwo
+logaddexp2: _OfTwo
 def logical_and(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 def logical_not(x: _TensorLike) -> TensorVariable: ...
 def logical_or(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 def logical_xor(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 logit: _OfOne
+def logspace(start: _Any, stop: _Any, num: int | Variable = 50, endpoint: bool = True, base: float = 10.0,
+             dtype: DTypeLike | None = None, axis: _Axis = 0) -> TensorVariable: ...
 def logsumexp(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 lrow: TensorType
 def lrows(*names: str | int) -> list[TensorVariable]: ...
@@ -1052,6 +1236,8 @@ make_slice: MakeSlice
 def matmul(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 def matrices(*names: str | int) -> list[TensorVariable]: ...
 def matrix(name: str | None = None, dtype: DTypeLike | None = None) -> TensorVariable: ...
+def matrix_transpose(x: _TensorLike) -> TensorVariable: ...
+def matvec(x1: _Any, x2: _Any) -> TensorVariable: ...
 def max(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 def max_and_argmax(a: _TensorLike, axis: _Axis = None, keepdims: bool = False
                    ) -> tuple[TensorVariable, TensorVariable]: ...
@@ -1059,20 +1245,43 @@ maximum: _OfTwo
 def mean(input: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None, op: bool = False,
          keepdims: bool = False, acc_dtype: DTypeLike | None = None) -> TensorVariable: ...
 def median(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def meshgrid(*xi: _Any, copy: bool = True, sparse: bool = False, indexing: str = 'xy') -> TensorVariable: ...
 mgrid: _Any
 def min(x: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
 minimum: _OfTwo
 mod: _OfTwo
 def mod_check(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
+def modf(x: _TensorLike) -> TensorVariable: ...
 def moveaxis(x: _TensorLike, source: _Any, destination: _Any) -> TensorVariable: ...
 mul: _OfMany
 multiply: _OfMany
+def nan_to_num(x: _TensorLike, copy: bool = True, nan: float = 0.0, posinf: _Any = None, neginf: _Any = None
+               ) -> TensorVariable: ...
+def nanargmax(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nanargmin(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nancumprod(a: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def nancumsum(a: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
+def nanmax(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nanmean(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nanmedian(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nanmin(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def nanpercentile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
+                  ) -> TensorVariable: ...
+def nanprod(a: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False
+            ) -> TensorVariable: ...
+def nanquantile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
+                ) -> TensorVariable: ...
+def nanstd(a: _TensorLike, axis: _Axis = None, ddof: int | Variable = 0, keepdims: bool = False) -> TensorVariable: ...
+def nansum(a: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False
+           ) -> TensorVariable: ...
+def nanvar(a: _TensorLike, axis: _Axis = None, ddof: int | Variable = 0, keepdims: bool = False) -> TensorVariable: ...
 def ndim(a: _TensorLike) -> int: ...
 ndtr: _OfOne
 ndtri: _OfOne
 neg: _OfOne
 negative: _OfOne
 neq: _OfTwo
+nextafter: _OfTwo
 none_type_t: NoneTypeT
 def nonzero(a: _TensorLike, return_matrix: bool = False) -> _Any: ...
 def nonzero_values(a: _TensorLike) -> TensorVariable: ...
@@ -1083,13 +1292,22 @@ def ones_like(model: _TensorLike, dtype: DTypeLike | None = None, opt: bool = Fa
 or_: _OfTwo
 def outer(x: _TensorLike, y: _TensorLike) -> TensorVariable: ...
 owens_t: _OfTwo
+def pad(array: _Any, pad_width: _Any, mode: str = 'constant', **options: _Any) -> TensorVariable: ...
 def partition(a: _TensorLike, kth: _Any, axis: _Axis = -1, kind: str = 'introselect', order: _Any = None
               ) -> TensorVariable: ...
 def patternbroadcast(x: _TensorLike, broadcastable: _Any) -> TensorVariable: ...
 def percentile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
                ) -> TensorVariable: ...
+def permute_dims(a: _TensorLike, axes: _Any = None) -> TensorVariable: ...
 def permute_row_elements(x: _TensorLike, y: _TensorLike, inverse: int | Variable = 0) -> TensorVariable: ...
+def poly(seq_of_zeros: _Any) -> TensorVariable: ...
+def polyadd(a1: _Any, a2: _Any) -> TensorVariable: ...
+def polyder(p: _Any, m: _TensorLike = 1) -> TensorVariable: ...
+def polyfit(x: _TensorLike, y: _TensorLike, deg: _Any, rcond: _Any = None, w: _Any = None) -> TensorVariable: ...
 polygamma: _OfTwo
+def polyint(p: _Any, m: _TensorLike = 1, k: _Any = None) -> TensorVariable: ...
+def polymul(a1: _Any, a2: _Any) -> TensorVariable: ...
+def polysub(a1: _Any, a2: _Any) -> TensorVariable: ...
 def polyval(p: _Any, x: _TensorLike) -> TensorVariable: ...
 def positive(x: _TensorLike) -> TensorVariable: ...
 pow: _OfTwo
@@ -1098,6 +1316,7 @@ def prod(input: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None,
          acc_dtype: DTypeLike | None = None, no_zeros_in_input: bool = False) -> TensorVariable: ...
 psi: _OfOne
 def ptp(a: _TensorLike, axis: _Axis = None, keepdims: bool = False) -> TensorVariable: ...
+def put_along_axis(arr: _TensorLike, indices: _Any, values: _TensorLike, axis: _Axis) -> TensorVariable: ...
 def quantile(a: _TensorLike, q: _Any, axis: _Axis = None, method: str = 'linear', keepdims: bool = False
              ) -> TensorVariable: ...
 rad2deg: _OfOne
@@ -1110,8 +1329,12 @@ def register_transfer(fn: _Any) -> _Any: ...
 remainder: _OfTwo
 def repeat(x: _TensorLike, repeats: _TensorLike, axis: _Axis = None) -> TensorVariable: ...
 def reshape(x: _TensorLike, newshape: _Shape, ndim: int | None = None) -> TensorVariable: ...
+def resize(a: _TensorLike, new_shape: _Any) -> TensorVariable: ...
+right_shift: _OfTwo
 rint: _OfOne
 def roll(x: _TensorLike, shift: _Any, axis: _Axis = None) -> TensorVariable: ...
+def rollaxis(a: _TensorLike, axis: _Axis, start: int | Variable = 0) -> TensorVariable: ...
+def rot90(m: _TensorLike, k: _Any = 1, axes: _Any = (0, 1)) -> TensorVariable: ...
 def round(a: _TensorLike, mode: _Any = None) -> TensorVariable: ...
 round_half_away_from_zero: _OfOne
 round_half_to_even: _OfOne
@@ -1124,6 +1347,7 @@ def scalars(*names: str | int) -> list[TensorVariable]: ...
 def searchsorted(x: _TensorLike, v: _TensorLike, side: str = 'left', sorter: _TensorLike | None = None
                  ) -> TensorVariable: ...
 second: _OfTwo
+def select(condlist: _Any, choicelist: _Any, default: int | Variable = 0) -> TensorVariable: ...
 def set_subtensor(x: _TensorLike, y: _TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False
                   ) -> TensorVariable: ...
 def setdiff1d(ar1: _Any, ar2: _Any, assume_unique: bool = False) -> TensorVariable: ...
@@ -1137,6 +1361,7 @@ def shape_padright(t: _Any, n_ones: int | Variable = 1) -> TensorVariable: ...
 sharedvar: ModuleType
 sigmoid: _OfOne
 sign: _OfOne
+signbit: _OfOne
 sin: _OfOne
 sinc: _OfOne
 sinh: _OfOne
@@ -1145,6 +1370,8 @@ slicetype: SliceType
 def smallest(*args: _Any) -> TensorVariable: ...
 softplus: _OfOne
 def sort(a: _TensorLike, axis: _Axis = -1, kind: str = 'quicksort', order: _Any = None) -> TensorVariable: ...
+def sort_complex(a: _TensorLike) -> TensorVariable: ...
+spacing: _OfOne
 def sparse_grad(var: _Any) -> _Any: ...
 def specify_shape(x: _TensorLike, shape: _Shape) -> TensorVariable: ...
 def split(x: _TensorLike, splits_size: _Any, n_splits: _Any, axis: _Axis = 0) -> list[TensorVariable]: ...
@@ -1163,6 +1390,7 @@ def sum(input: _TensorLike, axis: _Axis = None, dtype: DTypeLike | None = None, 
 def swapaxes(y: _TensorLike, axis1: int, axis2: int) -> TensorVariable: ...
 switch: _OfThree
 def take(a: _TensorLike, indices: _Any, axis: _Axis = None, mode: str = 'raise') -> TensorVariable: ...
+def take_along_axis(arr: _TensorLike, indices: _Any, axis: _Axis = -1) -> TensorVariable: ...
 tan: _OfOne
 tanh: _OfOne
 def tensor(dtype: DTypeLike | None = None, broadcastable: Sequence[bool] | None = None, name: str | None = None,
@@ -1193,8 +1421,14 @@ def trapezoid(y: _TensorLike, x: _TensorLike | None = None, dx: float = 1.0, axi
 def tri(N: _Any, M: _Any = None, k: _Any = 0, dtype: DTypeLike | None = None) -> TensorVariable: ...
 tri_gamma: _OfOne
 def tril(m: _TensorLike, k: _Any = 0) -> TensorVariable: ...
+def tril_indices(n: _Any, k: _Any = 0, m: _TensorLike | None = None) -> TensorVariable: ...
+def tril_indices_from(arr: _TensorLike, k: _Any = 0) -> TensorVariable: ...
+def trim_zeros(filt: _Any, trim: str = 'fb') -> TensorVariable: ...
 def triu(m: _TensorLike, k: _Any = 0) -> TensorVariable: ...
+def triu_indices(n: _Any, k: _Any = 0, m: _TensorLike | None = None) -> TensorVariable: ...
+def triu_indices_from(arr: _TensorLike, k: _Any = 0) -> TensorVariable: ...
 true_div: _OfTwo
+true_divide: _OfTwo
 trunc: _OfOne
 type: ModuleType
 uint_dtypes: frozenset[str]
@@ -1202,18 +1436,28 @@ def unbroadcast(x: _TensorLike, *axes: _Any) -> TensorVariable: ...
 def union1d(ar1: _Any, ar2: _Any) -> TensorVariable: ...
 def unique(ar: _Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: _Axis = None) -> _Any: ...
+def unique_all(x: _TensorLike) -> TensorVariable: ...
+def unique_counts(x: _TensorLike) -> TensorVariable: ...
+def unique_inverse(x: _TensorLike) -> TensorVariable: ...
+def unique_values(x: _TensorLike) -> TensorVariable: ...
 def unravel_index(indices: _Any, dims: _Any, order: str = 'C', ndim: int | None = None) -> _Any: ...
+def unstack(x: _TensorLike, *, axis: _Axis = 0) -> TensorVariable: ...
+def unwrap(p: _Any, discont: _Any = None, axis: _Axis = -1, *, period: float = 6.283185307179586) -> TensorVariable: ...
 def upcast(*dtypes: _Any) -> str: ...
 def values_eq_approx_always_true(a: _TensorLike, b: _TensorLike) -> bool: ...
+def vander(x: _TensorLike, N: _Any = None, increasing: bool = False) -> TensorVariable: ...
 def var(input: _TensorLike, axis: _Axis = None, ddof: int | Variable = 0, keepdims: bool = False,
         corrected: bool = False) -> TensorVariable: ...
 def vdot(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
+def vecdot(x1: _Any, x2: _Any, axis: _Axis = -1) -> TensorVariable: ...
+def vecmat(x1: _Any, x2: _Any) -> TensorVariable: ...
 def vector(name: str | None = None, dtype: DTypeLike | None = None) -> TensorVariable: ...
 def vectors(*names: str | int) -> list[TensorVariable]: ...
 def verify_grad(fun: _Any, pt: _Any, n_tests: int | Variable = 2, rng: _Any = None, eps: _Any = None,
                 out_type: _Any = None, abs_tol: _Any = None, rel_tol: _Any = None, mode: _Any = None,
                 cast_to_output_type: bool = False, no_debug_ref: bool = True) -> None: ...
 def vertical_stack(*args: _Any) -> TensorVariable: ...
+def vsplit(ary: _Any, indices_or_sections: _Any) -> TensorVariable: ...
 def vstack(tup: _Any) -> TensorVariable: ...
 wcol: TensorType
 where: _OfThree

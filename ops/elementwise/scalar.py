@@ -1002,6 +1002,67 @@ invert = define("Invert", "invert", 1, rules.bits_out, "invert", zeros_by, base=
                 doc="Elementwise ~x; integers or bools only.", example=([True, False],))
 
 
+# ---- NumPy's functions on signs, digits and bits of numbers ---------------------------------------------------------
+def sign_bit_as_number(x, g):
+    """1 or -1 as the sign bit says, in the dtype of the gradient."""
+    return copysign(number(1, g), continuous(x, g))
+
+
+def emit_ldexp(steps, dtype, x, exponent):
+    """The exponent as the C int that all loops have: beyond these limits every number is infinite or 0 already."""
+    wide = steps.cast(exponent, "float64")
+    near = steps.apply_own("clip", "float64", wide, *[steps.constant(limit, "float64") for limit in (-5000, 5000)])
+    return steps.apply("ldexp", steps.cast(x, dtype), steps.cast(near, "int32"))
+
+
+def emit_signbit(steps, dtype, x):
+    """NumPy has loops of floats; an integer's sign bit says whether it is negative."""
+    return steps.apply("signbit", steps.cast(x, "float64") if steps.dtypes[x] in discrete_dtypes else x)
+
+
+cbrt = define("Cbrt", "cbrt", 1, rules.upgrade_to_float_no_complex, "cbrt",
+              lambda x, out, g: g / (number(3, g) * sqr(out)), domain=POSITIVE, doc="Elementwise cube root.",
+              example=([8.0, -27.0],))
+fmod = define("FMod", "fmod", 2, rules.min8_out_no_complex, "fmod",
+              lambda x, y, out, g: (g, -g * trunc(continuous(x, g) / continuous(y, g))), domain=(ANY, POSITIVE),
+              doc="Elementwise remainder with the sign of the dividend, as in C.", example=([7.0, -7.0], 3.0))
+copysign = define("CopySign", "copysign", 2, rules.upgrade_to_float_no_complex, "copysign",
+                  lambda x, y, out, g: (g * sign_bit_as_number(x, g) * sign_bit_as_number(y, g), zero_by(y)),
+                  domain=POSITIVE,
+                  doc="Elementwise magnitude of the first operand with the sign bit of the second.",
+                  example=([1.5, 2.0], [-0.0, 3.0]))
+signbit = define("SignBit", "signbit", 1, rules.in_range_out, emit_signbit, zeros_by, base=FixedLogicalComparison,
+                 operands="as they are", doc="Elementwise: is the sign bit set? Also of -0.0, unlike x < 0.",
+                 example=([-0.0, 0.0, -2.0],))
+nextafter = define("NextAfter", "nextafter", 2, rules.upgrade_to_float_no_complex, "nextafter",
+                   lambda x, y, out, g: (g, zero_by(y)),
+                   doc="Elementwise next representable number after the first operand, towards the second.",
+                   example=([1.0, 0.0], 2.0))
+spacing = define("Spacing", "spacing", 1, rules.upgrade_to_float_no_complex, "spacing", zeros_by,
+                 doc="Elementwise distance to the next representable number away from 0.", example=([1.0, 2.0 ** 52],))
+heaviside = define("Heaviside", "heaviside", 2, rules.upgrade_to_float_no_complex, "heaviside",
+                   lambda x, y, out, g: (zero_by(x), switch(eq(x, number(0, x)), g, number(0, g))),
+                   doc="Elementwise 0 for negative x and 1 for positive ones; the second operand where x is 0.",
+                   example=([-1.5, 0.0, 2.0], 0.5))
+ldexp = define("LdExp", "ldexp", 2, rules.scaled_out, emit_ldexp, lambda x, y, out, g: (ldexp(g, y), zero_by(y)),
+               operands="as they are", public=None, doc="Elementwise x * 2 ** y for whole numbers y, rounded once.")
+logaddexp2 = define("LogAddExp2", "logaddexp2", 2, rules.upgrade_to_float_no_complex, "logaddexp2",
+                    lambda x, y, out, g: (g * exp2(x - out), g * exp2(y - out)), commutative=True, associative=True,
+                    doc="Elementwise log2(2 ** a + 2 ** b) without overflow.", example=([0.0, 1030.0], [0.0, 1030.0]))
+left_shift = define("LeftShift", "left_shift", 2, rules.integers_out, "left_shift", zeros_by,
+                    domain=(ANY, POSITIVE), doc="Elementwise x * 2 ** y of integers, modulo their range.",
+                    example=([1, 3], [4, 1]))
+right_shift = define("RightShift", "right_shift", 2, rules.integers_out, "right_shift", zeros_by,
+                     domain=(ANY, POSITIVE), doc="Elementwise x // 2 ** y of integers.", example=([16, -5], [4, 1]))
+gcd = define("GreatestCommonDivisor", "gcd", 2, rules.integers_out_no_bool, "gcd", zeros_by, commutative=True,
+             associative=True, doc="Elementwise greatest common divisor of integers.", example=([12, 7], [18, 14]))
+lcm = define("LeastCommonMultiple", "lcm", 2, rules.integers_out_no_bool, "lcm", zeros_by, commutative=True,
+             doc="Elementwise least common multiple of integers.", example=([4, 6], [6, 9]))
+bitwise_count = define("BitwiseCount", "bitwise_count", 1, rules.count_out, "bitwise_count", zeros_by,
+                       operands="as they are", doc="Elementwise number of bits that are 1 in an integer's magnitude.",
+                       example=([7, -8],))
+
+
 # ---- choice --------------------------------------------------------------------------------------------------------
 def emit_switch(steps, dtype, condition, if_true, if_false):
     """The loop that selects, of operands of one dtype."""
@@ -1029,6 +1090,16 @@ def choices_by(compare):
         return (first, True), (first, False)
 
     return extremum_choices
+
+
+def largest_number(a, b):
+    """Whether `fmax` is its first operand."""
+    return or_(ge(a, b), isnan(b))
+
+
+def smallest_number(a, b):
+    """Whether `fmin` is its first operand."""
+    return or_(le(a, b), isnan(b))
 
 
 def clip_choices(x, lowest, highest, out, g):
@@ -1064,6 +1135,12 @@ maximum = define("Maximum", "maximum", 2, rules.upcast_out, "maximum", **choosin
 minimum = define("Minimum", "minimum", 2, rules.upcast_out, "minimum", **choosing(choices_by(le)), commutative=True,
                  associative=True, doc="Elementwise smaller of two; NaN if one is NaN.",
                  example=([1.0, 4.0], [3.0, 2.0]))
+fmax = define("FMax", "fmax", 2, rules.upcast_out, "fmax", **choosing(choices_by(largest_number)), commutative=True,
+              associative=True, doc="Elementwise larger of two; the other one if one is NaN.",
+              example=([1.0, math.nan], [3.0, 2.0]))
+fmin = define("FMin", "fmin", 2, rules.upcast_out, "fmin", **choosing(choices_by(smallest_number)), commutative=True,
+              associative=True, doc="Elementwise smaller of two; the other one if one is NaN.",
+              example=([1.0, math.nan], [3.0, 2.0]))
 
 
 class InRange(LoopedScalarOp):

@@ -156,6 +156,34 @@ def bits_out(*dtypes):
     return common
 
 
+def integers_out(*dtypes):
+    """The common dtype of integers, among which a bool counts as int8."""
+    return bits_out(*["int8" if dtype == "bool" else dtype for dtype in dtypes])
+
+
+def integers_out_no_bool(*dtypes):
+    """The common dtype of integers, none of which may be bool."""
+    refuse(dtypes, ("bool",), "bool input not supported")
+    return bits_out(*dtypes)
+
+
+def count_out(dtype):
+    """uint8, which holds the number of bits of any integer."""
+    integers_out(dtype)
+    return "uint8"
+
+
+def min8_out_no_complex(*dtypes):
+    """The common dtype of real operands, at least int8."""
+    refuse(dtypes, complex_dtypes, "complex types are not supported")
+    return upcast_out_min8(*dtypes)
+
+
+def scaled_out(number, exponent):
+    """The float dtype of the first operand, if the second is an integer, as it should be."""
+    return upgrade_to_float_no_complex(number, *[exponent] * (exponent not in discrete_dtypes))
+
+
 def complex_out(*dtypes):
     """The complex dtype whose parts hold the real operands."""
     refuse(dtypes, complex_dtypes, "complex numbers are made of real parts")

@@ -181,14 +181,15 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 # ---- quantiles -------------------------------------------------------------------------------------------------------
-def _as_float(name, x):
+def as_float(name, x):
+    """A real tensor as floats."""
     x = as_tensor_variable(x)
     if x.type.dtype in complex_dtypes:
         raise TypeError(f"{name}: complex numbers have no quantiles, got {x} of type {x.type}")
     return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
 
 
-def _one_axis_last(name, x, axis):
+def one_axis_last(name, x, axis):
     """The tensor with the reduced axes joined to one axis, the last; and these axes."""
     rank = x.type.ndim
     axes = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
@@ -211,7 +212,7 @@ def _length(name, x):
     return Check(f"{name}: there are no elements along the axis")(length, elementwise.gt(length, 0))
 
 
-def _restored(found, axes, rank, keepdims, before=0):
+def restored(found, axes, rank, keepdims, before=0):
     """Put dimensions of length 1 where the axes were, after the first ``before`` dimensions."""
     if not keepdims:
         return found
@@ -248,14 +249,14 @@ def median(a, axis=None, keepdims=False):
     """
     x = as_tensor_variable(a)
     rank = x.type.ndim
-    x, axes = _one_axis_last("median", x if x.type.dtype in complex_dtypes else _as_float("median", x), axis)
+    x, axes = one_axis_last("median", x if x.type.dtype in complex_dtypes else as_float("median", x), axis)
     length = _length("median", x)
     lower, upper = (length - 1) // 2, length // 2
     ordered = PartitionOp()(x, concatenate([[lower], [upper], [length - 1]]), x.type.ndim - 1)
     wide = _interpolated_dtype(x.type.dtype)
     lower, upper, last = [ordered[..., position] for position in (lower, upper, -1)]
     found = as_dtype((as_dtype(lower, wide) + as_dtype(upper, wide)) / constant(2, dtype=wide), x.type.dtype)
-    return _restored(elementwise.switch(elementwise.isnan(last), last, found), axes, rank, keepdims)
+    return restored(elementwise.switch(elementwise.isnan(last), last, found), axes, rank, keepdims)
 
 
 def _interpolated_dtype(dtype):
@@ -282,7 +283,7 @@ ROUNDED = {"lower": elementwise.floor, "higher": elementwise.ceil, "nearest": el
 METHODS = (*CONTINUOUS, *ROUNDED, "midpoint")
 
 
-def _position(q, length, method):
+def position_of(q, length, method):
     """The position of a probability, between two elements, and the share of the second one."""
     n = as_dtype(length, q.type.dtype)
     position = elementwise.clip(CONTINUOUS.get(method, CONTINUOUS["linear"])(n, q), 0, elementwise.maximum(n - 1, 0))
@@ -300,23 +301,24 @@ def _position(q, length, method):
     return as_dtype(first, "int64"), share
 
 
-def _quantile(name, a, q, axis, keepdims, method):
+def quantile_by_method(name, a, q, axis, keepdims, method):
+    """Quantiles of checked probabilities; ``name`` is that of the public function."""
     if method not in METHODS:
         raise ValueError(f"{name}: {method!r} is not a valid method; use one of {', '.join(METHODS)}")
     x = as_tensor_variable(a)
-    dtype = upcast(_as_float(name, x).type.dtype, q.type.dtype)
+    dtype = upcast(as_float(name, x).type.dtype, q.type.dtype)
     q = as_dtype(q, "float64" if dtype == "float16" else dtype)             # a float16 position is rounded from 2048 on
     rank = x.type.ndim
-    x, axes = _one_axis_last(name, x, axis)
+    x, axes = one_axis_last(name, x, axis)
     last_axis, length = x.type.ndim - 1, _length(name, x)
-    first, share = _position(flatten(q), length, method)
+    first, share = position_of(flatten(q), length, method)
     if method in ROUNDED:
         ordered = PartitionOp()(x, concatenate([first, [length - 1]]), last_axis)
         found = take(ordered, first, axis=last_axis)
     else:
         second = elementwise.minimum(first + 1, length - 1)
         ordered = PartitionOp()(x, concatenate([first, second, [length - 1]]), last_axis)
-        found = _interpolated([take(ordered, positions, axis=last_axis) for positions in (first, second)], share, dtype)
+        found = interpolated([take(ordered, positions, axis=last_axis) for positions in (first, second)], share, dtype)
     if x.type.dtype in float_dtypes:                                        # NaN comes last, and makes all of them NaN
         last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
         found = elementwise.switch(elementwise.isnan(last), last, found)
@@ -324,10 +326,10 @@ def _quantile(name, a, q, axis, keepdims, method):
     if q.type.ndim != 1:
         lengths = [found.shape[1:]] if q.type.ndim == 0 else [q.shape, found.shape[1:]]
         found = found[0] if q.type.ndim == 0 else reshape(found, concatenate(lengths), ndim=q.type.ndim + last_axis)
-    return _restored(found, axes, rank, keepdims, q.type.ndim)
+    return restored(found, axes, rank, keepdims, q.type.ndim)
 
 
-def _interpolated(ends, share, dtype):
+def interpolated(ends, share, dtype):
     """As NumPy interpolates: from the nearer element, and not between equal ones, which may be infinite."""
     wide = _interpolated_dtype(dtype)
     (low, high), share = [as_dtype(end, wide) for end in ends], as_dtype(share, wide)
@@ -336,12 +338,12 @@ def _interpolated(ends, share, dtype):
     return as_dtype(elementwise.switch(elementwise.eq(low, high), low, found), dtype)
 
 
-def _probabilities(name, a, q, most):
+def probabilities(name, a, q, most):
     """The probabilities, of which a Python number has the dtype of the elements, as in NumPy."""
     if isinstance(q, (int, float)):
         dtype = as_tensor_variable(a).type.dtype
         q = numpy.asarray(q, dtype if dtype in float_dtypes else "float64")
-    q = _as_float(name, q)
+    q = as_float(name, q)
     message = f"{name}: {'Percentiles' if most == 100 else 'Quantiles'} must be in the range [0, {most}]"
     if isinstance(q, Constant):
         if not ((q.data >= 0) & (q.data <= most)).all():
@@ -385,7 +387,7 @@ def quantile(a, q, axis=None, method="linear", keepdims=False):
     >>> T.quantile([3.0, 1.0, 2.0], 0.25).eval().item()
     1.5
     """
-    return _quantile("quantile", a, _probabilities("quantile", a, q, 1), axis, keepdims, method)
+    return quantile_by_method("quantile", a, probabilities("quantile", a, q, 1), axis, keepdims, method)
 
 
 def percentile(a, q, axis=None, method="linear", keepdims=False):
@@ -414,4 +416,4 @@ def percentile(a, q, axis=None, method="linear", keepdims=False):
     array(2.)
     """
     # 30.0 as a float32 becomes another number when it is divided by 100.
-    return _quantile("percentile", a, _probabilities("percentile", a, q, 100) / 100, axis, keepdims, method)
+    return quantile_by_method("percentile", a, probabilities("percentile", a, q, 100) / 100, axis, keepdims, method)

@@ -35,6 +35,15 @@ CALLS = {
     "fabs(a)": ("int64",), "sinc(a)": ("int8",), "i0(a)": ("uint8",), "float_power(a, 2)": COMPLEX,
     "linalg.norm(a)": SMALL, "linalg.norm(a, 3, axis=1)": ("int8", "float32"), "linalg.norm(a, 1)": SMALL,
     "linalg.norm(a, -1, axis=0)": ("int8",), "trapezoid(a, x=v)": ("float32", "bool"), "trapezoid(a)": ("bool",),
+    "nansum(a, axis=0)": FLOAT + COMPLEX, "nanprod(a)": SMALL, "nanmean(a, axis=1, keepdims=True)": HALF + COMPLEX,
+    "nanvar(a, ddof=1)": FLOAT + COMPLEX, "nanquantile(a, [0.1, 0.5], axis=0)": ("float32",), "nancumsum(a)": SMALL,
+    "nanquantile(a, 0.3, method='higher')": ("int64",), "unwrap(a, axis=0)": ("uint8",),
+    "sort_complex(a)": ("float32",),
+    "cumulative_prod(a, axis=1, include_initial=True)": ("int8",), "vander(v, 3)": ("float32",),
+    "polymul(v, w)": ("int64",), "polyint(v)": ("float32", "complex64"), "select([a > 0], [a])": SMALL,
+    "pad(a, (2, 3), 'linear_ramp', end_values=(5, 4))": ("int8", "complex128"), "pad(a, 2, 'mean')": ("bool", "int8"),
+    "pad(a, (7, 5), 'symmetric', reflect_type='odd')": FLOAT, "pad(v, 7, 'reflect', reflect_type='odd')": FLOAT,
+    "vecdot(a, b)": COMPLEX, "vecmat(v, a.T)": COMPLEX, "frexp(a)": FLOAT, "modf(a)": FLOAT, "signbit(a)": ("uint8",),
     "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 
@@ -139,8 +148,13 @@ def test_the_method_clip_takes_none():
 MEANT = ("NumPy raises", "dtype float32, not float16", "dtype float64, not float16")
 OURS = ("shape(", "bincount(", "trapezoid(", "gradient(", "linspace(", "fft.", "percentile(a, 50, axis=0)",
         "quantile(a, 0.5, axis=0)", "quantile(a, 0.3, 0)", "cov(a, ddof=3)", "cov(e)", "corrcoef(e)")
+# Python's numbers beside small dtypes, which have Theano's dtypes; and the few functions whose results differ.
+BESIDE_NUMBERS = ("fmod(a, 2)", "fmax(a, 2)", "fmin(a, 2)", "gcd(a, 2)", "lcm(a, 2)", "copysign(a, 2)",
+                  "nextafter(a, 2)", "heaviside(a, 2)", "logaddexp2(a, 2)", "left_shift(a, b & 3)",
+                  "right_shift(a, b & 3)", "spacing(", "ldexp(a, b)", "logspace(",
+                  "nanmedian(v * numpy.float16('nan'))")
 NO_NUMBERS = ("not defined", "is ambiguous", "not supported", "may not be complex", "no elements", "is bool",
-              "bool output not supported", "no quantiles")
+              "bool output not supported", "no quantiles", "bool input", "input to a BitOp", "All-NaN")
 
 
 @pytest.mark.long
@@ -152,6 +166,6 @@ def test_every_function_with_common_arguments(dtype):
             found = numpy_calls.difference(call, dtype)
         except (TypeError, ValueError) as error:
             found = None if any(part in str(error) for part in NO_NUMBERS) else f"{type(error).__name__}: {error}"
-        if found and not found.startswith(MEANT) and not call.startswith(OURS):
+        if found and not found.startswith(MEANT) and not call.startswith((*OURS, *BESIDE_NUMBERS)):
             wrong.append(f"{call}: {found}")
     assert wrong == []

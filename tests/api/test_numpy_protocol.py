@@ -246,8 +246,8 @@ def test_the_tensor_namespace_has_every_name(name):
 
 
 def test_a_function_without_a_row():
-    with pytest.raises(TypeError, match="numpy.nanstd is not supported .* a similar function in phintys.tensor"):
-        numpy.nanstd(T.dvector())
+    with pytest.raises(TypeError, match="numpy.packbits is not supported .* a similar function in phintys.tensor"):
+        numpy.packbits(T.dvector())
 
 
 def test_every_row_leads_to_a_function():
@@ -287,12 +287,12 @@ def test_symbolic_numbers_of_a_range():
 
 
 REFUSED = [
-    (lambda x: numpy.heaviside(x, 1), "heaviside"),
+    (lambda x: numpy.isnat(x), "isnat"),
     (lambda x: numpy.add(x, x, out=numpy.zeros(3)), "add"),
     (lambda x: numpy.add.outer(x, x), "add"),
-    (lambda x: numpy.nanmedian(x), "numpy.nanmedian is not supported"),
+    (lambda x: numpy.nanmedian(x, overwrite_input=True), "does not take overwrite_input=True"),
     (lambda x: numpy.fft.fft(x, out=numpy.zeros(3)), "does not take out="),
-    (lambda x: numpy.linalg.cond(x), "numpy.linalg.cond is not supported"),
+    (lambda x: numpy.place(x, [True], 1), "numpy.place is not supported"),
     (lambda x: numpy.linalg.svd(x, hermitian=True), "numpy.linalg.svd .* does not take hermitian=True"),
     (lambda x: numpy.flip(x, 1), "axis 1 is out of bounds"),
     (lambda x: numpy.sum(x, out=numpy.zeros(())), "numpy.sum .* does not take out="),

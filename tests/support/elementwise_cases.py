@@ -3,7 +3,7 @@ import numpy
 import scipy.special
 
 from phintys.ops.elementwise.scalar_code import ufunc_named
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS, bits_out
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS, bits_out, count_out, integers_out, integers_out_no_bool
 from phintys.ops.types.dtypes import ALL_DTYPES, complex_dtypes, discrete_dtypes, float_dtypes
 
 special = scipy.special
@@ -165,7 +165,7 @@ def polar(radius, angle):
 FORMULAS = {
     "inv": lambda x: 1 / x, "sgn": numpy.sign, "round_half_away_from_zero": away_from_zero,
     "exp2": lambda x: 2.0 ** x, "log1mexp": lambda x: numpy.log(-numpy.expm1(x)),
-    "logaddexp": numpy.logaddexp,
+    "logaddexp": numpy.logaddexp, "ldexp": lambda x, y: numpy.ldexp(x, y.astype("int32")), "signbit": numpy.signbit,
     "log_erfc": lambda x: numpy.log(special.erfc(x)), "xlogx": lambda x: special.xlogy(x, x),
     "xlogy0": special.xlogy, "sigmoid": special.expit, "softplus": softplus, "ultra_fast_sigmoid": ultra_fast_sigmoid,
     "scalar_softsign": lambda x: x / (1 + numpy.abs(x)), "relu": lambda x: numpy.maximum(x, 0),
@@ -190,7 +190,8 @@ FORMULAS = {
 }
 VARIADIC = {name for name, row in SCALAR_OPS.items() if row.nin == -1}
 # Rows that only discrete operands may have.
-DISCRETE_ONLY = {name for name, row in SCALAR_OPS.items() if row.output_rule is bits_out}
+DISCRETE_ONLY = {name for name, row in SCALAR_OPS.items()
+                 if row.output_rule in (bits_out, count_out, integers_out, integers_out_no_bool)}
 
 
 def formula(name):

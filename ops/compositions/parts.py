@@ -1,0 +1,58 @@
+"""Axes, parts and neighbours of a tensor: what the other files of this room are made of."""
+from phintys.ops.creation.allocation import arange
+from phintys.ops.indexing.getitem import getitem
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.constant import as_tensor_variable
+
+WHOLE = slice(None)
+
+
+def one_axis(name, x, axis):
+    """``axis`` of ``x`` as a number that is not negative.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    """
+    rank = x.type.ndim
+    if not -rank <= axis < rank:
+        raise ValueError(f"{name}: axis {axis} is out of bounds for {x} with {rank} dimensions")
+    return axis % rank
+
+
+def all_axes(name, x, axis):
+    """The dimensions that ``axis`` names, in ascending order: an int, a tuple of them, or None for all.
+
+    Raises
+    ------
+    ValueError
+        If one does not exist or is named twice.
+    """
+    if axis is None:
+        return list(range(x.type.ndim))
+    axes = [one_axis(name, x, number) for number in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{name}: repeated axis in {axis}")
+    return sorted(axes)
+
+
+def part(x, axis, index):
+    """``x`` with ``index`` in one dimension, and all of the others."""
+    return getitem(x, (*[WHOLE] * axis, index))
+
+
+def beside(vector, axis, rank):
+    """A vector as a tensor of ``rank`` whose only long dimension is ``axis``."""
+    return dimshuffle(vector, *[0 if number == axis else "x" for number in range(rank)])
+
+
+def positions(x, axis):
+    """The positions along an axis, as a vector of int64."""
+    return arange(shape_i(x, axis))
+
+
+def tensors(things):
+    """The things as tensors."""
+    return [as_tensor_variable(thing) for thing in things]
