@@ -1,9 +1,9 @@
 """Convolutions and their gradients by cuDNN, with the algorithm that was the fastest when it was first needed.
 
 For new shapes each algorithm with a fixed order of additions is run a few times, on the operands themselves, and the
-choice is kept while no 64 other shapes come. (With ``config.deterministic = "more"`` the implicit product is taken.) Float32 is
-multiplied in float32, unless ``config.gpu.tf32`` asks for TF32; Fourier transforms, and Winograd's algorithm for
-windows of 3, compute in float32 with larger errors: the guide has bounds.
+choice is kept until 64 other shapes have come. (With ``config.deterministic = "more"`` the implicit product is taken.)
+Float32 is multiplied in float32, unless ``config.gpu.tf32`` asks for TF32; Fourier transforms, and Winograd's algorithm
+for windows of 3, compute in float32 with larger errors: the guide has bounds.
 
 cuDNN gets operands in C order and filters that are not flipped: others are copied to scratch memory first. All that a
 call needs is in its arguments in the queue of work; descriptors are set from them just before. There is one handle,
@@ -234,9 +234,9 @@ config.on_change("gpu.tf32", allow_tf32)
 allow_tf32(config.gpu.tf32)
 
 def choices():
-    """The algorithms that were chosen for the last shapes, the most recent ones first: for each the role, the shapes of the images and the filters, whether in
-    TF32, its number in cuDNN (-1: there is none), the bytes of its work memory, and the microseconds of those that were
-    measured."""
+    """The algorithms that were chosen for the last shapes, the most recent ones first: for each the role, the shapes of
+    the images and the filters, whether in TF32, its number in cuDNN (-1: there is none), the bytes of its work memory,
+    and the microseconds of those that were measured."""
     cdef const phintys_choice* choice
     cdef long number
     found = []

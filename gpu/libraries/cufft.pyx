@@ -1,9 +1,9 @@
 """Fourier transforms of many or long lines by cuFFT.
 
-A plan takes 60 to 200 ms to make, so the last 64 are kept; few elements are left to the kernel of our own. Graphs of the
-queue of work use a plan's tables: each plan has a number of its own in the arguments of its calls, so a graph with the
-tables of one that was given up is not replayed, and it is given up when all work is done. Work memory is the kernel's
-scratch memory. cuFFT gets lines without gaps: kernels of the family copy others to scratch memory and from
+A plan takes 60 to 200 ms to make, so the last 64 are kept; few elements are left to the kernel of our own. Graphs of
+the queue of work use a plan's tables: each plan has a number of its own in the arguments of its calls, so a graph with
+the tables of one that was given up is not replayed, and it is given up when all work is done. Work memory is the
+kernel's scratch memory. cuFFT gets lines without gaps: kernels of the family copy others to scratch memory and from
 there, which they do also with lines that are cut or padded. They multiply by the factor, unless it is 1, meanwhile.
 """
 from libc.string cimport memset
@@ -38,8 +38,8 @@ cdef extern from * nogil:
     /* CUFFT_C2C, CUFFT_R2C, CUFFT_C2R; of float64 0x40 more. */
     static const int phintys_types[] = {0x29, 0x29, 0x2a, 0x2c};
     static void** phintys_cufft_functions(void) { return (void**)&cufft; }
-    /* A plan, for one kind of transforms of so many lines: of these, and its number among all that were made; 0 bytes of
-     * room may be right. */
+    /* A plan, for one kind of transforms of so many lines; its number among all that were made. 0 bytes of room may be
+     * right. */
     typedef struct {
         long kind, is_double, length, lines, plan, number;
         size_t room;
@@ -58,8 +58,8 @@ cdef extern from * nogil:
         p->plan = plan, p->number = ++plans.made;
         return error;
     }
-    /* The plan for what is asked, made if it is new. If there is no place, the one that was used the longest time ago is
-     * given up, if it may be: if all work is done. */
+    /* The plan for what is asked, made if it is new. If there is no place, the least recently used one is given up, if
+     * all work is done. */
     static int phintys_find_plan(phintys_plan* asked, int is_idle) {
         int found = HAS_PLAN;
         pthread_mutex_lock(&phintys_cufft_lock);
@@ -106,7 +106,8 @@ cdef extern from * nogil:
     int phintys_do_transform(phintys_transform*, void*)
     enum: FORWARD, BACKWARD, REAL, HERMITIAN, INT_MAX, HAS_PLAN, NO_PLACE
 
-NAMES = ["cufftCreate", "cufftDestroy", "cufftSetAutoAllocation", "cufftMakePlanMany", "cufftSetStream", "cufftSetWorkArea",
+NAMES = ["cufftCreate", "cufftDestroy", "cufftSetAutoAllocation", "cufftMakePlanMany", "cufftSetStream",
+         "cufftSetWorkArea",
          "cufftExecC2C", "cufftExecZ2Z", "cufftExecR2C", "cufftExecD2Z", "cufftExecC2R", "cufftExecZ2D"]
 KINDS = {"forward": FORWARD, "backward": BACKWARD, "real": REAL, "hermitian": HERMITIAN}
 cdef Library cufft = Library("cufft", NAMES)

@@ -35,8 +35,8 @@ def numbers(shape, dtype):
     return (x * 20 if numpy.dtype(dtype).kind == "i" else x).astype(dtype)
 
 
-def on_device(value):
-    pattern = tuple([length == 1 for length in value.shape])
+def on_device(value, known_lengths=True):
+    pattern = tuple([known_lengths and length == 1 for length in value.shape])
     return phintys.gpu.host_from_gpu(phintys.shared(value, target="cuda", broadcastable=pattern))
 
 
@@ -57,12 +57,13 @@ def check(device, results, expected, tolerance):
                                            ("that begins anywhere", "float16"), ("transposed", "float64")])
 def test_all_axes(device, layout, dtype):
     base_shape, view = LAYOUTS[layout]
+    known_lengths = (layout, dtype) == ("in C order", "float32")    # dimensions of length 1 are parts of the sources
     for shape in SHAPES:
         base = numbers(base_shape(shape), dtype)
         x = view(base)
         exact = x.astype("float64" if x.dtype.kind == "f" else "int64")
         with at_device():
-            variable = view(on_device(base))
+            variable = view(on_device(base, known_lengths))
             results, expected = [], []
             for count in range(1, len(shape) + 1):
                 for axes in combinations(range(len(shape)), count):
