@@ -158,3 +158,8 @@ class Program:
 def _unpickled(fields):
     """A program from its pickle."""
     return Program(**fields)
+
+
+def bytecode():
+    """What the meaning of a program depends on, besides its kernels, as bytes: programs of others are not read."""
+    return repr((OPCODES, sorted(ACCESS), CellLayout._fields, Program.__slots__)).encode()

@@ -12,7 +12,7 @@ from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.described_function import DocstringOfInstance, SignatureOfInstance
-from phintys.making.function_copies import Recipe, remake
+from phintys.making.function_copies import Recipe, kept_program, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
@@ -420,9 +420,11 @@ class Function(Callable):
             recipe.swap(swap)
         if delete_updates:
             recipe.delete_updates()
-        return recipe.make(name or (f"{self.name} copy" if self.name else None), profile)
+        name = name or (f"{self.name} copy" if self.name else None)
+        copied = None if delete_updates or profile else recipe.make_with_program(name, swap or {})
+        return recipe.make(name, profile) if copied is None else copied
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], key: bytes | None = None) -> None:
         """Write the program, without its graph, to a file that ``phintys.load`` and ``phintys.runtime`` read.
 
         It holds the present values of the shared variables. ``phintys.save`` writes several functions that share some.
@@ -430,6 +432,8 @@ class Function(Callable):
         Parameters
         ----------
         path : str or path-like
+        key : bytes, optional
+            A secret, without which nobody can read the file, or make one that its readers accept.
 
         Raises
         ------
@@ -448,14 +452,15 @@ class Function(Callable):
         """
         from phintys.vm.files.functions import save
 
-        save(path, self)
+        save(path, self, key)
 
     def __copy__(self):
         return self.copy()
 
     def __reduce__(self):
         recipe = Recipe(self)
-        return remake, (type(self.maker), recipe.arguments, recipe.input_storage, {"trust_input": self.trust_input})
+        return remake, (type(self.maker), recipe.arguments, recipe.input_storage, {"trust_input": self.trust_input},
+                        kept_program(self))
 
     def __dask_tokenize__(self):
         """Return what identifies the function's results for Dask, also in another process."""

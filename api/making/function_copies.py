@@ -2,14 +2,25 @@
 
 It has the arguments of ``FunctionMaker`` and the storage of the inputs that the user declared. Pickling and deep
 copying use it unchanged, so that functions which share a container, or hold the same shared variable, still do so
-afterwards; ``copy`` changes it first. Shared variables are in the graph and need no storage here. Copies are compiled
-from the user's graph, because the result of the rewrites depends on the updates.
+afterwards; ``copy`` changes it first. Shared variables are in the graph and need no storage here.
+
+Copies and pickles keep the program, on the containers of the copy, and optimise the graph only when somebody asks for
+it. Copies without the updates are compiled from the user's graph, because the result of the rewrites depends on them;
+so are functions that are measured or have values on a device, and those from a pickle of a version with another
+bytecode.
 """
 from __future__ import annotations
 
 import copy
+import io
+import pickle
+import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
+from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.public_names import at_home
@@ -17,6 +28,8 @@ from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
+from phintys.vm.places import HOST
+from phintys.vm.program import Program, bytecode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,6 +102,21 @@ class Recipe:
                 plain.value = self.input_storage[position].value
             self.input_storage[position] = None
 
+    def make_with_program(self, name: str | None, swap: Mapping[Any, Any]) -> Function | None:
+        """The function, with the program of the one that is copied on its own containers; None: it must be compiled."""
+        function = self.function
+        if not may_keep_program(function) or any([old.type.shape != new.type.shape for old, new in swap.items()
+                                                  if hasattr(old.type, "shape")]):
+            return None
+        containers = {id(old): new for old, new in zip(function.input_storage, self.input_storage)}
+        containers |= {id(old.container): new.container for old, new in swap.items()}
+        fields = {field: getattr(function.program, field) for field in Program.__slots__}
+        fields["containers"] = [containers.get(id(one), one) for one in function.program.containers]
+        maker = type(function.maker)(**self.arguments | {"name": name, "argument_types": function.argument_types})
+        copied = maker.create_with(Program(**fields | {"name": name}), self.input_storage)
+        copied.trust_input = function.trust_input
+        return copied
+
     def make(self, name: str | None, profile: ProfileStats | str | bool | None) -> Function:
         """The function."""
         maker = type(self.function.maker)(**self.arguments | {"name": name, "profile": profile})
@@ -106,13 +134,89 @@ def _own(spec, container):
                      container.allow_downcast)
 
 
+# ---- programs in pickles ---------------------------------------------------------------------------------------------
+SMALL_ARRAY = 1024              # bytes of an array that is written twice rather than looked for
+
+
+def may_keep_program(function: Function) -> bool:
+    """Whether a copy of a function may have its program: it is plain, not measured, and has no value on a device."""
+    program, maker = function.program, function.maker
+    return ("keeps_programs" in vars(type(maker)) and type(program) is Program and function.profile is None
+            and all([cell.place == HOST for cell in program.cells]))
+
+
+class ProgramPickler(pickle.Pickler):
+    """Pickles a program apart from what it shares with the graph: containers, large arrays and ops.
+
+    Attributes
+    ----------
+    parts : list
+        These, in the order of their numbers.
+    """
+
+    def __init__(self, stream: io.BytesIO, program: Program) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self.parts: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._ops = {id(node.op) for node in program.calls}
+
+    def persistent_id(self, thing: Any) -> int | None:
+        """The number of a part, or None for what is pickled here."""
+        if not (isinstance(thing, Container) or id(thing) in self._ops
+                or (type(thing) is numpy.ndarray and thing.nbytes >= SMALL_ARRAY)):
+            return None
+        if id(thing) not in self._numbers:
+            self._numbers[id(thing)] = len(self.parts)
+            self.parts.append(thing)
+        return self._numbers[id(thing)]
+
+
+class ProgramUnpickler(pickle.Unpickler):
+    """Reads what `ProgramPickler` wrote."""
+
+    def __init__(self, content: bytes, parts: Sequence[Any]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._parts = parts
+
+    def persistent_load(self, number: int) -> Any:
+        """The part of a number."""
+        return self._parts[number]
+
+
+def kept_program(function: Function) -> tuple[Any, ...] | None:
+    """What a pickle keeps besides the graph, so that nothing is compiled: a checksum of the bytecode, a pickle of the
+    program, the parts that it shares with the graph, and the types of arguments. None: it is to be compiled again."""
+    if not may_keep_program(function):
+        return None
+    stream = io.BytesIO()
+    pickler = ProgramPickler(stream, function.program)
+    with suppress(Exception):                   # what cannot be pickled may be in a kernel alone, or what a mode added
+        pickler.dump(function.program)
+        pickle.dumps([node.op for node in function.program.calls])
+        return zlib.crc32(bytecode()), hooks.version, stream.getvalue(), pickler.parts, function.argument_types
+    return None
+
+
+def program_from(kept: tuple[Any, ...] | None) -> Program | None:
+    """The program that a pickle keeps; None if it has none that this version of phintys runs."""
+    if kept is None or kept[:2] != (zlib.crc32(bytecode()), hooks.version):
+        return None
+    with suppress(Exception):                   # of a kernel or an op that is not what it was
+        return ProgramUnpickler(kept[2], kept[3]).load()
+    return None
+
+
 @at_home
 def remake(maker_class: type, arguments: Mapping[Any, Any], input_storage: Sequence[ArgumentContainer | Container],
-           attributes: Mapping[str, bool]) -> Function | None:
-    """Unpickle a function by compiling it again. None if ``config.unpickle_function`` is off."""
+           attributes: Mapping[str, bool], kept: tuple[Any, ...] | None = None) -> Function | None:
+    """Unpickle a function, with its program or by compiling it again. None if ``config.unpickle_function`` is off."""
     if not config.unpickle_function:
         return None
-    function = maker_class(**arguments).create(input_storage)
+    program = program_from(kept)
+    if program is not None and kept is not None:
+        function = maker_class(**arguments, argument_types=kept[4]).create_with(program, input_storage)
+    else:
+        function = maker_class(**arguments).create(input_storage)
     for name, value in attributes.items():
         setattr(function, name, value)
     return function

@@ -25,7 +25,7 @@ from phintys.making.compiled_function import Function
 from phintys.making.rebuild import pairs, rebuild
 from phintys.making.shown_graph import shown_graph
 from phintys.modes import get_mode
-from phintys.ops.creation.optional_argument import argument_types
+from phintys.ops.creation.optional_argument import argument_types as types_of_arguments
 from phintys.optimizer.pipeline import optimize
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from phintys.modes import Mode
     from phintys.reports.profile_stats import ProfileStats
     from phintys.updates import Pairs
+    from phintys.vm.program import Program
 
 
 @at_home
@@ -62,6 +63,9 @@ class FunctionMaker:
         As in ``function``.
     swap : dict, optional
         Shared variable → the one that replaces it wherever it is read.
+    argument_types : list of Type, optional
+        What the attribute is to be. The graph is then optimised when it is first asked for: not for a function whose
+        program is there already.
 
     Attributes
     ----------
@@ -89,13 +93,17 @@ class FunctionMaker:
     [array([2., 4.])]
     """
 
+    keeps_programs = True                   # copies and pickles of functions keep what was linked; subclasses may not
+
     def __init__(self, inputs: Sequence[Any], outputs: Any = None, mode: Mode | str | None = None,
                  accept_inplace: bool = False, function_builder: type = Function,
                  profile: ProfileStats | str | bool | None = None, on_unused_input: str | None = None,
                  output_keys: Any = None, name: str | None = None, updates: Pairs | None = None,
                  givens: Pairs | None = None, rebuild_strict: bool = True,
-                 no_default_updates: bool | list[Variable] = False, swap: Any = None) -> None:
+                 no_default_updates: bool | list[Variable] = False, swap: Any = None,
+                 argument_types: list[Any] | None = None) -> None:
         self.mode = get_mode(mode)
+        self._waits = False
         self.profile = _profile_for(profile, name)
         self.name = name
         self.output_keys = output_keys
@@ -109,13 +117,29 @@ class FunctionMaker:
         self._swap = dict(swap or {})
         with self._timed("compile_time", "rebuild_time"):
             self._prepare(givens, updates, no_default_updates)
-        with self._timed("compile_time", "optimizer_time"):
-            self._optimize()
-            self._shown = None
-            self._copy_objects()
-        self.argument_types = argument_types(self._compiled, len(self.arguments))
+        self._shown = None
+        self._waits = argument_types is not None
+        if not self._waits:
+            with self._timed("compile_time", "optimizer_time"):
+                self._optimize()
+                self._copy_objects()
+        self.argument_types = (types_of_arguments(self._compiled, len(self.arguments)) if argument_types is None
+                               else argument_types)
 
     # ---- stages ------------------------------------------------------------------------------------------------------
+    @property
+    def _compiled(self):
+        """The private graph, optimised once the stage for it is over."""
+        if self._waits:
+            self._waits = False                     # the rewrites ask for the graph, too
+            self._optimize()
+            self._copy_objects()
+        return self._graph
+
+    @_compiled.setter
+    def _compiled(self, graph):
+        self._graph = graph
+
     def _timed(self, *names):
         """A block whose time is added to attributes of the profile, if there is one."""
         return nullcontext() if self.profile is None else self.profile.timed(*names)
@@ -275,9 +299,7 @@ class FunctionMaker:
             return self._linked(input_storage)
 
     def _linked(self, input_storage):
-        given = list(input_storage or ())
-        given += [None] * (len(self.inputs) - len(given))
-        storage = [_container(spec, value) for spec, value in zip(self.inputs, given)]
+        storage = self._storage(input_storage)
         stored = [storage[position] for position in self.graph_order[len(self.arguments):]]
         updates = [(position, storage[self.graph_order[number]]) for position, number in self.update_positions]
         self._check_targets(updates)
@@ -290,6 +312,28 @@ class FunctionMaker:
                                  lent=_where(spec.borrow for spec in self.outputs),
                                  commit=self._handler.commit_nodes(self._compiled))
         return self.function_builder(self, program, storage)
+
+    def _storage(self, given):
+        """The containers of all inputs, of which some may be given."""
+        given = list(given or ())
+        given += [None] * (len(self.inputs) - len(given))
+        return [_container(spec, value) for spec, value in zip(self.inputs, given)]
+
+    def create_with(self, program: Program, input_storage: Any) -> Function:
+        """Make a function of a program that was linked before, on the containers that are given or those of the inputs.
+
+        Parameters
+        ----------
+        program : Program
+            With these containers.
+        input_storage : list
+            As of ``create``.
+
+        Returns
+        -------
+        Function
+        """
+        return self.function_builder(self, program, self._storage(input_storage))
 
     def _measure_loops(self):
         """Measure the steps of loops that no profile measures yet; the function's profile shows them."""

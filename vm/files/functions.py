@@ -72,9 +72,9 @@ class SavedFunction(Callable):
         self.trust_input = options["trust_input"]
         self.shared = {container.name or number: container for number, container in enumerate(program.containers)}
 
-    def save(self, path):
+    def save(self, path, key=None):
         """Write the function, with the present values of its shared variables, to a file; see ``phintys.save``."""
-        save(path, self)
+        save(path, self, key)
 
     def __getitem__(self, name):
         """The value of a shared variable."""

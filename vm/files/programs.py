@@ -19,11 +19,9 @@ from phintys.vm.files.archive import digest, pack, unpack
 from phintys.vm.files.operands import check_instruction
 from phintys.vm.files.values import FileError, Reader, Unsaved, Writer
 from phintys.vm.linking.verifier import verify
-from phintys.vm.opcodes import OPCODES
-from phintys.vm.program import ACCESS, CellLayout, Program
+from phintys.vm.program import Program, bytecode
 
-# What the meaning of a program depends on, besides its kernels.
-BYTECODE = digest(repr((OPCODES, sorted(ACCESS), CellLayout._fields, Program.__slots__)).encode()).hex()
+BYTECODE = digest(bytecode()).hex()
 
 
 def dumps(value, key=None):

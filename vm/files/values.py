@@ -281,7 +281,7 @@ class Reader:
         arguments, named = self._given(arguments), {key: self._given(value) for key, value in named}
         if not self.trusted:
             if kind.__module__.startswith(DEVICE) and "phintys.gpu" not in self.modules:
-                raise FileError(f"the file needs {name}, a kernel of a GPU, which has no rule for its operands: read it "
+                raise FileError(f"the file needs {name}, a kernel of a GPU, which has no rule for operands: read it "
                                 "with the key that it was written with, or by load(..., modules=['phintys.gpu'])")
             try:
                 described(kind, arguments, named)

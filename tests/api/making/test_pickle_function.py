@@ -218,3 +218,97 @@ def test_function_dump(tmp_path):
 def test_function_dump_needs_a_name():
     with pytest.raises(AssertionError, match="name of a file, got 3"):
         function_dump(3, [x], x)
+
+
+# ---- programs in pickles and copies ----
+def step_of(w):
+    """A function with an update, a state, and a large constant."""
+    x, s = T.dvector("x"), T.dscalar("s")
+    big = T.constant(numpy.arange(3000.0))
+    return phintys.function([x, phintys.In(s, value=1.0, update=s + 1)], [x * w * s, big.sum() + x.sum()],
+                            updates=[(w, w + x)], name="step")
+
+
+@pytest.fixture
+def no_rewrites(monkeypatch):
+    """Let the optimizer fail, once functions have been made."""
+    def refuse(*arguments):
+        raise AssertionError("a graph was optimised")
+
+    def begin():
+        monkeypatch.setattr("phintys.making.function_maker.optimize", refuse)
+    return begin
+
+
+def ways_to_copy():
+    return {"pickle": lambda f: pickle.loads(pickle.dumps(f)), "deepcopy": copy.deepcopy, "copy": lambda f: f.copy(),
+            "pickle of a copy": lambda f: pickle.loads(pickle.dumps(f.copy()))}
+
+
+@pytest.mark.parametrize("way", ways_to_copy())
+def test_a_copy_has_the_program_and_is_not_optimised_again(way, no_rewrites):
+    w = phintys.shared(numpy.ones(2), "w")
+    f = step_of(w)
+    f([1.0, 2.0])
+    no_rewrites()
+    g = ways_to_copy()[way](f)
+    assert g.program is not f.program and g.program.code == f.program.code
+    results, total = g([1.0, 1.0])
+    assert results.tolist() == [4.0, 6.0] and total == 4498502         # the state is 2, w is 1 + [1, 2]
+    assert g.get_shared()[0].get_value().tolist() == [3.0, 4.0]
+    own = w.get_value().tolist()
+    assert own == ([3.0, 4.0] if way == "copy" else [2.0, 3.0])        # `copy` shares what is shared
+    assert f([1.0, 1.0])[0].tolist() == [2 * each for each in own]     # its own state is 2 still
+
+
+def test_the_graph_of_a_copy_is_optimised_when_it_is_asked_for():
+    f = step_of(phintys.shared(numpy.ones(2), "w"))
+    g = pickle.loads(pickle.dumps(f))
+    assert str(g.maker.fgraph) == str(f.maker.fgraph)
+    assert [str(node) for node in g.maker.fgraph.toposort()] == [str(node) for node in f.maker.fgraph.toposort()]
+    assert g.explain().splitlines()[0] == f.explain().splitlines()[0]
+    with pytest.raises(ValueError, match="Input dimension mis-match"):
+        g([1.0, 2.0, 3.0])
+
+
+def test_what_was_shared_in_a_pickle_stays_shared(no_rewrites):
+    w = phintys.shared(numpy.ones(2), "w")
+    f = step_of(w)
+    no_rewrites()
+    g, h, v = pickle.loads(pickle.dumps([f, f.copy(), w]))
+    g([1.0, 1.0])
+    h([1.0, 1.0])
+    assert v.get_value().tolist() == [3.0, 3.0] and w.get_value().tolist() == [1.0, 1.0]
+
+
+def test_a_copy_on_other_shared_variables_has_the_program(no_rewrites):
+    w, v = phintys.shared(numpy.ones(2), "w"), phintys.shared(numpy.zeros(2), "v")
+    f = step_of(w)
+    no_rewrites()
+    g = f.copy(swap={w: v})
+    g([1.0, 5.0])
+    assert v.get_value().tolist() == [1.0, 5.0] and w.get_value().tolist() == [1.0, 1.0]
+    assert g.get_shared() == [v] and f.get_shared() == [w]
+
+
+def test_large_arrays_are_in_a_pickle_once():
+    f = step_of(phintys.shared(numpy.ones(20000), "w"))
+    assert len(pickle.dumps(f)) < 8 * 23000 + 30000
+
+
+@pytest.mark.parametrize("changed", ["version", "bytecode"])
+def test_a_pickle_of_another_version_is_compiled(monkeypatch, changed):
+    f = step_of(phintys.shared(numpy.ones(2), "w"))
+    data = pickle.dumps(f)
+    if changed == "version":
+        monkeypatch.setattr("phintys.graph.hooks.version", "99")
+    else:
+        monkeypatch.setattr("phintys.making.function_copies.bytecode", lambda: b"another")
+    g = pickle.loads(data)
+    assert g.program.nodes is not None and pickle.loads(data)([1.0, 1.0])[0].tolist() == [1.0, 1.0]
+
+
+def test_a_function_without_updates_and_a_measured_one_are_compiled():
+    f = step_of(phintys.shared(numpy.ones(2), "w"))
+    assert "STORE" not in [one.name for one in f.copy(delete_updates=True).program.symbolic()]
+    assert f.copy(profile=True).profile is not None
