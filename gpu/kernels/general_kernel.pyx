@@ -52,6 +52,7 @@ cdef struct Launch:
     int along                   # the operand with the dimension that the mask leaves out, or -1
     int step                    # the routine is asked whether it wants it; -1: it does
     int block, most             # threads of a block, and blocks for each multiprocessor, if these are limited
+    int otherwise               # the kernel if there are no items, or -1
     unsigned long long mask
 
 cdef int GROUP_OF_ITEM = GROUP
@@ -80,7 +81,7 @@ cdef double number_at(const Cell* cell) noexcept nogil:
 
 def part_of(description, launches):
     """What a description needs for some of its launches. How much scratch memory there is, the routine says."""
-    names = {launch.which for launch in launches}
+    names = {name for launch in launches for name in (launch.which, launch.otherwise)}
     return description._replace(launches=launches, by_routine=(), routine=None, bodies={
         name: body for name, body in description.bodies.items() if name in names},
         scratch=description.scratch if launches is description.launches else ("", 0))
@@ -176,6 +177,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
             self.launches[index].block, self.launches[index].most = launch.block, launch.most
             self.launches[index].operand = position.get(launch.operand, 0)
             self.launches[index].step = -1 if launch.step is None else launch.step
+            self.launches[index].otherwise = -1 if launch.otherwise is None else self.names.index(launch.otherwise)
             self.launches[index].along = -1 if launch.along is None else position[launch.along]
             if launch.kind == COPY:
                 self.launches[index].target = position[launch.target]
@@ -308,7 +310,7 @@ cdef class GpuGeneralKernel(DeviceKernel):
                 if mask >> axis & 1:
                     items *= cell.shape[axis]
             if items == 0:
-                return 0
+                return self.start(launch.otherwise, 1, launch.block, arguments) if launch.otherwise >= 0 else 0
             (<npy_intp*>arguments.bytes)[0] = items
             if launch.kind == KIND_BLOCKS:
                 rows = (items + ROW_OF_BLOCKS - 1) // ROW_OF_BLOCKS

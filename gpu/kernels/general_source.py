@@ -25,15 +25,16 @@ GROUP = 128                     # threads of a block that works on one item
 THREADS, BLOCKS, COPY, CLEAR, CALL, RAW = range(6)
 ALL = 2 ** 63 - 1               # a mask of all dimensions
 
-Launch = namedtuple("Launch", "kind which operand mask target along block most step",
-                    defaults=(0, 0, ALL, 0, None, 256, 0, None))
+Launch = namedtuple("Launch", "kind which operand mask target along block most step otherwise",
+                    defaults=(0, 0, ALL, 0, None, 256, 0, None, None))
 Launch.__doc__ = """One step of a kernel's run.
 
 THREADS, BLOCKS: kernel ``which`` (of RAW: by THREADS) for the items of ``operand`` and ``mask``; COPY: ``operand`` into
 ``target``, unless they are the same memory; CLEAR: fill ``operand`` with zeros; CALL: step ``which`` of the
 description's routine. ``along`` names an operand on the host with a dimension, which may be negative, that the mask
 then leaves out. ``block`` is how many threads of THREADS a block has, and ``most`` how many blocks there are for each
-multiprocessor; 0: one thread for each item. A launch with a ``step`` is done if the routine wants this step.
+multiprocessor; 0: one thread for each item. A launch with a ``step`` is done if the routine wants this step. If there
+are no items, a block runs kernel ``otherwise``, if there is one: positions are checked also where nothing is read.
 """
 Description = namedtuple("Description", "names bodies launches functions vectors checked scratch refuses failure "
                          "routine by_routine trusted",

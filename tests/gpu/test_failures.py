@@ -272,3 +272,36 @@ def test_what_is_refused_while_it_is_computed_at_the_device(device, order):
         for _ in range(2):
             with pytest.raises(error, match=message):
                 f()
+
+
+HALF = numpy.float32(0.5)
+NOTHING = {
+    "no columns": (lambda x, i: x[i][:, :0], (3, 4)), "an empty slice": (lambda x, i: x[i, 0:0], (3, 4)),
+    "an empty slice before": (lambda x, i: x[0:0, i], (2, 3)), "an empty array": (lambda x, i: x[i], (3, 0)),
+    "take": (lambda x, i: T.take(x, i, axis=0), (3, 0)), "add": (lambda x, i: T.inc_subtensor(x[i], x[:2] + 1), (3, 0)),
+    "set": (lambda x, i: T.set_subtensor(x[i], HALF), (3, 0)),
+    "add to an empty part": (lambda x, i: T.inc_subtensor(x[i, 1:1], HALF), (3, 4)),
+    "two": (lambda x, i: x[i[:, None], i * 0], (3, 2, 0)), "positions of nothing": (lambda x, i: x[i, i[:0]], (3, 4)),
+    "positions beside nothing": (lambda x, i: x[i[:, None], i[:0]], (3, 4)),
+    "add at no positions": (lambda x, i: T.inc_subtensor(x[i[:1], i[:0]], HALF), (3, 4))}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_positions_of_nothing_are_checked(device, name):
+    """Where the result has no elements, as NumPy does: unless the positions select nothing."""
+    expression, shape = NOTHING[name]
+    told = []
+    for target in ("cpu", "cuda"):
+        x = phintys.shared(numpy.ones(shape, "float32"), target=target)
+        i = phintys.shared(numpy.array([1, 0]), target=target)
+        if target == "cuda":
+            x, i = phintys.gpu.host_from_gpu(x), phintys.gpu.host_from_gpu(i)
+        function = phintys.function([], expression(x, i))
+        told.append([])
+        for positions in ([1, 0], [2, -3], [1, 5], [-4, 1], [2, 0]):
+            (i.owner.inputs[0] if target == "cuda" else i).set_value(numpy.array(positions))
+            try:
+                told[-1].append(numpy.asarray(function()).tolist())
+            except IndexError as error:
+                told[-1].append(str(error).split("\n")[0])
+    assert told[1] == told[0]

@@ -37,6 +37,11 @@ __device__ inline Slice slice_of(bool has_start, long long start, bool has_stop,
     const Slice slice = {start, step, span > 0 ? (span - 1) / size + 1 : 0};
     return slice;
 }
+template <int R> __device__ inline long long size_of(const View<R>& v) {
+    long long size = 1;
+    for (int axis = 0; axis < R; axis++) size *= v.shape[axis];
+    return size;
+}
 """
 
 
@@ -141,6 +146,14 @@ class Index:
                       f"inside = inside && p >= 0; offset += p * {self.name}.strides[{axis}];"]
         return lines
 
+    def checks(self):
+        """Lines that check the positions where the part has no elements, unless they select nothing themselves."""
+        arrays = range(len(self.before), len(self.before) + self.arrays_rank)
+        return [f"if ({product(arrays)} != 0) {{",
+                *[f"for (long long k = thread; k < size_of(n{operand}); k += threads) position(note, "
+                  f"(long long)load_n{operand}(offset_of(n{operand}, k)), {self.name}.shape[{axis}], {axis});"
+                  for operand, _, axis in self.arrays], "}"]
+
     def names(self, first, result):
         """The names of the operands; ``first`` are those before the index, ``result`` follows."""
         used = {array[0] for array in self.arrays} | self.numbers
@@ -170,7 +183,10 @@ def read(arguments, named, operands, trusted=False):
     index = Index(plan, lead, operands, "x", operands[0][1], trusted)
     body = "\n".join([*index.dimensions(), *index_of("i", "index", "part"), *index.positions("index"),
                       "if (inside) store_out(offset_of(out, i), load_x(offset));"])
-    return Description(index.names(["x"], ["out"]), {"gather": (THREADS, body)}, [Launch(THREADS, "gather", "out")],
+    bodies, otherwise = {"gather": (THREADS, body)}, None
+    if not trusted:
+        bodies[otherwise := "check"] = RAW, "\n".join([*index.dimensions(), *index.checks()])
+    return Description(index.names(["x"], ["out"]), bodies, [Launch(THREADS, "gather", "out", otherwise=otherwise)],
                        FUNCTIONS, {}, index.checked(), trusted=trusted)
 
 
@@ -211,11 +227,13 @@ def change(arguments, named, operands, trusted=False):
                 "for (long long item = thread; item < count; item += threads) {", *index_of("item", "index", "part"),
                 *index.positions("index"),
                 f"if (inside) atomicAdd(({ATOMIC[dtype]}*)(out.data + offset), ({ATOMIC[dtype]})({value})); }}"]
+    if not trusted:                 # an empty part may be one of an array that has elements
+        body[len(lines):len(lines)] = [f"if ({product(range(index.rank))} == 0) {{", *index.checks(), "return; }"]
     grid = "out" if operands[1][2] or value_rank == 0 else "y"
     names = index.names(["x", "y"], ["out"])
     return Description(names, {"scatter": (RAW, "\n".join(body))},
-                       [Launch(COPY, 0, "x", ALL, "out"), Launch(RAW, "scatter", grid)], FUNCTIONS, {},
-                       index.checked(), trusted=trusted)
+                       [Launch(COPY, 0, "x", ALL, "out"), Launch(RAW, "scatter", grid, otherwise="scatter")], FUNCTIONS,
+                       {}, index.checked(), trusted=trusted)
 
 
 def change_where(rank, operands, sets):
@@ -262,8 +280,12 @@ def rows(arguments, named, operands):
     const long long row = position(note, (long long)load_rows(rest * rows.strides[0]), x.shape[0], 0);
     if (row >= 0) store_out(offset_of(out, i), load_x(row * x.strides[0] + inner));
 """
-    return Description(["x", "rows", "out"], {"gather": (THREADS, body)}, [Launch(THREADS, "gather", "out")],
-                       checked=("rows",))
+    check = """\
+    for (long long k = thread; k < rows.shape[0]; k += threads)
+        position(note, (long long)load_rows(k * rows.strides[0]), x.shape[0], 0);
+"""
+    return Description(["x", "rows", "out"], {"gather": (THREADS, body), "check": (RAW, check)},
+                       [Launch(THREADS, "gather", "out", otherwise="check")], checked=("rows",))
 
 
 @describe(PermuteRowsKernel, checked=(1,))
