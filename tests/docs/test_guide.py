@@ -53,6 +53,13 @@ def test_code_with_pymc_runs():
     test_code_runs("docs/pymc.md")
 
 
+def test_code_with_dask_and_mpi_runs():
+    """Blocks that need them are written as ``py``."""
+    pytest.importorskip("dask.distributed", reason="Dask is not installed: pip install phintys[dask]")
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install phintys[mpi]")
+    test_code_runs("docs/guide/many_machines.md", ("python", "pycon", "py"))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_code_with_nutpie_runs():
     """Blocks that need nutpie are written as ``py``."""

@@ -80,7 +80,8 @@ def test_a_bar(monkeypatch, capsys):
 def client():
     distributed = pytest.importorskip("dask.distributed")
     try:
-        socket.create_server(("127.0.0.1", 0)).close()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
     except OSError:
         pytest.skip("no network, not even to this machine")
     with (distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,

@@ -1,0 +1,125 @@
+"""Figures of docs/guide/many_machines.md: run it in an environment with Dask and mpi4py.
+
+    python asv_bench/compare_many.py blocks | tasks | chains
+    mpirun -n 1 python asv_bench/compare_many.py steps; mpirun -n 2 python asv_bench/compare_many.py steps
+
+Rounds of the rows alternate; the smallest time of each row counts.
+"""
+import sys
+import time
+
+import numpy
+
+import phintys
+import phintys.tensor as T
+
+BLOCK = 1 << 22                 # numbers: 32 MB
+BLOCKS = 128                    # 4 GB
+
+
+class Sink:
+    """A place for results of any size, which keeps none."""
+
+    def __setitem__(self, place, block):
+        pass
+
+
+def measured(rows, rounds, clocks=(time.perf_counter, time.process_time)):
+    """Name → the smallest times by each clock."""
+    best = {}
+    for _ in range(rounds):
+        for name, run in rows.items():
+            before = [clock() for clock in clocks]
+            run()
+            times = [clock() - start for clock, start in zip(clocks, before)]
+            best[name] = [min(pair) for pair in zip(times, best.get(name, times))]
+    return best
+
+
+def blocks(rounds=2):
+    """Five operations on 4 GB, in two threads."""
+    import dask
+    import dask.array as da
+
+    block = da.from_array(numpy.random.default_rng(1).normal(size=BLOCK), chunks=BLOCK)
+    x = da.concatenate([block] * BLOCKS)
+    v = T.dvector("v")
+    f = phintys.function([v], T.tanh(2 * v + 1) * v - 3)
+    rows = {"phintys": phintys.distributed.map_blocks(f, x),
+            "NumPy in map_blocks": x.map_blocks(lambda v: numpy.tanh(2 * v + 1) * v - 3, dtype=x.dtype, meta=x._meta),
+            "dask.array": da.tanh(2 * x + 1) * x - 3}
+    with dask.config.set(scheduler="threads", num_workers=2):
+        runs = {name: lambda row=row: da.store(row, Sink(), lock=False) for name, row in rows.items()}
+        found = measured(runs, rounds)
+    for name, (wall, processor) in found.items():
+        print(f"{name:20} {wall:6.2f} s, {processor:6.2f} s of the processor")
+
+
+def tasks(count=2000, rounds=7):
+    """What a task costs more than one that does nothing."""
+    import dask.array as da
+
+    x = da.from_array(numpy.ones((count, 4)), chunks=(1, 4))
+    m = T.dmatrix("m")
+    rows = {"map_blocks": phintys.distributed.map_blocks(phintys.function([m], m + 1), x),
+            "nothing": x.map_blocks(lambda block: block, dtype=x.dtype, meta=x._meta)}
+    found = measured({name: lambda row=row: row.compute(scheduler="synchronous") for name, row in rows.items()}, rounds)
+    for name, (_, processor) in found.items():
+        print(f"{name:20} {processor / count * 1e6:6.1f} us a task")
+
+
+def chain(seed, steps=1_500_000):
+    """A random walk of Metropolis, in a loop of the virtual machine."""
+    streams = T.shared_randomstreams.RandomStreams(seed)
+    moves, uniforms = streams.normal((steps, 10)), streams.uniform((steps,))
+
+    def move(step, uniform, at):
+        there = at + 0.5 * step
+        ratio = T.exp((T.sqr(at) - T.sqr(there)).sum() / 2)
+        return T.switch(T.lt(uniform, ratio), there, at)
+
+    path = phintys.scan(move, sequences=[moves, uniforms], outputs_info=T.zeros(10))[0]
+    return float(phintys.function([], path.mean())())
+
+
+def chains(rounds=3):
+    """Four chains, one after the other and by two processes."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(chain, range(2)))
+        found = measured({"one process": lambda: [chain(seed) for seed in range(4)],
+                          "two processes": lambda: phintys.distributed.map(chain, range(4), client=pool)}, rounds)
+    for name, (wall, _) in found.items():
+        print(f"{name:20} {wall:6.2f} s")
+
+
+def steps(rows=2048, count=20, rounds=5):
+    """Steps of a network on all rows, divided among the processes."""
+    from mpi4py import MPI
+
+    x, y = T.fmatrix("x"), T.ivector("y")
+    generator = numpy.random.default_rng(1)
+    shapes = [(784, 500), (500, 500), (500, 10)]
+    weights = [phintys.shared(generator.normal(size=shape, scale=0.05).astype("f4")) for shape in shapes]
+    hidden = x
+    for weight in weights[:-1]:
+        hidden = T.tanh(T.dot(hidden, weight))
+    cost = T.nnet.categorical_crossentropy(T.nnet.softmax(T.dot(hidden, weights[-1])), y).sum()
+    gradients = T.grad(cost, weights)
+    updates = [(weight, weight - numpy.float32(1e-4) * gradient) for weight, gradient in zip(weights, gradients)]
+    replica = phintys.distributed.replicate(updates, gradients)
+    step = replica.function([x, y], cost, profile="profile" in sys.argv)
+    given = (replica.part(generator.random((rows, 784), "f4")), replica.part(generator.integers(0, 10, rows, "i4")))
+    found = measured({"step": lambda: [step(*given) for _ in range(count)]}, rounds)
+    MPI.COMM_WORLD.Barrier()
+    if replica.rank == 0:
+        wall, processor = found["step"]
+        print(f"{replica.size} processes: {wall / count * 1e3:.1f} ms a step, {processor / count * 1e3:.1f} ms of the "
+              "processor in each")
+        if "profile" in sys.argv:
+            step.compiled.profile.summary()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
