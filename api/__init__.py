@@ -97,7 +97,9 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "ProfileStats": "compile", "sandbox": "sandbox", "random": "random", "runtime": "runtime", "save":
               "runtime", "load": "runtime", "gpu": "gpu", "gpuarray": "gpuarray", "install_as_theano": "as_theano",
               "typed_list": "typed_list", "d3viz": "d3viz", "sparse": "sparse", "test": "self_test", "theano_logger":
-              "theano_logging", "logging_default_handler": "theano_logging", "distributed": "distributed"}
+              "theano_logging", "logging_default_handler": "theano_logging", "distributed": "distributed",
+              "vectorize": "transforms", "vectorize_graph": "transforms", "value_and_grad": "transforms", "vjp":
+              "transforms", "jvp": "transforms", "linearize": "transforms"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

@@ -69,6 +69,10 @@ from phintys.scan_module.scan_views import reduce as reduce
 from phintys.self_test import test as test
 from phintys.shared import SharedVariable as SharedVariable
 from phintys.shared import shared as shared
+from phintys.transforms import jvp as jvp
+from phintys.transforms import linearize as linearize
+from phintys.transforms import value_and_grad as value_and_grad
+from phintys.transforms import vjp as vjp
 from phintys.updates import OrderedUpdates as OrderedUpdates
 from phintys.vm.containers.container import Container as Container
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -128,6 +132,8 @@ __all__ = [
     "gradient",
     "ifelse",
     "install_as_theano",
+    "jvp",
+    "linearize",
     "load",
     "logging_default_handler",
     "map",
@@ -157,6 +163,10 @@ __all__ = [
     "theano_logger",
     "typed_list",
     "updates",
+    "value_and_grad",
+    "vectorize",
+    "vectorize_graph",
+    "vjp",
 ]
 
 FAST_COMPILE: _Any
@@ -173,3 +183,5 @@ predefined_modes: _Any
 def save(path: _Any, functions: _Any, key: _Any = None) -> TensorVariable: ...
 def sparse_grad(var: _Any) -> _Any: ...
 theano_logger: _Any
+def vectorize(function: _Any, in_axes: int | Variable = 0, out_axes: int | Variable = 0) -> TensorVariable: ...
+def vectorize_graph(outputs: _Any, replace: _Any) -> TensorVariable: ...

@@ -113,7 +113,7 @@ FAMILIES = [
      "ops.sparse sparse"),
     ("Gradients",
      "The names in `T` are in `gradient`, too.",
-     "graph.gradients graph.valueless_types ops.loops.jacobian"),
+     "graph.gradients graph.valueless_types ops.loops.jacobian ops.loops.vectorize transforms"),
     ("Lazy branches",
      "`T.switch` computes both of its branches, `ifelse` only one.",
      "ops.graphs.ifelse"),

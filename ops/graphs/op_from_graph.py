@@ -85,6 +85,11 @@ class OpFromGraph(InnerGraphOp):
             self.set_grad_overrides(grad_overrides)
         self.set_rop_overrides(rop_overrides)
 
+    @property
+    def has_own_derivatives(self):
+        """Whether a derivative is not that of the inner graph."""
+        return not (self._gradient.is_default and self._forward.is_default)
+
     # ---- overrides -------------------------------------------------------------------------------------------
     def set_lop_overrides(self, lop_overrides):
         """Replace the gradient; earlier overrides are discarded."""

@@ -24,7 +24,7 @@ from phintys.ops.reduction.careduce import All, Any, Max, Min, Sum
 from phintys.ops.shape.dimshuffle import DimShuffle, dimshuffle
 from phintys.ops.shape.join import Join, join
 from phintys.ops.shape.reshape import Reshape, entries_of, reshape
-from phintys.ops.shape.shape import Rebroadcast, shape_i, shape_padleft
+from phintys.ops.shape.shape import Rebroadcast, Shape, Shape_i, shape, shape_i, shape_padleft
 from phintys.ops.shape.split import Split
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
@@ -32,7 +32,7 @@ from phintys.ops.types.number_views import ScalarFromTensor, TensorFromScalar
 RULES = {}                      # class of an op → rule(node, inputs, which of them are batched, number of rows)
 
 
-def batched(outputs, rows):
+def batched(outputs, rows, otherwise=None):
     """Apply the graph that computes ``outputs`` to all rows at once.
 
     Parameters
@@ -41,6 +41,8 @@ def batched(outputs, rows):
         Each must depend on a row.
     rows : dict
         Variable that represents one row → the tensor of all rows.
+    otherwise : callable, optional
+        Called like `batch_of_node` for a node whose op has no rule here.
 
     Returns
     -------
@@ -48,16 +50,25 @@ def batched(outputs, rows):
         The outputs with a new first dimension; None if an op has no rule.
     """
     count = shape_i(next(iter(rows.values())), 0)
-    found = dict(rows)
+    found, same = dict(rows), {}                    # with rows; without, but computed from lengths of what has rows
     for node in io_toposort(list(rows), outputs):
         flags = [variable in found for variable in node.inputs]
+        inputs = [found.get(variable, same.get(variable, variable)) for variable in node.inputs]
         if True not in flags:
+            if any([variable in same for variable in node.inputs]):
+                same.update(zip(node.outputs, node.clone_with_new_inputs(inputs).outputs))
             continue
-        results = batch_of_node(node, [found.get(variable, variable) for variable in node.inputs], flags, count)
+        if isinstance(node.op, (Shape, Shape_i)):
+            same[node.outputs[0]] = shape_i(inputs[0], node.op.i + 1) if isinstance(node.op, Shape_i) else shape(
+                inputs[0])[1:]
+            continue
+        results = batch_of_node(node, inputs, flags, count)
+        if results is None and otherwise is not None:
+            results = otherwise(node, inputs, flags, count)
         if results is None:
             return None
         found.update(zip(node.outputs, results))
-    return [found[output] for output in outputs]
+    return [found[output] if output in found else repeated(same[output], count) for output in outputs]
 
 
 def batch_of_node(node, inputs, flags, count):
