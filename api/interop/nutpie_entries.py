@@ -1,8 +1,10 @@
 """What nutpie's threads call: the log-density and the expansion of a compiled model, for one run of the sampler.
 
 nutpie knows an address and a pointer of each, and only the number that a call returns. 0 is success; a positive number
-says that the point has no density, which nutpie takes for a divergence; a negative one ends the run. nutpie loses what
-went wrong, so it is kept here, for the thread that waits for the samples.
+says that the point has no density, which nutpie takes for a divergence. At a negative one nutpie's threads panic, print
+that they did, and lose what went wrong, and so they do if an expansion fails. So after an error each density is a
+divergence and each value to store NaN, which ends the run soon, and the error is kept here, for the thread that waits
+for the samples.
 """
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from phintys.vm.callables.c_function import CFunction
 
 LOGP, EXPAND = [SIGNATURES[name].ctypes_type() for name in ("log_density", "expand")]
-GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY, FAILED = 0, 1, 3, 4, -1     # nutpie's numbers
+GOOD, UNDEFINED, BAD_GRADIENT, BAD_DENSITY = 0, 1, 3, 4                 # nutpie's numbers
 
 # Errors of ops at points that have no density; each other error ends the run.
 NUMERICAL = (ArithmeticError, AssertionError, numpy.linalg.LinAlgError, ParameterValueError)
@@ -61,12 +63,15 @@ class Calls:
             self.logp = PythonDensity(density)
         if self.expand in self.reasons:
             self.expand = PythonExpansion(expansion, seed)
+        self.logp.be_quiet()
+        self.expand.be_quiet(self.logp.end)
 
     @property
     def failure(self) -> Any:
         """What ended the run: an exception, or None."""
-        return next((each.error for each in (self.logp, self.expand) if each.error is not None
-                     and not is_numerical(each.error)), None)
+        if self.expand.error is not None:
+            return self.expand.error
+        return None if is_numerical(self.logp.error) else self.logp.error
 
 
 def is_numerical(error: Any) -> Any:
@@ -85,20 +90,29 @@ class PythonDensity:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self.error = function, None
+        self.function, self.error, self.has_ended = function, None, False
         self.callback = LOGP(self._call)                    # refers to this object, as it must
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
 
+    def be_quiet(self) -> None:
+        """Do as a C function does then, which this does anyway."""
+
+    def end(self) -> None:
+        """Let later calls compute nothing."""
+        self.has_ended = True
+
     def _call(self, length, point, gradient, logp, _):
+        if self.has_ended:
+            return UNDEFINED
         try:
             value, slope = self.function(as_array(point, (length,)))
             logp[0] = value
             as_array(gradient, (length,))[:] = slope
         except Exception as error:
-            if is_numerical(error):
-                return UNDEFINED
-            self.error = self.error or error
-            return FAILED
+            if not is_numerical(error):
+                self.error = self.error or error
+                self.end()
+            return UNDEFINED
         return BAD_GRADIENT if not numpy.isfinite(slope).all() else GOOD if numpy.isfinite(value) else BAD_DENSITY
 
 
@@ -116,12 +130,19 @@ class PythonExpansion:
         self.address = ctypes.cast(self.callback, ctypes.c_void_p).value
 
     def _call(self, length, count, point, stored, _):
+        results = as_array(stored, (count,))
+        results[:] = numpy.nan
         try:
-            as_array(stored, (count,))[:], = self.at(as_array(point, (length,)))
+            if self.error is None:
+                results[:], = self.at(as_array(point, (length,)))
         except Exception as error:
-            self.error = self.error or error
-            return FAILED
+            self.error = error
+            self.listener()
         return GOOD
+
+    def be_quiet(self, listener: Callable[[], None]) -> None:
+        """Let a call that fails call ``listener()``."""
+        self.listener = listener
 
     def at(self, point: Any) -> Any:
         """The results for a point."""

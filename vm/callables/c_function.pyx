@@ -154,6 +154,8 @@ cdef struct Entry:
     long long frames_made
     bint is_straight                # the program has no jumps, and updates nothing
     bint updates
+    bint is_quiet                   # a failure is told to Python, and is no status
+    bint has_ended                  # such a failure was told: later calls compute nothing
     int* leaves                     # the cells of arguments and shared values
     unsigned char* only_looks       # of each instruction: its kernel makes views, and does nothing else
 
@@ -402,18 +404,43 @@ cdef inline int64_t call_flat(void* entry, uint64_t dim, const double* x, uint64
 
 cdef int64_t on_log_density(void* entry, uint64_t dim, const double* x, double* gradient, double* value,
                             void* user_data) noexcept nogil:
-    cdef int64_t status = call_flat(entry, dim, x, 1, value, gradient, dim, user_data)
+    cdef int64_t status
+    if entry != NULL and (<Entry*>entry).has_ended:
+        return NUMERICAL_ERROR
+    status = call_flat(entry, dim, x, 1, value, gradient, dim, user_data)
     if status == DONE:
         if not phintys_all_finite(gradient, dim):
             return GRADIENT_NOT_FINITE
         if not isfinite(value[0]):
             return VALUE_NOT_FINITE
+    elif status < 0 and entry != NULL and (<Entry*>entry).is_quiet:
+        tell(<Entry*>entry)
+        return NUMERICAL_ERROR
     return status
 
 
 cdef int64_t on_expand(void* entry, uint64_t dim, uint64_t expanded, const double* x, double* out,
                        void* user_data) noexcept nogil:
-    return call_flat(entry, dim, x, 0, NULL, out, expanded, user_data)
+    cdef int64_t status = NUMERICAL_ERROR
+    cdef uint64_t index
+    if entry == NULL or not (<Entry*>entry).has_ended:
+        status = call_flat(entry, dim, x, 0, NULL, out, expanded, user_data)
+        if status == DONE or entry == NULL or not (<Entry*>entry).is_quiet:
+            return status
+        tell(<Entry*>entry)
+    for index in range(expanded):
+        out[index] = NAN
+    return DONE
+
+
+cdef void tell(Entry* entry) noexcept with gil:
+    """After a failure that its caller would not survive."""
+    entry.has_ended = True
+    try:
+        if (<CFunction>entry.owner).listener is not None:
+            (<CFunction>entry.owner).listener()
+    except BaseException as error:
+        keep_error(entry, error, NULL)
 
 
 cdef double on_number(void* entry, double x) noexcept nogil:
@@ -489,6 +516,7 @@ cdef class CFunction:
     cdef readonly list shared
     cdef object program, made, pointers
     cdef tuple recoverable
+    cdef object listener
     cdef object failure             # (exception, position, operands) or None
     cdef long long failed_status    # of it
     cdef Frame frame                # what copies are made of
@@ -655,6 +683,14 @@ cdef class CFunction:
         self.failure = None
         if error is not None:
             raise error
+
+    def be_quiet(self, listener=None):
+        """For C code that does not survive a failure: after one, call ``listener()`` and ``end()``."""
+        self.listener, self.entry.is_quiet = listener, True
+
+    def end(self):
+        """Let later calls compute nothing: of ``log_density`` they return 1, of ``expand`` 0, with results of NaN."""
+        self.entry.has_ended = True
 
     def table(self, values):
         """Values that C code may pass instead of shared variables, as nutpie does with its data.

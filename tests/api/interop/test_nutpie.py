@@ -21,6 +21,7 @@ with warnings.catch_warnings():
     import pymc_models
     import pytensor
     import pytensor.tensor as pt
+    from pytensor.raise_op import Assert
 
     from phintys.interop.nutpie import _shapes_by_types, check_version, compile_pymc_model
     from phintys.interop.nutpie_entries import Calls
@@ -234,16 +235,42 @@ def in_expansion(a, index):
     pm.Deterministic("d", a[index])
 
 
-@pytest.mark.parametrize("place", [in_density, in_expansion])
-def test_an_op_that_fails_is_named_in_the_caller(place, capfd):
+def within_the_run(a, index):
+    """Not where chains begin."""
+    pm.Potential("p", -(a[pt.switch(a[0] > 1.8, index, 0)] ** 2).sum() / 9)
+
+
+@pytest.fixture
+def quiet_threads(capfd):
+    """nutpie's threads print when they panic."""
+    yield
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("place", [in_density, in_expansion, within_the_run])
+def test_an_op_that_fails_is_named_in_the_caller(place, quiet_threads):
     compiled = failing(place).with_data(index=[0, 7])
-    line = f'line {place.__code__.co_firstlineno + 1}, in {place.__name__}'
+    line = f'line {place.__code__.co_firstlineno + 1 + bool(place.__doc__)}, in {place.__name__}'
     with pytest.raises(IndexError, match=rf"(?s)index 7 is out of bounds.*Apply node.*{line}"):
         sampled(compiled)
     with pytest.raises(IndexError, match="out of bounds"):
         sampled(compiled, blocking=False).wait()
     sampled(compiled.with_data(index=[1, 0]))
-    capfd.readouterr()                                      # of nutpie's panics
+
+
+@pytest.mark.parametrize("in_python", [False, True], ids=["in C", "in Python"])
+def test_errors_in_what_is_stored(in_python, quiet_threads):
+    """Also those that are divergences in a density. The run ends soon: what follows is not computed."""
+    seen = []
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1, shape=2)
+        stored = Assert("below 2")(a[0], a[0] < 2)
+        pm.Deterministic("stored", python_op(lambda x: seen.append(x))(a) + stored if in_python else stored)
+    compiled = compile_pymc_model(model)
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="(?s)below 2.*Apply node"):
+            sampled(compiled, draws=20_000, chains=3, cores=2)
+    assert not in_python or len(seen) < 20_000
 
 
 def test_points_without_density_are_divergences():
@@ -332,7 +359,7 @@ def test_ops_in_python_are_named_and_run():
 
 
 @pytest.mark.parametrize("error, ends", [(ZeroDivisionError, False), (TypeError, True)])
-def test_errors_in_python_ops(error, ends):
+def test_errors_in_python_ops(error, ends, quiet_threads):
     def work(x):
         if x[0] > 0.5:
             raise error("too large")

@@ -861,3 +861,23 @@ def test_workers_share_a_long_call():
             assert caller((ctypes.c_void_p * 1)(value.ctypes.data), shapes, addresses, wanted, None) == 0
         for out, result in zip(outputs, expected):
             np.testing.assert_allclose(out, result, rtol=1e-12)
+
+
+def test_code_that_does_not_survive_failures():
+    """Such callers get a status that they go on after, and nothing is computed any more."""
+    factors = T.slinalg.cholesky(x.reshape((2, 2)))
+    definite, other = np.array([2.0, 0.0, 0.0, 2.0]), np.array([-2.0, 0.0, 0.0, 2.0])
+    density = phintys.function([x], [factors.sum(), x]).c_function("log_density", recoverable=())
+    expansion = phintys.function([x], [factors]).c_function("expand")
+    density.be_quiet()
+    expansion.be_quiet(density.end)
+    assert expand(expansion, definite, 4)[0] == 0 and log_density(density, definite)[0] == 0
+    status, out = expand(expansion, other, 4)
+    assert status == 0 and np.isnan(out).all() and isinstance(expansion.error, np.linalg.LinAlgError)
+    assert [log_density(density, definite)[0], log_density(density, other)[0]] == [1, 1] and density.error is None
+    status, out = expand(expansion, definite, 4)
+    assert status == 0 and np.isnan(out).all()
+    density = phintys.function([x], [factors.sum(), x]).c_function("log_density", recoverable=())
+    density.be_quiet()
+    assert log_density(density, other)[0] == 1 and isinstance(density.error, np.linalg.LinAlgError)
+    assert log_density(density, definite)[0] == 1
