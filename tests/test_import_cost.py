@@ -6,7 +6,8 @@ import pytest
 
 # Each costs 5 to 200 ms and is loaded when a program needs it.
 NOT_AT_START = ["scipy.linalg", "scipy.special", "scipy.sparse", "numpy.ma", "numpy.random", "numpy.testing",
-                "dataclasses", "hashlib", "logging", "unittest", "multiprocessing", "phintys.optimizer.passes.loops"]
+                "dataclasses", "hashlib", "logging", "unittest", "multiprocessing", "phintys.optimizer.passes.loops",
+                "phintys.distributed", "concurrent.futures", "dask", "mpi4py"]
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +26,11 @@ def test_start_does_not_load(loaded, module):
 
 def test_start_loads_the_tensor_namespace(loaded):
     assert "phintys.tensor" in loaded
+
+
+def test_the_names_of_many_machines_load_neither_dask_nor_mpi4py():
+    program = ("import sys, phintys; names = phintys.distributed.__all__; "
+               "[getattr(phintys.distributed, name) for name in names]; phintys.shared(1.0, target='memory'); "
+               "print(*{'dask', 'distributed', 'mpi4py'}.intersection(sys.modules))")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "\n"

@@ -331,12 +331,8 @@ def _check(updates, gradients, every):
 
 
 def _in_order_of_completion(gradients):
-    """Gradients of the last layers first: those that the fewest nodes, one after the other, compute."""
-    levels: dict[Any, int] = {}
-    for node in io_toposort((), gradients):
-        level = 1 + max([levels.get(variable, 0) for variable in node.inputs], default=0)
-        levels.update(dict.fromkeys(node.outputs, level))
-    return sorted(dict.fromkeys(gradients), key=lambda gradient: levels.get(gradient, 0))
+    """Gradients of the last layers first: those that the fewest nodes compute."""
+    return sorted(dict.fromkeys(gradients), key=lambda gradient: len(io_toposort((), [gradient])))
 
 
 def _with_sums(updates, gradients, exchange):
