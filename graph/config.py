@@ -163,8 +163,8 @@ OPTIONS = [
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
     ("plan_seconds", 2.0, share, "How long a layout for allow_gc=plan may be searched for, for new shapes, where "
      "simple orders do not reach the least possible size; 0: not at all."),
-    ("check_plans", False, boolean, "Go through each layout for allow_gc=plan moment by moment, to find values that share "
-     "memory."),
+    ("check_plans", False, boolean, "Go through each layout for allow_gc=plan moment by moment, to find values that "
+     "share memory."),
     ("kept_frames", 4, count, "How many sets of cells a function keeps for later calls; calls at the same time may use "
      "more."),
     ("math", "vector", one_of("vector", "numpy"), "The loops that compute exp, log, tanh and so on in functions "

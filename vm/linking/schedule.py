@@ -6,7 +6,10 @@ and results have no weight, because no order can free them early. A view has no 
 
 The greedy order picks, among the nodes that are ready, the one that frees most: a chain is followed to its end before
 another starts, and the gradient of a weight is computed as soon as that frees a factor of it. Of this order and the
-graph's own depth-first order, the one with the lower peak is used.
+graph's own depth-first order, the one with the lower peak is used. If its peak is higher than what a single node needs,
+``lower_peaks`` looks for a better one: it finds the best order of few nodes, and of parts of longer ones, by going
+through the sets of nodes that can have run, those with the lowest peak first. A node that holds a graph, as a loop
+does, needs the peak of that graph while it runs.
 
 Nodes that overwrite an input run after the other readers of that memory, as the graph's ``orderings`` require. Nodes
 that overwrite shared values with their updates run last, in their own order; what they read stays alive to the end.
@@ -14,11 +17,15 @@ that overwrite shared values with their updates run last, in their own order; wh
 Where branches are lazy, the nodes of each region run in this order, at the position of its lazy node or of the first
 node that needs its block.
 """
+from collections import namedtuple
 from heapq import heapify, heappop, heappush
 
 from phintys.graph.destroy_handler import handler_of
 from phintys.graph.lazy_regions import known_regions
+from phintys.graph.toposort import io_toposort
 
+PART = 24               # nodes of which the best order is looked for at once
+FEWEST, EACH = 100, 2   # sets of nodes that are gone through: so many, and for each node of the graph
 ROW = 64                # the weight of a matrix, in vectors, and so on for each rank
 
 
@@ -46,6 +53,7 @@ def schedule(fgraph):
         greedy = _greedy_order(nodes, values, fgraph.orderings())
         if values.peak(greedy) < values.peak(nodes):
             nodes = greedy
+        nodes = lower_peaks(nodes, values, fgraph.orderings())
     if regions is None:
         return nodes + last
     regions.arrange(nodes + last)
@@ -66,6 +74,7 @@ class _Values:
         self.reads = {}                 # node → the roots in `weight` that it reads
         self.readers = {}               # root → nodes that read it
         self.makes = {}                 # node → the roots in `weight` that it makes
+        self.inside = {}                # node → the peak of the graph that it holds, if it holds one
         root = {}
         for node in nodes:
             same_memory = {**node.op.view_map, **node.op.destroy_map}
@@ -73,6 +82,8 @@ class _Values:
             read.pop(None, None)
             self.reads[node] = list(read)
             made = self.makes[node] = []
+            if getattr(node.op, "local_outputs", None):
+                self.inside[node] = _peak_of_graph(node.op)
             for position, variable in enumerate(node.outputs):
                 if position in same_memory:
                     root[variable] = root.get(node.inputs[same_memory[position][0]])
@@ -91,12 +102,16 @@ class _Values:
 
     def peak(self, order):
         """Return the largest weight alive at one time."""
+        return max(self.alive(order), default=0)
+
+    def alive(self, order):
+        """Return for each node the weight alive while it runs."""
         left = {variable: len(readers) for variable, readers in self.readers.items()}
-        alive = peak = 0
+        alive, found = 0, []
         for node in order:
             for variable in self.makes[node]:
                 alive += self.weight[variable]
-            peak = max(peak, alive)
+            found.append(alive + self.inside.get(node, 0))
             for variable in self.reads[node]:
                 left[variable] -= 1
                 if not left[variable]:
@@ -104,7 +119,111 @@ class _Values:
             for variable in self.makes[node]:
                 if not left[variable]:                  # never read
                     alive -= self.weight[variable]
-        return peak
+        return found
+
+    def needed(self, node):
+        """Return the weight that must be alive while a node runs, in any order."""
+        return self.inside.get(node, 0) + sum([self.weight[variable] for variable in {
+            *self.reads[node], *self.makes[node]}])
+
+
+_Graph = namedtuple("_Graph", "outputs")
+
+
+def _peak_of_graph(op):
+    """The peak of the graph that an op holds, in the graph's own order."""
+    inputs, outputs = op.body() if hasattr(op, "body") else (op.local_inputs, op.local_outputs)
+    nodes = io_toposort(inputs, outputs)
+    return _Values(_Graph(outputs), nodes).peak(nodes)
+
+
+# ---- better orders ---------------------------------------------------------------------------------------------------
+def lower_peaks(order, values, orderings):
+    """Return an order with a lower peak than that of a given one, if one is found: the best order of few nodes.
+
+    Parameters
+    ----------
+    order : list of Apply
+    values : _Values
+    orderings : mapping
+        Node → nodes that must run before it, besides those whose results it reads.
+
+    Returns
+    -------
+    list of Apply
+    """
+    least, states = max([values.needed(node) for node in order]), FEWEST + EACH * len(order)
+    alive = values.alive(order)
+    while max(alive) > least and states > 0:
+        top = alive.index(max(alive))
+        first = max(0, min(top - PART // 2, len(order) - PART))
+        part, used = _best_order(order, first, min(first + PART, len(order)), alive, values, orderings, states)
+        states -= used + len(order) // 8         # what it costs to go through the order again
+        if part is None:
+            break
+        order = order[:first] + part + order[first + len(part):]
+        alive = values.alive(order)
+    return order
+
+
+def _best_order(order, first, end, alive, values, orderings, states):
+    """Return (order[first:end] in an order with a lower peak, or None; how many sets of nodes were gone through).
+
+    A state is the set of those nodes of the part that have run, as bits. Its order so far does not matter for what
+    comes after it, so of the ways to a state only that with the lowest peak is followed. States with the lowest peak
+    come first, so the first way to the end is the best. A node that is ready, frees at least what it makes and does not
+    raise the peak runs at once: in any other order it could be moved to the front.
+    """
+    part = order[first:end]
+    bit = {node: 1 << position for position, node in enumerate(part)}
+    needs, steps, all_bits = [], [], (1 << len(part)) - 1
+    readers = {variable: None for node in part for variable in (*values.reads[node], *values.makes[node])}
+    later = set(order[end:])
+    for variable in readers:                    # bits of the readers in this part; None: it is not freed here
+        if values.weight[variable] and later.isdisjoint(values.readers[variable]):
+            readers[variable] = sum([bit.get(node, 0) for node in values.readers[variable]])
+    for node in part:
+        before = {*[variable.owner for variable in node.inputs], *orderings.get(node, ())}
+        needs.append(sum([bit[owner] for owner in before if owner in bit]))
+        freed = [(readers[variable], values.weight[variable]) for variable in {*values.reads[node], *values.makes[node]}
+                 if readers[variable] is not None]
+        steps.append((sum([values.weight[variable] for variable in values.makes[node]]),
+                      values.inside.get(node, 0), freed))
+    bound, start = max(alive[first:end]), alive[first] - steps[0][0] - steps[0][1]
+    heap, peaks, came, used = [(0, 0, 0, start)], {0: 0}, {}, 0
+    least = max([values.needed(node) for node in part])
+    while heap and used < states:
+        peak, _, state, now = heappop(heap)
+        if peak > peaks[state]:
+            continue                            # a better way to this state was found after it was entered
+        if state == all_bits:
+            return _way_back(part, came), used
+        used += 1
+        ways = []
+        for position, (made, inside, freed) in enumerate(steps):
+            reached = state | 1 << position
+            if reached == state or needs[position] & ~state:
+                continue
+            height = max(peak, now + made + inside)
+            left = now + made - sum([weight for bits, weight in freed if not bits & ~reached])
+            ways.append((height, left, reached, position))
+            if left <= now and height <= max(peak, least):      # no order is worse for running it at once
+                ways = ways[-1:]
+                break
+        for height, left, reached, position in ways:
+            if height < peaks.get(reached, bound):
+                peaks[reached], came[reached] = height, position
+                heappush(heap, (height, -reached.bit_count(), reached, left))
+    return None, used
+
+
+def _way_back(part, came):
+    """The nodes of a part in the order in which a search came to its end."""
+    state, found = (1 << len(part)) - 1, []
+    while state:
+        found.append(part[came[state]])
+        state ^= 1 << came[state]
+    return found[::-1]
 
 
 def _greedy_order(nodes, values, orderings):
