@@ -20,6 +20,7 @@ from phintys.vm.explaining.names import Names
 from phintys.vm.explaining.program_text import main_file_of
 from phintys.vm.explaining.rows import line_texts
 from phintys.vm.linking.lifetimes import Lifetimes
+from phintys.vm.linking.packing import greedy_size
 from phintys.vm.linking.plan import INLINE_BYTES, planned, sizes_of, values_of
 from phintys.vm.opcodes import OPCODES
 
@@ -39,6 +40,7 @@ Figures = namedtuple("Figures", "peak kept")
 MODES = (True, False, "plan")
 REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
+NAMED, WIDEST = 4, 120          # pieces at the peak that are named; letters of that line
 LONGEST = 40                    # letters of the names of a piece in the table
 
 
@@ -107,6 +109,10 @@ class MemoryReport:
         The bytes of all values if each had separate memory.
     saved_in_place : int
         The bytes saved because values take the memory of their operands.
+    offsets : dict
+        Cell → the place of a temporary in that block, in bytes.
+    greedy : int
+        The size of the block if each temporary took the smallest hole that is large enough when the program comes to it.
     arena, arena_bound : int
         The size of the block in which the plan places temporaries, and the largest number of bytes of them alive at one
         instruction.
@@ -166,6 +172,9 @@ class MemoryReport:
         layout = planned(lifetimes, cells, shapes)
         placed = {cell for cell, size in zip(cells, layout.sizes) if size}
         self.arena = layout.total
+        self.offsets = {cell: offset for cell, offset, size in zip(cells, layout.offsets, layout.sizes) if size}
+        self.greedy = greedy_size([value for cell, value in values_of(lifetimes, holder, shapes).items()
+                                   if cell in placed])
         self.arena_bound = max(_alive([piece for piece in self.pieces if piece.cell in placed], self._length()))
         self.lower_bound = max(self.alive())
         others = max(_alive([piece for piece in self.pieces if piece.cell not in placed], self._length()))
@@ -186,6 +195,17 @@ class MemoryReport:
         """
         return _alive(self.pieces, self._length())
 
+    def at_peak(self) -> list[Any]:
+        """Return the pieces that are in use at the instruction at which most bytes are alive, the largest first.
+
+        Returns
+        -------
+        list of Piece
+        """
+        alive = self.alive()
+        peak = alive.index(max(alive)) if alive else 0
+        return [piece for piece in self.pieces if piece.first <= peak <= piece.last]
+
     def __str__(self):
         rows = [("", "peak", "kept"), *[(f"allow_gc={mode}", _text(figures.peak), _text(figures.kept))
                                         for mode, figures in self.modes.items()]]
@@ -200,6 +220,10 @@ class MemoryReport:
             position = max(self.scratch, key=self.scratch.get)
             lines.append(f"  scratch memory of kernels: {_text(self.scratch[position])}, which instruction {position} "
                          "needs")
+        if self.pieces:
+            peak = self.at_peak()
+            names = [self.title(piece) for piece in peak[:NAMED]] + ["..."] * (len(peak) > NAMED)
+            lines.append(f"  {len(peak)} pieces at the peak: {', '.join(names)}"[:WIDEST])
         if self.unknown:
             lines.append(f"  sizes that depend on values: {self._names.of(self.unknown)}")
         lines.append("         bytes  instructions  use        values")
@@ -262,6 +286,31 @@ class MemoryReport:
         from phintys.reports.memory_plot import plotted
 
         return plotted(self, target)
+
+    def svg(self, target: Any = None) -> str:
+        """Draw the layout of the memory over time as an SVG picture, without matplotlib.
+
+        Temporaries are at the offsets of the plan, other memory is above. Dashed lines are the bytes alive at once, what
+        ``allow_gc="plan"`` needs, and what it would need by the greedy walk. A tooltip names the values of a rectangle
+        and the lines of your program.
+
+        Parameters
+        ----------
+        target : path, optional
+            A file to write.
+
+        Returns
+        -------
+        str
+            The text of the picture.
+        """
+        from phintys.reports.memory_picture import pictured
+
+        picture = pictured(self)
+        if target is not None:
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(picture)
+        return picture
 
 
 def _pieces(lifetimes, holder, shapes):

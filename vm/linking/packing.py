@@ -80,6 +80,11 @@ def by_orders(values):
     return best
 
 
+def greedy_size(values):
+    """Return the size of the block if each value takes the smallest hole that is large enough, along time."""
+    return _size(_along_time(values, RATIOS[0]), values)
+
+
 def improved(values, offsets, total):
     """Search for a better layout than that of these offsets, where one may exist; return it as ``lay_out``."""
     bound = lower_bound(values)

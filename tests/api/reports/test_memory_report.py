@@ -1,4 +1,7 @@
 """What f.memory_report() says is what calls do: the pool counts along."""
+import itertools
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
@@ -187,6 +190,34 @@ def test_the_table_and_the_picture_name_the_lines_of_values_that_are_computed_si
     found = {report.lines(piece) for piece in report.pieces if piece.use == "temporary"}
     assert found == {f"line {line}", f"line {line + 1}"}
     assert any([row.endswith(f"  # line {line + 1}") for row in str(report).splitlines()])
+
+
+def test_the_picture_without_a_library_is_the_layout(tmp_path):
+    """Each rectangle is at its offset: none overlaps another, and temporaries are below the line of the block."""
+    function, arguments = compiled(descent)
+    report = function.memory_report([argument.shape for argument in arguments])
+    picture = report.svg(tmp_path / "memory.svg")
+    assert (tmp_path / "memory.svg").read_text(encoding="utf-8") == picture
+    root = ElementTree.fromstring(picture)
+    name = "{http://www.w3.org/2000/svg}"
+    groups = root.findall(f"{name}g")
+    assert len(groups) == len(report.pieces)
+    boxes = []
+    for group, piece in zip(groups, report.pieces):
+        box = group.find(f"{name}rect")
+        left, upper, width, height = [float(box.get(key)) for key in ("x", "y", "width", "height")]
+        boxes.append((left, left + width, upper, upper + height))
+        assert group.find(f"{name}title").text.startswith(f"{report.title(piece)}: ")
+    for one, other in itertools.combinations(boxes, 2):
+        apart = max(one[0] - other[1], other[0] - one[1], one[2] - other[3], other[2] - one[3])
+        assert apart > -0.25                    # numbers are rounded
+    texts = " ".join([text.text for text in root.iter(f"{name}text")])
+    for line in ("alive at once: ", "allow_gc=plan: ", "plan by the greedy walk: "):
+        assert line in texts
+    assert report.greedy >= report.arena >= report.arena_bound
+    peak = report.at_peak()
+    assert sum([piece.bytes for piece in peak]) == report.lower_bound
+    assert f"{len(peak)} pieces at the peak: {report.title(peak[0])}" in str(report)
 
 
 def test_a_plot_without_a_target_is_a_new_figure():

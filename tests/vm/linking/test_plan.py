@@ -245,6 +245,43 @@ def test_a_plan_is_gone_through_by_brute_force():
         check_plan(planner.lifetimes, planner.cells, shapes, plan._replace(total=plan.total - 64))
 
 
+def by_counters(values):
+    """Bytes of the blocks if a block is free once its readers have run, and serves the next value that fits in it."""
+    blocks, used = [], {}
+    for value in sorted(values, key=lambda value: (value.first, -value.size)):
+        free = [number for number, size in enumerate(blocks) if used[number] < value.first and size >= value.size]
+        if free:
+            number = min(free, key=blocks.__getitem__)
+        else:
+            number = len(blocks)
+            blocks.append(aligned(value.size))
+        used[number] = value.last
+    return sum(blocks)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_plans_need_no_more_than_counters_of_readers(case):
+    """The older way to share memory: a counter of readers for each value, and blocks that go from value to value."""
+    _, planner, shapes = watched(case)
+    layout = planned(planner.lifetimes, planner.cells, shapes)
+    values = values_of(planner.lifetimes, planner.lifetimes.holders(shapes), shapes)
+    placed = [values[cell] for cell, size in zip(planner.cells, layout.sizes) if size]
+    assert lower_bound(placed) <= layout.total <= by_counters(placed)
+
+
+def test_a_chain_is_one_block_but_for_what_is_read_again():
+    """Three sigmoids overwrite one value. With a reader more, the first of them keeps its memory until it has run."""
+    x = T.matrix("x")
+    first = T.nnet.sigmoid(T.dot(x, x))
+    second = T.nnet.sigmoid(T.dot(first, x))
+    third = T.nnet.sigmoid(T.dot(second, x))
+    totals = []
+    for result in (third.sum(), T.dot(third, first).sum()):
+        function = phintys.function([x], result, mode=PLAN)
+        totals.append(function.memory_report([(64, 64)]).arena)
+    assert totals == [2 * 64 * 64 * 8, 3 * 64 * 64 * 8]
+
+
 def test_temporaries_leave_their_memory_to_results():
     """An arena for 20 layers would come on top of the memory of their gradients."""
     _, planner, shapes = watched(chain_gradients_returned)
