@@ -112,7 +112,7 @@ class MemoryReport:
     offsets : dict
         Cell → the place of a temporary in that block, in bytes.
     greedy : int
-        The size of the block if each temporary took the smallest hole that is large enough when the program comes to it.
+        The size of the block if each temporary took the smallest hole that is large enough as the program runs.
     arena, arena_bound : int
         The size of the block in which the plan places temporaries, and the largest number of bytes of them alive at one
         instruction.
@@ -290,9 +290,9 @@ class MemoryReport:
     def svg(self, target: Any = None) -> str:
         """Draw the layout of the memory over time as an SVG picture, without matplotlib.
 
-        Temporaries are at the offsets of the plan, other memory is above. Dashed lines are the bytes alive at once, what
-        ``allow_gc="plan"`` needs, and what it would need by the greedy walk. A tooltip names the values of a rectangle
-        and the lines of your program.
+        Temporaries are at the offsets of the plan, other memory is above. Dashed lines are the bytes alive at once,
+        what ``allow_gc="plan"`` needs, and what it would need by the greedy walk. A tooltip names the values of a
+        rectangle and the lines of your program.
 
         Parameters
         ----------
