@@ -73,8 +73,8 @@ class RemoteSharedVariable(TensorSharedVariable):
         return twin
 
     def __reduce__(self) -> Any:
-        return found_elsewhere, (self.name, self.type.dtype, self.type.broadcastable, self.home, self.container.strict,
-                                 self.container.allow_downcast)
+        # With its container, because programs are pickled with theirs.
+        return found_elsewhere, (self.name, self.type, self.container, self.home)
 
 
 class Visits:
@@ -109,16 +109,10 @@ class Visits:
 RemoteSharedVariable.visits = Visits
 
 
-def _made(home, dtype, broadcastable, name, value, strict, allow_downcast):
-    variable = RemoteSharedVariable(name, TensorType(dtype, broadcastable), value, strict, allow_downcast)
-    variable.home, variable.known = home, {}
-    return variable
-
-
-def found_elsewhere(name: Any, dtype: str, broadcastable: Any, home: Any, strict: Any, allow_downcast: Any) -> Any:
+def found_elsewhere(name: Any, type_: Any, container: Any, home: Any) -> RemoteSharedVariable:
     """A variable from its pickle: with the same home, so with the same value."""
-    variable = _made(home, dtype, broadcastable, name, numpy.zeros((1,) * len(broadcastable), dtype), strict,
-                     allow_downcast)
+    variable = RemoteSharedVariable(name, type_, None, None, container=container)
+    variable.home, variable.known = home, {}
     variable.fetch()
     return variable
 
@@ -132,8 +126,8 @@ def elsewhere_constructor(value: Any, name: str | None = None, strict: bool = Fa
         raise TypeError("the value has no home")
     value = numpy.asarray(value)
     pattern = (False,) * value.ndim if broadcastable is None else broadcastable
-    home = SharedMemory() if target == "memory" else target
-    variable = _made(home, value.dtype.name, pattern, name, value, strict, allow_downcast)
-    with home.locked():
+    variable = RemoteSharedVariable(name, TensorType(value.dtype, pattern), value, strict, allow_downcast)
+    variable.home, variable.known = SharedMemory() if target == "memory" else target, {}
+    with variable.home.locked():
         variable.store()
     return variable
