@@ -21,6 +21,8 @@ from phintys.gpu.kernels.scalar_source import computed, loaded, stored, to_store
 
 NAMES = ("steps",)
 MOST_OF_A_CLUSTER = 8           # blocks
+REGISTERS = 65536               # of a block, at most
+OTHER_REGISTERS = 40            # of a thread, for all but weights and rows that were read ahead
 CLUSTER = """\
 #ifdef __CUDACC__
 __device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
@@ -292,10 +294,18 @@ class Steps:
         """How many words of memory the blocks of a row need to exchange vectors."""
         return sum([2 * length for length, _ in self.shared]) if blocks > MOST_OF_A_CLUSTER else 0
 
+    def ahead(self, moving, parts, blocks):
+        """How many steps ahead rows are read; each element that is has two registers of those that a thread may have
+        beside its weights. An LSTM of 256 units would keep some in local memory with 4."""
+        if not self.units:
+            return 8
+        own = min(REGISTERS // self.threads(parts, blocks), 255) - OTHER_REGISTERS - self.weights(parts)
+        return 4 if len(moving) < 3 and 2 * 4 * sum([self.loads[key] for key in moving]) <= own else 2
+
     def source(self, parts, blocks):
         """The whole text; ``parts`` threads have a unit, ``blocks`` a row."""
         moving = {key: number for number, key in enumerate(self.loads) if key[0] < self.n_moving}
-        ahead = 8 if not self.units else 4 if len(moving) < 3 else 2
+        ahead = self.ahead(moving, parts, blocks)
         parameters = ["long long n", *([] if self.units else ["long long count", "Shape shape"]),
                       *[f"Load load{number}" for number in range(len(self.loads))],
                       *[f"Rows rows{number}" for number in range(len(self.outputs))],
