@@ -90,16 +90,17 @@ def _begins_with_the_runtime():
 _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "gof": "gof", "gradient": "gradient",
               "ifelse": "ifelse", "compile": "compile", "memory": "memory", "pp": "printing", "pprint": "printing",
               "debugprint": "printing", "get_include": "include_path", "configdefaults": "configdefaults",
-              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol", "sparse_grad":
-              "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op", "configparser":
-              "configparser", "scan_module": "scan_module", "scan": "scan_module", "map": "scan_module", "reduce":
-              "scan_module", "foldl": "scan_module", "foldr": "scan_module", "scan_checkpoints": "scan_module",
-              "ProfileStats": "compile", "sandbox": "sandbox", "random": "random", "runtime": "runtime", "save":
-              "runtime", "load": "runtime", "gpu": "gpu", "gpuarray": "gpuarray", "install_as_theano": "as_theano",
-              "typed_list": "typed_list", "d3viz": "d3viz", "sparse": "sparse", "test": "self_test", "theano_logger":
-              "theano_logging", "logging_default_handler": "theano_logging", "distributed": "distributed",
-              "vectorize": "transforms", "vectorize_graph": "transforms", "value_and_grad": "transforms", "vjp":
-              "transforms", "jvp": "transforms", "linearize": "transforms"}
+              "OpFromGraph": "compile", "as_op": "compile", "numpy_protocol": "numpy_protocol",
+              "sparse_grad": "tensor.subtensor", "misc": "misc", "compat": "compat", "raise_op": "raise_op",
+              "configparser": "configparser", "scan_module": "scan_module", "scan": "scan_module", "map": "scan_module",
+              "reduce": "scan_module", "foldl": "scan_module", "foldr": "scan_module",
+              "scan_checkpoints": "scan_module", "ProfileStats": "compile", "sandbox": "sandbox", "random": "random",
+              "runtime": "runtime", "save": "runtime", "load": "runtime", "export_onnx": "onnx_export", "gpu": "gpu",
+              "gpuarray": "gpuarray", "install_as_theano": "as_theano", "typed_list": "typed_list", "d3viz": "d3viz",
+              "sparse": "sparse", "test": "self_test", "theano_logger": "theano_logging",
+              "logging_default_handler": "theano_logging", "distributed": "distributed", "vectorize": "transforms",
+              "vectorize_graph": "transforms", "value_and_grad": "transforms", "vjp": "transforms",
+              "jvp": "transforms", "linearize": "transforms"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

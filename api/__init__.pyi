@@ -56,6 +56,7 @@ from phintys.making.compiled_function import Function as Function
 from phintys.making.function_dump import function_dump as function_dump
 from phintys.making.function_maker import FunctionMaker as FunctionMaker
 from phintys.modes import Mode as Mode
+from phintys.onnx_export import export_onnx as export_onnx
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
 from phintys.printing import debugprint as debugprint
 from phintys.reports.profile_stats import ProfileStats as ProfileStats
@@ -118,6 +119,7 @@ __all__ = [
     "debugprint",
     "distributed",
     "dot",
+    "export_onnx",
     "foldl",
     "foldr",
     "function",

@@ -124,7 +124,7 @@ FAMILIES = [
      "",
      "function making compile runtime vm.files io shared updates modes debugging vm.containers.container graph.config "
      "include_path "
-     "as_theano ops.identity.deep_copy"),
+     "as_theano onnx_export ops.identity.deep_copy"),
     ("Memory",
      "",
      "memory vm.pool"),
