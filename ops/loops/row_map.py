@@ -1,10 +1,11 @@
 """``map_rows``: applies a graph on single rows to each row of some tensors, and stacks its results.
 
 Values that do not depend on a row are computed once, even if there is no row: most of them are outside already. If all
-ops have rules for all rows at once (``row_batching.py``), no loop is needed; otherwise the result is a loop without
-states.
+ops have rules for all rows at once (``row_batching.py``, ``rare_row_rules.py``), no loop is needed; otherwise the
+result is a loop without states.
 """
 from phintys.graph.toposort import io_toposort
+from phintys.ops.graphs.rare_row_rules import rare_batch_of_node
 from phintys.ops.graphs.row_batching import batched, repeated
 from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, dependents, make_loop
@@ -29,7 +30,7 @@ def map_rows(outputs, rows, name=None):
     count = shape_i(rows[0][1], 0)
     depending = dependents([row for row, _ in rows], outputs)
     chosen = [output for output in outputs if output in depending]
-    stacked = batched(chosen, dict(rows)) if chosen else []
+    stacked = batched(chosen, dict(rows), rare_batch_of_node) if chosen else []
     if stacked is None:
         read = {variable for node in io_toposort([row for row, _ in rows], chosen) for variable in node.inputs}
         stacked = make_loop(count, Body(rows, stacked=chosen, outside=read - depending), name).stacked

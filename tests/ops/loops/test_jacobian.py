@@ -22,7 +22,7 @@ W = numpy.random.RandomState(0).uniform(0.2, 1, (3, 4))
 def way(request, monkeypatch):
     """Whether rules for all rows at once are used."""
     if request.param == "row by row":
-        monkeypatch.setattr(row_map, "batched", lambda outputs, rows: None)
+        monkeypatch.setattr(row_map, "batched", lambda outputs, rows, otherwise: None)
     return request.param
 
 
