@@ -17,6 +17,8 @@ from phintys.vm.files.values import FileError, Unsaved, add_kind
 from phintys.vm.linking.verifier import ProgramError, check_layout
 from phintys.vm.program import Program
 
+MOST_LINKED = 64            # functions whose pickles are known
+
 # What a file keeps of a function, besides its program.
 OPTIONS = ("types", "strict", "downcast", "defaults", "single", "keys", "return_none", "trust_input")
 
@@ -95,7 +97,7 @@ class SavedFunction(Callable):
         return f"<phintys function {self.name!r}, loaded>"
 
     def __reduce__(self):
-        return loads, (dumps(self),)
+        return unpickled, (dumps(self),)
 
     def __dask_tokenize__(self):
         """Return what identifies the function's results for Dask, also in another process."""
@@ -226,6 +228,22 @@ def load(path, modules=(), mapped=False, key=None):
 
 
 dumps, loads = programs.dumps, programs.loads           # of functions, too, where this file is imported
+_linked = {}                                            # digest of a pickle → what is in it, of the last MOST_LINKED
+
+
+def unpickled(data):
+    """A function from its pickle. Schedulers unpickle one for each task: if it has no state, neither containers nor ops
+    in Python, its program is verified and its kernels are made once in a process."""
+    key = digest(data)
+    if key in _linked:
+        known = _linked[key]
+        return SavedFunction(known.program, known.options)
+    function = loads(data)
+    if isinstance(function, SavedFunction) and not function.program.containers and not function.program.calls:
+        while len(_linked) >= MOST_LINKED:
+            _linked.pop(next(iter(_linked)), None)
+        _linked[key] = function
+    return function
 
 
 def function_from(program, *options):

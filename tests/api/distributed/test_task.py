@@ -81,6 +81,24 @@ def test_the_token_of_a_saved_function_is_that_of_its_pickles():
     assert loaded.__dask_tokenize__() != before
 
 
+def test_pickles_of_a_saved_function_are_linked_once(monkeypatch):
+    """But for what has a state: values of its own, or ops in Python."""
+    from phintys.vm.files import functions as files
+
+    monkeypatch.setattr(files, "_linked", {})
+    plain, weights = saved(function([x], T.exp(x) - 8)), saved(function([x], x * shared(numpy.ones(2), "w")))
+    first, second = [pickle.loads(pickle.dumps(plain)) for _ in "12"]
+    assert first is not second and first.program is second.program and first([0.0]) == second([0.0]) == -7
+    second.trust_input = True
+    assert not first.trust_input and not pickle.loads(pickle.dumps(plain)).trust_input
+    first, second = [pickle.loads(pickle.dumps(weights)) for _ in "12"]
+    first["w"] = numpy.zeros(2)
+    assert second["w"].tolist() == [1, 1] and pickle.loads(pickle.dumps(first))["w"].tolist() == [0, 0]
+    for number in range(files.MOST_LINKED + 5):
+        pickle.loads(pickle.dumps(saved(function([], T.constant(float(number)) + 1))))
+    assert len(files._linked) == files.MOST_LINKED
+
+
 total = shared(numpy.zeros(3), "total")
 REFUSED = {
     "update": (lambda: function([x], x, updates=[(total, total + x)]), "total"),
