@@ -6,7 +6,7 @@ from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype, real
 from phintys.ops.factorizations.general_kernel import EigKernel
 from phintys.ops.factorizations.solve import Solve
-from phintys.ops.factorizations.spectral_kernel import EighKernel
+from phintys.ops.factorizations.spectral_kernel import EighKernel, RelativeEighKernel
 from phintys.ops.factorizations.stacks import (
     MatrixOp,
     TwiceReversed,
@@ -115,6 +115,9 @@ class Eigh(Eig):
     ----------
     UPLO : {"L", "U"}
         Which triangle is read.
+    driver : {"evd", "evr"}
+        LAPACK's method, which decides the signs of the vectors: divide and conquer, as ``numpy.linalg.eigh``, or for
+        real matrices relatively robust representations, as ``scipy.linalg.eigh``.
 
     Raises
     ------
@@ -128,12 +131,13 @@ class Eigh(Eig):
     array([2., 3.])
     """
 
-    __props__ = ("UPLO",)
+    __props__ = ("UPLO", "driver")
 
-    def __init__(self, UPLO="L"):
-        if UPLO not in ("L", "U"):
-            raise ValueError(f"UPLO argument must be 'L' or 'U', got {UPLO!r}")
-        self.UPLO = UPLO
+    def __init__(self, UPLO="L", driver="evd"):
+        for name, value, allowed in (("UPLO", UPLO, ("L", "U")), ("driver", driver, ("evd", "evr"))):
+            if value not in allowed:
+                raise ValueError(f"{name} argument must be {allowed[0]!r} or {allowed[1]!r}, got {value!r}")
+        self.UPLO, self.driver = UPLO, driver
 
     def make_node(self, x):
         x, = matrices("eigh", x)
@@ -141,7 +145,10 @@ class Eigh(Eig):
                                  result(x.type.dtype, x, *[order_of(x)] * 2)])
 
     def make_kernel(self, node):
-        return EighKernel(node.inputs[0].type.dtype, self.lead(node), self.UPLO == "L", True)
+        dtype, lower = node.inputs[0].type.dtype, self.UPLO == "L"
+        if self.driver == "evr" and dtype in ("float32", "float64"):
+            return RelativeEighKernel(dtype, self.lead(node), lower)
+        return EighKernel(dtype, self.lead(node), lower, True)
 
     def infer_shape(self, node, input_shapes):
         return [input_shapes[0][:-1], input_shapes[0]]

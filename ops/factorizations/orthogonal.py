@@ -48,6 +48,9 @@ class SVD(TwiceReversed):
         Whether u and vh are square.
     compute_uv : bool
         Whether to compute u and vh; otherwise s is the only output.
+    by_numpy : bool
+        Call NumPy's own LAPACK instead of SciPy's, in double precision: where singular values are equal, their vectors
+        are those of ``numpy.linalg.svd``.
 
     Raises
     ------
@@ -61,13 +64,15 @@ class SVD(TwiceReversed):
     array([4., 3.])
     """
 
-    __props__ = ("full_matrices", "compute_uv")
+    __props__ = ("full_matrices", "compute_uv", "by_numpy")
 
-    def __init__(self, full_matrices=True, compute_uv=True):
-        self.full_matrices, self.compute_uv = bool(full_matrices), bool(compute_uv)
+    def __init__(self, full_matrices=True, compute_uv=True, by_numpy=False):
+        self.full_matrices, self.compute_uv, self.by_numpy = bool(full_matrices), bool(compute_uv), bool(by_numpy)
 
     def make_node(self, x):
         x, = matrices("svd", x)
+        if self.by_numpy:
+            x = as_dtype(x, "complex128" if x.type.dtype in complex_dtypes else "float64")
         height, width = x.type.shape[-2:]
         values = vector_of(x, real_dtype(x.type.dtype))
         if not self.compute_uv:
@@ -77,7 +82,8 @@ class SVD(TwiceReversed):
         return Apply(self, [x], [left, values, right])
 
     def make_kernel(self, node):
-        return SVDKernel(node.inputs[0].type.dtype, self.lead(node), self.full_matrices, self.compute_uv)
+        return SVDKernel(node.inputs[0].type.dtype, self.lead(node), self.full_matrices, self.compute_uv,
+                         self.by_numpy)
 
     def infer_shape(self, node, input_shapes):
         *lead, height, width = input_shapes[0]

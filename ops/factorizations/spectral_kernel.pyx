@@ -6,6 +6,9 @@ determined, are those of NumPy. Only singular values alone need no transposition
 ``prepare`` asks LAPACK how much memory it wants. The numbers are kept in ``context.private_memory`` for ``run``;
 outside of programs there is no such memory, and ``run`` asks again.
 """
+import numpy
+
+from libc.math cimport isnan
 from numpy cimport NPY_COMPLEX128, NPY_FLOAT64, npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
@@ -13,7 +16,18 @@ from phintys.ops.factorizations.stack_kernel cimport (
     raise_not_square, rounded)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
+from phintys.vm.python_api cimport PyObject
 
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef void (*Loop "PyUFuncGenericFunction")(char** arguments, const npy_intp* dimensions, const npy_intp* steps,
+                                                   void* data) noexcept nogil
+    ctypedef struct PyUFuncObject:
+        Loop* functions
+        void** data
+
+ctypedef void (*Syevr)(char* jobz, char* range, char* uplo, int* n, void* a, int* lda, void* least, void* most,
+                       int* first, int* last, void* tolerance, int* found, void* w, void* z, int* ldz, int* support,
+                       void* work, int* lwork, int* iwork, int* liwork, int* info) noexcept nogil
 ctypedef void (*Syevd)(char* jobz, char* uplo, int* n, void* a, int* lda, void* w, void* work, int* lwork, int* iwork,
                        int* liwork, int* info) noexcept nogil
 ctypedef void (*Heevd)(char* jobz, char* uplo, int* n, void* a, int* lda, void* w, void* work, int* lwork, void* rwork,
@@ -181,6 +195,86 @@ cdef class EighKernel(SpectralKernel):
         raise_linalg_error("eigh: Eigenvalues did not converge")
 
 
+cdef class RelativeEighKernel(SpectralKernel):
+    """Eigenvalues in ascending order, and eigenvectors, of real matrices, by relatively robust representations:
+    ``(x, values, vectors)``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    lower : bool
+        Which triangle of x is read.
+    """
+    cdef Syevr function
+    cdef bint lower
+
+    def __init__(self, str dtype, int lead, bint lower):
+        self.describe(dtype, lead, [2, 1, 2], 1)
+        self.function = <Syevr>library_function("syevr", self.typenum)
+        self.lower = lower
+
+    cdef int call(self, int order, char* x, char* values, char* vectors, int* support, char* work, int* length,
+                  int* integers, int* count) noexcept nogil:
+        """Call LAPACK on matrices in column order."""
+        cdef char job = c'V', every = c'A', uplo = c'L' if self.lower else c'U'
+        cdef int leading = at_least_1(order), nothing = 0, found = 0, info = 0
+        cdef double zero = 0
+        self.function(&job, &every, &uplo, &order, x, &leading, &zero, &zero, &nothing, &nothing, &zero, &found, values,
+                      vectors, &leading, support, work, length, integers, count, &info)
+        return info
+
+    cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
+        cdef double answer[1]
+        lengths.work = lengths.integers = -1
+        self.call(<int>items[0].rows, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work, &lengths.real_work,
+                  &lengths.integers)
+        lengths.work, lengths.integers = asked(<char*>answer, self.precision), lengths.real_work
+
+    cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
+        cdef npy_intp order = items[0].rows
+        cdef Lengths lengths
+        if order != items[0].columns:
+            with gil:
+                raise_not_square("eigh", order, items[0].columns)
+        items[1].rows = items[2].rows = items[2].columns = order
+        cost[0] = <double>order * order * order * 9
+        lengths = self.keep_lengths(context, items)
+        return (2 * rounded(order * order * self.itemsize) + rounded(order * self.itemsize)
+                + rounded(<npy_intp>lengths.work * self.itemsize) + rounded(2 * order * sizeof(int))
+                + rounded(lengths.integers * sizeof(int)))
+
+    cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
+        cdef npy_intp order = items[0].rows, row
+        cdef Lengths lengths = self.kept_lengths(context, items)
+        cdef Item found
+        cdef int info
+        cdef char* vectors = room + rounded(order * order * self.itemsize)
+        cdef char* values = vectors + rounded(order * order * self.itemsize)
+        cdef char* work = values + rounded(order * self.itemsize)
+        cdef char* support = work + rounded(<npy_intp>lengths.work * self.itemsize)
+        cdef char* integers = support + rounded(2 * order * sizeof(int))
+        if order == 0:
+            return 0
+        copy_item(&items[0], room, self.itemsize, order * self.itemsize, self.itemsize)
+        if not all_finite(room, order * order, self.precision, False):
+            return NOT_FINITE
+        info = self.call(<int>order, room, values, vectors, <int*>support, work, &lengths.work, <int*>integers,
+                         &lengths.integers)
+        found.data, found.rows, found.columns = values, order, 1
+        found.row_step = found.column_step = self.itemsize
+        copy_item(&found, items[1].data, items[1].row_step, items[1].column_step, self.itemsize)
+        found.data, found.columns, found.column_step = vectors, order, order * self.itemsize
+        copy_item(&found, items[2].data, items[2].row_step, items[2].column_step, self.itemsize)
+        return info
+
+    cdef int refuse(self, int reason) except -1:
+        if reason == NOT_FINITE:
+            raise_linalg_error("eigh: Array must not contain infs or NaNs")
+        raise_linalg_error("eigh: Eigenvalues did not converge")
+
+
 cdef class SVDKernel(SpectralKernel):
     """Singular values and vectors: ``(x, u, s, vh)``, or only ``(x, s)``.
 
@@ -192,14 +286,46 @@ cdef class SVDKernel(SpectralKernel):
     full : bool
         Whether u and vh are square.
     vectors : bool
+    by_numpy : bool
+        Call the LAPACK that NumPy has been built with, through the inner loop of its ufunc: vectors of equal singular
+        values, which are not determined, are those of NumPy.
     """
     cdef void* function
+    cdef void* data
+    cdef Loop loop                      # NumPy's, or NULL
     cdef bint full, vectors
 
-    def __init__(self, str dtype, int lead, bint full, bint vectors):
+    def __init__(self, str dtype, int lead, bint full, bint vectors, bint by_numpy=False):
         self.describe(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1)
         self.function = library_function("gesdd", self.typenum)
         self.full, self.vectors = full, vectors
+        if by_numpy and vectors:
+            self.find_numpys_loop("svd_f" if full else "svd_s", dtype)
+
+    cdef int find_numpys_loop(self, str name, str dtype) except -1:
+        cdef object ufunc = getattr(numpy.linalg._umath_linalg, name)
+        cdef int index = [types[0] for types in ufunc.types].index(numpy.dtype(dtype).char)
+        cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
+        self.loop, self.data = table.functions[index], table.data[index] if table.data != NULL else NULL
+        return 0
+
+    cdef int numpys(self, Item* items) noexcept nogil:
+        """Call NumPy's inner loop; it stores NaN where LAPACK fails."""
+        cdef npy_intp dimensions[4]
+        cdef npy_intp steps[11]
+        cdef char* arguments[4]
+        cdef int place
+        dimensions[0], dimensions[1], dimensions[2] = 1, items[0].rows, items[0].columns
+        dimensions[3] = items[2].rows
+        for place in range(4):
+            arguments[place], steps[place] = items[place].data, 0
+        steps[4], steps[5], steps[6], steps[7] = (items[0].row_step, items[0].column_step, items[1].row_step,
+                                                  items[1].column_step)
+        steps[8], steps[9], steps[10] = items[2].row_step, items[3].row_step, items[3].column_step
+        self.loop(arguments, dimensions, steps, self.data)
+        if isnan((<double*>items[2].data)[0] if self.precision == 8 else (<float*>items[2].data)[0]):
+            return NOT_FINITE
+        return 0
 
     cdef int call(self, int rows, int columns, char* x, char* u, char* s, char* vh, char* work, int* length,
                   char* real_work, int* integers) noexcept nogil:
@@ -271,6 +397,8 @@ cdef class SVDKernel(SpectralKernel):
                 self.set_identity(&items[1])
                 self.set_identity(&items[3])
             return 0
+        if self.loop != NULL:
+            return self.numpys(items)
         copy_item(&items[0], room, self.itemsize, rows * self.itemsize, self.itemsize)
         if not all_finite(room, size, self.precision, self.is_complex):
             return NOT_FINITE

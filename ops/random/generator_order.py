@@ -16,16 +16,15 @@ from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 # parameters: name, rank (None: at most that of the size, and one more for the last parameter of multinomial) and dtype;
-# added: dimensions of the sample beside those of the size; kernel: of the number of the generator's kind, whether
-# choices are shuffled, the dtype that the last parameter had, and whether probabilities must sum to 1.
+# added: dimensions of the sample beside those of the size; kernel: of the number of the generator's kind, and the op.
 Order = namedtuple("Order", "parameters added kernel dtype", defaults=("int64",))
 ORDERS = {
-    "permutation": Order((("x", 0, "int64"),), 1, lambda kind, *_: PermutationKernel(kind, False)),
+    "permutation": Order((("x", 0, "int64"),), 1, lambda kind, op: PermutationKernel(kind, False)),
     "choice": Order((("a", 0, "int64"), ("replace", 0, "int64"), ("p", 1, "float64")), 0,
-                    lambda kind, shuffled, given, _: ChoiceKernel(kind, False, shuffled, tolerance_of(given))),
+                    lambda kind, op: ChoiceKernel(kind, False, op.shuffled, tolerance_of(op.given), op.ascending)),
     "multinomial": Order((("n", None, "int64"), ("pvals", None, "float64")), 1,
-                         lambda kind, shuffled, given, exact: MultinomialDrawKernel(kind, False, False, exact)),
-    "dirichlet": Order((("alpha", None, "float64"),), 1, lambda kind, *_: DirichletKernel(kind, False), "float64"),
+                         lambda kind, op: MultinomialDrawKernel(kind, False, False, op.exact)),
+    "dirichlet": Order((("alpha", None, "float64"),), 1, lambda kind, op: DirichletKernel(kind, False), "float64"),
 }
 
 
@@ -47,17 +46,21 @@ class GeneratorOrder(Sampling):
         The dtype of the probabilities, which says how exactly they have to sum to 1.
     exact : bool
         The probabilities of outcomes must sum to 1. Otherwise the missing part is added to the last one.
+    ascending : bool
+        What is chosen by probabilities, without replacement, ascends in each round of numbers, as PyTensor's linker for
+        Numba has it.
     inplace : bool
         The new state overwrites the old one.
     """
 
-    __props__ = ("name", "kind", "ndim", "shuffled", "given", "exact", "inplace")
+    __props__ = ("name", "kind", "ndim", "shuffled", "given", "exact", "ascending", "inplace")
     can_overwrite = {0: (0,)}
     runs_alone = True
 
-    def __init__(self, name, kind, ndim, shuffled=True, given="float64", exact=True, inplace=False):
+    def __init__(self, name, kind, ndim, shuffled=True, given="float64", exact=True, ascending=False,
+                 inplace=False):
         self.name, self.kind, self.ndim, self.shuffled, self.given = name, kind, int(ndim), bool(shuffled), given
-        self.exact, self.inplace = bool(exact), bool(inplace)
+        self.exact, self.ascending, self.inplace = bool(exact), bool(ascending), bool(inplace)
         if inplace:
             self.destroy_map = {0: [0]}
 
@@ -79,7 +82,7 @@ class GeneratorOrder(Sampling):
                      [state.type(), TensorType(order.dtype, (False,) * (self.ndim + order.added))()])
 
     def make_kernel(self, node):
-        return ORDERS[self.name].kernel(KINDS.index(self.kind), self.shuffled, self.given, self.exact)
+        return ORDERS[self.name].kernel(KINDS.index(self.kind), self)
 
     def infer_shape(self, node, input_shapes):
         shape = sample_shape(node.inputs[1], self.ndim)

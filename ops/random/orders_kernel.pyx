@@ -172,6 +172,8 @@ cdef class ChoiceKernel(OrderKernel):
         Without replacement and probabilities, the order of what a Generator chooses is random too.
     tolerance : float
         How far the sum of the probabilities may be from 1.
+    ascending : bool
+        What is chosen by probabilities without replacement ascends in each round of numbers.
 
     Raises
     ------
@@ -179,12 +181,13 @@ cdef class ChoiceKernel(OrderKernel):
         Raised by ``prepare`` for probabilities that are not as many as the outcomes, negative or NaN, or do not sum to
         1, and if there are fewer outcomes than are to be chosen.
     """
-    cdef bint shuffled
+    cdef bint shuffled, ascending
     cdef double tolerance
 
-    def __init__(self, int kind, bint legacy, bint shuffled, double tolerance):
+    def __init__(self, int kind, bint legacy, bint shuffled, double tolerance, bint ascending=False):
         super().__init__(kind, legacy)
         self.examined, self.shuffled, self.tolerance = (1, 2, 3, 4), shuffled, tolerance
+        self.ascending = ascending
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Cell* out = operands[6]
@@ -290,7 +293,7 @@ cdef class ChoiceKernel(OrderKernel):
         cdef double* sums = room + count
         read_line(p, p.data, room)
         if not replace:
-            choose_different(context, bits, room, count, wanted, sums, sums + count, chosen)
+            choose_different(context, bits, room, count, wanted, sums, sums + count, self.ascending, chosen)
             return
         sum_shares(context, room, count, sums)
         for place in range(wanted):
@@ -315,9 +318,10 @@ cdef void sum_shares(Context* context, const double* shares, npy_intp count, dou
 
 
 cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy_intp outcomes, npy_intp wanted,
-                           double* sums, double* numbers, int64_t* out) noexcept nogil:
-    """Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order;
-    the next round has as many numbers as outcomes are missing. ``sums`` and ``numbers`` have room for all of them."""
+                           double* sums, double* numbers, bint ascending, int64_t* out) noexcept nogil:
+    """Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order,
+    or sorted; the next round has as many numbers as outcomes are missing. ``sums`` and ``numbers`` have room for all
+    of them."""
     cdef npy_intp found = 0, unasked = 0, missing, before, place, outcome
     while found < wanted:
         missing, before = wanted - found, found
@@ -332,6 +336,11 @@ cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy
                 found += 1
             if is_to_end(context, place):
                 return
+        place = before
+        for outcome in range(outcomes if ascending else 0):
+            if shares[outcome] < 0:
+                out[place] = outcome
+                place += 1
         for place in range(before, found):
             shares[out[place]] = 0
         if ends_after(context, &unasked, NUMBER * (outcomes + missing)):

@@ -180,6 +180,7 @@ for kind, outputs, inputs in [
         ("DeterminantKernel", VECTOR * 2, lambda x: [x]), ("AdjugateKernel", STACK, lambda x: [x]),
         ("EigKernel", [*MATRIX, *STACK], lambda x: [x]), ("ExpmKernel", STACK, lambda x: [x]),
         ("EighKernel", [*MATRIX, (3, "complex128")], lambda x: [x.astype("complex128")]),
+        ("RelativeEighKernel", [*MATRIX, *STACK], lambda x: [x]),
         ("LUFactorKernel", [*STACK, (2, "int32")], lambda x: [x]),
         ("LUSolveKernel", MATRIX, lambda x: [x, np.full(x.shape[:2], 3, "int32"), x[:, 0]]),
         ("QRKernel", STACK * 2, lambda x: [x]), ("PivotedQRKernel", [*STACK * 2, (2, "int32")], lambda x: [x]),
@@ -195,7 +196,7 @@ for kind, outputs, inputs in [
         arguments[2:] = False, True
     if kind == "LeastSquaresKernel":
         continue
-    share = {"SolveKernel": 10, "SVDKernel": 10, "CholeskyInverseKernel": 4, "EighKernel": 16}.get(kind, 1)
+    share = {"SolveKernel": 10, "SVDKernel": 10, "CholeskyInverseKernel": 4, "EighKernel": 16, "RelativeEighKernel": 8}.get(kind, 1)
     for what, count, length in [("many short ones", 300_000 // share, 3), ("some longer ones", 400 // share, 80)]:
         case(kind, what, lambda inputs=inputs, count=count, length=length: inputs(definite(count, length)), outputs,
              tuple(arguments))

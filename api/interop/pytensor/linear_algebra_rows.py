@@ -7,7 +7,7 @@ from phintys.interop.pytensor.batches import batched, spread
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row
 from phintys.ops.factorizations.cholesky import Cholesky
-from phintys.ops.factorizations.eigen import EighGrad, EigvalshGrad, eig, eigh, eigvalsh
+from phintys.ops.factorizations.eigen import Eigh, EighGrad, EigvalshGrad, eig, eigh, eigvalsh
 from phintys.ops.factorizations.exponential import expm
 from phintys.ops.factorizations.functions import block_diag, lu, tensorinv, tensorsolve
 from phintys.ops.factorizations.inverse import det, lu_factor, matrix_inverse, pinv, slogdet
@@ -172,7 +172,7 @@ def _expm(op, node, a):
 def _eigh(op, node, a, *others):
     lower = op.lower if "lower" in op.__props__ else op.UPLO == "L"
     if not others:
-        return list(eigh(a, UPLO="UL"[lower]))
+        return Eigh("UL"[lower], getattr(op, "driver", "evd"))(a, return_list=True)
     return None if node.outputs[1].type.dtype.startswith("complex") else _generalized_eigh(a, *others, lower)
 
 

@@ -9,7 +9,8 @@ Ops derived from one with a row have that row if they draw by the same code.
 """
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -21,7 +22,12 @@ from phintys import tensor as T
 from phintys.graph.variable import Constant
 from phintys.interop.pytensor.translation import row
 from phintys.interop.pytensor.types import STATE_TYPE
+from phintys.interop.pytensor_versions import of_version
 from phintys.ops.factorizations.cholesky import cholesky
+from phintys.ops.factorizations.eigen import Eigh
+from phintys.ops.factorizations.orthogonal import SVD
+from phintys.ops.identity.assertion import Check
+from phintys.ops.loops.building import Body, make_loop
 from phintys.ops.random.draw import Draw
 from phintys.ops.random.generator_order import GeneratorOrder
 
@@ -37,6 +43,7 @@ DRAWN = {}                              # class of PyTensor's op → row
 late_rows = {}                          # start of a module's name → imports the rows of its ops; the package fills it
 ANY, NUMPY_SCALE, SCALE, POSITIVE = "any", "at least 0", "0 or above", "above 0"
 FRACTION = "from 0 to 1"
+NUMBAS_DRIVERS = {(2, 38): "evd", (3, 3): "evr"}       # of LAPACK, for eigenvectors
 DRAWING = ("rng_fn", "rng_fn_scipy", "perform")         # methods of an op that draw
 
 
@@ -133,6 +140,29 @@ class Draws:
         op = GeneratorOrder(name, "PCG64", self.ndim if ndim is None else ndim, **options)
         self.state, sample = op(self.state, self.size if size is None else size, *parameters)
         return sample
+
+    def of_each(self, sample: Callable[..., Any], *parameters: tuple[Any, int]) -> TensorVariable:
+        """The samples of a function of one item of each parameter; it may draw, for one item after the other.
+
+        Parameters
+        ----------
+        sample : callable
+        *parameters : tuple (Variable, int)
+            How many of the last dimensions belong to each item.
+        """
+        lengths, first, rows = self.lengths(), self.state, []
+        count = reduce(mul, lengths)
+        for parameter, own in parameters:
+            last = [T.shape_i(parameter, axis) for axis in range(parameter.type.ndim - own, parameter.type.ndim)]
+            flat = T.reshape(T.alloc(parameter, *lengths, *last), [count, *last], ndim=1 + own)
+            rows.append((T.TensorType(flat.type.dtype, flat.type.broadcastable[1:])(), flat))
+        self.state = inner = first.type()
+        found = sample(*[item for item, _ in rows])
+        loop = make_loop(count, Body(rows, stacked=[found], carried=[(inner, self.state, first)]), "samples",
+                         lifts=False)
+        (stacked,), (self.state,) = loop.stacked, loop.carried
+        return T.reshape(stacked, [*lengths, *[T.shape_i(stacked, axis) for axis in range(1, stacked.type.ndim)]],
+                         ndim=self.ndim + found.type.ndim)
 
     def lengths(self, *last: Any, first: Any = ()) -> Any:
         """The size with further dimensions."""
@@ -416,11 +446,20 @@ def _dirichlet(draws, op, alpha):
 
 @drawn(basic.MvNormalRV)
 def _multivariate_normal(draws, op, mean, cov):
-    if op.method != "cholesky":
-        return None
-    factor = cholesky(draws.of_numbas_precision(cov, 2))
+    factor = _factor(op.method, draws.of_numbas_precision(cov, 2))
     numbers = draws.draw("normal", size=draws.lengths(T.shape_i(mean, mean.type.ndim - 1)), ndim=draws.ndim + 1)
     return transformed(draws, factor, numbers) + draws.real(mean, 1)
+
+
+def _factor(method, cov):
+    """What standard normal numbers are multiplied by; signs are those of the LAPACK that PyTensor calls."""
+    if method == "cholesky":
+        return cholesky(cov)
+    if method == "svd":
+        vectors, values, _ = [T.cast(each, cov.type.dtype) for each in SVD(by_numpy=not follows_numba())(cov)]
+    else:
+        values, vectors = Eigh(driver=of_version(NUMBAS_DRIVERS) if follows_numba() else "evd")(cov)
+    return vectors * T.sqrt(values).dimshuffle(*range(values.type.ndim - 1), "x", values.type.ndim - 1)
 
 
 def transformed(draws: Any, factor: Any, numbers: Any) -> Any:
@@ -434,23 +473,41 @@ def transformed(draws: Any, factor: Any, numbers: Any) -> Any:
 def _permutation(draws, op, x):
     own = op.ndims_params[0]
     if own == 0:
-        return draws.order("permutation", x if x.type.ndim == 0 else x.flatten()[0]) if are_integers(x) else None
+        return draws.order("permutation", _only_number(x)) if are_integers(x) else None
     order = draws.order("permutation", T.shape_i(x, x.type.ndim - own))
     if draws.ndim == 0:
         return x.take(order, axis=0)
-    return T.permute_row_elements(draws.wide(x, 1), order) if own == 1 else None
+    if own == 1:
+        return T.permute_row_elements(draws.wide(x, 1), order)
+    return draws.of_each(lambda x, order: x.take(order, axis=0), (x, own), (order, 1))
+
+
+def _only_number(x):
+    """What all numbers of a batch are equal to: others would have samples of different lengths."""
+    if x.type.ndim == 0:
+        return x
+    first = x.flatten()[0]
+    return Check("the numbers to permute must be equal, since samples of other lengths do not fit into an array")(
+        first, T.all(T.eq(x, first)))
 
 
 @drawn(basic.ChoiceWithoutReplacement)
 def _choice(draws, op, a, *others):
     *p, wanted = others
-    if draws.ndim or wanted.type.ndim != 1:
-        return None
-    ndim = op.ndim_supp - max(op.ndims_params[0] - 1, 0)
-    count = T.shape_i(a, 0) if a.type.ndim else a
-    if follows_numba() and not p:
-        chosen = draws.order("permutation", count)[:wanted.prod()].reshape(wanted, ndim=ndim)
-    else:
-        p = p[0] if p else T.constant(numpy.zeros(0))
-        chosen = draws.order("choice", count, 0, p, size=wanted, ndim=ndim, given=p.type.dtype)
-    return a.take(chosen, axis=0) if a.type.ndim else chosen
+    own = op.ndims_params[0]
+    ndim = op.ndim_supp - max(own - 1, 0)
+    if draws.ndim and a.type.ndim == own:
+        return None                                     # PyTensor hands NumPy the batch of probabilities, which fails
+    wanted = wanted[(0,) * (wanted.type.ndim - 1)]
+
+    def chosen(a, *p):
+        count = T.shape_i(a, 0) if a.type.ndim else a
+        if follows_numba() and not p:
+            found = draws.order("permutation", count, size=(), ndim=0)[:wanted.prod()].reshape(wanted, ndim=ndim)
+        else:
+            p = p[0] if p else T.constant(numpy.zeros(0))
+            found = draws.order("choice", count, 0, p, size=wanted, ndim=ndim, given=p.type.dtype,
+                                ascending=follows_numba())
+        return a.take(found, axis=0) if a.type.ndim else found
+
+    return draws.of_each(chosen, (a, own), *[(each, 1) for each in p]) if draws.ndim else chosen(a, *p)

@@ -289,8 +289,10 @@ DECOMPOSE = """\
 
 @describe(SVDKernel, several_results=True)
 def singular(arguments, named, operands):
-    told = given(("dtype", "lead", "full", "vectors"), arguments, named)
+    told = given(("dtype", "lead", "full", "vectors", "by_numpy"), arguments, named)
     lead, vectors = told["lead"], told["vectors"]
+    if told.get("by_numpy"):
+        return None
     body = f"    const Matrix x0 = item<2>(x, {lead}, x, i), values = item<1>(x, {lead}, s, i);\n"
     if vectors:
         body += f"""\

@@ -16,6 +16,7 @@ pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[p
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    import further_models
     import gallery_models
     import pymc_models
     from gallery_models import GALLERY, made
@@ -29,9 +30,10 @@ pytestmark = [pytest.mark.filterwarnings("ignore")]
 PLAIN = Mode("py", RewriteDatabaseQuery(include=["minimum_compile", "canonicalize_db"]))
 REWRITTEN = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=[
     "cxx_only", "BlasOpt", "fusion", "inplace", "scan_save_mem_prealloc"]))
-QUICK = ["annotators", "capture_and_recapture", "conditional_autoregression_seen", "log_logistic_survival",
-         "missing_values", "multinomial_regression", "pairs_of_competitors", "proportional_hazards", "sparse_effects",
-         "sums_of_waves", "trend_with_seasons"]
+QUICK = ["annotators", "capture_and_recapture", "conditional_autoregression_seen", "learning_by_rewards",
+         "log_logistic_survival", "missing_values", "multinomial_regression", "pairs_of_competitors",
+         "points_that_excite", "proportional_hazards", "smoothing_with_seasons", "sparse_effects", "sums_of_waves",
+         "transforms_in_turn", "trend_with_seasons"]
 ALL = [*GALLERY, *pymc_models.MODELS]
 EXACT = 1e-10
 SINGLE = 1e-8           # of a graph without PyMC's own rewrites: logarithms of literal parameters are in float32
@@ -153,9 +155,9 @@ def test_outside_the_support_of_all_models(name):
 
 
 def test_there_are_many_models():
-    assert len(GALLERY) >= 70 and not set(GALLERY) & set(pymc_models.MODELS) and set(QUICK) <= set(ALL)
+    assert len(GALLERY) >= 115 and not set(GALLERY) & set(pymc_models.MODELS) and set(QUICK) <= set(ALL)
     assert NOT_OUTSIDE | EQUAL_EIGENVALUES <= set(ALL)
-    assert all(function.__module__ == gallery_models.__name__ for function in GALLERY.values())
+    assert {function.__module__ for function in GALLERY.values()} == {gallery_models.__name__, further_models.__name__}
 
 
 @pytest.mark.long

@@ -68,6 +68,7 @@ DISTRIBUTIONS = {
                                                    init_dist=pm.Normal.dist(0, 1)),
     "DirichletMultinomial": lambda: pm.DirichletMultinomial.dist(10, np.array([1.0, 2.0, 3.0]), shape=(4, 3)),
     "MvStudentT": lambda: pm.MvStudentT.dist(nu=4.0, mu=np.zeros(3), scale=IDENTITY, shape=(4, 3)),
+    "MvNormal, svd": lambda: pm.MvNormal.dist(np.arange(3.0), IDENTITY + 1, method="svd", shape=(4, 3)),
     "OrderedLogistic": lambda: pm.OrderedLogistic.dist(0.3, np.array([-1.0, 0.0, 1.0]), shape=9),
     "ZeroSumNormal": lambda: pm.ZeroSumNormal.dist(2.0, shape=5),
     "CAR": lambda: pm.CAR.dist(np.arange(6.0), NEIGHBOURS, alpha=0.6, tau=2.0),
@@ -83,13 +84,17 @@ if hasattr(pm.distributions.multivariate, "WishartRV"):         # PyMC 6 has non
 try:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from pymc_extras.distributions import GenExtreme
+        from pymc_extras.distributions import GeneralizedPoisson, GenExtreme
 except ImportError:
     pass
 else:
     DISTRIBUTIONS.update({
         "GenExtreme": lambda: GenExtreme.dist(np.arange(3.0), 2.0, np.array([[0.3], [0.0], [-0.4]])),
         "GenExtreme, without spread": lambda: GenExtreme.dist(1.0, 0.0, 0.3, shape=4),
+        "GeneralizedPoisson": lambda: GeneralizedPoisson.dist(3.0, 0.4, shape=9),
+        "GeneralizedPoisson, narrow": lambda: GeneralizedPoisson.dist(30.0, -0.3, shape=9),
+        "GeneralizedPoisson, several": lambda: GeneralizedPoisson.dist(np.arange(1.0, 5.0),
+                                                                       np.array([[0.5], [-0.2], [0.0]])),
     })
 
 

@@ -31,8 +31,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "pymc.md"
 BY_PYTHON = """SparseBlockDiagonal
     DifferentialEquation PosDefMatrix PolyaGamma FromFunctionOp JAXOp PdbBreakpoint Default
     DefaultGeneratorMakerOp""".split()
-RANDOM_BY_PYTHON = """CustomDistRV SimulatorRV PolyaGammaRV FlatRV HalfFlatRV ICARRV
-    GeneralizedPoissonRV""".split()
+RANDOM_BY_PYTHON = """CustomDistRV SimulatorRV PolyaGammaRV FlatRV HalfFlatRV ICARRV""".split()
 OTHER_NAMES = {"_PolyaGammaLogDistFunc": "PolyaGamma"}
 NEVER_RUN = {
     "base classes": """AbstractRNGConstructor BaseBLAS BaseBlockDiagonal BinaryBitOp BinaryScalarOp COp ExternalCOp

@@ -223,12 +223,14 @@ CASES = {
                                [MATRIX, INTEGERS]),
     "eigenvalues": (lambda x: pt.sort(abs(pt.linalg.eig(x)[0])), [SQUARE]),
     "symmetric eigenvalues": (lambda x: pt.linalg.eigh(x)[0], [SQUARE]),
-    "symmetric eigenvectors": (lambda x: pt.linalg.eigh(x, UPLO="U")[1] ** 2, [SQUARE]),
+    "symmetric eigenvectors": (lambda x: pt.linalg.eigh(x, UPLO="U")[1], [SQUARE]),
+    "symmetric eigenvectors of a stack": (lambda x: vectorize_graph(
+        pt.linalg.eigh(BATCH_SQUARE)[1], {BATCH_SQUARE: x + x.mT}), [CUBE[:, :2, :2]]),
     "generalized eigenvalues": (lambda x: pt.linalg.eigvalsh(x, x + 3 * pt.eye(3)), [SQUARE]),
     "singular values": (lambda x: pt.linalg.svd(x, compute_uv=False), [MATRIX]),
     "singular values of a stack": (lambda x: pt.linalg.svd(x, compute_uv=False), [CUBE]),
-    "singular vectors": (lambda x: pt.linalg.svd(x, full_matrices=False)[0] ** 2, [MATRIX]),
-    "all singular vectors": (lambda x: pt.linalg.svd(x)[2] ** 2, [MATRIX]),
+    "singular vectors": (lambda x: pt.linalg.svd(x, full_matrices=False)[0], [MATRIX]),
+    "all singular vectors": (lambda x: pt.linalg.svd(x)[2], [MATRIX]),
     "qr": (lambda x: pt.linalg.qr(x, mode="economic")[0], [MATRIX]),
     "full qr": (lambda x: pt.linalg.qr(x)[0], [MATRIX]),
     "r": (lambda x: pt.linalg.qr(x, mode="r"), [MATRIX]),
@@ -360,7 +362,7 @@ ELSEWHERE = {"compile.Scan", "compile.TypeCastingOp", "random.RandomVariable", "
 LATE = tuple(translation.late_rows)             # areas of ops whose rows have their own tests
 SCALARS = [scalar_basic.float64("a"), scalar_basic.float64("b")]
 COMPOSITE = scalar_basic.Composite(SCALARS, [scalar_basic.exp(SCALARS[0]) * SCALARS[1] + SCALARS[0]])
-BATCH_ITEM = pt.vector("item")
+BATCH_ITEM, BATCH_SQUARE = pt.vector("item"), pt.matrix("square")
 POWER = ScalarLoop([SCALARS[0]], [SCALARS[0] * SCALARS[1]], [SCALARS[1]])
 INNER = [pt.vector("a"), pt.vector("b")]
 

@@ -17,6 +17,8 @@ from phintys.interop.pytensor_versions import imported, version_of
 pt = pytensor.tensor
 basic = pt.random.basic
 pytestmark = [pytest.mark.filterwarnings("ignore")]
+SHARES, ROWS = np.array([0.1, 0.2, 0.3, 0.4]), np.arange(12).reshape(3, 4) ** 2
+WIDE = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])    # LAPACK's methods give it other signs
 GOOD, BAD = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 
 # Distributions of numbers: the op, and valid parameters.
@@ -116,6 +118,11 @@ def test_constants_and_dtypes(name):
         same(lambda rng, *inputs: op(*inputs, size=(4,), rng=rng, dtype="float32"), *np.float32(parameters), rtol=1e-6)
 
 
+def choosing(signature):
+    """Without replacement, for each item of a batch."""
+    return basic.ChoiceWithoutReplacement(signature=signature, dtype="int64")
+
+
 VECTORS = {
     "multivariate normal": lambda rng: basic.multivariate_normal(np.array([1.0, 2.0]), GOOD, size=(3,), rng=rng),
     "multivariate normal, one": lambda rng: basic.multivariate_normal(np.array([1.0, 2.0]), GOOD, rng=rng),
@@ -145,15 +152,34 @@ VECTORS = {
     "choice": lambda rng: basic.choice(np.arange(10) * 2, size=(2, 2), replace=False, rng=rng),
     "choice of a number": lambda rng: basic.choice(7, size=(4,), replace=False, rng=rng),
     "choice of rows": lambda rng: basic.choice(np.arange(12.0).reshape(4, 3), size=3, replace=False, rng=rng),
-    "choice by probabilities": lambda rng: basic.choice(4, size=(3,), replace=False, p=np.array([0.1, 0.2, 0.3, 0.4]),
-                                                        rng=rng),
+    "choice by probabilities": lambda rng: basic.choice(4, size=(3,), replace=False, p=SHARES, rng=rng),
+    "multivariate normal, svd, equal values": lambda rng: basic.multivariate_normal(
+        np.zeros(5), np.eye(5) + 1, size=(3,), method="svd", rng=rng),
+    "multivariate normal, svd, of no full rank": lambda rng: basic.multivariate_normal(
+        np.zeros(3), np.ones((3, 3)), method="svd", rng=rng),
+    "multivariate normal, svd, several": lambda rng: basic.multivariate_normal(
+        np.zeros((3, 1, 2)), np.stack([GOOD, 2 * GOOD]), method="svd", rng=rng),
+    "multivariate normal, eigh, several": lambda rng: basic.multivariate_normal(
+        np.ones(2), np.stack([GOOD, 2 * GOOD]), size=(3, 2), method="eigh", rng=rng),
+    "permutations of rows": lambda rng: basic.PermutationRV(signature="(x,y)->(x,y)", dtype="float64")(
+        np.arange(24.0).reshape(2, 4, 3), rng=rng),
+    "permutations of rows, of a size": lambda rng: basic.PermutationRV(signature="(x,y)->(x,y)", dtype="float64")(
+        np.arange(12.0).reshape(4, 3), size=(2, 3), rng=rng),
+    "choices": lambda rng: choosing("(a0),(2)->(s0,s1)")(ROWS, [2, 1], size=(2, 3), rng=rng),
+    "choices of rows": lambda rng: choosing("(a0,a1),(1)->(s0,a1)")(ROWS.reshape(2, 3, 2), np.array([[2], [2]]),
+                                                                   rng=rng),
+    "choices of numbers": lambda rng: choosing("(),(1)->(s0)")(np.array([5, 7]), [3], rng=rng),
+    "choices by probabilities": lambda rng: choosing("(a0),(a0),(1)->(s0)")(ROWS, np.stack(
+        [SHARES, SHARES[::-1], SHARES]), [3], rng=rng),
+    "choices by the same probabilities": lambda rng: choosing("(a0),(a0),(1)->(s0)")(ROWS, SHARES, [3], rng=rng),
+    "choices, none": lambda rng: choosing("(a0),(1)->(s0)")(ROWS, [2], size=(0, 3), rng=rng),
 }
 
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors(name, by_python):
     same(VECTORS[name], rtol=1e-12)
-    assert not by_python or name.endswith(("eigh", "svd"))
+    assert not by_python
 
 
 def test_batches_of_other_shapes():
@@ -230,6 +256,9 @@ def test_what_numba_draws_in_another_way():
         if version_of(pytensor.__version__) >= (3, 3):      # 3.0 draws other numbers, wrong ones, and refuses the last
             draws += [lambda rng: basic.cauchy(1.0, 2.0, size=(9,), rng=rng),
                       lambda rng: basic.choice(9, size=(2, 2), replace=False, rng=rng),
+                      lambda rng: basic.choice(4, size=(3,), replace=False, p=SHARES, rng=rng),
+                      lambda rng: basic.multivariate_normal(np.zeros(5), np.eye(5) + 1, method="svd", rng=rng),
+                      lambda rng: basic.multivariate_normal(np.zeros(3), WIDE, method="eigh", rng=rng),
                       lambda rng: basic.multivariate_normal(np.zeros(2), GOOD.astype("float32"), rng=rng)]
         samples, state = [], rng
         for draw in draws:

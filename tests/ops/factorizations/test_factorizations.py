@@ -1,6 +1,7 @@
 """Each row of the table of linear algebra: values, shapes, derivatives, errors."""
 import numpy
 import pytest
+import scipy.linalg
 from dense_checks import check_jacobian
 from family_cases import LAYOUTS, check_gradient, check_r_op, check_shape, variable_for
 from matrix_cases import CASES
@@ -106,6 +107,33 @@ def test_errors(name, number):
 
 
 # ---- what the table does not say -------------------------------------------------------------------------------------
+def test_vectors_of_other_libraries():
+    """Signs, and vectors of equal values, are those of SciPy's eigh and of NumPy's svd; also of transposed stacks."""
+    generator = numpy.random.default_rng(3)
+    for dtype, rtol in (("float64", 1e-12), ("float32", 1e-5)):
+        values = generator.normal(size=(2, 7, 7))
+        values = numpy.stack([*(values @ values.mT), numpy.eye(7) + 1, numpy.ones((7, 7)), numpy.zeros((7, 7))])
+        values = values.astype(dtype)
+        x = T.TensorType(dtype, (False,) * 3)()
+        for lower in (True, False):
+            given = numpy.tril(values) if lower else numpy.triu(values)
+            found = phintys.function([x], eigen.Eigh("UL"[lower], "evr")(x))(given)
+            for item, weights, vectors in zip(given, *found):
+                wanted = scipy.linalg.eigh(item, lower=lower, driver="evr")
+                numpy.testing.assert_allclose(weights, wanted[0], rtol=rtol, atol=rtol * 30)
+                if (wanted[0][1:] - wanted[0][:-1]).min() > 1e-3:
+                    numpy.testing.assert_allclose(vectors, wanted[1], rtol=rtol, atol=rtol * 30)
+        for full in (True, False):
+            f = phintys.function([x], orthogonal.SVD(full, by_numpy=True)(x.dimshuffle(0, 2, 1)[:, :4]))
+            for place, found in enumerate(zip(*f(values))):
+                for ours, wanted in zip(found, numpy.linalg.svd(values[place].T[:4].astype("float64"), full)):
+                    numpy.testing.assert_array_equal(ours, wanted)
+    with pytest.raises(numpy.linalg.LinAlgError, match="infs or NaNs"):
+        f(numpy.full((1, 7, 7), numpy.nan, "float32"))
+    with pytest.raises(numpy.linalg.LinAlgError, match="infs or NaNs"):
+        eigen.Eigh(driver="evr")(numpy.full((3, 3), numpy.inf))[0].eval()
+
+
 def test_refused_operands():
     for build, kind, message in [
             (lambda: cholesky(T.dvector()), numpy.linalg.LinAlgError, "needs a matrix"),
@@ -113,6 +141,7 @@ def test_refused_operands():
             (lambda: Cholesky(on_error="ignore"), ValueError, "on_error must be one of"),
             (lambda: solve_triangular(T.dmatrix(), T.dvector(), trans=3), ValueError, "trans must be one of"),
             (lambda: eigen.eigh(T.dmatrix(), "X"), ValueError, "UPLO argument"),
+            (lambda: eigen.Eigh(driver="ev"), ValueError, "driver argument"),
             (lambda: orthogonal.qr(T.dmatrix(), "full"), ValueError, "Unrecognized mode"),
             (lambda: functions.matrix_power(T.dmatrix(), 1.5), TypeError, "exponent must be an integer"),
             (lambda: functions.block_diag(), TypeError, "at least one"),
