@@ -196,7 +196,8 @@ for kind, outputs, inputs in [
         arguments[2:] = False, True
     if kind == "LeastSquaresKernel":
         continue
-    share = {"SolveKernel": 10, "SVDKernel": 10, "CholeskyInverseKernel": 4, "EighKernel": 16, "RelativeEighKernel": 8}.get(kind, 1)
+    share = {"SolveKernel": 10, "SVDKernel": 10, "CholeskyInverseKernel": 4, "EighKernel": 16,
+             "RelativeEighKernel": 8}.get(kind, 1)
     for what, count, length in [("many short ones", 300_000 // share, 3), ("some longer ones", 400 // share, 80)]:
         case(kind, what, lambda inputs=inputs, count=count, length=length: inputs(definite(count, length)), outputs,
              tuple(arguments))

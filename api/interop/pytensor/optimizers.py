@@ -16,7 +16,8 @@ from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
 from phintys.graph.traversal import clone_replace, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
-from phintys.interop.pytensor.root_loops import root_by_loop
+from phintys.interop.pytensor.root_loops import root_by_loop as scalar_root_by_loop
+from phintys.interop.pytensor.vector_loops import root_by_loop
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 
@@ -109,9 +110,41 @@ class Optimizer(InnerGraphOp):
         """The solution, and whether the method has converged."""
         raise NotImplementedError
 
+    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
+        """The outputs of a loop without Python, or None if there is none for the method and the options.
+
+        Parameters
+        ----------
+        values : callable
+            Of a point, as a variable; it returns the outputs of the inner graph.
+        start : Variable
+        limits : dict
+            The name of an argument → the vector that says where to search.
+        """
+        return None
+
     def solution(self, *inputs: Any) -> Any:
-        """The outputs for these inputs: of a node, or of a loop in its place."""
-        return self(*inputs, return_list=True)
+        """The outputs for these inputs: of a loop, if there is one and all is float64, or of a node."""
+        kinds = {variable.type.dtype for variable in [self.local_inputs[0], *self.local_outputs]}
+        if kinds != {"float64"}:
+            return self(*inputs, return_list=True)
+        node = self.make_node(*inputs)
+        inner = [variable.type() for variable in node.inputs]
+        count = len(self.local_inputs)
+
+        def values(point):
+            return clone_replace(self.local_outputs, dict(zip(self.local_inputs, [point, *inner[1:count]])))
+
+        found = self.by_loop(values, inner[0], dict(zip(self.bounds, inner[count:])))
+        if found is None:
+            return self(*inputs, return_list=True)
+        loop = OpFromGraph(inner, list(found), inline=True, lop_overrides=self.L_op, rop_overrides=self._moved,
+                           connection_pattern=self.connection_pattern(node), name=self.name)
+        return loop(*node.inputs, return_list=True)
+
+    def _moved(self, inputs, eval_points):
+        """The R-operator as an override returns it."""
+        return [disconnected_type() if each is None else each for each in self.R_op(inputs, eval_points)]
 
     # ---- derivatives -----------------------------------------------------------------------------------------
     def condition(self) -> Any:
@@ -208,6 +241,9 @@ class ScalarMinimum(Optimizer):
 class Root(Optimizer):
     """``scipy.optimize.root``; the outputs of the inner graph are the equations, and perhaps their Jacobian."""
 
+    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
+        return root_by_loop(self.method, self.options, values, start, len(self.local_outputs))
+
     def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root
 
@@ -219,29 +255,8 @@ class Root(Optimizer):
 class ScalarRoot(Optimizer):
     """``scipy.optimize.root_scalar``; the outputs are the equation, and perhaps its first and second derivatives."""
 
-    def solution(self, *inputs: Any) -> Any:
-        """By a loop, if there is one for the method and the options, and all are numbers of float64."""
-        kinds = {variable.type.dtype for variable in [self.local_inputs[0], *self.local_outputs]}
-        if kinds != {"float64"}:
-            return super().solution(*inputs)
-        node = self.make_node(*inputs)
-        inner = [variable.type() for variable in node.inputs]
-        count = len(self.local_inputs)
-
-        def values(point):
-            return clone_replace(self.local_outputs, dict(zip(self.local_inputs, [point, *inner[1:count]])))
-
-        found = root_by_loop(self.method, self.options, values, inner[0], len(self.local_outputs),
-                             dict(zip(self.bounds, inner[count:])))
-        if found is None:
-            return super().solution(*inputs)
-        loop = OpFromGraph(inner, list(found), inline=True, lop_overrides=self.L_op, rop_overrides=self._moved,
-                           connection_pattern=self.connection_pattern(node), name=self.name)
-        return loop(*node.inputs, return_list=True)
-
-    def _moved(self, inputs, eval_points):
-        """The R-operator as an override returns it."""
-        return [disconnected_type() if each is None else each for each in self.R_op(inputs, eval_points)]
+    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
+        return scalar_root_by_loop(self.method, self.options, values, start, len(self.local_outputs), limits)
 
     def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root_scalar

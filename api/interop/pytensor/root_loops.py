@@ -80,7 +80,7 @@ def root_by_loop(method: Any, options: Any, values: Any, start: Any, outputs: Se
     return known.solve(values, T.cast(start, "float64"), options)
 
 
-def _looped(name, step, first, count):
+def looped(name: str, step: Callable[..., Any], first: dict[str, Any], count: Any) -> dict[str, Any]:
     """Carry variables through a loop until a step says that it is done.
 
     ``step`` takes the variables by name, and returns their next values and the condition.
@@ -122,7 +122,7 @@ def _newton(values, start, options, halley=False):
         return ({"x": T.switch(stays, x, after), "found": T.or_(at_root, T.and_(near, T.invert(flat)))},
                 T.or_(stays, near))
 
-    last = _looped("Halley's method" if halley else "Newton's method", step, {"x": start, "found": _false()},
+    last = looped("Halley's method" if halley else "Newton's method", step, {"x": start, "found": _false()},
                    _steps(options))
     return last["x"], last["found"]
 
@@ -157,7 +157,7 @@ def _secant(values, start, options):
 
     first = dict(zip(("before", "x", "value_before", "value"),
                      [*ordered(start, second), *ordered(at_start, at_second)]))
-    last = _looped("the secant method", step, {**first, "found": _false()}, _steps(options))
+    last = looped("the secant method", step, {**first, "found": _false()}, _steps(options))
     return last["x"], last["found"]
 
 
@@ -189,7 +189,7 @@ def _bisect(values, first, last, options):
         return {"low": low, "length": length, "root": T.switch(stops, middle, low), "found": good}, stops
 
     start = T.switch(done, root, first)
-    result = _looped("bisection", step, {"low": first, "length": last - first, "root": start, "found": found}, steps)
+    result = looped("bisection", step, {"low": first, "length": last - first, "root": start, "found": found}, steps)
     return result["root"], result["found"]
 
 
@@ -224,7 +224,7 @@ def _brent(values, first, last, options, hyperbolic=False):
                  "step_before": step_before, "step_now": step_now, "found": good}, T.or_(good, T.isnan(value)))
 
     nothing = T.zeros_like(first)
-    result = _looped("Brent's method", step, {
+    result = looped("Brent's method", step, {
         "before": first, "x": T.switch(done, root, last), "other": nothing, "f_before": at_first, "f": at_last,
         "f_other": nothing, "step_before": nothing, "step_now": nothing, "found": found}, steps)
     return result["x"], result["found"]

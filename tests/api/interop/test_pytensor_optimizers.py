@@ -1,4 +1,5 @@
-"""Minima and roots of PyTensor's graphs: SciPy's methods on functions of phintys, against PyTensor's Python mode."""
+"""Minima and roots of PyTensor's graphs: SciPy's methods on functions of phintys, or loops that do the same, against
+PyTensor's Python mode."""
 import ctypes
 import inspect
 import pickle
@@ -228,7 +229,7 @@ def test_root_without_a_jacobian(method):
 
 @pytest.mark.skipif(VERSION < (3, 1), reason="PyTensor tells equal problems only since 3.1")
 def test_equal_problems_are_solved_once():
-    pairs = [root(V ** 3 - B, V)[0] for _ in range(2)]
+    pairs = [root(V ** 3 - B, V, method="lm")[0] for _ in range(2)]
     f = pytensor.function([B, V], [pairs[0], pairs[0] * 2], mode="PHINTYS")
     assert sum([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes]) == 1
 
@@ -284,3 +285,58 @@ def test_pickles_and_threads():
         thread.join()
     for value, other in zip(found, wanted):
         np.testing.assert_array_equal(value, other)
+
+
+# ---- several equations -----------------------------------------------------------------------------------------------
+# Linear ones, curved valleys, a spiral, sums of cosines, neighbours; without a root; places that have no value; and one
+# whose values grow until Newton's steps have no digit.
+SYSTEMS = {
+    "linear": (lambda v: pt.stack([2 * v[0] + v[1] - 1, v[0] - 3 * v[1] + 2]), 2),
+    "valley": (lambda v: pt.stack([10 * (v[1] - v[0] ** 2), 1 - v[0]]), 2),
+    "spiral": (lambda v: pt.stack([10 * (v[2] - 5 / np.pi * pt.arctan2(v[1], v[0])),
+                                   10 * (pt.sqrt(v[0] ** 2 + v[1] ** 2) - 1), v[2]]), 3),
+    "cosines": (lambda v: 4 - pt.cos(v).sum() + pt.arange(1, 5) * (1 - pt.cos(v)) - pt.sin(v), 4),
+    "neighbours": (lambda v: (3 - 2 * v) * v - pt.concatenate([[0.0], v[:-1]]) - 2 * pt.concatenate([v[1:], [0.0]]) + 1,
+                   5),
+    "no root": (lambda v: v ** 2 + 1, 2),
+    "double roots": (lambda v: v ** 2, 2),
+    "logarithms": (lambda v: pt.log(abs(v)) - 1, 2),
+    "one": (lambda v: v ** 3 - 2, 1),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"maxfev": 4}, {"maxfev": 9}, {"factor": 1.0}, {"xtol": 1e-4}], ids=str)
+def test_roots_of_systems_are_those_of_scipy(options):
+    """Step by step: also where the steps are too few, and whether it is a root."""
+    draw, unknown = np.random.default_rng(2), pt.dvector("unknown")
+    for name, (equations, count) in SYSTEMS.items():
+        value = equations(unknown)
+        found, converged = root(value, unknown, optimizer_kwargs={"options": options})
+        f = pytensor.function([unknown], [found, converged], mode="PHINTYS")
+        g = pytensor.function([unknown], [value, pt.jacobian(value, unknown)], mode="PHINTYS")
+        assert not any([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes])
+        for scale in (1, 1, 3, 10):
+            start = scale * draw.normal(size=count)
+            wanted = scipy.optimize.root(lambda v: g(v)[0], start, jac=lambda v: g(v)[1], options=options)
+            point, success = f(start)
+            assert success == wanted.success, (name, start)
+            if success or "maxfev" in options:
+                np.testing.assert_allclose(point, wanted.x, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+def test_a_system_whose_values_grow_has_the_root_that_is_found():
+    unknown = pt.dvector("unknown")
+    value = pt.stack([1e4 * unknown[0] * unknown[1] - 1, pt.exp(-unknown).sum() - 1.0001])
+    f = pytensor.function([unknown], root(value, unknown), mode="PHINTYS")
+    for start in ([5.8, 12.9], [8.4, 11.6], [0.8, 0.8]):
+        point, success = f(np.array(start))
+        assert not success or np.abs([1e4 * point[0] * point[1] - 1, np.exp(-point).sum() - 1.0001]).max() < 1e-6
+
+
+def test_other_options_of_roots_are_left_to_scipy():
+    unknown, options = pt.dvector("unknown"), [{"method": "hybr", "jac": False}, {"method": "lm"}, {
+        "optimizer_kwargs": {"options": {"diag": [1.0, 2.0]}}}]
+    for each in options:
+        f = pytensor.function([unknown], root(unknown ** 3 - 2, unknown, **each)[0], mode="PHINTYS")
+        np.testing.assert_allclose(f(np.ones(2)), 2 ** (1 / 3), rtol=1e-6)
+        assert any([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes])
