@@ -1,0 +1,148 @@
+"""Write docs/numpy.md: what each function of NumPy does with symbolic variables.
+
+Run it with the newest NumPy: ``python docs/write_numpy.py``. Rows come from the tables of NumPy's protocol
+(``api/numpy_names.py``, ``api/numpy_namesakes.py``) and from NumPy's signatures. ``NOT_HERE`` says why the others are
+not supported, and what to use; a function that is in neither is an error.
+"""
+import inspect
+from operator import attrgetter
+from pathlib import Path
+from textwrap import fill
+
+import numpy
+
+import phintys.tensor as T
+from phintys.numpy_protocol import FUNCTIONS, UFUNCS
+from phintys.ops.operators import UFUNCS as ELEMENTWISE
+
+PAGE = Path(__file__).with_name("numpy.md")
+
+# Why → functions. What is printed in the reason can be used instead.
+NOT_HERE = {
+    "read, write or print values, which symbols do not have; use them on results":
+        """array2string array_repr array_str format_float_positional format_float_scientific fromfile fromregex
+        fromstring genfromtxt get_printoptions load loadtxt printoptions save savetxt savez savez_compressed
+        set_printoptions base_repr binary_repr info show_config show_runtime get_include test typename""",
+    "change an array; use `T.set_subtensor`, `T.fill_diagonal` or `T.put_along_axis`, which return a new one":
+        "copyto fill_diagonal place put put_along_axis putmask",
+    "make arrays from what is no symbol; use `T.as_tensor` or `T.constant`":
+        """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix bmat from_dlpack
+        frombuffer fromfunction fromiter require""",
+    "take numbers only, which NumPy does not pass on; `T` has most of them under the same names":
+        """arange bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri eye zeros ones empty
+        full identity indices empty_like mask_indices fft.fftfreq fft.rfftfreq""",
+    "ask about dtypes, or about memory; a variable has `x.dtype`, `x.type`":
+        """can_cast common_type isdtype isfortran isscalar issubdtype iterable may_share_memory min_scalar_type
+        mintypecode promote_types result_type shares_memory nested_iters broadcast_shapes real_if_close""",
+    "belong to NumPy's own state": "getbufsize geterr geterrcall setbufsize seterr seterrcall einsum_path",
+    "are about dates, strings or bits in bytes":
+        """busday_count busday_offset datetime_as_string datetime_data is_busday isnat packbits unpackbits""",
+    "call a Python function for parts of an array; use `phintys.vectorize`, `phintys.scan` or `T.select`":
+        "apply_along_axis apply_over_axes frompyfunc piecewise",
+    "have results whose length depends on leading zeros": "roots polydiv",
+    "NumPy 2.5 no longer has; use `vstack`, `isin` and `trapezoid`": "row_stack in1d trapz",
+    "are not written yet": "histogram2d histogramdd array_equiv",
+}
+
+HEAD = f"""# NumPy's functions
+
+Written by `docs/write_numpy.py` for NumPy {".".join(numpy.__version__.split(".")[:2])}; edit the tables of
+`api/numpy_names.py` and `docs/write_numpy.py`, not this file.
+
+Each function in the first sections builds a graph when it is called with a symbolic variable, and gives the values,
+dtypes and shapes that NumPy gives for arrays; `tests/api/test_numpy_arguments.py` compares them. The same functions are
+in `phintys.tensor`, some with Theano's rules instead (see *T has* below). An argument that is not taken raises a
+`TypeError` that names it; none is ignored. `out=` and `where=` are never taken: a variable cannot be written to.
+Elementwise functions of small integers give float32 where NumPy gives float16, as Theano's do.
+"""
+
+
+def public_functions(namespace, prefix=""):
+    """Names of NumPy's functions."""
+    for name in sorted(dir(namespace), key=str.lower):
+        value = getattr(namespace, name)
+        if not name.startswith("_") and callable(value) and not isinstance(value, type):
+            yield prefix + name, value
+
+
+def canonical(name, function):
+    """The name by which NumPy's protocol knows a function: some have several."""
+    if isinstance(function, numpy.ufunc):
+        return function.__name__
+    return f"{function.__module__}.{function.__qualname__}".removeprefix("numpy.") if hasattr(
+        function, "__qualname__") else name
+
+
+def arguments_of(function):
+    """NumPy's names of a function's arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [parameter.name for parameter in parameters if parameter.kind not in (
+        parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)]
+
+
+def rows():
+    """(name, what it is here, arguments that are not taken) of all functions that are supported."""
+    for namespace, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft.")):
+        for name, function in public_functions(namespace, prefix):
+            known = canonical(name, function)
+            if isinstance(function, numpy.ufunc):
+                if known in ELEMENTWISE or known in UFUNCS:
+                    yield name, "elementwise", []
+            elif known in FUNCTIONS:
+                target, signature = FUNCTIONS[known]
+                taken = signature.replace("|", " ").split()
+                variadic = signature.startswith("*")
+                missing = [argument for argument in arguments_of(function)
+                           if argument not in taken and not (variadic and argument not in ("out", "where", "like"))]
+                yield name, target if isinstance(target, str) else "", missing
+
+
+def unknown():
+    """Functions of the installed NumPy that have neither a row nor a reason."""
+    supported = {name for name, _, _ in rows()}
+    refused = {name for names in NOT_HERE.values() for name in names.split()}
+    every = {name for namespace, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft."))
+             for name, _ in public_functions(namespace, prefix)}
+    return sorted(every - supported - refused - {"linalg.test", "fft.test"})
+
+
+def same_in_tensor(target, name):
+    """Whether ``T`` has the function that NumPy's protocol calls, by NumPy's name."""
+    try:
+        return target and attrgetter(name)(T) is attrgetter(target)(T)
+    except AttributeError:
+        return False
+
+
+def page():
+    """The text of the page."""
+    found = list(rows())
+    elementwise = [name for name, kind, _ in found if kind == "elementwise"]
+    whole = [name for name, kind, missing in found if kind != "elementwise" and not missing]
+    parts = [row for row in found if row[1] != "elementwise" and row[2]]
+    own = [name for name, kind, _ in found if kind != "elementwise" and not same_in_tensor(kind, name)]
+    lines = [HEAD, "## Elementwise\n", wrapped(elementwise), "", "Of their arguments only `dtype` is taken.", "",
+             "## With all of their arguments\n", wrapped(whole), "", "## With some of their arguments\n",
+             "| NumPy | not taken |", "|---|---|"]
+    lines += [f"| `{name}` | {', '.join(f'`{argument}`' for argument in missing)} |" for name, _, missing in parts]
+    lines += ["", "## T has", "",
+              "These have another function of the same name in `phintys.tensor`, with Theano's arguments, dtypes or "
+              "results, or none:", "", wrapped(own), "", "## Not supported"]
+    for reason, names in NOT_HERE.items():
+        lines += ["", f"Functions that {reason}:", wrapped(sorted(set(names.split())))]
+    return "\n".join(lines) + "\n"
+
+
+def wrapped(names):
+    """Names as a paragraph of lines of 120 columns."""
+    return fill(", ".join(f"`{name}`" for name in names) + ".", 120, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    missing = unknown()
+    if missing:
+        raise SystemExit(f"say in NOT_HERE why these are not supported: {' '.join(missing)}")
+    PAGE.write_text(page())
