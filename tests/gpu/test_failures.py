@@ -305,3 +305,44 @@ def test_positions_of_nothing_are_checked(device, name):
             except IndexError as error:
                 told[-1].append(str(error).split("\n")[0])
     assert told[1] == told[0]
+
+
+def blocks(w, h, rows, b, columns):
+    return nnet.blocksparse.sparse_block_dot(w, h, rows, b, columns)
+
+
+def ones(*shape):
+    return numpy.ones(shape, "float32")
+
+
+FEW, BAD = numpy.full((2, 3), 1), numpy.full((2, 3), 9)
+OF_NOTHING = {
+    "flat positions": (lambda i, j: T.ravel_multi_index((i[:, None], j), (3, 4)), [[9, 1], numpy.zeros(0, int)]),
+    "no flat positions": (lambda i, j: T.ravel_multi_index((i[:, None], j), (3, 4)), [[2, 1], numpy.zeros(0, int)]),
+    "rows of blocks": (blocks, [ones(4, 5, 3, 0), ones(2, 3, 3), BAD, ones(5, 0), FEW]),
+    "columns of blocks": (blocks, [ones(4, 5, 3, 0), ones(2, 3, 3), FEW, ones(5, 0), BAD]),
+    "empty blocks": (blocks, [ones(4, 5, 3, 0), ones(2, 3, 3), FEW, ones(5, 0), FEW]),
+    "gradient of blocks": (lambda *all: T.grad(blocks(*all).sum(), all[0]), [
+        ones(4, 5, 0, 3), ones(2, 3, 0), BAD, ones(5, 3), FEW]),
+    "labels without classes": (lambda x, y: T.grad(nnet.categorical_crossentropy(nnet.softmax(x), y).sum(), x),
+                               [ones(2, 0), [1, 0]]),
+    "no labels": (lambda x, y: T.grad(nnet.categorical_crossentropy(nnet.softmax(x), y).sum(), x),
+                  [ones(0, 0), numpy.zeros(0, int)])}
+
+
+@pytest.mark.parametrize("name", OF_NOTHING)
+def test_what_selects_nothing_is_checked(device, name):
+    """Positions and labels that are out of bounds, for results without elements."""
+    expression, values = OF_NOTHING[name]
+    told = []
+    for target in ("cpu", "cuda"):
+        variables = [phintys.shared(numpy.asarray(value), target=target) for value in values]
+        if target == "cuda":
+            variables = [phintys.gpu.host_from_gpu(variable) for variable in variables]
+        function = phintys.function([], expression(*variables))
+        for _ in range(2):
+            try:
+                told.append(numpy.asarray(function()).shape)
+            except (IndexError, ValueError) as error:
+                told.append(str(error).split("\n")[0])
+    assert told[2:] == told[:2]

@@ -3,7 +3,7 @@
 A thread adds up one element of a product. Outer products are added to their blocks by atomic additions, as several may
 go to one block: the last digits depend on their order.
 """
-from phintys.gpu.kernels.general_source import ALL, COPY, THREADS, Description, Launch, describe, number
+from phintys.gpu.kernels.general_source import ALL, COPY, RAW, THREADS, Description, Launch, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.nnet.block_sparse_kernel import BlockGemvKernel, BlockOuterKernel
 
@@ -19,12 +19,21 @@ PRODUCT = """\
     store_out(at(out, b, j, c), sum);
 """
 
+# Where there are no elements to compute.
+CHECK = """\
+    for (long long k = thread; k < rows.shape[0] * rows.shape[1]; k += threads)
+        position(note, (long long)load_rows(offset_of(rows, k)), {matrix}.shape[0], 0);
+    for (long long k = thread; k < columns.shape[0] * columns.shape[1]; k += threads)
+        position(note, (long long)load_columns(offset_of(columns, k)), {matrix}.shape[1], 1);
+"""
+
 
 @describe(BlockGemvKernel, checked=(3, 4))
 def product(arguments, named, operands):
-    return Description(["first", "w", "h", "rows", "columns", "out"], {"multiply": (THREADS, PRODUCT)},
-                       [Launch(THREADS, "multiply", "out")], f"typedef {computed(operands[0][0])} T;",
-                       checked=("rows", "columns"))
+    return Description(["first", "w", "h", "rows", "columns", "out"],
+                       {"multiply": (THREADS, PRODUCT), "check": (RAW, CHECK.format(matrix="w"))},
+                       [Launch(THREADS, "multiply", "out", otherwise="check")],
+                       f"typedef {computed(operands[0][0])} T;", checked=("rows", "columns"))
 
 
 OUTER = """\
@@ -44,6 +53,7 @@ def outer(arguments, named, operands):
     if operands[0][0] not in ("float32", "float64"):
         raise NoSource(operands[0][0])
     return Description(["first", "x", "y", "rows", "columns", "alpha", "out"],
-                       {"add": (THREADS, OUTER.format(alpha=number("alpha", operands[5])))},
-                       [Launch(COPY, 0, "first", ALL, "out"), Launch(THREADS, "add", "x")],
+                       {"add": (THREADS, OUTER.format(alpha=number("alpha", operands[5]))),
+                        "check": (RAW, CHECK.format(matrix="out"))},
+                       [Launch(COPY, 0, "first", ALL, "out"), Launch(THREADS, "add", "x", otherwise="check")],
                        f"typedef {computed(operands[0][0])} T;", checked=("rows", "columns"))

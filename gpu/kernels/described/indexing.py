@@ -37,12 +37,15 @@ __device__ inline Slice slice_of(bool has_start, long long start, bool has_stop,
     const Slice slice = {start, step, span > 0 ? (span - 1) / size + 1 : 0};
     return slice;
 }
+"""
+SIZE_OF = """\
 template <int R> __device__ inline long long size_of(const View<R>& v) {
     long long size = 1;
     for (int axis = 0; axis < R; axis++) size *= v.shape[axis];
     return size;
 }
 """
+FUNCTIONS += SIZE_OF
 
 
 class Index:
@@ -345,6 +348,12 @@ TERM = """\
         weight *= length;
     }}
 """
+CHECK_OF_COORDINATES = """\
+    for (long long k = thread; k < size_of(c{axis}); k += threads) {{
+        const long long coordinate = load_c{axis}(offset_of(c{axis}, k)), length = lengths.at[{axis}];
+        if (coordinate < 0 || coordinate >= length) tell(note, coordinate, length, {axis});
+    }}
+"""
 TREATED = {
     "raise": "if (coordinate < 0 || coordinate >= length) {{ tell(note, coordinate, length, {axis}); continue; }}",
     "wrap": "coordinate = (coordinate % length + length) % length;",
@@ -372,8 +381,10 @@ def flat_positions(arguments, named, operands):
     terms = [TERM.format(axis=axis, rank=rank, treated=TREATED[mode].format(axis=axis)) for axis in axes]
     body = RAVEL.format(rank=rank, terms="".join(terms))
     failure = (ValueError, [INVALID.format(axis) for axis in range(count)])
-    return Description([*names, "lengths", "out"], {"multiply": (THREADS, body)}, [Launch(THREADS, "multiply", "out")],
-                       vectors={"lengths": count}, checked=tuple(names), failure=failure)
+    check = "" if mode != "raise" else "".join([CHECK_OF_COORDINATES.format(axis=axis) for axis in range(count)])
+    return Description([*names, "lengths", "out"], {"multiply": (THREADS, body), "check": (RAW, check)},
+                       [Launch(THREADS, "multiply", "out", otherwise="check")], SIZE_OF, {"lengths": count},
+                       checked=tuple(names), failure=failure)
 
 
 COUNTERS = """\
