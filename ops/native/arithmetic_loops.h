@@ -167,7 +167,7 @@ typedef struct {                        /* operands and result have one type, by
     int operands;
     phintys_loop_function loops[PHINTYS_TYPES];
 } phintys_own_row;
-enum { PHINTYS_OWN_ROWS = 8 };
+enum { PHINTYS_OWN_ROWS = 16 };         /* at most; a row without a name ends them */
 typedef struct {
     phintys_loop_function both, either;                     /* of truths */
     phintys_loop_function choose[5];                        /* by the logarithm of an element's bytes */

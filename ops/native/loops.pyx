@@ -195,10 +195,10 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     cdef int row, to, first = TYPE_INDEX[dtypes[0]]
     cdef int count = len(dtypes)
     if name == "cast":
-        if count == 2 and usable_set() and vector_cast(dtypes[0], dtypes[1]) != NULL:
-            return <LoopFunction>vector_cast(dtypes[0], dtypes[1])
         if count != 2:
             return NULL
+        if vector_cast(dtypes[0], dtypes[1], usable_set()) != NULL:
+            return <LoopFunction>vector_cast(dtypes[0], dtypes[1], usable_set())
         to = TYPE_INDEX[dtypes[1]]
         return loops.casts[first][to] if loops.casts[first][to] != NULL else phintys_casts[first][to]
     if name == "switch":
@@ -212,7 +212,7 @@ cdef LoopFunction own_function(str name, tuple dtypes) except? NULL:
     if name == "copy":
         return phintys_copy_loop(numpy.dtype(dtypes[0]).itemsize) if count == 2 else NULL
     for row in range(PHINTYS_OWN_ROWS):
-        if loops.rows[row].name.decode() == name:
+        if loops.rows[row].name != NULL and loops.rows[row].name.decode() == name:
             return loops.rows[row].loops[first] if count == loops.rows[row].operands + 1 else NULL
     return special_function(name, dtypes[0], count)
 

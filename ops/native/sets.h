@@ -96,26 +96,4 @@ static inline int phintys_set_of_processor(void) {
 #endif
 }
 
-/* For the families that each_set.h does not compile yet. */
-#ifdef PHINTYS_HAS_SETS
-#define PHINTYS_FOR_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define PHINTYS_FOR_AVX512 __attribute__((target("avx512f,avx512dq,avx2,fma,f16c")))
-#define PHINTYS_BASELINE_BYTES 16
-#define PHINTYS_AVX2_BYTES 32
-#define PHINTYS_AVX512_BYTES 64
-#else
-#define PHINTYS_FOR_AVX2
-#define PHINTYS_FOR_AVX512
-#define PHINTYS_BASELINE_BYTES 16
-#define PHINTYS_AVX2_BYTES 16
-#define PHINTYS_AVX512_BYTES 16
-#endif
-#if defined(PHINTYS_HAS_SETS) && defined(__gnu_linux__) && !defined(__clang__)
-#define PHINTYS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#define PHINTYS_AVX2_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define PHINTYS_CLONES
-#define PHINTYS_AVX2_CLONES
-#endif
-
 #endif

@@ -23,11 +23,14 @@ static const int64_t phintys_first_lanes_double[8] = {-1, -1, -1, -1, 0, 0, 0, 0
 static const int32_t phintys_first_lanes_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 #endif
 
+#define BITS_float uint32_t
+#define BITS_double uint64_t
 #define SUFFIX_float ps                     /* of intrinsics */
 #define SUFFIX_double pd
 #define SUFFIX PHINTYS_NAMED(SUFFIX, T)
 #define AVX(NAME) PHINTYS_NAMED(_mm256_##NAME, SUFFIX)
 #define AVX512(NAME) PHINTYS_NAMED(_mm512_##NAME, SUFFIX)
+#define AVX512_MASK(NAME) PHINTYS_NAMED(AVX512(NAME), mask)
 
 #define LOOPS "native/vectors.h"
 #define FLOATS
@@ -37,6 +40,9 @@ static const int32_t phintys_first_lanes_float[16] = {-1, -1, -1, -1, -1, -1, -1
 #else
 typedef T TYPED(Vector) __attribute__((vector_size(SET_BYTES), aligned(sizeof(T)), may_alias));
 typedef T TYPED(Wide) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+
+typedef PHINTYS_NAMED(BITS, T) TYPED(Bits) __attribute__((vector_size(SET_BYTES)));   /* a cast keeps the bits */
+typedef T TYPED(Register) __attribute__((vector_size(SET_BYTES)));      /* as functions of vectors take and return it */
 
 PHINTYS_INLINE TYPED(Vector) TYPED(broadcast)(T value) { return value - (TYPED(Vector)){0}; }  /* also of -0 and NaN */
 
@@ -87,6 +93,61 @@ PHINTYS_INLINE TYPED(Vector) TYPED(smaller)(TYPED(Vector) a, TYPED(Vector) b) {
 #endif
 }
 
+PHINTYS_INLINE TYPED(Vector) TYPED(root)(TYPED(Vector) a) {
+#if SET_LEVEL == 2
+    return AVX512(sqrt)(a);
+#elif SET_LEVEL == 1
+    return AVX(sqrt)(a);
+#else
+    for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) a[l] = (T)__builtin_sqrt(a[l]);
+    return a;
+#endif
+}
+PHINTYS_INLINE TYPED(Vector) TYPED(floor)(TYPED(Vector) a) {
+#if SET_LEVEL == 2
+    return AVX512(roundscale)(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+#elif SET_LEVEL == 1
+    return AVX(floor)(a);
+#else
+    for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) a[l] = (T)__builtin_floor(a[l]);
+    return a;
+#endif
+}
+
+/* Which lanes something holds for: & and | join masks. */
+#if SET_LEVEL == 2
+typedef unsigned TYPED(Mask);
+#else
+typedef TYPED(Bits) TYPED(Mask);
+#endif
+PHINTYS_INLINE TYPED(Mask) TYPED(less)(TYPED(Vector) a, TYPED(Vector) b) {
+#if SET_LEVEL == 2
+    return AVX512_MASK(cmp)(a, b, _CMP_LT_OQ);
+#else
+    return (TYPED(Bits))(a < b);
+#endif
+}
+PHINTYS_INLINE TYPED(Vector) TYPED(choose)(TYPED(Mask) mask, TYPED(Vector) yes, TYPED(Vector) no) {
+#if SET_LEVEL == 2
+    return AVX512(mask_blend)(mask, no, yes);
+#elif SET_LEVEL == 1
+    return AVX(blendv)(no, yes, (TYPED(Vector))mask);
+#else
+    return (TYPED(Vector))((mask & (TYPED(Bits))yes) | (~mask & (TYPED(Bits))no));
+#endif
+}
+PHINTYS_INLINE unsigned TYPED(bits_of)(TYPED(Mask) mask) {      /* a bit for each lane */
+#if SET_LEVEL == 2
+    return mask;
+#elif SET_LEVEL == 1
+    return (unsigned)AVX(movemask)((TYPED(Vector))mask);
+#else
+    unsigned bits = 0;
+    for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) bits |= (unsigned)(mask[l] & 1) << l;
+    return bits;
+#endif
+}
+
 /* The sum of the lanes. */
 PHINTYS_INLINE T TYPED(total)(TYPED(Vector) value) {
 #if SET_LEVEL == 2
@@ -128,6 +189,21 @@ PHINTYS_INLINE TYPED(Vector) TYPED(load_part)(const T* from, int count) {
 #else
     TYPED(Vector) value = {0};
     for (int lane = 0; lane < count; lane++) value[lane] = from[lane];
+    return value;
+#endif
+}
+
+/* The first `count` elements, at least one; the others are the first one. */
+PHINTYS_INLINE TYPED(Vector) TYPED(load_filled)(const T* from, int count) {
+#if SET_LEVEL == 2
+    return AVX512(mask_loadu)(TYPED(broadcast)(*from), (1u << count) - 1, from);
+#elif SET_LEVEL == 1
+    enum { LANES = 32 / sizeof(T) };
+    const __m256i lanes = _mm256_loadu_si256((const __m256i*)(PHINTYS_NAMED(phintys_first_lanes, T) + LANES - count));
+    return AVX(blendv)(TYPED(broadcast)(*from), AVX(maskload)(from, lanes), (TYPED(Vector))lanes);
+#else
+    TYPED(Vector) value = TYPED(broadcast)(*from);
+    for (int lane = 1; lane < count; lane++) value[lane] = from[lane];
     return value;
 #endif
 }

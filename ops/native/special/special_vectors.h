@@ -9,7 +9,6 @@
 #ifndef PHINTYS_SPECIAL_VECTORS_H
 #define PHINTYS_SPECIAL_VECTORS_H
 
-#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -68,64 +67,7 @@ static double phintys_psi_rest(double x) {
 
 static double phintys_erfinv_rest(double x) { return fabs(x) == 1 ? copysign(INFINITY, x) : NAN; }
 
-/* ---- each instruction set ---------------------------------------------------------------------------------------- */
-#define SET avx2
-#define FOR_SET PHINTYS_FOR_AVX2
-#define V __m256d
-#define BITS phintys_bits_avx2
-#define WIDTH 4
-#define MASK __m256d
-#define OP(NAME) _mm256_##NAME
-#define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
-#define BOTH(a, b) _mm256_and_pd(a, b)
-#define EITHER(a, b) _mm256_or_pd(a, b)
-#define CHOOSE(mask, yes, no) _mm256_blendv_pd(no, yes, mask)
-#define ONLY(mask, yes) _mm256_and_pd(mask, yes)
-#define BITS_OF(mask) _mm256_movemask_pd(mask)
-#define ROUND(x) _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-#define FLOOR(x) _mm256_floor_pd(x)
-typedef uint64_t BITS __attribute__((vector_size(32)));
-#include "special_vectors.template.h"
-
-PHINTYS_FOR_AVX2 static inline __m256 phintys_in_double_avx2(__m256d (*of)(__m256d), __m256 x) {
-    const __m128 low = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_castps256_ps128(x))));
-    const __m128 high = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))));
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
-}
-
-#define SET avx512
-#define FOR_SET PHINTYS_FOR_AVX512
-#define V __m512d
-#define BITS phintys_bits_avx512
-#define WIDTH 8
-#define MASK __mmask8
-#define OP(NAME) _mm512_##NAME
-#define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
-#define BOTH(a, b) ((__mmask8)((a) & (b)))
-#define EITHER(a, b) ((__mmask8)((a) | (b)))
-#define CHOOSE(mask, yes, no) _mm512_mask_blend_pd(mask, no, yes)
-#define ONLY(mask, yes) _mm512_maskz_mov_pd(mask, yes)
-#define BITS_OF(mask) ((int)(mask))
-#define ROUND(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-#define FLOOR(x) _mm512_roundscale_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
-typedef uint64_t BITS __attribute__((vector_size(64)));
-#include "special_vectors.template.h"
-
-PHINTYS_FOR_AVX512 static inline __m512 phintys_in_double_avx512(__m512d (*of)(__m512d), __m512 x) {
-    const __m256 low = _mm512_cvtpd_ps(of(_mm512_cvtps_pd(_mm512_castps512_ps256(x))));
-    const __m256 high = _mm512_cvtpd_ps(of(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))));
-    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-}
-
-#define PHINTYS_FLOAT_FUNCTIONS(NAME) \
-PHINTYS_FOR_AVX2 static __m256 phintys_##NAME##_float_avx2(__m256 x) { \
-    return phintys_in_double_avx2(phintys_##NAME##_double_avx2, x); \
-} \
-PHINTYS_FOR_AVX512 static __m512 phintys_##NAME##_float_avx512(__m512 x) { \
-    return phintys_in_double_avx512(phintys_##NAME##_double_avx512, x); \
-}
-PHINTYS_FLOAT_FUNCTIONS(gammaln)
-PHINTYS_FLOAT_FUNCTIONS(psi)
-PHINTYS_FLOAT_FUNCTIONS(erfinv)
+#define LOOPS "native/special/special_vectors.template.h"
+#include "native/each_set.h"
 
 #endif

@@ -1,83 +1,51 @@
 /* Vector functions that are faster here than in the C library, in the same form: vectors in registers in and out.
  *
- * tanh: with y = 2 |x| = k log(2) + r and expm1(y) = 2^k expm1(r) + (2^k - 1), it is expm1(y) / (expm1(y) + 2), with
- * the sign of x. expm1(r) is its Taylor series, to the last bit for |r| <= log(2) / 2; all terms have the order of r,
- * so nothing cancels near 0. From 20 on (float32: 10) the result is 1. Included by vector_math.h only.
+ * tanh and softplus(x) = log(1 + exp(x)) are in vector_functions.template.h, for each type and instruction set; others
+ * in special_vectors.h. The polynomials are made by asv_bench/fit_vector_functions.py. Included by vector_math.h only.
  */
 #ifndef PHINTYS_VECTOR_FUNCTIONS_H
 #define PHINTYS_VECTOR_FUNCTIONS_H
 
-#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
 
-#include "native/sets.h"
-#include "softplus_vectors.h"
+#include "native/vectors.h"
+
+#define PHINTYS_LOG_2 0x1.62e42fefa39efp-1
+#define PHINTYS_LOG_2_REST 0x1.abc9e3b39803fp-56
+
+/* From here down exp(x) is subnormal or 0; and what rounds numbers to whole ones when it is added and subtracted. */
+static const double phintys_softplus_lowest_double = -708, phintys_softplus_round_double = 0x1.8p52;
+static const float phintys_softplus_lowest_float = -87, phintys_softplus_round_float = 0x1.8p23f;
+/* (exp(r) - 1 - r) / r^2 */
+static const double phintys_exp_rest_double[] = {
+    0x1.af389ecfc4b9cp-26, 0x1.28917c89a43a7p-22, 0x1.71de0db2f6b19p-19, 0x1.a019b9149a41cp-16, 0x1.a01a01a7c2efep-13,
+    0x1.6c16c17889ef1p-10, 0x1.11111111109b5p-7, 0x1.5555555553d68p-5, 0x1.5555555555556p-3, 0x1.0000000000001p-1};
+static const float phintys_exp_rest_float[] = {
+    0x1.6d10fcp-10f, 0x1.120b62p-7f, 0x1.55551ap-5f, 0x1.5554dep-3f, 0x1p-1f};
+/* log(1 + t) / t, by t - 1/2 */
+static const double phintys_log1p_over_t_double[] = {
+    0x1.9a004c84084e0p-16, -0x1.41ce9263aa3b0p-15, 0x1.da6d71b6afabdp-16, -0x1.780c594e32d50p-15, 0x1.76b09d6cf58dep-14,
+    -0x1.2a015e6f8b787p-13, 0x1.cfdf64feee5f6p-13, -0x1.740e66424b377p-12, 0x1.2c70bed1f5192p-11,
+    -0x1.e6fd22346bd39p-11, 0x1.8d3fc5df8233cp-10, -0x1.469c50e081538p-9, 0x1.0f11916785076p-8, -0x1.c72c64467e5acp-8,
+    0x1.83c50b0fd64f8p-7, -0x1.50abf6ca8389dp-6, 0x1.2bec9fba50fb6p-5, -0x1.1540afd54c993p-4, 0x1.0f95b3dc0a12ap-3,
+    -0x1.2773a5da90bd5p-2, 0x1.9f323ecbf984cp-1};
+static const float phintys_log1p_over_t_float[] = {
+    -0x1.a04acap-9f, 0x1.5814ecp-8f, -0x1.bcdc06p-8f, 0x1.7b60aap-7f, -0x1.50e83ep-6f, 0x1.2c1da8p-5f, -0x1.154036p-4f,
+    0x1.0f9550p-3f, -0x1.2773a6p-2f, 0x1.9f323ep-1f};
+
+enum { PHINTYS_VECTOR_FUNCTIONS = 5 };
+
+#define LOOPS "native/special/vector_functions.template.h"
+#define FLOATS
+#include "native/each_set.h"
 #include "special_vectors.h"
 
-#define PHINTYS_TANH_DOUBLE(NAME, FOR_SET, V, I, MM, SI) \
-FOR_SET static V NAME(V x) { \
-    const V sign = MM##and_pd(x, MM##set1_pd(-0.0)), round = MM##set1_pd(0x1.8p52); \
-    const V half = MM##min_pd(MM##set1_pd(20.0), MM##andnot_pd(MM##set1_pd(-0.0), x));  /* of NaN, NaN: the second */ \
-    const V y = MM##add_pd(half, half); \
-    V k = MM##fmadd_pd(half, MM##set1_pd(0x1.71547652b82fep+1), round); \
-    const I bits = MM##castpd_##SI(k); \
-    k = MM##sub_pd(k, round); \
-    V r = MM##fnmadd_pd(k, MM##set1_pd(0x1.62e42fefa39efp-1), y); \
-    r = MM##fnmadd_pd(k, MM##set1_pd(0x1.abc9e3b39803fp-56), r); \
-    const V power = MM##cast##SI##_pd(MM##add_epi64(MM##slli_epi64(bits, 52), MM##castpd_##SI(MM##set1_pd(1.0)))); \
-    const V r2 = MM##mul_pd(r, r), r4 = MM##mul_pd(r2, r2), r8 = MM##mul_pd(r4, r4); \
-    const V q0 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 6), MM##set1_pd(0.5)); \
-    const V q2 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 120), MM##set1_pd(1.0 / 24)); \
-    const V q4 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 5040), MM##set1_pd(1.0 / 720)); \
-    const V q6 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 362880), MM##set1_pd(1.0 / 40320)); \
-    const V q8 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 39916800), MM##set1_pd(1.0 / 3628800)); \
-    const V q10 = MM##fmadd_pd(r, MM##set1_pd(1.0 / 6227020800), MM##set1_pd(1.0 / 479001600)); \
-    const V low = MM##fmadd_pd(r4, MM##fmadd_pd(r2, q6, q4), MM##fmadd_pd(r2, q2, q0)); \
-    const V series = MM##fmadd_pd(r2, MM##fmadd_pd(r8, MM##fmadd_pd(r2, q10, q8), low), r); \
-    const V expm1 = MM##fmadd_pd(power, series, MM##sub_pd(power, MM##set1_pd(1.0))); \
-    return MM##div_pd(MM##or_pd(expm1, sign), MM##add_pd(expm1, MM##set1_pd(2.0))); \
-}
-
-#define PHINTYS_TANH_FLOAT(NAME, FOR_SET, V, I, MM, SI) \
-FOR_SET static V NAME(V x) { \
-    const V sign = MM##and_ps(x, MM##set1_ps(-0.0f)), round = MM##set1_ps(0x1.8p23f); \
-    const V half = MM##min_ps(MM##set1_ps(10.0f), MM##andnot_ps(MM##set1_ps(-0.0f), x)); \
-    const V y = MM##add_ps(half, half); \
-    V k = MM##fmadd_ps(half, MM##set1_ps(0x1.715476p+1f), round); \
-    const I bits = MM##castps_##SI(k); \
-    k = MM##sub_ps(k, round); \
-    V r = MM##fnmadd_ps(k, MM##set1_ps(0x1.62e43p-1f), y); \
-    r = MM##fnmadd_ps(k, MM##set1_ps(-0x1.05c61p-29f), r); \
-    const V power = MM##cast##SI##_ps(MM##add_epi32(MM##slli_epi32(bits, 23), MM##castps_##SI(MM##set1_ps(1.0f)))); \
-    const V r2 = MM##mul_ps(r, r); \
-    const V q0 = MM##fmadd_ps(r, MM##set1_ps(1.0f / 6), MM##set1_ps(0.5f)); \
-    const V q2 = MM##fmadd_ps(r, MM##set1_ps(1.0f / 120), MM##set1_ps(1.0f / 24)); \
-    const V q4 = MM##fmadd_ps(r, MM##set1_ps(1.0f / 5040), MM##set1_ps(1.0f / 720)); \
-    const V series = MM##fmadd_ps(r2, MM##fmadd_ps(r2, MM##fmadd_ps(r2, q4, q2), q0), r); \
-    const V expm1 = MM##fmadd_ps(power, series, MM##sub_ps(power, MM##set1_ps(1.0f))); \
-    return MM##div_ps(MM##or_ps(expm1, sign), MM##add_ps(expm1, MM##set1_ps(2.0f))); \
-}
-
-PHINTYS_TANH_DOUBLE(phintys_tanh_double_avx2, PHINTYS_FOR_AVX2, __m256d, __m256i, _mm256_, si256)
-PHINTYS_TANH_DOUBLE(phintys_tanh_double_avx512, PHINTYS_FOR_AVX512, __m512d, __m512i, _mm512_, si512)
-PHINTYS_TANH_FLOAT(phintys_tanh_float_avx2, PHINTYS_FOR_AVX2, __m256, __m256i, _mm256_, si256)
-PHINTYS_TANH_FLOAT(phintys_tanh_float_avx512, PHINTYS_FOR_AVX512, __m512, __m512i, _mm512_, si512)
-
-/* By the names that libmvec has for such functions. */
-static const struct { const char* symbol; void* function; } phintys_vector_functions[] = {
-    {"_ZGVdN4v_tanh", (void*)phintys_tanh_double_avx2}, {"_ZGVeN8v_tanh", (void*)phintys_tanh_double_avx512},
-    {"_ZGVdN8v_tanhf", (void*)phintys_tanh_float_avx2}, {"_ZGVeN16v_tanhf", (void*)phintys_tanh_float_avx512},
-    {"_ZGVdN4v_gammaln", (void*)phintys_gammaln_double_avx2},
-    {"_ZGVeN8v_gammaln", (void*)phintys_gammaln_double_avx512},
-    {"_ZGVdN8v_gammalnf", (void*)phintys_gammaln_float_avx2},
-    {"_ZGVeN16v_gammalnf", (void*)phintys_gammaln_float_avx512},
-    {"_ZGVdN4v_psi", (void*)phintys_psi_double_avx2}, {"_ZGVeN8v_psi", (void*)phintys_psi_double_avx512},
-    {"_ZGVdN8v_psif", (void*)phintys_psi_float_avx2}, {"_ZGVeN16v_psif", (void*)phintys_psi_float_avx512},
-    {"_ZGVdN4v_erfinv", (void*)phintys_erfinv_double_avx2}, {"_ZGVeN8v_erfinv", (void*)phintys_erfinv_double_avx512},
-    {"_ZGVdN8v_erfinvf", (void*)phintys_erfinv_float_avx2}, {"_ZGVeN16v_erfinvf", (void*)phintys_erfinv_float_avx512},
-    {"_ZGVdN4v_softplus", (void*)phintys_softplus_double_avx2},
-    {"_ZGVeN8v_softplus", (void*)phintys_softplus_double_avx512},
-    {"_ZGVdN8v_softplusf", (void*)phintys_softplus_float_avx2},
-    {"_ZGVeN16v_softplusf", (void*)phintys_softplus_float_avx512},
-    {NULL, NULL}};
+/* By the names that C has for such functions: of float, of double. */
+typedef struct { const char* name; void* of[2]; } phintys_vector_function;
+#define VECTOR_FUNCTION(NAME) \
+    {#NAME, {(void*)IN_SET(phintys_##NAME##_float), (void*)IN_SET(phintys_##NAME##_double)}}
+#define VECTOR_FUNCTIONS {VECTOR_FUNCTION(tanh), VECTOR_FUNCTION(gammaln), VECTOR_FUNCTION(psi), \
+                          VECTOR_FUNCTION(erfinv), VECTOR_FUNCTION(softplus)}
 
 #endif

@@ -11,4 +11,4 @@ cdef extern from "native/special/vector_call.h" nogil:
 
 cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_call* call) except? NULL
 cdef int vector_bytes(str provider) except -1
-cdef VectorLoop vector_cast(str source, str target) noexcept
+cdef VectorLoop vector_cast(str source, str target, int level) noexcept

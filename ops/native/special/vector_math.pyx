@@ -5,17 +5,19 @@ where it is missing (older than 2.22, another C library, another processor) or l
 there is no loop. Built-in functions are in ``special/vector_functions.h``. A provider is named by library and
 instruction set, ``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
 """
-from phintys.ops.native.sets import sets_of_processor
+from phintys.ops.native.sets import NAMES, sets_of_processor
 
 cdef extern from "native/special/vector_math.h" nogil:
-    enum: PHINTYS_AVX2
-    enum: PHINTYS_AVX512
-    enum: PHINTYS_INSTRUCTION_SETS
     enum: PHINTYS_VECTOR_TYPES
-    void* phintys_find_vector_function(int, const char*)
-    VectorLoop phintys_half_to_float
-    VectorLoop phintys_float_to_half
-    VectorLoop phintys_vector_loops[PHINTYS_INSTRUCTION_SETS][PHINTYS_VECTOR_TYPES][2]
+    ctypedef struct phintys_vector_set:
+        char letter
+        int bytes
+        VectorLoop loops[PHINTYS_VECTOR_TYPES][2]
+        VectorLoop half_to_float
+        VectorLoop float_to_half
+    const phintys_vector_set* const phintys_vector_sets[3]
+    void* phintys_built_in_vector_function(int set, const char* name, int is_double)
+    void* phintys_libmvec_function(const char* symbol)
 
 # ufunc, or one of NO_UFUNCS: name in C
 UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
@@ -28,8 +30,6 @@ FUNCTIONS = UNARY | BINARY
 # Functions that are no ufuncs: steps name them as they name built-in loops. There are built-in ones only.
 NO_UFUNCS = ("softplus",)
 
-# Instruction sets, with the letter that the vector ABI has for them and the bytes of a vector; the widest last.
-cdef dict SETS = {"avx2": (PHINTYS_AVX2, "d", 32), "avx512": (PHINTYS_AVX512, "e", 64)}
 # dtype: row of the table of loops, bytes of an element while it is computed, suffix of the C name
 cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (2, 8, "")}
 
@@ -37,39 +37,48 @@ cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (
 LIBRARIES = ("libmvec", "phintys")
 
 
+cdef const phintys_vector_set* set_of(str instructions) except NULL:
+    """What there is for an instruction set; one without a letter has nothing."""
+    return phintys_vector_sets[<int>NAMES.index(instructions) if instructions in NAMES else 0]
+
+
 def symbol_of(str name, str dtype, str instructions):
     """The name that a vector function has in libmvec, or None if it can have none."""
-    if name not in FUNCTIONS or dtype not in DTYPES or instructions not in SETS:
+    cdef const phintys_vector_set* vectors = set_of(instructions)
+    if name not in FUNCTIONS or dtype not in DTYPES or not vectors.letter:
         return None
-    number, letter, width = SETS[instructions]
     row, itemsize, suffix = DTYPES[dtype]
-    return f"_ZGV{letter}N{width // itemsize}{'vv' if name in BINARY else 'v'}_{FUNCTIONS[name]}{suffix}"
+    return (f"_ZGV{chr(vectors.letter)}N{vectors.bytes // <int>itemsize}{'vv' if name in BINARY else 'v'}"
+            f"_{FUNCTIONS[name]}{suffix}")
 
 
 cdef int vector_bytes(str provider) except -1:
     """The width of the vectors that a provider's functions take."""
-    return SETS[provider.partition(" ")[2]][2]
+    return set_of(provider.partition(" ")[2]).bytes
 
 
 cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_call* call) except? NULL:
     """The loop of a ufunc's function, and its data; NULL where there is none or the processor cannot run it."""
     library, _, instructions = provider.partition(" ")
-    if library not in LIBRARIES:
-        return NULL
     symbol = symbol_of(name, dtype, instructions)
-    if symbol is None or instructions not in sets_of_processor():
+    if library not in LIBRARIES or symbol is None or instructions not in sets_of_processor():
         return NULL
-    call.function, call.fills = phintys_find_vector_function(library == "phintys", symbol.encode()), False
+    call.fills = False
+    if library == "phintys":
+        call.function = phintys_built_in_vector_function(NAMES.index(instructions), FUNCTIONS[name].encode(),
+                                                         dtype == "float64")
+    else:
+        call.function = phintys_libmvec_function(symbol.encode())
     if call.function == NULL:
         return NULL
-    return phintys_vector_loops[<int>SETS[instructions][0]][<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
+    return set_of(instructions).loops[<int>DTYPES[dtype][0]][1 if name in BINARY else 0]
 
 
-cdef VectorLoop vector_cast(str source, str target) noexcept:
-    """The loop that casts a dtype to another, for processors with AVX2; NULL if there is none."""
+cdef VectorLoop vector_cast(str source, str target, int level) noexcept:
+    """The loop that casts a dtype to another by the instructions of a level; NULL if there is none."""
     if source == "float16" and target == "float32":
-        return phintys_half_to_float
-    return phintys_float_to_half if source == "float32" and target == "float16" else NULL
+        return phintys_vector_sets[level].half_to_float
+    return phintys_vector_sets[level].float_to_half if source == "float32" and target == "float16" else NULL
 
 
 def has_vector_function(str name, str dtype, str provider):
