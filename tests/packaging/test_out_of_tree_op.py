@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "out_of_tree_op"
 

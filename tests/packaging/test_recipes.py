@@ -57,7 +57,8 @@ def recipe(heading):
 
 
 @pytest.mark.parametrize("addition, heading, more", [
-    ("elementwise op", "An elementwise op: one row", 0), ("op with a kernel", "An op with a kernel", 1),
+    ("elementwise op", "An elementwise op: one row", 0), ("inner loop", "An inner loop", 0),
+    ("op with a kernel", "An op with a kernel", 1),
     ("GPU twin", "A GPU twin", 0), ("opcode", "An opcode", 2), ("rewrite", "A rewrite", 1),
     ("loop for each instruction set", "A loop for each instruction set", 1)])
 def test_the_table_counts_the_files(addition, heading, more):
@@ -145,6 +146,30 @@ def test_the_tests_of_elementwise_ops_find_a_row(with_row):
     passed = set(re.findall(r"PASSED \S*::(\w+)\[", found))
     assert passed >= {"test_value_for_every_layout", "test_large", "test_every_dtype", "test_compiled", "test_gradient",
                       "test_gradient_keeps_float32"}
+
+
+def test_an_inner_loop(package, sources, tmp_path):
+    """In a copy of its own: its row of the table of scalar ops needs the module with the loop."""
+    copy = tmp_path / "copy"
+    shutil.copytree(package, copy)
+    blocks = recipe("An inner loop")
+    carry_out(blocks, sources)
+    carry_out([block for block in blocks if (copy / "phintys" / block[0]).exists()], copy / "phintys")
+    build(sources, [sources / "ops" / "native" / "loops.pyx"], copy)
+    assert run(copy, """
+import numpy, phintys, phintys.tensor as T
+from phintys.ops.native.loops import find_loop
+x = T.vector("x", dtype="float32")
+value = numpy.arange(-9, 10, dtype="float32")
+for cpu in ("baseline", "avx2", "native"):
+    with phintys.config.change_flags(cpu=cpu):
+        y, slope = phintys.function([x], [T.cube(x), T.grad(T.cube(x).sum(), x)])(value)
+    print((y == value * value * value).all(), (slope == 3 * value * value).all(), y.dtype)
+try:
+    find_loop("cube", ("int8", "int8"))
+except TypeError as error:
+    print(error)
+""") == "True True float32\n" * 3 + "cube has no loop for int8 -> int8; it takes (float from 32 bits, the same)\n"
 
 
 @pytest.fixture(scope="module")
