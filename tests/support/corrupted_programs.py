@@ -15,9 +15,10 @@ import phintys
 import phintys.tensor as T
 from phintys import sparse
 from phintys.tensor.shared_randomstreams import RandomStreams
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.operands import check_instruction
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
-from phintys.vm.linking.verifier import ProgramError
+from phintys.vm.linking.verifier import ProgramError, verify
 
 MOST_SECONDS, MOST_BYTES = 300, 4 << 30
 
@@ -114,7 +115,7 @@ def main(seed, count):
         program = loads(files[rng.integers(len(files))])
         kind = mangled(program, rng)
         try:
-            callable_of(program)
+            verify(program, check_instruction)
             accepted = True
         except ProgramError:
             accepted = False

@@ -15,9 +15,10 @@ import numpy
 
 sys.path.insert(0, str(Path(__file__).parent))
 from corrupted_programs import programs
+from program_callables import callable_of
 
 from phintys.vm.files import archive
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
 from phintys.vm.program import Program

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from weakref import WeakSet
 
 import numpy
+from program_callables import callable_of
 
 from phintys.compile.function_module import Function
 from phintys.vm.explaining.listing import listing
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 
 
 class Everything:

@@ -1,9 +1,9 @@
 """Programs as bytes and back, without their graphs and without what optimised them.
 
 A saved program keeps bytecode, cells, kernels (each as its class and plain arguments), constants, what is a view of
-what, texts for listings and errors, and its containers with the values they have at that moment; ``with_containers``
-puts others in their place. What is saved together shares containers afterwards if it shared them before. See ``values``
-for what a file may hold and ``archive`` for its bytes.
+what, texts for listings and errors, and its containers with the values they have at that moment. What is saved
+together shares containers afterwards if it shared them before. See ``values`` for what a file may hold and ``archive``
+for its bytes.
 
 An op that has only ``perform`` is saved itself, with a description of its node. ``perform`` of an op that asks its node
 for more than the description has fails when it is called, with a message that says so.
@@ -13,13 +13,10 @@ import sys
 import numpy
 
 from phintys.graph import hooks
-from phintys.vm.callables.callable import Callable
 from phintys.vm.files import kernel_operands  # noqa: F401  (enters the rules of kernels)
 from phintys.vm.files.archive import digest, pack, unpack
-from phintys.vm.files.operands import check_instruction
 from phintys.vm.files.values import FileError, Reader, Unsaved, Writer
-from phintys.vm.linking.verifier import verify
-from phintys.vm.program import Program, bytecode
+from phintys.vm.program import bytecode
 
 BYTECODE = digest(bytecode()).hex()
 
@@ -94,56 +91,3 @@ def loads(data, modules=(), key=None):
     except Exception as error:                  # a kernel refuses its arguments, a list is no list
         raise FileError(f"the saved program, written by phintys {version}, is not one that this version can run: "
                         f"{type(error).__name__}: {error}") from error
-
-
-def with_containers(program, containers):
-    """The same program on other containers.
-
-    Parameters
-    ----------
-    program : Program
-    containers : sequence of Container
-        One for each of ``program.containers``, of the same types.
-
-    Raises
-    ------
-    ValueError
-        If their number is another.
-    TypeError
-        If one has another type.
-    """
-    if len(containers) != len(program.containers):
-        raise ValueError(f"{program.name or 'the program'} has {len(program.containers)} containers, "
-                         f"{len(containers)} were given")
-    for number, (old, new) in enumerate(zip(program.containers, containers)):
-        if old.type != new.type:
-            raise TypeError(f"container {number} ({old.name}) is of type {old.type}, the one given of type {new.type}")
-    fields = {name: getattr(program, name) for name in Program.__slots__}
-    return Program(**fields | {"containers": list(containers)})
-
-
-def callable_of(program, strict_flags=None, downcast_flags=None, **options):
-    """A loaded program as a Python function of its arguments, once the verifier has found it sound.
-
-    Parameters
-    ----------
-    program : Program
-    strict_flags, downcast_flags : list, optional
-        How each argument converts, as for ``Callable``; by default as arguments without options do.
-    **options
-        As for ``Callable``: ``single``, ``output_keys``, ``return_none``.
-
-    Returns
-    -------
-    Callable
-
-    Raises
-    ------
-    ProgramError
-        If the program breaks a rule of the bytecode.
-    """
-    verify(program, check_instruction)
-    count = program.n_arguments
-    names = [text.name for text in program.cell_texts()[:count]]
-    return Callable(program, program.argument_types, names, strict_flags or [False] * count,
-                    downcast_flags or [None] * count, **options)

@@ -1,12 +1,13 @@
 """Loops of no steps: rows have the shapes that a step would give them, states are as they were, nothing is run."""
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
 from phintys.compile.ops import as_op
 from phintys.ifelse import ifelse
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.loops.loop_kernel import record_steps
 
 MODES = ["FAST_RUN", "FAST_COMPILE", "DebugMode"]

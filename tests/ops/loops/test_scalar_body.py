@@ -5,6 +5,7 @@ import threading
 
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
@@ -12,7 +13,7 @@ from phintys.ops.elementwise.arithmetic_tree import TREE_OPERATIONS
 from phintys.ops.elementwise.register_code import INSTRUCTIONS
 from phintys.ops.loops import native_steps
 from phintys.ops.loops.scalar_body import ScalarBody
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.loops.loop_kernel import loops_in
 
 FLOATS, INTEGERS = ("float64", "float32"), ("int64", "int32", "int8", "uint8")

@@ -1,13 +1,14 @@
 """Values of a body that are the same in each step are computed before the loop, but only if it does a step."""
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
 from phintys.compile.ops import as_op
 from phintys.graph.traversal import ancestors
 from phintys.ifelse import IfElse, ifelse
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 
 MODES = ["FAST_RUN", "FAST_COMPILE"]
 START, MATRIX = numpy.array([1.0, 2.0, 4.0]), numpy.eye(3) - 1          # MATRIX is not positive definite

@@ -20,10 +20,12 @@ import pickle
 from phintys.graph.apply import Apply
 def refuse(*arguments): raise AssertionError("a node was made")
 Apply.__init__ = refuse
-from phintys.vm.files.programs import callable_of, loads
+from phintys.vm.callables.callable import Callable
+from phintys.vm.files.programs import loads
 same = 0
 for data, arguments, expected in pickle.load(open(sys.argv[1], "rb")):
-    results = callable_of(loads(data))(*arguments)
+    program, count = loads(data), len(arguments)
+    results = Callable(program, program.argument_types, [None] * count, [False] * count, [None] * count)(*arguments)
     wrong = [(got, wanted) for got, wanted in zip(results, expected, strict=True)
              if type(got) is not type(wanted) or got.dtype != wanted.dtype or got.shape != wanted.shape
              or got.tobytes() != wanted.tobytes()]

@@ -7,12 +7,13 @@ from pathlib import Path
 import corrupted_programs
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
 from phintys.vm.files import programs
 from phintys.vm.files.archive import HEADER
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
 

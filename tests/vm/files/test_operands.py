@@ -8,6 +8,7 @@ import numpy
 import pytest
 from forged_kernels import CLASSES
 from kernel_cases import BASES, CASES, MADE
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
@@ -15,7 +16,7 @@ from phintys.ops.elementwise.scalar_code import ScalarCode
 from phintys.vm.abi import Kernel
 from phintys.vm.files import kernel_operands
 from phintys.vm.files.operands import RULES, OperandError, accepted, check_operands, described
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
 

@@ -4,15 +4,15 @@ import pickle
 
 import numpy
 import pytest
+from program_callables import callable_of
 from saved_programs import check_program, in_a_bare_process
 
 import phintys
 import phintys.tensor as T
 from phintys.graph.function_graph import FunctionGraph
 from phintys.vm.abi import Kernel
-from phintys.vm.containers.container import Container
 from phintys.vm.described_node import described
-from phintys.vm.files.programs import callable_of, dumps, loads, with_containers
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
 from phintys.vm.linking.linker import link
 from phintys.vm.linking.verifier import ProgramError
@@ -145,19 +145,6 @@ def test_programs_that_are_saved_together_share_what_they_shared():
     assert read() == [10.0]
 
 
-def test_containers_are_bound_again():
-    state = phintys.shared(VALUE, "state")
-    loaded = loads(dumps(phintys.function([], [], updates=[(state, state * 2)]).program))
-    own = Container(state.type, VALUE + 1)
-    callable_of(with_containers(loaded, [own]))()
-    assert own.get().tolist() == [2.0, 4.0, 6.0] and loaded.containers[0].get().tolist() == VALUE.tolist()
-    assert state.get_value().tolist() == VALUE.tolist()
-    with pytest.raises(ValueError, match="has 1 containers, 0 were given"):
-        with_containers(loaded, [])
-    with pytest.raises(TypeError, match=r"container 0 \(state\) is of type .*vector.*, the one given of type .*matrix"):
-        with_containers(loaded, [Container(T.dmatrix, numpy.zeros((1, 1)))])
-
-
 @pytest.mark.parametrize("allow_gc", [True, False, "plan"])
 def test_ways_of_keeping_memory(allow_gc):
     state = phintys.shared(numpy.zeros(1000))
@@ -288,8 +275,10 @@ def test_loading_imports_neither_ops_nor_what_makes_functions(tmp_path):
     function = phintys.function([x], [T.exp(x) * state, x.sum()], updates=[(state, state + x)])
     (tmp_path / "program").write_bytes(dumps(function.program))
     lines = in_a_bare_process("""
-from phintys.vm.files.programs import callable_of, loads
-f = callable_of(loads(open(sys.argv[1], "rb").read()))
+from phintys.vm.callables.callable import Callable
+from phintys.vm.files.programs import loads
+program = loads(open(sys.argv[1], "rb").read())
+f = Callable(program, program.argument_types, ["x"], [False], [None])
 print(f([1.0, 2.0, 3.0])[1], f.program.containers[0].get().tolist())
 allowed = ("phintys.ops.types", "phintys.ops.native")
 print([name for name in sys.modules if name.startswith("phintys.ops.") and not name.endswith("_kernel")

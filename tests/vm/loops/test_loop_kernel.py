@@ -5,10 +5,11 @@ import threading
 
 import numpy
 import pytest
+from program_callables import callable_of
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.files.programs import callable_of, dumps, loads
+from phintys.vm.files.programs import dumps, loads
 from phintys.vm.loops.loop_kernel import LoopKernel
 from phintys.vm.pool import fail_allocation
 
