@@ -12,13 +12,15 @@ import pytest
 
 pytest.importorskip("pytensor_reference")
 pytest.importorskip("pymc", reason="PyMC is not installed: pip install phintys[pymc]")
-
+mpmath = pytest.importorskip("mpmath")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import further_models
     import gallery_models
+    import pymc as pm
     import pymc_models
+    import pytensor.tensor as pt
     from gallery_models import GALLERY, made
     from pymc.blocking import DictToArrayBijection
     from pymc.model.transform.conditioning import remove_value_transforms
@@ -188,3 +190,64 @@ def test_a_process_on_a_grid_is_as_exact_as_by_pytensor():
                                                  logs[at])) for at in range(3)])
             ours, theirs = [np.abs(f(np.array(point))[1] - wanted).max() for f in functions]
             assert ours <= 5 * theirs + 1e-12 * np.abs(wanted).max(), (point, ours, theirs)
+
+
+# ---- where formulas lose digits, compared with exact gradients -------------------------------------------------------
+SEEN, SEEN_MATRIX = np.random.default_rng(7).normal(size=6), np.eye(3) + 0.2
+
+
+def wishart_of_a_factor(least):
+    """The scale's factor has the numbers 1, ``least`` and ``least`` in its diagonal."""
+    with pm.Model() as model:
+        numbers = pm.Flat("numbers", shape=6)
+        factor = pt.set_subtensor(pt.zeros((3, 3))[np.tril_indices(3)], numbers)
+        pm.Wishart("y", nu=6, V=pt.dot(factor, factor.T), observed=SEEN_MATRIX)
+
+    def exactly(numbers):
+        factor = mpmath.zeros(3)
+        for number, row, column in zip(numbers, *np.tril_indices(3)):
+            factor[int(row), int(column)] = number
+        scale, seen = factor * factor.T, mpmath.matrix(SEEN_MATRIX.tolist())
+        solution = mpmath.inverse(scale) * seen
+        return -(solution[0, 0] + solution[1, 1] + solution[2, 2] + 6 * mpmath.log(mpmath.det(scale))) / 2
+    return model, exactly, np.array([1, 0.5, least, 0.3, 0.2, least])
+
+
+def kronecker_product(gap):
+    """Two eigenvalues of the second matrix differ by about ``gap``; the gradient is by its eigenvectors."""
+    diagonal = np.array([1, 1 + gap, 1])
+    with pm.Model() as model:
+        levels = pm.Flat("levels", shape=3)
+        pm.KroneckerNormal("y", mu=np.zeros(6), covs=[pt.eye(2) + levels[0], np.diag(diagonal) + levels[1]],
+                           sigma=levels[2], observed=SEEN)
+
+    def exactly(levels):
+        first, second = mpmath.eye(2) + levels[0] * mpmath.ones(2), mpmath.diag(diagonal) + levels[1] * mpmath.ones(3)
+        whole = mpmath.matrix(6, 6)
+        for row, column in np.ndindex(6, 6):
+            whole[row, column] = first[row // 3, column // 3] * second[row % 3, column % 3]
+        whole += levels[2] ** 2 * mpmath.eye(6)
+        seen = mpmath.matrix(SEEN.tolist())
+        return -(mpmath.log(mpmath.det(whole)) + (seen.T * mpmath.inverse(whole) * seen)[0]) / 2
+    return model, exactly, np.array([0.7, 0.4, 0.6])
+
+
+@pytest.mark.parametrize("make, size, most", [
+    (wishart_of_a_factor, 1e-2, 2e-9), (wishart_of_a_factor, 1e-3, 2e-5),
+    (kronecker_product, 1e-6, 1e-10), (kronecker_product, 1e-9, 1e-6)])
+def test_neither_side_is_exact_where_digits_are_lost(make, size, most):
+    """Scales that are nearly singular, and eigenvalues close to each other: phintys and PyTensor are equally far from
+    the exact gradient, which ``most`` bounds, and that far from each other."""
+    model, exactly, point = make(size)
+    found, wanted = functions_of_vectors(model, ["PHINTYS", PLAIN])
+    with mpmath.workdps(60):
+        numbers = [mpmath.mpf(number) for number in point.tolist()]
+        slope = np.array([float(mpmath.diff(lambda x, place=place: exactly(
+            numbers[:place] + [x] + numbers[place + 1:]), numbers[place])) for place in range(len(numbers))])
+
+    def error(f):
+        """The larger one of those here and beside."""
+        return max([np.abs(f(each)[1] - slope).max() / np.abs(slope).max()
+                    for each in (point, np.nextafter(point, np.inf))])
+    assert error(found) < most and error(wanted) < most
+    assert error(found) < 100 * max(error(wanted), np.finfo(float).eps)
