@@ -34,3 +34,35 @@ def test_the_names_of_many_machines_load_neither_dask_nor_mpi4py():
                "print(*{'dask', 'distributed', 'mpi4py'}.intersection(sys.modules))")
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "\n"
+
+
+NUMPY_LOADS = subprocess.run([sys.executable, "-I", "-c", "import sys, numpy; print(*sys.modules)"],
+                             capture_output=True, text=True, check=True).stdout.split()
+BEYOND_NUMPY = """
+import sys, numpy
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1])
+
+before = resident()
+if len(sys.argv) > 1:
+    import phintys.runtime
+    phintys.runtime.load(sys.argv[1])([1.0, 2.0])
+else:
+    import phintys
+print(resident() - before, *sys.modules)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_process_that_runs_a_program_has_half_the_memory(tmp_path):
+    import phintys
+    import phintys.tensor as T
+
+    x = T.dvector("x")
+    phintys.function([x], [T.exp(x) * 2, x.sum()]).save(tmp_path / "program")
+    runs = [subprocess.run([sys.executable, "-I", "-c", BEYOND_NUMPY, *arguments], capture_output=True, text=True,
+                           check=True).stdout.split() for arguments in ([str(tmp_path / "program")], [])]
+    assert int(runs[0][0]) <= int(runs[1][0]) / 2                       # 7.0 and 16.4 MB
+    assert not {"hashlib", "_hashlib", "inspect", "tempfile"}.intersection(runs[0]) - {*NUMPY_LOADS}
