@@ -71,12 +71,12 @@ fixed("T:r, int:1 -> T:r | view 0 of 0", "SpecifyShapeKernel")
 fixed("any:? -> int64:1", "ShapeKernel")
 fixed("int:0 -> float64:1", "BartlettKernel")
 fixed("T:?, int:1 -> T:?", "TileKernel")
-fixed("bool:r -> int64:2", "NonzeroKernel")
+fixed("bool:>=1 -> int64:2", "NonzeroKernel")
 
 
 @rule("ComplexPartsKernel")
 def _complex_parts():
-    return "C:r -> F:r+1 | view 0 of 0"
+    return "C:r -> part:r+1 | view 0 of 0"
 
 
 @rule("DimShuffleKernel")
@@ -513,7 +513,7 @@ def advanced_plan(plan, lead, first, result):
             need(kind == "mask", f"an entry {kind!r}")
             operand, rank = details
             arrays = max(arrays, 1)
-            wanted = f"bool:{whole(rank)}"
+            wanted = f"bool:{whole(rank, 1)}"
             need(operands.setdefault(whole(operand, first, result - 1, "an operand"), wanted) == wanted, "two kinds")
         indexed += 0 if kind == "new" else details[1] if kind == "mask" else 1
     whole(lead, 0, LARGEST_RANK, "a number of dimensions before arrays")

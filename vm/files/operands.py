@@ -8,9 +8,10 @@ function of the constructor's arguments (``kernel_operands.py`` has them) and re
 
 means an integer of rank 0 and a value of any dtype and rank; a result of the same dtype and rank, which may look at the
 memory of input 1; and it may be computed in the memory of input 0. A dtype is a name, a class of ``CLASSES``, or a
-capital letter, which stands for the same dtype everywhere. A rank is a number, ``?`` (any), or a small letter, which
-stands for the same rank everywhere, with ``+1`` or ``-1``. ``<=2`` and ``<=r-1`` mean at most so many dimensions,
-``>=2`` and ``r>=2`` at least two.
+capital letter, which stands for the same dtype everywhere (F for a float, I for an integer, C for a complex dtype, of
+which ``part`` is the real one). A rank is a number, ``?`` (any), or a small letter, which stands for the same rank
+everywhere, with ``+1`` or ``-1``. ``<=2`` and ``<=r-1`` mean at most so many dimensions, ``>=2`` and ``r>=2`` at least
+two.
 
 Invariant: a rule raises an error for arguments that the constructor of its class must not get, and a kernel that was
 made of others reads and writes only memory of operands that its rule describes.
@@ -37,6 +38,8 @@ CLASSES = {
     "number": INTEGERS | {"bool", "float32", "float64"},
     "complex": frozenset(["complex64", "complex128"]),
 }
+LETTERS = {"F": "float", "I": "index", "C": "complex"}         # the others stand for any dtype
+PART_OF = {"complex64": "float32", "complex128": "float64"}
 PATTERN = re.compile(r"(\w+):(?:(\?|\d+)|<=(\d+)|(<=)?([a-z])?([+-]\d+)?(?:>=(\d+))?)")
 PAIR = re.compile(r"(view|over) (\d+) (?:of|by) (\d+)")
 
@@ -125,8 +128,10 @@ def check_operands(title, inputs, outputs, pattern):
 
 
 def _is_dtype(name, dtype, known):
+    if dtype == "part":
+        return name == PART_OF.get(known["C"])
     if dtype[0].isupper():
-        return known.setdefault(dtype, name) == name
+        return name in CLASSES[LETTERS.get(dtype, "any")] and known.setdefault(dtype, name) == name
     return name == dtype or name in CLASSES.get(dtype, ())
 
 

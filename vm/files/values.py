@@ -31,6 +31,10 @@ from phintys.vm.texts import CellText, InstructionText
 RECORDS = {kind.__name__: kind for kind in (CellLayout, CellText, InstructionText)}
 OWN_ROOMS = ("ops.", "vm.", "gpu.", "graph.", "interop.")   # of phintys, whose classes a file may name
 DTYPES = {numpy.dtype(code).newbyteorder("<").str for code in "?bBhHiIlLqQefdFD"}
+NAME = (str, type(None))
+# Lists of a program, and what is in them.
+PARTS = (("kernels", Kernel), ("containers", Container), ("calls", DescribedNode), ("cells", CellLayout),
+         ("known_cell_texts", CellText), ("known_instruction_texts", InstructionText))
 DEPTH = 200                                                 # of values in values
 PLAIN_STATES = {"RandomState": ("MT19937",),
                 "Generator": ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
@@ -298,10 +302,13 @@ class Reader:
         if set(fields) != set(Program.__slots__):
             raise FileError(f"a program has the parts {', '.join(sorted(fields))}")
         program = Program(**{name: self.read(value) for name, value in fields.items()})
-        for parts, kind in ((program.kernels, Kernel), (program.containers, Container)):
-            for part in parts:
+        for name, kind in PARTS:
+            for part in getattr(program, name):
                 if not isinstance(part, kind):
                     raise FileError(f"there is a {type(part).__name__} in the place of a {kind.__name__}")
+        lengths = [(program.cells, program.known_cell_texts), (program.instructions(), program.known_instruction_texts)]
+        if any([len(parts) != len(texts) for parts, texts in lengths]) or not isinstance(program.name, NAME):
+            raise FileError("a program has not as many texts as cells and instructions, or no name")
         try:
             verify(program, None if self.trusted else check_instruction)
         except ProgramError as error:

@@ -76,6 +76,31 @@ def test_arguments_are_checked_before_a_kernel_is_made(name, arguments, message)
         described(kind, arguments, {})
 
 
+@pytest.mark.parametrize(("name", "inputs", "outputs", "message"), [
+    ("ComplexPartsKernel", [(14, 1)], [(F64, 2)], "accepts part of 2 dimensions"),
+    ("ComplexPartsKernel", [(F64, 1)], [(F32, 2)], "accepts C of any number of dimensions"),
+    ("NonzeroKernel", [(0, 0)], [(7, 2)], "accepts bool of at least 1 dimensions"),
+    ("HingeKernel", [(7, 2), (7, 1), (7, 0)], [(7, 1)], "accepts F of 2 dimensions"),
+])
+def test_letters_stand_for_dtypes_of_a_kind(name, inputs, outputs, message):
+    kernel = CLASSES[name](*MADE[name])
+    with pytest.raises(OperandError, match=message):
+        check_operands(name, inputs, outputs, accepted(kernel))
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("known_cell_texts", lambda texts: texts[:-1]), ("known_instruction_texts", lambda texts: [7, *texts[1:]]),
+    ("calls", lambda calls: [7]), ("name", lambda name: 7)])
+def test_texts_and_lists_of_a_program_are_checked(name, change):
+    from phintys.vm.files import archive
+
+    content, arrays = archive.unpack(dumps(phintys.function([x], x + 1, name="f").program))
+    written = content["value"]["known"][1]["program"]
+    written[name] = change(written[name])
+    with pytest.raises(FileError, match="in the place of a|not as many texts"):
+        loads(b"".join(archive.pack(content, arrays)))
+
+
 def test_classes_without_a_rule():
     class Foreign(Kernel):
         pass
