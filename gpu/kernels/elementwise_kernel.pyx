@@ -6,6 +6,7 @@ from numpy cimport npy_intp
 
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
 from phintys.gpu.kernels.walk_kernel cimport MOST_POINTERS, MOST_WORDS, WalkKernel
+from phintys.ops.elementwise.block_code import length_mismatch
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size
 from phintys.vm.limits cimport MAX_RANK
 
@@ -75,12 +76,5 @@ def fits_launch(int inputs, int results, int rank, values):
 
 cdef int fail_shapes(GpuElementwiseKernel kernel, Cell** operands, int axis) except -1 with gil:
     cdef int index
-    lengths = [operands[index].shape[axis] for index in range(kernel.inputs)]
-    for index in range(kernel.inputs):
-        if kernel.broadcastable[index] >> axis & 1 and lengths[index] != 1:
-            raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = {lengths[index]}, but it is "
-                             "declared broadcastable, of length 1)")
-    wide = [index for index in range(kernel.inputs) if not kernel.broadcastable[index] >> axis & 1]
-    other = next(index for index in wide if lengths[index] != lengths[wide[0]])
-    raise ValueError(f"Input dimension mis-match. (input[{wide[0]}].shape[{axis}] = {lengths[wide[0]]}, "
-                     f"input[{other}].shape[{axis}] = {lengths[other]})")
+    raise length_mismatch([operands[index].shape[axis] for index in range(kernel.inputs)],
+                          [kernel.broadcastable[index] >> axis & 1 for index in range(kernel.inputs)], kernel.rank, axis)

@@ -13,6 +13,7 @@ from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.result_shapes cimport broadcast_strides, check_filling, read_shape, shape_to_reshape
 from phintys.ops.native.strided_copy cimport view_strides
+from phintys.ops.shape.join_kernel import shapes_differ
 from phintys.vm.abi cimport (
     BOUND, BOUND_VIEW, Binding, BoundRun, Cell, Context, Kernel, allocate, set_contiguous_strides, share)
 from phintys.vm.limits cimport MAX_RANK
@@ -133,8 +134,7 @@ cdef class GpuJoinKernel(Kernel):
                     shape[dimension] += arrays[index].shape[dimension]
                 elif arrays[index].shape[dimension] != shape[dimension]:
                     with gil:
-                        shapes = [shape_of(arrays[other]) for other in range(self.count)]
-                        raise ValueError(f"Join along axis {axis}: the shapes differ elsewhere: {shapes}")
+                        raise shapes_differ(axis, [shape_of(arrays[other]) for other in range(self.count)])
         allocate(context, result, shape)
         return 0
 

@@ -14,6 +14,7 @@ from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
 from phintys.gpu.runtime.kernel cimport DeviceKernel, loaded, piece
 from phintys.gpu.runtime.walk cimport put_divider
+from phintys.ops.elementwise.block_code import length_mismatch
 from phintys.ops.native.joined_dimensions cimport join_axis, stride_along
 from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
 from phintys.vm.limits cimport MAX_RANK
@@ -370,17 +371,11 @@ cdef class GpuReductionKernel(FoldKernel):
         for index in range(self.inputs):
             if self.broadcastable[index] >> axis & 1:
                 if operands[index].shape[axis] != 1:
-                    with gil:
-                        raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
-                                         f"{operands[index].shape[axis]}, but it is declared broadcastable, of "
-                                         "length 1)")
+                    fail_lengths(self, operands, axis)
             elif first < 0:
                 first = index
             elif operands[index].shape[axis] != operands[first].shape[axis]:
-                with gil:
-                    raise ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = "
-                                     f"{operands[first].shape[axis]}, input[{index}].shape[{axis}] = "
-                                     f"{operands[index].shape[axis]})")
+                fail_lengths(self, operands, axis)
         return 1 if first < 0 else operands[first].shape[axis]
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
@@ -425,6 +420,13 @@ def fits_launch(int inputs, int rank, values):
     """Whether a kernel with these operands can be launched: the device takes 4096 bytes of arguments."""
     cdef int pointers = list(values).count(False)
     return inputs <= MOST_OPERANDS and max(1, rank) * (2 * pointers + 8) + pointers + inputs + 20 <= MOST_WORDS
+
+
+cdef int fail_lengths(GpuReductionKernel kernel, Cell** operands, int axis) except -1 with gil:
+    cdef int index
+    raise length_mismatch([operands[index].shape[axis] for index in range(kernel.inputs)],
+                          [kernel.broadcastable[index] >> axis & 1 for index in range(kernel.inputs)],
+                          kernel.dimensions, axis)
 
 
 cdef class GpuArgKernel(FoldKernel):

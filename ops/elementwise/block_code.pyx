@@ -246,10 +246,40 @@ cdef tuple assign_registers(code):
 
 
 # ---- shapes and axes -------------------------------------------------------------------------------------------------
-cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
-    """The advice appended to an error where NumPy would broadcast a length of 1."""
-    cdef int short = first if operands[first].shape[axis] == 1 else second
-    if operands[short].shape[axis] != 1:
+def length_mismatch(lengths, is_one, int rank, int axis):
+    """Theano's error for the first pair of inputs whose lengths along an axis differ; and advice, where NumPy would
+    broadcast a length of 1.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Of the inputs along the axis.
+    is_one : sequence of bool
+        Whether their types say that it is 1.
+    rank, axis : int
+
+    Returns
+    -------
+    ValueError
+    """
+    first = None
+    for index, length in enumerate(lengths):
+        if is_one[index] and length != 1:
+            return ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = {length}, but it is declared "
+                              "broadcastable, of length 1)")
+        if is_one[index]:
+            continue
+        if first is None:
+            first = index
+        elif length != lengths[first]:
+            return ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = {lengths[first]}, "
+                              f"input[{index}].shape[{axis}] = {length})"
+                              f"{about_ones(lengths, first, index, rank, axis)}")
+
+
+cdef str about_ones(lengths, int first, int second, int rank, int axis):
+    cdef int short = first if lengths[first] == 1 else second
+    if lengths[short] != 1:
         return ""
     declared = f"declare input[{short}] as T.{'row' if axis == 0 else 'col'}, or " if rank == 2 else ""
     return (f". A length of 1 is repeated only where the type says that it is always 1: {declared}use "
@@ -258,20 +288,9 @@ cdef str about_ones(Cell** operands, int first, int second, int rank, int axis):
 
 
 cdef int fail_shapes(BlockTables* blocks, Cell** operands, int rank, int axis) except -1 with gil:
-    """Raise Theano's error for the first pair of inputs whose lengths along the axis differ."""
-    cdef int index, first = -1
-    for index in range(blocks.inputs):
-        if blocks.broadcastable[index] >> axis & 1:
-            if operands[index].shape[axis] != 1:
-                raise ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = "
-                                 f"{operands[index].shape[axis]}, but it is declared broadcastable, of length 1)")
-        elif first < 0:
-            first = index
-        elif operands[index].shape[axis] != operands[first].shape[axis]:
-            raise ValueError(f"Input dimension mis-match. (input[{first}].shape[{axis}] = "
-                             f"{operands[first].shape[axis]}, input[{index}].shape[{axis}] = "
-                             f"{operands[index].shape[axis]}){about_ones(operands, first, index, rank, axis)}")
-    return 0
+    cdef int index
+    raise length_mismatch([operands[index].shape[axis] for index in range(blocks.inputs)],
+                          [blocks.broadcastable[index] >> axis & 1 for index in range(blocks.inputs)], rank, axis)
 
 
 cdef int broadcast_shape(BlockTables* blocks, Cell** operands, int rank, npy_intp* shape) except -1 nogil:

@@ -24,15 +24,18 @@ cdef int fail_axis(str op, npy_intp axis, Cell* array) except -1 with gil:
     raise AxisError(f"{op}: axis {axis} is out of bounds for an array of shape {shape_of(array)}")
 
 
+def shapes_differ(axis, shapes):
+    """The error for arrays that cannot be joined along an axis; None if they can."""
+    for index, shape in enumerate(shapes):
+        for other, length in enumerate(shape):
+            if other != axis and length != shapes[0][other]:
+                return ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are "
+                                  f"{', '.join(map(str, shapes))}: tensor {index} has length {length} along axis "
+                                  f"{other}, where tensor 0 has {shapes[0][other]}")
+
+
 cdef int fail_shapes(npy_intp axis, int count, Cell** arrays) except -1 with gil:
-    cdef list shapes = [shape_of(arrays[index]) for index in range(count)]
-    for index in range(1, count):
-        for other in range(len(shapes[0])):
-            if other != axis and shapes[index][other] != shapes[0][other]:
-                raise ValueError(f"Join: all lengths must be equal but those along axis {axis}; the shapes are "
-                                 f"{', '.join(map(str, shapes))}: tensor {index} has length {shapes[index][other]} "
-                                 f"along axis {other}, where tensor 0 has {shapes[0][other]}")
-    return 0
+    raise shapes_differ(axis, [shape_of(arrays[index]) for index in range(count)])
 
 
 cdef struct Pieces:                 # in the kernel's room

@@ -171,7 +171,7 @@ def test_without_graphs_an_error_is_told_where_it_was_made(stand_in):
     (lambda x, y: (x * y).sum(0), ValueError, "Input dimension mis-match"),
     (lambda x, y: x[:, :0].max(), ValueError, "zero-size array to reduction operation maximum"),
     (lambda x, y: x.reshape((4, 4)), ValueError, "Cannot reshape input of shape \\(2, 3\\) to shape \\(4, 4\\)"),
-    (lambda x, y: T.concatenate([x, y]), ValueError, "Join along axis 0"),
+    (lambda x, y: T.concatenate([x, y]), ValueError, "Join: all lengths must be equal but those along axis 0"),
     (lambda x, y: x[5], IndexError, "out of bounds"),
     (lambda x, y: nnet.softmax(x + y[0]), ValueError, "does not match x.shape\\[1\\]|Input dimension mis-match"),
 ])
@@ -346,3 +346,42 @@ def test_what_selects_nothing_is_checked(device, name):
             except (IndexError, ValueError) as error:
                 told.append(str(error).split("\n")[0])
     assert told[2:] == told[:2]
+
+
+def advice(x, y):
+    """A length of 1 that NumPy would repeat."""
+    return x[:, :1] + y
+
+
+SAME_ERRORS = {
+    "advice": (advice, ones(2, 3), ones(2, 4)),
+    "advice of a sum": (lambda x, y: advice(x, y).sum(1), ones(2, 3), ones(2, 4)),
+    "declared": (lambda x, y: T.exp(T.addbroadcast(x, 0) + y), ones(2, 3), ones(2, 3)),
+    "join": (lambda x, y: T.concatenate([x, y, x], 1), ones(2, 3), ones(4, 3)),
+    "stack": (lambda x, y: T.stack([x, y]), ones(2, 3), ones(4, 3)), "dot": (T.dot, ones(2, 3), ones(4, 5)),
+    "batched dot": (T.batched_dot, ones(2, 3, 4), ones(3, 4, 5)), "reshape": (lambda x: x.reshape((4, -1)), ones(2, 3)),
+    "set": (lambda x, y: T.set_subtensor(x[:2], y), ones(4, 3), ones(3, 3)),
+    "set at positions": (lambda x, y, i: T.set_subtensor(x[i], y), ones(4, 3), ones(3, 3), numpy.arange(2)),
+    "positions": (lambda x, i, j: x[i, j], ones(4, 3), numpy.arange(3), numpy.arange(2)),
+    "convolution": (nnet.conv2d, ones(2, 3, 5, 5), ones(4, 2, 3, 3)),
+    "large filters": (nnet.conv2d, ones(2, 3, 5, 5), ones(4, 3, 7, 7)),
+    "choose": (lambda i, x: T.choose(i, [x, x]), numpy.array([0, 5]), ones(2)),
+    "gemv": (lambda x, y, z: z + T.dot(x, y), ones(2, 3), ones(3), ones(3)),
+    "gemm": (lambda x, y, z: z - HALF * T.dot(x, y), ones(2, 3), ones(3, 4), ones(3, 4)),
+    "repeat": (lambda x, n: T.repeat(x, n), ones(3), numpy.arange(2)),
+    "scan": (lambda x, y: phintys.scan(lambda a, s: s + a, sequences=x, outputs_info=y)[0], ones(3, 2), ones(4)),
+    "labels": (lambda x, y: nnet.categorical_crossentropy(nnet.softmax(x), y), ones(3, 2), numpy.arange(2))}
+
+
+@pytest.mark.parametrize("name", SAME_ERRORS)
+def test_the_device_says_what_the_host_says(device, name):
+    expression, *values = SAME_ERRORS[name]
+    told = []
+    for target in ("cpu", "cuda"):
+        variables = [phintys.shared(value, target=target) for value in values]
+        if target == "cuda":
+            variables = [phintys.gpu.host_from_gpu(variable) for variable in variables]
+        with pytest.raises((IndexError, ValueError)) as raised:
+            phintys.function([], expression(*variables))()
+        told.append((raised.type, str(raised.value).split("\n")[0]))
+    assert told[1] == told[0]
