@@ -13,6 +13,7 @@ text, is the same for all of these.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from numbers import Number
 from typing import Any
 
 import numpy
@@ -122,7 +123,7 @@ def elsewhere_constructor(value: Any, name: str | None = None, strict: bool = Fa
                           borrow: bool = False, broadcastable: Any = None, target: Any = None) -> Any:
     """Store an array at a home: in shared memory, or where ``target`` keeps it."""
     is_home = all(hasattr(target, method) for method in ("locked", "fetch", "store", "path"))
-    if not (target == "memory" or is_home) or not isinstance(value, (numpy.ndarray, numpy.generic, int, float)):
+    if not (target == "memory" or is_home) or not isinstance(value, (numpy.ndarray, numpy.generic, Number)):
         raise TypeError("the value has no home")
     value = numpy.asarray(value)
     pattern = (False,) * value.ndim if broadcastable is None else broadcastable

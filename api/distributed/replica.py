@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 import phintys
+from phintys.debugging.debug_mode import DebugMode
 from phintys.distributed.exchange import DTYPES, Exchange, ProcessError, agree
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -132,6 +133,9 @@ class Replica:
             shared variable has changed in any.
         """
         compiled = phintys.function(inputs, outputs, updates=self.updates + OrderedUpdates(updates), **options)
+        if isinstance(compiled.maker.mode, DebugMode) and self.every is None:
+            raise ValueError("in DebugMode nodes are computed several times, so the processes would exchange the same "
+                             "gradient again: debug the function that one process would call")
 
         def step(*arguments: Any, **named: Any) -> Any:
             with self._lock:

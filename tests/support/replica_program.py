@@ -92,6 +92,19 @@ def test_in_a_fixed_order():
     assert w.get_value() == 1
 
 
+def test_modes():
+    found = []
+    for mode in ("FAST_RUN", "FAST_COMPILE", phintys.compile.NanGuardMode()):
+        x, y, weights, cost, gradients, updates = network()
+        replica = replicate(updates, gradients)
+        replica.function([x, y], cost, mode=mode)(replica.part(X), replica.part(Y))
+        assert everywhere(values_of(weights))
+        found.append(values_of(weights))
+    assert same(found[0], found[1], exactly=False) and same(found[0], found[2], exactly=False)
+    assert "debug the function that one process" in raised(
+        lambda: replica.function([x, y], cost, mode="DebugMode"), ValueError)
+
+
 def test_means_and_other_dtypes():
     x, y, weights, cost, gradients, updates = network(dtype="float32")
     replica = replicate(updates, gradients, average=True)
@@ -113,6 +126,9 @@ def test_memory_orders_and_lengths():
     given = numpy.arange(6.0).reshape(3, 2)
     step(numpy.asfortranarray(given) if comm.rank % 2 else given)
     assert numpy.array_equal(w.get_value(), 4 * given)
+    one = T.constant(numpy.ones((3, 2)))                        # it is not folded
+    replicate([(w, one * 2)], [one]).function()()
+    assert numpy.array_equal(w.get_value(), numpy.full((3, 2), 8))
     w = phintys.shared(numpy.zeros((0, 2)), "w")
     for deterministic in (False, True):
         replicate([(w, w + m)], [m], deterministic=deterministic).function([m])(numpy.zeros((0, 2)))

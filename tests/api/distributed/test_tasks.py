@@ -129,6 +129,14 @@ def test_blocks_by_a_cluster(client):
         map_blocks(function([m], T.slinalg.cholesky(m), name="factor"), -array[:4, :4]).compute()
 
 
+def test_workers_of_this_machine_update_a_value_in_shared_memory(client):
+    w = shared(0.0, "w", target="memory")
+    add = function([], [], updates=[(w, w + 1)])
+    client.gather([client.submit(add, pure=False) for _ in range(20)])
+    assert w.get_value() == 20
+    assert client.submit(add).key != client.submit(function([], [], updates=[(w, w + 2)])).key
+
+
 def test_a_worker_that_dies(client, tmp_path):
     """Its calls are made again, by others, and each counts once."""
     from dask.distributed import wait
