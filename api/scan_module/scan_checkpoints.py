@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 from functools import update_wrapper
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import alloc, arange
 from phintys.ops.elementwise import scalar as elementwise
+from phintys.ops.elementwise.elementwise_functions import cast
 from phintys.ops.identity.assertion import Assert
 from phintys.ops.loops.first_rows import FirstRows, first_rows
 from phintys.ops.loops.loop import LoopOptions
@@ -53,8 +55,9 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
     name : str
     n_steps : int or integer scalar, optional
         The length of the sequences if there are any; fewer: their first rows.
-    save_every_N : int or integer scalar
-        The number of steps that are computed again from one kept state, at least 1.
+    save_every_N : int, integer scalar or "sqrt"
+        The number of steps that are computed again from one kept state, at least 1. "sqrt": the square root of the
+        number of steps, rounded up, with which the fewest states are in memory at once.
     padding : bool
         Fill the sequences with zeros (which are not used) to a multiple of ``save_every_N``, which copies them. With
         False their length must be such a multiple.
@@ -79,15 +82,18 @@ def scan_checkpoints(fn: Callable[..., Any], sequences: Any = [],  # noqa: B006 
     --------
     >>> start, w = T.dvector("start"), T.dmatrix("w")
     >>> states, updates = phintys.scan_checkpoints(lambda state, w: T.tanh(T.dot(w, state)), [], start, w, n_steps=1000,
-    ...                                            save_every_N=32)
+    ...                                            save_every_N="sqrt")
     >>> gradient = T.grad(states[-1].sum(), w)
     """
     sequences = list(_without_taps(as_list(sequences)))
-    outputs_info, non_sequences, size = as_list(outputs_info), as_list(non_sequences), _read_size(save_every_N)
+    outputs_info, non_sequences = as_list(outputs_info), as_list(non_sequences)
+    if save_every_N != "sqrt":
+        save_every_N = _read_size(save_every_N)
     for element in outputs_info:
         if isinstance(element, dict) and element.get("taps") is not None:
             raise RuntimeError("scan_checkpoints doesn't work with taps.")
     steps, sequences = _steps_and_sequences(read_steps(n_steps), sequences)
+    size = _square_root(steps) if isinstance(save_every_N, str) else save_every_N
     count = elementwise.minimum(steps, (steps + (size - 1)) // size)       # the former if it is negative: scan refuses
     lengths = elementwise.minimum(steps - size * arange(count), size)
     blocks = [_in_blocks(sequence, steps, count, size, padding) for sequence in sequences]
@@ -141,6 +147,14 @@ def _read_size(save_every_N):
     if known is not None and known < 1:
         raise ValueError(f"{rule}, got {known}")
     return Assert(rule)(save_every_N, save_every_N >= 1) if is_variable else save_every_N
+
+
+def _square_root(steps):
+    """The square root of a number of steps, rounded up, and at least 1."""
+    known = known_number(steps)
+    if known is not None:
+        return isqrt(max(known - 1, 0)) + 1
+    return cast(elementwise.ceil(elementwise.sqrt(elementwise.maximum(steps, 1))), "int64")
 
 
 def _is_state(info):

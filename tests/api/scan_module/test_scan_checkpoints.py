@@ -1,4 +1,6 @@
 """scan_checkpoints: what scan computes, also where a condition ends the loop; its rules about lengths."""
+import math
+
 import numpy
 import pytest
 
@@ -123,6 +125,26 @@ def test_save_every_n_may_be_computed():
     numpy.testing.assert_array_equal(f([1, 2, 3, 4], 2), [3, 10])
     with pytest.raises(AssertionError, match="save_every_N is an integer, at least 1"):
         f([1, 2, 3, 4], 0)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 9, 10, 99, 100, 101])
+def test_blocks_of_the_square_root_of_the_steps(steps):
+    """Known or computed, from sequences too; the gradient has the bits of another size's."""
+    def last(**options):
+        kept, _ = phintys.scan_checkpoints(lambda x, total, w: T.tanh(total * w + x), row, numpy.float64(0.5), w,
+                                             **options)
+        return kept
+
+    size = math.ceil(math.sqrt(steps))
+    known, computed = last(n_steps=steps, save_every_N="sqrt"), last(save_every_N="sqrt")
+    by_hand = last(save_every_N=size)
+    values, other, wanted, *gradients = phintys.function([row, w], [
+        known, computed, by_hand, *[T.grad(kept[-1], w) for kept in (known, computed, by_hand)]])(
+            numpy.linspace(-1, 1, steps), 0.9)
+    assert values.shape == other.shape == wanted.shape == (math.ceil(steps / size),)
+    numpy.testing.assert_array_equal(values, wanted)
+    numpy.testing.assert_array_equal(other, wanted)
+    assert gradients[0] == gradients[1] == gradients[2]
 
 
 def test_errors_name_the_function():
