@@ -303,6 +303,13 @@ cdef class Callable:
         for loop in loops_in(self.program):
             loop.free()
 
+    def share_arena(self, group):
+        """Let a ``Group`` of ``vm/linking/plan.py`` decide who has the arena; return whether there is one to share."""
+        if self.code.planner is None:
+            return False
+        group.add(self.code.planner, self)
+        return True
+
     cdef list _idle_frames(self):
         return [] + self.frames if self.hot is None else self.frames + [self.hot]
 

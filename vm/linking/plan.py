@@ -11,6 +11,7 @@ This file only decides; ``allocate`` (``abi.pyx``) and the instruction PLAN act 
 """
 from collections import OrderedDict, namedtuple
 from heapq import heappop, heappush
+from weakref import ref
 
 from phintys.graph.config import config
 from phintys.vm.linking.lifetimes import Lifetimes
@@ -50,6 +51,7 @@ class Planner:
                        if self.cells and layout.typenum >= 0 and layout.ndim > 0
                        and (layout.kind == "argument" or number in loaded)]
         self._known = OrderedDict()                 # key → shapes of all cells, or the ArenaPlan for them
+        self.group = None                           # the Group whose arena the program uses, if it shares one
 
     def watched(self, key, shapes):
         """Record the shapes of all cells (None: not computed) that a call had for these shapes of the leaves."""
@@ -75,12 +77,51 @@ class Planner:
         """Return the size of the largest arena that a remembered plan needs."""
         return max([known.total for known in list(self._known.values()) if isinstance(known, ArenaPlan)], default=0)
 
+    def room(self, layout):
+        """Return (least, most) bytes of the arena for a plan; the other functions of the group give up theirs."""
+        if self.group is None or not layout.total:
+            return layout.total, self.largest()
+        return [self.group.taken_by(self, layout.total)] * 2
+
     def _remember(self, key, known):
         """Store a plan. Each step is atomic, because frames of several threads may get here one after another."""
         self._known.pop(key, None)
         self._known[key] = known
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
+
+
+class Group:
+    """Functions that share one arena: while none of them runs, at most one of them has it.
+
+    A function takes it when it is called after another. All arenas have the size of the largest, so that the block goes
+    from function to function. Functions that run at the same time have arenas of their own.
+
+    Attributes
+    ----------
+    members : dict
+        Planner → weak reference to its function.
+    """
+
+    def __init__(self):
+        self.members = {}
+
+    def add(self, planner, function):
+        """Let a function share the arena; it leaves the group that it was in."""
+        if planner.group is not None:
+            planner.group.members.pop(planner, None)
+        self.members[planner] = ref(function)
+        planner.group = self
+
+    def taken_by(self, planner, total):
+        """Take the arena from the others, and return the size that the planner's should have."""
+        for other, reference in list(self.members.items()):
+            function = reference()
+            if function is None:
+                del self.members[other]
+            elif other is not planner:
+                function.free()
+        return max(total, *[other.largest() for other in self.members])
 
 
 def planned(lifetimes, cells, shapes):

@@ -44,7 +44,8 @@ cdef int choose_plan(Machine* machine, const Instruction* at) except -1:
         forget_shapes(frame)
         machine.planning = WATCHED
     else:
-        install(frame, layout, planner.largest())
+        least, most = planner.room(layout)
+        install(frame, layout, least, most)
         machine.planning = INSTALLED
     return 0
 
@@ -86,11 +87,10 @@ cdef void forget_shapes(Frame frame) noexcept:
         frame.placed[index].shape[0] = -1
 
 
-cdef int install(Frame frame, layout, size_t largest) except -1:
-    """Point the slots into the arena, which is at most as large as the largest plan needs."""
+cdef int install(Frame frame, layout, size_t total, size_t largest) except -1:
+    """Point the slots into the arena, which has ``total`` bytes, and little more than ``largest``."""
     cdef int index
     cdef Py_ssize_t offset
-    cdef size_t total = layout.total
     if frame.arena != NULL and not total <= frame.arena.capacity <= largest + (largest >> 3) + WASTE:
         buffer_release(frame.arena)
         frame.arena = NULL

@@ -487,3 +487,86 @@ def test_free_and_trim_drop_arenas():
     live = pool_statistics()["live_buffers"]
     del function
     assert pool_statistics()["live_buffers"] < live
+
+
+# ---- one arena for several functions ---------------------------------------------------------------------------------
+def sharing():
+    """A step and an evaluation of the same network, of other shapes, and arguments for them."""
+    functions, arguments = [], []
+    for case, rows in ((chain_gradient, 64), (chain_forward, 128), (uneven, None)):
+        inputs, outputs, options, given = case()
+        outputs = outputs if isinstance(outputs, list) else [outputs]
+        functions.append(phintys.function(inputs, outputs, mode=PLAN, **options))
+        arguments.append(given if rows is None else [np.ones((rows, 64)), *given[1:]])
+    return functions, arguments
+
+
+def test_functions_share_one_arena(stress):
+    functions, arguments = sharing()
+    wanted = [function(*given) for function, given in zip(functions, arguments)]
+    alone = []
+    for function, given in zip(functions, arguments):
+        for _ in range(2):
+            function(*given)
+        alone.append(function.kept_bytes())
+    phintys.memory.pool(*functions)
+    for number in [0, 1, 2, 1, 0, 0, 2, 2, 1, 0]:
+        for got, expected in zip(functions[number](*arguments[number]), wanted[number]):
+            np.testing.assert_array_equal(got, expected)
+        kept = [function.kept_bytes() for function in functions]
+        if number == 0:
+            assert kept[1:] == [0, 0] and 0 < kept[0] < sum(alone)
+    assert sum([function.kept_bytes() for function in functions]) < 1.1 * max(alone)
+    phintys.memory.trim()
+    assert [function.kept_bytes() for function in functions] == [0, 0, 0]
+    assert pool_statistics()["kept_bytes"] == 0
+
+
+def test_the_block_goes_from_function_to_function():
+    functions, arguments = sharing()
+    phintys.memory.pool(*functions)
+    for _ in range(3):
+        for function, given in zip(functions, arguments):
+            function(*given)
+    before = pool_statistics()["misses"]
+    for _ in range(5):
+        for function, given in zip(functions, arguments):
+            function(*given)
+    assert pool_statistics()["misses"] - before <= 2         # results of other sizes
+
+
+def test_a_function_leaves_its_pool_for_another():
+    functions, arguments = sharing()
+    phintys.memory.pool(*functions)
+    phintys.memory.pool(functions[2])
+    for _ in range(3):
+        for function, given in zip(functions, arguments):
+            function(*given)
+    kept = [function.kept_bytes() for function in functions]
+    assert kept[0] == 0 and kept[1] > 0 and kept[2] > 0
+
+
+def test_functions_without_a_plan_have_no_arena_to_share():
+    x = T.matrix("x")
+    function = phintys.function([x], T.exp(x), name="f")
+    with pytest.raises(ValueError, match="memory.pool: f has allow_gc=True; expected functions with allow_gc='plan'"):
+        phintys.memory.pool(function)
+
+
+def test_functions_with_one_arena_run_in_threads(stress):
+    functions, arguments = sharing()
+    wanted = [function(*given) for function, given in zip(functions, arguments)]
+    phintys.memory.pool(*functions)
+    failures = []
+
+    def run(number):
+        for _ in range(40):
+            for got, expected in zip(functions[number](*arguments[number]), wanted[number]):
+                if not np.array_equal(got, expected):
+                    failures.append(number)
+    threads = [threading.Thread(target=run, args=(number,)) for number in (0, 1, 2, 0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
