@@ -16,8 +16,10 @@ from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
 from phintys.graph.traversal import clone_replace, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
+from phintys.interop.pytensor.minimum_loops import minimum_by_loop
 from phintys.interop.pytensor.root_loops import root_by_loop as scalar_root_by_loop
 from phintys.interop.pytensor.vector_loops import root_by_loop
+from phintys.ops.graphs.ifelse import ifelse
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 
@@ -110,16 +112,15 @@ class Optimizer(InnerGraphOp):
         """The solution, and whether the method has converged."""
         raise NotImplementedError
 
-    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
         """The outputs of a loop without Python, or None if there is none for the method and the options.
 
         Parameters
         ----------
         values : callable
             Of a point, as a variable; it returns the outputs of the inner graph.
-        start : Variable
-        limits : dict
-            The name of an argument → the vector that says where to search.
+        *inputs : Variable
+            Those of a node.
         """
         return None
 
@@ -135,7 +136,7 @@ class Optimizer(InnerGraphOp):
         def values(point):
             return clone_replace(self.local_outputs, dict(zip(self.local_inputs, [point, *inner[1:count]])))
 
-        found = self.by_loop(values, inner[0], dict(zip(self.bounds, inner[count:])))
+        found = self.by_loop(values, *inner)
         if found is None:
             return self(*inputs, return_list=True)
         loop = OpFromGraph(inner, list(found), inline=True, lop_overrides=self.L_op, rop_overrides=self._moved,
@@ -212,6 +213,14 @@ class Minimum(Optimizer):
 
     is_minimum = True
 
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
+        """As SciPy, but where its first search along a line fails all is done again by SciPy, which has another one."""
+        found = minimum_by_loop(self.method, self.options, values, inputs[0], len(self.local_outputs))
+        if found is None:
+            return None
+        point, converged, failed = found
+        return [ifelse(failed, other, ours) for other, ours in zip(self(*inputs, return_list=True), (point, converged))]
+
     def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import minimize
 
@@ -241,8 +250,8 @@ class ScalarMinimum(Optimizer):
 class Root(Optimizer):
     """``scipy.optimize.root``; the outputs of the inner graph are the equations, and perhaps their Jacobian."""
 
-    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
-        return root_by_loop(self.method, self.options, values, start, len(self.local_outputs))
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
+        return root_by_loop(self.method, self.options, values, inputs[0], len(self.local_outputs))
 
     def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root
@@ -255,8 +264,9 @@ class Root(Optimizer):
 class ScalarRoot(Optimizer):
     """``scipy.optimize.root_scalar``; the outputs are the equation, and perhaps its first and second derivatives."""
 
-    def by_loop(self, values: Any, start: Any, limits: Any) -> Any:
-        return scalar_root_by_loop(self.method, self.options, values, start, len(self.local_outputs), limits)
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
+        limits = dict(zip(self.bounds, inputs[len(self.local_inputs):]))
+        return scalar_root_by_loop(self.method, self.options, values, inputs[0], len(self.local_outputs), limits)
 
     def solved(self, values: Any, start: Any, options: Any) -> Any:
         from scipy.optimize import root_scalar

@@ -20,7 +20,7 @@ from pytensor_reference import pytensor
 import phintys
 from phintys.interop.pytensor import translate
 from phintys.interop.pytensor.fallback import Performed
-from phintys.interop.pytensor.optimizers import Optimizer
+from phintys.interop.pytensor.optimizers import Minimum, Optimizer
 from phintys.interop.pytensor_versions import version_of
 
 pt = pytensor.tensor
@@ -305,7 +305,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"maxfev": 4}, {"maxfev": 9}, {"factor": 1.0}, {"xtol": 1e-4}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"maxfev": 4}, {"factor": 1.0, "xtol": 1e-4}], ids=str)
 def test_roots_of_systems_are_those_of_scipy(options):
     """Step by step: also where the steps are too few, and whether it is a root."""
     draw, unknown = np.random.default_rng(2), pt.dvector("unknown")
@@ -340,3 +340,39 @@ def test_other_options_of_roots_are_left_to_scipy():
         f = pytensor.function([unknown], root(unknown ** 3 - 2, unknown, **each)[0], mode="PHINTYS")
         np.testing.assert_allclose(f(np.ones(2)), 2 ** (1 / 3), rtol=1e-6)
         assert any([isinstance(node.op, Optimizer) for node in f.vm.jit_fn.maker.fgraph.apply_nodes])
+
+
+# ---- minima --------------------------------------------------------------------------------------------------------
+# A bowl, a curved valley, a steep hill, a border beyond which there is no value, no minimum, a flat place, many minima.
+OBJECTIVES = {
+    "bowl": lambda v: ((v - pt.arange(3)) ** 2 * pt.arange(1, 4)).sum(),
+    "valley": lambda v: (100 * (v[1:] - v[:-1] ** 2) ** 2 + (1 - v[:-1]) ** 2).sum(),
+    "hill": lambda v: pt.exp(v).sum() + (v ** 2).sum() - 3 * v[0],
+    "border": lambda v: (v - pt.log(v)).sum(),
+    "no minimum": lambda v: -(v ** 2).sum() + v[0],
+    "flat": lambda v: (v ** 4).sum(),
+    "waves": lambda v: (v ** 2).sum() / 10 - pt.cos(3 * v).sum(),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"maxiter": 3}, {"gtol": 1e-3, "c2": 0.5}], ids=str)
+def test_minima_are_those_of_scipy(options, monkeypatch):
+    """Step by step: also where the steps are too few, and whether it is a minimum. SciPy is called only where its first
+    search along a line fails."""
+    calls, solved = [], Minimum.solved
+    monkeypatch.setattr(Minimum, "solved", lambda *args: calls.append(args) or solved(*args))
+    draw, unknown = np.random.default_rng(2), pt.dvector("unknown")
+    for name, objective in OBJECTIVES.items():
+        value = objective(unknown)
+        f = pytensor.function([unknown], minimize(value, unknown, method="BFGS", optimizer_kwargs={"options": options}),
+                              mode="PHINTYS")
+        g = pytensor.function([unknown], [value, pytensor.grad(value, unknown)], mode="PHINTYS")
+        for scale in (1, 3, 10):
+            start = scale * draw.normal(size=3)
+            start = abs(start) + 0.1 if name == "border" else start
+            wanted = scipy.optimize.minimize(lambda v: g(v)[0], start, jac=lambda v: g(v)[1], options=options)
+            point, success = f(start)
+            assert success == wanted.success, (name, start)
+            np.testing.assert_allclose(point, wanted.x, rtol=1e-5, atol=1e-6, err_msg=name)
+        assert not calls or name in ("border", "no minimum", "hill"), name
+        calls.clear()

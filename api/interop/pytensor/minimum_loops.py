@@ -1,0 +1,184 @@
+"""Minima as loops of phintys, which run without Python: Broyden's, Fletcher's, Goldfarb's and Shanno's method with the
+search of Moré and Thuente along a line, step by step as SciPy does them.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys import tensor as T
+from phintys.interop.pytensor.root_loops import looped
+from phintys.interop.pytensor.vector_loops import options_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from phintys.graph.variable import Variable
+
+LEAST, MOST = 1e-100, 1e100             # steps along a line
+NARROW = 1e-14                          # a bracket that is shorter than this share of its end is given up
+TRIALS = 99                             # along a line
+DEFAULTS = {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9}
+
+
+def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..., Any], start: Variable,
+                    outputs: int) -> tuple[Variable, ...] | None:
+    """The minimum, whether it is one, and whether the search along a line has failed, after which SciPy tries another
+    one; None for other methods and options.
+
+    Parameters
+    ----------
+    method : str
+    options : dict
+        Of SciPy's ``minimize``.
+    values : callable
+        Of a variable; it returns the objective and its gradient.
+    start : Variable
+    outputs : int
+        How many variables ``values`` returns.
+    """
+    options = options_of(options, DEFAULTS, "gtol")
+    if method != "BFGS" or outputs < 2 or options is None:
+        return None
+    x = T.unbroadcast(start.flatten(), 0)
+    count = x.shape[0]
+    most = T.constant(int(options["maxiter"])) if options["maxiter"] is not None else 200 * count
+    c1, c2 = options["c1"], options["c2"]
+
+    def at(point):
+        value, gradient = values(point.reshape(start.shape, ndim=start.type.ndim))[:2]
+        return value.reshape((), ndim=0), T.unbroadcast(gradient.flatten(), 0)
+
+    def line(x, f, before, gradient, inverse):
+        """The state at the beginning of a search along a line, and whether there is none."""
+        along = -T.dot(inverse, gradient)
+        slope = T.dot(gradient, along)
+        guess = 1.01 * 2 * (f - before) / slope
+        length = T.switch(T.and_(T.lt(guess, 1), T.neq(slope, 0)), T.switch(T.lt(guess, 0), 1.0, guess), 1.0)
+        nothing = T.zeros_like(f)
+        state = {"x": x, "f": f, "before": before, "gradient": gradient, "inverse": inverse, "along": along,
+                 "slope": slope, "length": length, "low": nothing, "f_low": f, "g_low": slope, "high": nothing,
+                 "f_high": f, "g_high": slope, "least": nothing, "most": length + 4 * length,
+                 "width": T.zeros_like(f) + (MOST - LEAST), "width_before": T.zeros_like(f) + 2 * (MOST - LEAST),
+                 "early": _truth(True), "enclosed": _truth(False), "trials": T.constant(0, dtype="int64")}
+        return state, T.or_(T.lt(length, LEAST), T.invert(T.lt(slope, 0)))
+
+    def step(steps, found, failed, **state):
+        length = state["length"]
+        point = state["x"] + length * state["along"]
+        f, gradient = at(point)
+        slope = T.dot(gradient, state["along"])
+        bound = state["f"] + length * (c1 * state["slope"])
+        low_enough = T.le(f, bound)
+        ends = T.and_(low_enough, T.le(abs(slope), -c2 * state["slope"]))
+        after, gives_up = _searched(state, f, slope, bound, c1 * state["slope"])
+        gives_up = T.and_(gives_up, T.invert(ends))
+
+        moved, change = length * state["along"], gradient - state["gradient"]
+        product = T.dot(change, moved)
+        weight = T.switch(T.eq(product, 0), 1000.0, 1 / product)
+        left = T.eye(count) - T.outer(moved, change) * weight
+        inverse = T.dot(left, T.dot(state["inverse"], left.T)) + weight * T.outer(moved, moved)
+        begun, no_line = line(point, f, state["f"], gradient, inverse)
+        steps = steps + T.cast(ends, "int64")
+        at_minimum = T.le(T.max(abs(gradient)), options["gtol"])
+        too_many = T.ge(steps, most)
+        found = T.and_(T.and_(ends, at_minimum), T.invert(too_many))
+        stops = T.and_(ends, T.or_(T.or_(at_minimum, too_many), T.invert(T.isfinite(f))))
+        failed = T.or_(gives_up, T.and_(T.and_(ends, no_line), T.invert(stops)))
+        return ({"steps": steps, "found": found, "failed": failed,
+                 **{name: T.switch(ends, begun[name], after.get(name, state[name])) for name in state}},
+                T.or_(stops, failed))
+
+    f, gradient = at(x)
+    begun, no_line = line(x, f, f + T.sqrt(T.dot(gradient, gradient)) / 2, gradient, T.eye(count))
+    steepest = T.max(abs(gradient))
+    goes = T.and_(T.gt(steepest, options["gtol"]), T.gt(most, 0))
+    last = looped("BFGS", step, {
+        "steps": T.constant(0, dtype="int64"), "failed": T.and_(goes, no_line),
+        "found": T.and_(T.and_(T.le(steepest, options["gtol"]), T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
+        T.switch(T.and_(goes, T.invert(no_line)), T.constant(1 << 62), T.constant(0)))
+    return last["x"].reshape(start.shape, ndim=start.type.ndim), last["found"], last["failed"]
+
+
+def _truth(value):
+    return T.constant(value, dtype="bool")
+
+
+def _searched(state, f, slope, bound, tilt):
+    """The changed state of a search along a line after a trial, and whether it is given up."""
+    length, enclosed = state["length"], state["enclosed"]
+    trials = state["trials"] + 1
+    early = T.and_(state["early"], T.invert(T.and_(T.le(f, bound), T.ge(slope, 0))))
+    outside = T.or_(T.le(length, state["least"]), T.ge(length, state["most"]))
+    narrow = T.le(state["most"] - state["least"], NARROW * state["most"])
+    gives_up = T.or_(T.and_(enclosed, T.or_(outside, narrow)), T.or_(
+        T.and_(T.eq(length, MOST), T.and_(T.le(f, bound), T.le(slope, tilt))),
+        T.and_(T.eq(length, LEAST), T.or_(T.gt(f, bound), T.ge(slope, tilt)))))
+    tilted = T.and_(early, T.and_(T.le(f, state["f_low"]), T.gt(f, bound)))
+    drop = T.switch(tilted, tilt, 0.0)                      # of the values and slopes in the first stage
+    low, high = [(state[end], state[f"f_{end}"] - state[end] * drop, state[f"g_{end}"] - drop)
+                 for end in ("low", "high")]
+    low, high, length, enclosed = _next_trial(low, high, (length, f - length * drop, slope - drop), enclosed,
+                                              state["least"], state["most"])
+    apart = abs(high[0] - low[0])
+    halved = T.and_(enclosed, T.ge(apart, 0.66 * state["width_before"]))
+    length = T.switch(halved, low[0] + 0.5 * (high[0] - low[0]), length)
+    least = T.switch(enclosed, T.minimum(low[0], high[0]), length + 1.1 * (length - low[0]))
+    most = T.switch(enclosed, T.maximum(low[0], high[0]), length + 4.0 * (length - low[0]))
+    length = T.clip(length, LEAST, MOST)
+    outside = T.or_(T.le(length, least), T.ge(length, most))
+    length = T.switch(T.and_(enclosed, T.or_(outside, T.le(most - least, NARROW * most))), low[0], length)
+    found = {"length": length, "least": least, "most": most, "enclosed": enclosed, "early": early, "trials": trials,
+             "width": T.switch(enclosed, apart, state["width"]),
+             "width_before": T.switch(enclosed, state["width"], state["width_before"])}
+    for name, (place, value, rise) in (("low", low), ("high", high)):
+        found.update({name: place, f"f_{name}": value + place * drop, f"g_{name}": rise + drop})
+    return found, T.or_(gives_up, T.or_(T.invert(T.isfinite(length)), T.ge(trials, TRIALS)))
+
+
+def _next_trial(low, high, trial, enclosed, least, most):
+    """The ends of an interval with a minimum after a trial, the next trial, and whether there is such an interval.
+
+    Ends and trials are a place, a value and a slope.
+    """
+    (x, f, g), (y, f_y, g_y), (t, f_t, g_t) = low, high, trial
+    turns = T.lt(T.sgn(g_t) * T.sgn(g), 0)
+    higher = T.gt(f_t, f)
+    to_x, right = x - t, T.gt(t, x)
+
+    def cubic(place, value, rise, positive, at_least=None):
+        """Moré's theta and gamma, from an end and the trial."""
+        theta = 3 * (value - f_t) / (t - place) + rise + g_t
+        size = T.maximum(T.maximum(abs(theta), abs(rise)), abs(g_t))
+        square = (theta / size) ** 2 - rise / size * (g_t / size)
+        gamma = size * T.sqrt(square if at_least is None else T.maximum(square, at_least))
+        return theta, T.switch(positive, gamma, -gamma)
+
+    theta, gamma = cubic(x, f, g, right)
+    by_cubic = x + (gamma - g + theta) / (gamma - g + gamma + g_t) * (t - x)
+    by_square = x + g / ((f - f_t) / (t - x) + g) / 2 * (t - x)
+    above = T.switch(T.le(abs(by_cubic - x), abs(by_square - x)), by_cubic, by_cubic + (by_square - by_cubic) / 2)
+
+    theta, gamma = cubic(x, f, g, T.invert(right))
+    by_cubic = t + (gamma - g_t + theta) / (gamma - g_t + gamma + g) * to_x
+    by_secant = t + g_t / (g_t - g) * to_x
+    beyond = T.switch(T.gt(abs(by_cubic - t), abs(by_secant - t)), by_cubic, by_secant)
+
+    theta, gamma = cubic(x, f, g, T.invert(right), 0.0)
+    ratio = (gamma - g_t + theta) / (gamma + (g - g_t) + gamma)
+    by_cubic = T.switch(T.and_(T.lt(ratio, 0), T.neq(gamma, 0)), t + ratio * to_x, T.switch(right, most, least))
+    nearer = T.lt(abs(by_cubic - t), abs(by_secant - t))
+    within, limit = T.switch(nearer, by_cubic, by_secant), t + 0.66 * (y - t)
+    within = T.switch(right, T.minimum(limit, within), T.maximum(limit, within))
+    farther = T.switch(T.gt(abs(by_cubic - t), abs(by_secant - t)), by_cubic, by_secant)
+    flatter = T.switch(enclosed, within, T.clip(farther, least, most))
+
+    theta, gamma = cubic(y, f_y, g_y, T.le(t, y))
+    steeper = t + (gamma - g_t + theta) / (gamma - g_t + gamma + g_y) * (y - t)
+    steeper = T.switch(enclosed, steeper, T.switch(right, most, least))
+
+    chosen = T.switch(higher, above, T.switch(turns, beyond, T.switch(T.lt(abs(g_t), abs(g)), flatter, steeper)))
+    enclosed = T.or_(enclosed, T.or_(higher, turns))
+    new_high = [T.switch(higher, tried, T.switch(turns, near, far)) for near, far, tried in zip(low, high, trial)]
+    new_low = [T.switch(higher, near, tried) for near, tried in zip(low, trial)]
+    return new_low, new_high, chosen, enclosed
