@@ -4,14 +4,13 @@ It checks the arguments, gives the function a name and passes everything to ``Fu
 """
 from __future__ import annotations
 
-import gc
 import os
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys.graph import hooks
 from phintys.graph.errors import UnusedInputError, made_at
+from phintys.graph.garbage import garbage_kept
 from phintys.graph.variable import Constant, Variable
 from phintys.io import In
 from phintys.making.function_dump import function_dump
@@ -115,24 +114,11 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
     _check_givens(givens, specs)
     outputs, output_keys = _keys_apart(outputs)
     name = _calling_line() if name is None else name
-    with _collector_paused():
+    with garbage_kept():
         return FunctionMaker(specs, outputs, mode, accept_inplace=accept_inplace, profile=profile,
                              on_unused_input=on_unused_input, output_keys=output_keys, name=name, updates=updates,
                              givens=givens, rebuild_strict=rebuild_strict,
                              no_default_updates=no_default_updates).create()
-
-
-@contextmanager
-def _collector_paused():
-    """Pause garbage collection: compiling makes many objects that stay alive, and collections took half of the time of
-    compiling large graphs."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _calling_line():

@@ -296,8 +296,9 @@ class FunctionGraph:
             return
         if old.type is not new.type and old.type != new.type:
             new = self._converted(old, new, reason)
+        origin = None if new in self.clients else joined([made(old)._position])
         for node, position in list(self.clients[old]):
-            self.change_input(node, position, new, reason)
+            self._put(node, position, new, reason, origin)
 
     def _converted(self, old, new, reason):
         try:

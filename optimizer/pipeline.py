@@ -110,7 +110,10 @@ def _of_loops(name, *tags):
     module, function = name.split(".")
 
     def process(fgraph):
-        if not any([type(node.op) is Scan for node in fgraph.apply_nodes]):
+        has_loops = fgraph.derived.get("has_loops")         # of twelve stages, most change nothing
+        if has_loops is None:
+            has_loops = fgraph.derived["has_loops"] = any([type(node.op) is Scan for node in fgraph.apply_nodes])
+        if not has_loops:
             return 0
         return getattr(import_module(f"phintys.optimizer.passes.{module}"), function)(fgraph)
     return _whole(process, *tags)

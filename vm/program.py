@@ -150,9 +150,9 @@ class Program:
         if n == MANY_INPUTS:
             n = self.counts.get(position, n)
         return SymbolicInstruction(
-            OPCODES[op].name, flags=flags, n=n, a=a, b=b, cells=self.pool[b:b + c] if c else (),
-            node=None if self.nodes is None else self.nodes[position], remark=self.remarks.get(position, ""),
-            views=self.views.get(position, ()), overwritten=self.overwritten.get(position, ()))
+            OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (),
+            None if self.nodes is None else self.nodes[position], self.remarks.get(position, ""),
+            self.views.get(position, ()), self.overwritten.get(position, ()))
 
 
 def _unpickled(fields):

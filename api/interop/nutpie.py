@@ -29,10 +29,10 @@ from pytensor.tensor import as_tensor
 
 import phintys
 from phintys import tensor as T
+from phintys.graph.garbage import garbage_kept
 from phintys.interop.nutpie_entries import Calls, PythonExpansion, Sampler
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning
 from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
-from phintys.interop.pytensor.quick_function import garbage_kept
 from phintys.interop.pytensor.translation import named_input, translated
 from phintys.interop.pytensor.types import is_dense, translated_type
 from phintys.interop.pytensor_versions import text_of, version_of

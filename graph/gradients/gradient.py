@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from phintys.graph.config import config
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at, shown
+from phintys.graph.garbage import garbage_kept
 from phintys.graph.gradients.gradient_arms import Arms
 from phintys.graph.gradients.gradient_paths import Paths
 from phintys.graph.gradients.gradient_terms import (
@@ -111,15 +112,16 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     wanted = _variables_of(wrt)
     blockers = _blockers(consider_constant)
     gradients = _starting_gradients(cost, known_grads)
-    paths = Paths(list(gradients), wanted, blockers)
     react = _reaction_to_disconnected(disconnected_inputs)
-    for variable in wanted:
-        if variable not in paths.active and variable not in gradients:
-            react(variable)
-            gradients[variable] = disconnected_type()
-    accumulation = _Accumulation(paths, gradients, cost.name if add_names and cost is not None else None)
-    results = [_presented(variable, accumulation.finished(variable), react, return_disconnected, null_gradients)
-               for variable in wanted]
+    with garbage_kept():
+        paths = Paths(list(gradients), wanted, blockers)
+        for variable in wanted:
+            if variable not in paths.active and variable not in gradients:
+                react(variable)
+                gradients[variable] = disconnected_type()
+        accumulation = _Accumulation(paths, gradients, cost.name if add_names and cost is not None else None)
+        results = [_presented(variable, accumulation.finished(variable), react, return_disconnected, null_gradients)
+                   for variable in wanted]
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
 
 

@@ -8,7 +8,7 @@ then all of it runs as Python (`impl`).
 """
 import numpy
 
-from phintys.graph.config import change_flags
+from phintys.graph.config import change_flags, config
 from phintys.graph.errors import made_at
 from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.toposort import io_toposort
@@ -20,6 +20,9 @@ from phintys.ops.types.as_scalar import as_scalar, scalar_constant
 from phintys.ops.types.scalar_type import get_scalar_type
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a separate name
+MOST_KNOWN = 4096               # Composites of fused nodes: layers and steps of a graph fuse to equal ones
+
+_known = {}                     # what `Composite.of_steps` gets, and the options that dtypes depend on → the Composite
 
 
 class Composite(LoopedScalarOp):
@@ -83,8 +86,17 @@ class Composite(LoopedScalarOp):
         ValueError
             If a slot does not exist yet where it is used.
         """
-        made = cls.__new__(cls)
-        made._set_steps(input_dtypes, steps, outputs, constants)
+        steps = tuple([(scalar_op, tuple(slots)) for scalar_op, slots in steps])
+        constants = [numpy.asarray(constant) for constant in constants]
+        key = (cls, tuple(input_dtypes), steps, tuple(outputs), config.floatX, config.cast_policy,
+               *[(constant.dtype.num, constant.tobytes()) for constant in constants])
+        made = _known.get(key)
+        if made is None:
+            made = cls.__new__(cls)
+            made._set_steps(input_dtypes, steps, outputs, constants)
+            if len(_known) >= MOST_KNOWN:
+                _known.clear()
+            _known[key] = made
         return made
 
     def _set_steps(self, input_dtypes, steps, outputs, constants):

@@ -45,6 +45,7 @@ class Driver:
     def __init__(self, rewrites: Sequence[Rewrite]) -> None:
         self.rewrites = tuple(rewrites)
         self.keys = frozenset().union(*[rewrite.keys for rewrite in rewrites])
+        self.is_for_all = not all([rewrite.keys for rewrite in rewrites])
         self.beside = frozenset().union(*[rewrite.beside for rewrite in rewrites])
         self.of = frozenset().union(*[rewrite.of for rewrite in rewrites])
         self._index = {}               # (another driver or None, key or None) -> rewrites
@@ -108,32 +109,45 @@ class Run:
         self.pending = set()
         self.keys = {}                 # node -> key
         self.present = set()           # the keys in the graph that some rewrites need beside the node that they are for
-        self.rewrites = {}             # (key, what settled it or None, what its inputs are) -> the rewrites to try now
-        self.moved = set()             # nodes that were not settled when their turn came
+        self.rewrites = {}             # (key, what settled it or None) -> the rewrites to try now, see `_chosen`
 
     def finish(self) -> None:
         """Work until the worklist is empty."""
         fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
         self._enrol(fgraph.toposort())
         mark = self.driver, frozenset(self.present)
-        queue.extend(self.keys)
+        # What depends on a node that is not settled is found by visiting all nodes; otherwise, only those are visited
+        # that have rewrites.
+        visits_all, wanted = self.driver.is_for_all or len(fgraph.settled) < len(alive), self.driver.keys
+        queue.extend(self.keys if visits_all else [node for node, key in self.keys.items() if key in wanted])
         pending.update(queue)
         fgraph.attach_feature(self)
         keys, known, settled, driver, present = self.keys, self.rewrites, fgraph.settled, self.driver, self.present
+        moved = set()                  # nodes that were not settled when their turn came
         try:
             while queue:
                 node = queue.popleft()
                 pending.discard(node)
                 if node not in alive:
                     continue
-                before = self._settled(node)
+                before = settled.get(node)  # which driver tried it since it and what it depends on changed last, and
+                if before is not None:      # what was present then
+                    for variable in node.inputs:
+                        owner = variable.owner
+                        if owner is not None and (owner in moved or owner not in settled):
+                            before = None
+                            break
+                if before is None:
+                    moved.add(node)
                 settled[node] = mark
                 if before is not None and before[0] is driver and before[1] >= present:     # by a turn before this one
                     continue
-                kind = keys[node], before, self._inputs(node)
+                kind = keys[node], before
                 rewrites = known.get(kind)
                 if rewrites is None:
                     rewrites = known[kind] = self._chosen(*kind)
+                if type(rewrites) is dict:
+                    rewrites = self._of_inputs(rewrites, node)
                 if rewrites:
                     self.steps += 1
                     self._visit(node, rewrites)
@@ -142,29 +156,18 @@ class Run:
         finally:
             fgraph.remove_feature(self)
 
-    def _settled(self, node):
-        """The driver that has tried its rewrites on the node since it and what it depends on changed last, and what was
-        present then; or None."""
-        settled, moved = self.fgraph.settled, self.moved
-        found = settled.get(node)
-        if found is not None:
-            for variable in node.inputs:
-                owner = variable.owner
-                if owner is not None and (owner in moved or owner not in settled):
-                    found = None
-                    break
-        if found is None:
-            moved.add(node)
-        return found
-
-    def _inputs(self, node):
-        """What a rewrite may be ``of`` to apply to the node."""
+    def _of_inputs(self, rewrites, node):
+        """Return those of some rewrites, by what they are ``of``, that the node has such inputs for."""
         keys, inputs = self.keys, node.inputs
         found = {keys[variable.owner] if variable.owner is not None
                  else CONSTANT if isinstance(variable, Constant) else None for variable in inputs}
         if len(inputs) > 1 and len(set(inputs)) < len(inputs):
             found.add(REPEATED)
-        return self.driver.of.intersection(found)
+        found = self.driver.of.intersection(found)
+        if found not in rewrites:
+            rewrites[found] = tuple([rewrite for rewrite in rewrites[None]
+                                     if not rewrite.of or not rewrite.of.isdisjoint(found)])
+        return rewrites[found]
 
     def _enrol(self, nodes):
         """Note the keys of nodes, and whether there are some that rewrites need beside others."""
@@ -175,23 +178,23 @@ class Run:
                 self.present.add(key)
                 self.rewrites.clear()
 
-    def _chosen(self, key, settled, inputs):
-        """The rewrites to try on nodes of this key with such inputs, as the graph is now."""
-        entry = key if key in self.driver.keys else None, settled, inputs, frozenset(self.present)
+    def _chosen(self, key, settled):
+        """The rewrites to try on nodes of this key, as the graph is now: all, or a table by what their inputs are."""
+        entry = key if key in self.driver.keys else None, settled, frozenset(self.present)
         if entry not in self.driver.chosen:
-            self.driver.chosen[entry] = self._choose(key, settled, inputs)
+            self.driver.chosen[entry] = self._choose(key, settled)
         return self.driver.chosen[entry]
 
-    def _choose(self, key, settled, inputs):
+    def _choose(self, key, settled):
         """The same, found anew."""
         driver, present = settled or (None, self.present)
         rewrites = self.driver.rewrites_for(key, driver)
         if not present >= self.present:     # what was not tried, because there was no node that it needs
             rewrites = [rewrite for rewrite in self.driver.rewrites_for(key) if rewrite in rewrites
                         or rewrite.beside and rewrite.beside.isdisjoint(present)]
-        return tuple([rewrite for rewrite in rewrites
-                      if not (rewrite.of and rewrite.of.isdisjoint(inputs))
-                      and not (rewrite.beside and rewrite.beside.isdisjoint(self.present))])
+        rewrites = tuple([rewrite for rewrite in rewrites
+                          if not (rewrite.beside and rewrite.beside.isdisjoint(self.present))])
+        return {None: rewrites} if any([rewrite.of for rewrite in rewrites]) else rewrites
 
     def _visit(self, node, rewrites):
         """Try rewrites in turn, until one applies."""

@@ -27,6 +27,7 @@ from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.composite_assembly import Assembly, is_inlined
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.lengths import ONE, Lengths
+from phintys.optimizer.passes.length_checks import lengths_now
 
 OPERANDS = 30                  # inputs and outputs of a fused kernel: their blocks must stay in L1
 STEPS = 200                    # programs are compiled in linear time, but their block registers come from L1 as well
@@ -37,7 +38,7 @@ def fuse(fgraph):
     order = fgraph.toposort()
     regions = known_regions(fgraph)
     number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
-    lengths = Lengths(order, {node: () for node, region in number.items() if region})
+    lengths = lengths_now(fgraph) or Lengths(order, {node: () for node, region in number.items() if region})
     late = last_steps(fgraph, order)
     shapes = {node: ((node in late, number.get(node, 0)), *lengths.shape(node.outputs[0]))
               for node in order if type(node.op) is Elemwise}
@@ -177,6 +178,8 @@ def connected(members, has_elements):
 
 def in_depth(members):
     """Order a group so that few values wait to be read: from each result down, the longest branch first."""
+    if len(members) < 3:                # as they are, inputs first
+        return members
     heights, read = {}, set()
     for node in members:
         inner = [variable.owner for variable in node.inputs if variable.owner in heights]
@@ -286,7 +289,7 @@ def replace_chunk(fgraph, chunk):
             if any([reader not in inside for reader, _ in fgraph.clients[out]]):
                 outputs.append(out)
     composite = Composite.of_steps(*assembly.finish(outputs))
-    fused = Elemwise(composite).make_node(*assembly.inputs)
+    fused = composite.elementwise.make_node(*assembly.inputs)
     fused._position = Traces(assembly.positions, in_parts=True)
     for old, new in zip(outputs, fused.outputs):
         new.name = old.name

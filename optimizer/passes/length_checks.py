@@ -134,7 +134,16 @@ def _noted_in(fgraph):
 
 def _lengths_in(fgraph):
     nodes = fgraph.toposort()
-    return Lengths(nodes, ways_in(nodes, fgraph.outputs), INSIDE)
+    ways = ways_in(nodes, fgraph.outputs)
+    lengths = Lengths(nodes, ways, INSIDE)
+    if not ways and not lengths.parts_of:
+        fgraph.derived["lengths"] = lengths
+    return lengths
+
+
+def lengths_now(fgraph):
+    """Return the `Lengths` of a graph without branches and inner graphs, if they are known and it has not changed."""
+    return fgraph.derived.get("lengths")
 
 
 class Remaining:

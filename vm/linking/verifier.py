@@ -276,10 +276,14 @@ class _Check:
 
     def _fill(self, cell, root):
         """Mark a cell as filled, in the memory of ``root``."""
-        self.state.set("filled", cell, True)
-        self.state.set("spent", cell, False)
-        self.state.set("root", cell, root)
-        self.state.born[cell] = self.position
+        state = self.state
+        if not state.filled[cell]:
+            state.set("filled", cell, True)
+        if state.spent[cell]:
+            state.set("spent", cell, False)
+        if state.root[cell] != root:
+            state.set("root", cell, root)
+        state.born[cell] = self.position
 
     def overwrite(self, source, output, writer=None):
         """Mark the value of ``source`` as lost; the instruction ``writer`` gives its memory to ``output``."""

@@ -8,19 +8,18 @@ the values of shared variables, and stores the updates.
 from __future__ import annotations
 
 import copyreg
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytensor.compile.mode import Mode
 from pytensor.tensor.type import TensorType
 
+from phintys.graph.garbage import garbage_kept
 from phintys.interop.pytensor.parameter_checks import rows_instead_of
 from phintys.interop.pytensor_versions import CLASS_ARGUMENT, imported, of_version
 from phintys.vm.callables.plain_arguments import PlainArguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy
 
@@ -124,25 +123,6 @@ class QuickFunctionMaker(FunctionMaker):
         """Make a function; the arguments are PyTensor's."""
         with garbage_kept():
             return super().create(*args, **options)
-
-
-@contextmanager
-def garbage_kept() -> Iterator[None]:
-    """A block in which Python collects no garbage by itself: compiling makes many objects at once, nearly all of which
-    stay, and with PyMC loaded a full collection takes 0.2 s.
-
-    The block's own objects are looked through at its end, which takes 1 to 3 ms and sets their count to zero. Otherwise
-    the next new object would begin a collection, which is a full one if that is due: it took 0.2 of the 0.3 s until the
-    first value of a model with a loop.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.collect(0)
-            gc.enable()
 
 
 def let_modes_choose(linker: type) -> None:

@@ -22,6 +22,7 @@ from pytensor.tensor import nlinalg
 from pytensor_reference import pytensor
 
 import phintys
+from phintys.graph.garbage import garbage_kept
 from phintys.graph.toposort import io_toposort
 from phintys.interop import pytensor_versions as checked_versions
 from phintys.interop.pytensor import (
@@ -32,7 +33,7 @@ from phintys.interop.pytensor import (
     linker,
     translate,
 )
-from phintys.interop.pytensor.quick_function import Function, FunctionMaker, QuickFunction, garbage_kept
+from phintys.interop.pytensor.quick_function import Function, FunctionMaker, QuickFunction
 from phintys.interop.pytensor_versions import imported, version_of
 
 pt = pytensor.tensor

@@ -1,4 +1,5 @@
 """``grad``, ``Lop``, ``Rop`` and their relatives, on the toy algebra."""
+import gc
 import warnings
 
 import numpy
@@ -67,6 +68,27 @@ def test_a_variable_in_the_middle():
     square = x * x
     cost = square * square
     assert at(grad(cost, [square, cost, x]), {x: 2.0}) == [8.0, 1.0, 32.0]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_garbage_is_collected_after_a_gradient_as_before_it(is_enabled):
+    seen = []
+
+    class Watching(type(add)):
+        def grad(self, inputs, output_grads):
+            seen.append(gc.isenabled())
+            return super().grad(inputs, output_grads)
+
+    x, before = scalar("x"), gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        grad(Watching()(x, x), x)
+        after = gc.isenabled()
+        with pytest.raises(DisconnectedInputError):
+            grad(add(x, x), scalar("y"))
+        assert (seen, after, gc.isenabled()) == ([False], is_enabled, is_enabled)
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_second_derivative():

@@ -8,6 +8,7 @@ from one_op import compute
 import phintys
 import phintys.scalar
 import phintys.tensor
+from phintys.graph.config import change_flags
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -30,6 +31,21 @@ def test_values_and_dtypes_of_several_outputs():
     product, above = compute(outputs, [x, y], values)
     numpy.testing.assert_allclose(product, 3 / (1 + numpy.exp(-values[0])), rtol=1e-6)
     numpy.testing.assert_array_equal(above, [False, False, True])
+
+
+def test_equal_lists_are_one_object_in_a_process():
+    assert sigmoid_times_three() is sigmoid_times_three()
+    one, other = [Composite.of_steps(["float64"], [(scalar.mul, [0, 1])], [2], [numpy.array(value)])
+                  for value in (0.0, -0.0)]
+    assert one is not other and one != other                # constants are compared by their bytes
+
+
+def test_a_composite_is_made_for_the_options_that_dtypes_depend_on():
+    def dtype_of_quotient(**options):
+        with change_flags(**options):
+            return Composite.of_steps(["int16", "int16"], [(scalar.true_div, [0, 1])], [2]).slot_dtypes[2]
+    assert [dtype_of_quotient(floatX=name) for name in ("float64", "float32", "float64")] == [
+        "float64", "float32", "float64"]
 
 
 def test_outputs_may_be_inputs_constants_or_the_same_slot():

@@ -139,6 +139,19 @@ def test_settled_rewrites_are_tried_again_only_where_something_has_changed():
     assert visits == ["exp", "mul"]                                 # only one node reads the exponential now
 
 
+def test_a_change_reaches_readers_through_nodes_without_rewrites():
+    tried, inner = [], log(x)
+    driver = Driver([Rewrite("of_tanh", ("tanh",), lambda fgraph, node: tried.append(node))])
+    fgraph = FunctionGraph([x], [tanh(exp(exp(inner)))], clone=False)
+    counts = []
+    for _ in range(2):
+        for _ in range(2):
+            driver.run(fgraph)
+            counts.append(len(tried))
+        fgraph.replace(inner, sqr(x))
+    assert counts == [1, 1, 2, 2]
+
+
 def test_settled_rewrites_are_tried_when_the_node_that_they_need_comes():
     visits = []
     seen = Rewrite("seen", ("exp",), lambda fgraph, node: visits.append(node), beside=("sigmoid",))
@@ -173,6 +186,18 @@ def test_rewrites_that_need_an_input_of_a_kind_are_tried_on_nodes_that_have_one(
         visits.clear()
     driven(exp(log(x)), rule("make", op_pattern("log")(a), op_pattern("tanh")(a)), *of)
     assert visits == [("a", "exp")]
+
+
+def test_what_a_rewrite_is_of_is_asked_for_each_node_although_the_choice_is_kept():
+    """Nodes of one key share a table of what to try; a later graph takes it from the driver."""
+    tried = []
+    driver = Driver([Rewrite("of_exp", ("tanh",), lambda fgraph, node: tried.append(node.inputs[0]), of=("exp",)),
+                     Rewrite("of_all", ("tanh",), lambda fgraph, node: tried.append("all"))])
+    for first, second in ((exp(x), x), (x, exp(x))):
+        tried.clear()
+        driver.run(FunctionGraph([x], [tanh(first), tanh(second)], clone=False))
+        assert len(tried) == 3 and tried.count("all") == 2
+        assert [variable.owner.op for variable in tried if variable != "all"] == [exp(x).owner.op]
 
 
 @pytest.mark.parametrize("pattern, of", [
