@@ -355,6 +355,11 @@ def _eigh(dtype, lead, lower, vectors):
     return stack(dtype, lead, [2, 1, 2][:3 if vectors else 2], 1, (), {1: real_part(dtype)})
 
 
+@rule("RelativeEighKernel")
+def _relative_eigh(dtype, lead, lower):
+    return stack(one_of(dtype, FLOAT), lead, (2, 1, 2), 1)
+
+
 @rule("LUFactorKernel")
 def _lu_factor(dtype, lead):
     return stack(dtype, lead, (2, 2, 1), 1, (), {2: "int32"})
@@ -407,7 +412,7 @@ def _pivoted_qr(dtype, lead, mode):
 
 
 @rule("SVDKernel")
-def _svd(dtype, lead, full, vectors):
+def _svd(dtype, lead, full, vectors, by_numpy=False):
     return stack(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1, (), {2 if vectors else 1: real_part(dtype)})
 
 
@@ -902,7 +907,7 @@ def _permutation(kind, legacy):
 
 
 @rule("ChoiceKernel")
-def _choice(kind, legacy, shuffled, tolerance):
+def _choice(kind, legacy, shuffled, tolerance, ascending=False):
     need_generator(kind, legacy)
     return "uint64:1, int:1, int:0, int:0, float64:1 -> uint64:1, int64:? | over 0 by 0"
 

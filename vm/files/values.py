@@ -307,8 +307,10 @@ class Reader:
                 if not isinstance(part, kind):
                     raise FileError(f"there is a {type(part).__name__} in the place of a {kind.__name__}")
         lengths = [(program.cells, program.known_cell_texts), (program.instructions(), program.known_instruction_texts)]
-        if any([len(parts) != len(texts) for parts, texts in lengths]) or not isinstance(program.name, NAME):
-            raise FileError("a program has not as many texts as cells and instructions, or no name")
+        names = [program.name, *[text.name for text in program.known_cell_texts]]
+        if any([len(parts) != len(texts) for parts, texts in lengths]) or not all([isinstance(name, NAME)
+                                                                                   for name in names]):
+            raise FileError("a program has not as many texts as cells and instructions, or names that are no text")
         try:
             verify(program, None if self.trusted else check_instruction)
         except ProgramError as error:

@@ -90,14 +90,16 @@ def test_letters_stand_for_dtypes_of_a_kind(name, inputs, outputs, message):
 
 @pytest.mark.parametrize(("name", "change"), [
     ("known_cell_texts", lambda texts: texts[:-1]), ("known_instruction_texts", lambda texts: [7, *texts[1:]]),
-    ("calls", lambda calls: [7]), ("name", lambda name: 7)])
+    ("calls", lambda calls: [7]), ("name", lambda name: 7),
+    ("known_cell_texts", lambda texts: [{"record": [*texts[0]["record"][:1], *[[7]] * 9][:len(texts[0]["record"])]},
+                                        *texts[1:]])])
 def test_texts_and_lists_of_a_program_are_checked(name, change):
     from phintys.vm.files import archive
 
     content, arrays = archive.unpack(dumps(phintys.function([x], x + 1, name="f").program))
     written = content["value"]["known"][1]["program"]
     written[name] = change(written[name])
-    with pytest.raises(FileError, match="in the place of a|not as many texts"):
+    with pytest.raises(FileError, match="in the place of a|not as many texts|names that are no text"):
         loads(b"".join(archive.pack(content, arrays)))
 
 
