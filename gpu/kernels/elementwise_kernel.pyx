@@ -77,4 +77,5 @@ def fits_launch(int inputs, int results, int rank, values):
 cdef int fail_shapes(GpuElementwiseKernel kernel, Cell** operands, int axis) except -1 with gil:
     cdef int index
     raise length_mismatch([operands[index].shape[axis] for index in range(kernel.inputs)],
-                          [kernel.broadcastable[index] >> axis & 1 for index in range(kernel.inputs)], kernel.rank, axis)
+                          [kernel.broadcastable[index] >> axis & 1 for index in range(kernel.inputs)],
+                          kernel.rank, axis)

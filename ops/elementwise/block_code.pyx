@@ -265,8 +265,8 @@ def length_mismatch(lengths, is_one, int rank, int axis):
     first = None
     for index, length in enumerate(lengths):
         if is_one[index] and length != 1:
-            return ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = {length}, but it is declared "
-                              "broadcastable, of length 1)")
+            return ValueError(f"Input dimension mis-match. (input[{index}].shape[{axis}] = {length}, but it is "
+                              "declared broadcastable, of length 1)")
         if is_one[index]:
             continue
         if first is None:
