@@ -110,7 +110,8 @@ def index(pages):
         "Every public name with its whole docstring. :doc:`../operations` lists all names on one page, "
         ":doc:`../configuration` all options.", "",
         ".. toctree::", "   :maxdepth: 1", "",
-        *(f"   {page}" for page in pages), "   ../operations", "   ../numpy", "   ../configuration", "   ../mathematics", ""])
+        *(f"   {page}" for page in pages),
+        *(f"   ../{page}" for page in ("operations", "numpy", "configuration", "mathematics")), ""])
 
 
 def page(heading, introduction, entries):

@@ -29,8 +29,8 @@ NOT_HERE = {
         """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix bmat from_dlpack
         frombuffer fromfunction fromiter require""",
     "take numbers only, which NumPy does not pass on; `T` has most of them under the same names":
-        """arange bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri eye zeros ones empty
-        full identity indices empty_like mask_indices fft.fftfreq fft.rfftfreq""",
+        """arange bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri eye zeros ones
+        empty full identity indices empty_like mask_indices fft.fftfreq fft.rfftfreq""",
     "ask about dtypes, or about memory; a variable has `x.dtype`, `x.type`":
         """can_cast common_type isdtype isfortran isscalar issubdtype iterable may_share_memory min_scalar_type
         mintypecode promote_types result_type shares_memory nested_iters broadcast_shapes real_if_close""",
