@@ -44,9 +44,10 @@ SINGLE = 1e-8           # of a graph without PyMC's own rewrites: logarithms of 
 EQUAL_EIGENVALUES = {"product_of_normal_matrices"}
 # Outside the support PyTensor fails (an eigenvalue of a matrix of NaN has no dimension; a singular matrix is not
 # inverted), PyMC cannot take the transform away (an initial value, a name), or half a minute goes by.
-NOT_OUTSIDE = {"conditional_autoregression", "correlation_matrix", "covariance_with_penalty", "hidden_markov_model",
-               "normal_mixture", "ordinal_probit", "ordinal_regression", "process_on_a_grid",
-               "stochastic_differential_equation", "truncated_by_pymc", "wishart_by_bartlett"}
+NOT_OUTSIDE = {"conditional_autoregression", "correlation_matrix", "covariance_with_penalty",
+               "failures_within_intervals", "hidden_markov_model", "normal_mixture", "ordinal_of_groups",
+               "ordinal_probit", "ordinal_regression", "process_by_random_waves", "process_on_a_grid",
+               "stochastic_differential_equation", "transforms_in_turn", "truncated_by_pymc", "wishart_by_bartlett"}
 
 
 @pytest.fixture(autouse=True)
