@@ -250,19 +250,19 @@ class RowFunction:
     ----------
     function : pytensor.compile.Function
         Compiled in the mode PHINTYS. Its shared variables are read at each call.
-    places : list of int, optional
+    positions : list of int, optional
         Which outputs are wanted; all by default.
     """
 
-    def __init__(self, function: QuickFunction, places: Sequence[int] | None = None) -> None:
+    def __init__(self, function: QuickFunction, positions: Sequence[int] | None = None) -> None:
         fgraph = function.maker.fgraph
         count = sum(container.required for container in function.input_storage)
         self._inputs, self._others = fgraph.inputs[:count], fgraph.inputs[count:]
-        self._outputs = fgraph.outputs if places is None else [fgraph.outputs[place] for place in places]
+        self._outputs = fgraph.outputs if positions is None else [fgraph.outputs[position] for position in positions]
         self._rows_instead = fgraph.rows_instead
         self._storage = [container.storage for container in function.input_storage[count:]]
         self._ranks = [variable.type.ndim for variable in self._inputs]
-        if places is None:
+        if positions is None:
             self._one = function.vm.jit_fn
 
     def __call__(self, *points: Any) -> list[numpy.generic | numpy.ndarray]:

@@ -134,7 +134,7 @@ def _compiled(model, recipe):
         join_expanded=True, pymc_initial_point_fn=start, var_names=recipe["var_names"])
     sources = list(dict.fromkeys([variable for function in (logp, expand) for variable in function.get_shared()
                                   if is_dense(variable.type)]))
-    keys = {source: str(place) for place, source in enumerate(sources)}
+    keys = {source: str(position) for position, source in enumerate(sources)}
     data = {keys[source]: numpy.array(source.get_value(borrow=True), order="C") for source in sources}
     for value in data.values():
         value.flags.writeable = False

@@ -89,8 +89,8 @@ def external_sampler(sample_external: Callable[..., Any]) -> Callable[..., Any]:
         sampler = arguments[0] if arguments else options["sampler"]
         if sampler != "nutpie" or not isinstance(mode.linker, PhintysLinker):
             return sample_external(*arguments, **options)
-        place = "nuts_sampler_kwargs" if given is None else "compile_kwargs"
-        options[place] = {"backend": BACKEND, **(options.get(place) or {})}
+        keyword = "nuts_sampler_kwargs" if given is None else "compile_kwargs"
+        options[keyword] = {"backend": BACKEND, **(options.get(keyword) or {})}
         with _nutpie_swaps().used():
             return sample_external(*arguments, **options)
     return sample_by

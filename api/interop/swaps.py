@@ -38,10 +38,10 @@ class Swaps:
     def end(self, user: Sequence[Any]) -> None:
         """Put back what this user found, unless another one needs the new values."""
         with self.lock:
-            place = next(place for place, each in enumerate(self.users) if each is user)
-            del self.users[place]
-            if place < len(self.users):
-                self.users[place][:] = user
+            position = next(position for position, each in enumerate(self.users) if each is user)
+            del self.users[position]
+            if position < len(self.users):
+                self.users[position][:] = user
                 return
             for (owner, name, _), value in zip(self.attributes, user):
                 setattr(owner, name, value)

@@ -170,7 +170,7 @@ cdef enum:
 
 cdef struct Finisher:
     BlockTables* blocks
-    int place                      # of the convolution's result among the inputs
+    int position                   # of the convolution's result among the inputs
     char** data                    # of the inputs; of that one nothing
     npy_intp* strides              # from filter to filter
 
@@ -189,8 +189,8 @@ cdef void finish(void* argument, char* results, npy_intp filter, npy_intp length
     set_operands(blocks, pointers, strides, <char*>((<uintptr_t>registers + 63) & ~<uintptr_t>63), block)
     for index in range(blocks.inputs):
         pointers[index], strides[index] = finisher.data[index] + filter * finisher.strides[index], 0
-    pointers[finisher.place] = pointers[result] = results
-    strides[finisher.place] = strides[result] = blocks.result_sizes[0]
+    pointers[finisher.position] = pointers[result] = results
+    strides[finisher.position] = strides[result] = blocks.result_sizes[0]
     while length > 0:
         n = min(block, length)
         run_block(blocks, pointers, strides, n)
@@ -207,7 +207,7 @@ cdef class Following:
     patterns : sequence of tuple of bool
         Broadcastable patterns of the inputs. All but the result of the convolution are constant in all dimensions but
         the second.
-    place : int
+    position : int
         Which of them is the result of the convolution.
     bias : int or None
         The input that is added to sums in registers.
@@ -218,13 +218,13 @@ cdef class Following:
     """
     cdef BlockCode whole        # of which only the inputs are used
     cdef BlockCode rest         # or None
-    cdef int place, bias           # bias: -1: none
+    cdef int position, bias        # bias: -1: none
     cdef bint limited
     cdef double low, high
 
-    def __init__(self, code, patterns, int place, bias, limits, rest):
+    def __init__(self, code, patterns, int position, bias, limits, rest):
         self.whole = BlockCode(code, list(patterns))
-        self.place, self.bias, self.limited = place, -1 if bias is None else bias, limits is not None
+        self.position, self.bias, self.limited = position, -1 if bias is None else bias, limits is not None
         self.low, self.high = limits or (0, 0)
         if rest is not None:
             self.rest = BlockCode(rest, list(patterns))
@@ -288,7 +288,7 @@ cdef class ConvolutionKernel(Kernel):
         Whether filters are read backwards.
     groups : int
     unshared : bool
-        Whether each place of the result has filters of its own.
+        Whether each position of the result has filters of its own.
     image_shape, filter_shape : tuple of (int or None)
         Lengths that the operands must have; None: any.
     following : tuple, optional
@@ -364,7 +364,7 @@ cdef class ConvolutionKernel(Kernel):
         return self.border[axis][side]
 
     cdef inline npy_intp result_length(self, int axis, npy_intp image, npy_intp window) noexcept nogil:
-        """How many places a filter has; 0 or less if it has none."""
+        """How many positions a filter has; 0 or less if it has none."""
         cdef npy_intp room = image + self.zeros(axis, 0, window) + self.zeros(axis, 1, window)
         room -= (window - 1) * self.dilation[axis] + 1
         return room // self.stride[axis] + 1 if room >= 0 else 0
@@ -460,7 +460,7 @@ cdef class ConvolutionKernel(Kernel):
         return 0
 
     cdef int check_channels(self, Cell** operands, Shapes* shapes) except -1 nogil:
-        """Check all that does not depend on a place in the images; write how many images and channels result."""
+        """Check all that does not depend on a position in the images; write how many images and channels result."""
         cdef npy_intp channels = shapes.images[1], filters = shapes.filters[0]
         cdef npy_intp each = shapes.filters[self.filter_rank() - self.rank - 1]
         if channels % self.groups or filters % self.groups:
@@ -483,9 +483,9 @@ cdef class ConvolutionKernel(Kernel):
 
     cdef int measure_axis(self, Cell** operands, phintys_convolution* what, Shapes* shapes, int axis) except -1 nogil:
         """Check and write the lengths along one of the dimensions that filters move along."""
-        cdef int place = axis - (AXES - self.rank)
-        cdef npy_intp image = shapes.images[place + 2]
-        cdef npy_intp window = shapes.filters[self.filter_rank() - self.rank + place]
+        cdef int position = axis - (AXES - self.rank)
+        cdef npy_intp image = shapes.images[position + 2]
+        cdef npy_intp window = shapes.filters[self.filter_rank() - self.rank + position]
         cdef npy_intp length
         if image < 1 or window < 1:
             with gil:
@@ -493,17 +493,18 @@ cdef class ConvolutionKernel(Kernel):
         length = self.result_length(axis, image, window)
         if length < 1:
             with gil:
-                self.fail(operands, f"a filter of {window} elements does not fit into {image} in dimension {place + 2}")
-        if self.role != FORWARD and shapes.top[place + 2] != length:
+                self.fail(operands, f"a filter of {window} elements does not fit into {image} in dimension "
+                                    f"{position + 2}")
+        if self.role != FORWARD and shapes.top[position + 2] != length:
             with gil:
-                self.fail(operands, f"the convolution would have {length} results in dimension {place + 2}, but "
-                                    f"the output gradient has {shapes.top[place + 2]}")
-        if self.unshared and shapes.filters[place + 1] != length:
+                self.fail(operands, f"the convolution would have {length} results in dimension {position + 2}, but "
+                                    f"the output gradient has {shapes.top[position + 2]}")
+        if self.unshared and shapes.filters[position + 1] != length:
             with gil:
-                self.fail(operands, f"the convolution has {length} results in dimension {place + 2}, but there are "
-                                    f"filters for {shapes.filters[place + 1]}")
+                self.fail(operands, f"the convolution has {length} results in dimension {position + 2}, but there are "
+                                    f"filters for {shapes.filters[position + 1]}")
         what.image[axis], what.window[axis], what.pad[axis] = image, window, self.zeros(axis, 0, window)
-        shapes.top[place + 2] = what.result[axis] = length
+        shapes.top[position + 2] = what.result[axis] = length
         return 0
 
     cdef int check_others(self, Cell** operands) except -1 nogil:
@@ -518,8 +519,8 @@ cdef class ConvolutionKernel(Kernel):
         """Write the inputs of what follows."""
         cdef int index
         for index in range(self.others + 1):
-            inputs[index] = operands[2 + index - (index > self.following.place)]
-        inputs[self.following.place] = operands[self.result_position()]
+            inputs[index] = operands[2 + index - (index > self.following.position)]
+        inputs[self.following.position] = operands[self.result_position()]
 
     # ---- memory ----
     cdef void take_rooms(self, Cell** operands, const phintys_convolution* what, phintys_rooms* rooms,
@@ -647,7 +648,7 @@ cdef class ConvolutionKernel(Kernel):
                        self.itemsize)
         if self.following.rest is not None:
             work.after.finish, work.after.finisher = finish, finisher
-            finisher.blocks, finisher.place = &self.following.rest.tables, self.following.place
+            finisher.blocks, finisher.position = &self.following.rest.tables, self.following.position
 
     cdef void run_unshared(self, Context* context, phintys_work* work, npy_intp count, Cell* out) noexcept nogil:
         cdef npy_intp items = work.what.groups * (work.what.filters if self.role == BY_FILTERS else work.what.images)
@@ -752,8 +753,8 @@ cdef class ConvolutionKernel(Kernel):
             self.add_parts(context, work)
 
     cdef void run_tall_sums(self, Context* context, phintys_work* work, npy_intp count) noexcept nogil:
-        """The gradient by filters with many channels: as many images, or places, at once as stay in the cache. Workers
-        share images if sums are small, else filters."""
+        """The gradient by filters with many channels: as many images, or positions, at once as stay in the cache.
+        Workers share images if sums are small, else filters."""
         cdef npy_intp share = count // (work.what.images * work.what.groups * MEETINGS), items, group
         if work.plan.parts > 1:
             self.run_parts(context, work, self.tasks.parts_of_products, count // work.what.groups)

@@ -10,9 +10,9 @@
  * vector has the same element of several images instead, which are laid out side by side.
  *
  * The gradient by images is the same sum, over filters instead of channels, with the taps that meet at one element. If
- * filters move by steps, elements at different places between steps (classes) meet other taps: a pass for each class.
- * The gradient by filters sums over places instead. With many channels it is the same sum again, if planes are laid out
- * with neighbouring channels as neighbours: a vector has results for several channels, and places are the taps. With
+ * filters move by steps, elements at different positions between steps (classes) meet other taps: each has a pass.
+ * The gradient by filters sums over positions instead. With many channels it is the same sum, if planes are laid out
+ * with neighbouring channels as neighbours: a vector has results for several channels, and positions are the taps. With
  * few channels vectors run along the summed dimension, or, where rows of results are short, over images.
  *
  * Results of images may be pooled: a strip of rows of the results of a block of filters, which stays in the cache, then
@@ -62,11 +62,11 @@ typedef struct {
     npy_intp image;                     /* elements from image to image */
     const npy_intp* lines;              /* where each line begins */
     npy_intp top_image, top_plane, top_line;    /* of the gradient: whole vectors in each line, filled up with zeros */
-} phintys_places;
+} phintys_positions;
 
 typedef void (*phintys_tile)(const phintys_sum*, const void* const* in, void* const* out, npy_intp out_filter,
                              int wanted, const void* weights);
-typedef void (*phintys_dots)(const phintys_places*, const void* top, const void* image, const npy_intp* offsets,
+typedef void (*phintys_dots)(const phintys_positions*, const void* top, const void* image, const npy_intp* offsets,
                              void* result);
 typedef void (*phintys_patches)(const void* const* lines, npy_intp channels, npy_intp elements, npy_intp squares,
                                 void* to, npy_intp step);
@@ -127,7 +127,7 @@ typedef struct {
     npy_intp slots, length;             /* parts, and elements of each */
     npy_intp step, origin;              /* element j of a part with phase p is element j * step + p - origin */
     npy_intp period;                    /* of the slots of taps */
-    int by_columns;                     /* 1, -1: each tap has a slot, moved by its place or back (part_columns) */
+    int by_columns;                  /* 1, -1: each tap has a slot, moved by its position or back (part_columns) */
     npy_intp classes;
 } phintys_axis;
 
@@ -324,17 +324,17 @@ static void plan_class(const phintys_work* work, int number, npy_intp class, npy
 
 /* Where tap k of a dimension sees the first result, in elements of that dimension, and its slot; -1: another class. */
 static npy_intp tap_slot(const phintys_work* work, int number, npy_intp k, npy_intp class, npy_intp* shift) {
-    const npy_intp s = work->what.stride[number], place = k * work->what.dilation[number];
+    const npy_intp s = work->what.stride[number], position = k * work->what.dilation[number];
     if (work->plan.axis[number].by_columns) {
         *shift = 0;
         return k;
     }
     if (work->what.role != BY_IMAGES) {
-        *shift = place / s;
+        *shift = position / s;
         return k % work->plan.axis[number].period;
     }
-    *shift = -(place / s);
-    return place % s == class ? 0 : -1;
+    *shift = -(position / s);
+    return position % s == class ? 0 : -1;
 }
 
 /* Whether the taps of results are taken in the reverse order of a filter's elements, so that they go forward in planes:
@@ -371,7 +371,7 @@ static inline int has_small_tiles(const phintys_convolution_set* set) { return s
 
 /* Filters of a tile from which taps are left out: a tile of one vector has to have so many sums at least to keep the
  * processor busy, or twice as many where vectors are short and two of them are multiplied at once. And blocks that are
- * packed at once: each is written at a place of its own. */
+ * packed at once: each is written at a position of its own. */
 enum { LEAST_TRIMMED = 4, PACKED_BLOCKS = 16 };
 
 enum { ROOM_ELEMENTS = 2048 };          /* of a row of room: results of several rows of an image for each filter */
@@ -390,28 +390,28 @@ static inline int has_short_sums(const phintys_work* work) {
         && pass->count[Y] == 1 && pass->count[Z] == 1 && pass->count[X] == work->plan.out_plane;
 }
 
-/* How many places are in such a chunk; 0: nothing is copied. Chunks are in room for whole planes: with what follows the
- * last one they may not be longer. */
-static npy_intp places_in_chunk(const phintys_work* work) {
-    const npy_intp lanes = work->what.set->lanes, of_place = work->plan.planes * work->what.itemsize;
+/* How many positions are in such a chunk; 0: nothing is copied. Chunks are in room for whole planes: with what follows
+ * the last one they may not be longer. */
+static npy_intp positions_in_chunk(const phintys_work* work) {
+    const npy_intp lanes = work->what.set->lanes, of_position = work->plan.planes * work->what.itemsize;
     if (!work->plan.direct || work->plan.window != 1 || work->plan.passes != 1 || work->plan.blocks < 2) return 0;
     if (!work->plan.pass->by_rows || work->plan.pass->count[Y] * work->plan.pass->count[Z] != 1) return 0;
     const int near = has_small_tiles(work->what.set), vectors = near ? 3 : 6;
-    if (work->plan.plane * of_place < (near && !has_short_sums(work) ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
-    const npy_intp fitting = (near ? NEAR_CHUNK_BYTES : CHUNK_BYTES) / of_place / (vectors * lanes) * vectors;
-    const npy_intp places = larger(vectors, fitting) * lanes;
-    return places + lanes <= work->plan.plane ? places : 0;
+    if (work->plan.plane * of_position < (near && !has_short_sums(work) ? NEAR_CHUNK_BYTES : LARGE_PLANES)) return 0;
+    const npy_intp fitting = (near ? NEAR_CHUNK_BYTES : CHUNK_BYTES) / of_position / (vectors * lanes) * vectors;
+    const npy_intp positions = larger(vectors, fitting) * lanes;
+    return positions + lanes <= work->plan.plane ? positions : 0;
 }
 
 /* Fewest blocks that a worker takes at once: each time it copies all chunks. */
 static inline npy_intp blocks_of_worker(const phintys_work* work) {
-    return places_in_chunk(work) ? (work->plan.blocks + work->what.workers - 1) / work->what.workers : 1;
+    return positions_in_chunk(work) ? (work->plan.blocks + work->what.workers - 1) / work->what.workers : 1;
 }
 
-/* How many places the chunk at place `at` has: the last one has at least a vector. */
-static inline npy_intp chunk_at(const phintys_work* work, npy_intp places, npy_intp at) {
+/* How many positions the chunk at position `at` has: the last one has at least a vector. */
+static inline npy_intp chunk_at(const phintys_work* work, npy_intp positions, npy_intp at) {
     const npy_intp left = work->plan.plane - at;
-    return left >= places + work->what.set->lanes ? places : left;
+    return left >= positions + work->what.set->lanes ? positions : left;
 }
 
 /* Tiles of few filters sum so many bytes of one row of vectors at once that the rows of planes that they see, and the
@@ -548,9 +548,9 @@ enum { VECTORS_IN_PLACE = 32 };
 /* Whether the gradient by filters of one element finds images and gradients where they are, one after the other. */
 static int reads_in_place(const phintys_work* work) {
     const phintys_convolution* what = &work->what;
-    const npy_intp lanes = what->set->lanes, of_place = (what->filters + work->plan.planes) * what->itemsize;
+    const npy_intp lanes = what->set->lanes, of_position = (what->filters + work->plan.planes) * what->itemsize;
     return work->plan.direct && work->plan.window == 1 && what->images > 1 && work->plan.plane % lanes == 0
-        && work->plan.plane >= VECTORS_IN_PLACE * lanes && work->plan.plane * of_place <= 2 * working_set();
+        && work->plan.plane >= VECTORS_IN_PLACE * lanes && work->plan.plane * of_position <= 2 * working_set();
 }
 
 /* Whether the lines of all images at once follow each other, each of one vector: where tiles have few filters, the
@@ -580,16 +580,18 @@ static void plan_lines(phintys_work* work) {
         work->how.lines.top_line = work->plan.plane;
     }
     work->plan.units = work->what.images;
-    const npy_intp places = count[Z] * count[Y] * count[X], sets = (work->plan.units + lanes - 1) / lanes;
+    const npy_intp positions = count[Z] * count[Y] * count[X], sets = (work->plan.units + lanes - 1) / lanes;
     if (work->plan.units >= lanes && work->plan.planes * work->plan.plane * lanes
         * work->what.itemsize <= MOST_SIDE_BY_SIDE
-            && 6 * sets * lanes * places <= 5 * work->plan.units * work->how.lines.count * work->how.lines.top_line) {
+            && 6 * sets * lanes * positions
+               <= 5 * work->plan.units * work->how.lines.count * work->how.lines.top_line) {
         work->plan.beside = lanes;
         work->plan.units = sets;
         work->how.lines.count = count[Z] * count[Y];
         work->how.lines.top_line = count[X] * lanes;
     }
-    work->how.lines.top_in_place = work->plan.beside == 1 && work->how.lines.count * work->how.lines.top_line == places;
+    work->how.lines.top_in_place = work->plan.beside == 1
+                                   && work->how.lines.count * work->how.lines.top_line == positions;
     work->plan.prepared = whole_lines((work->plan.planes * work->plan.plane * work->plan.beside + MOST_LANES)
                                       * work->what.itemsize);
     const npy_intp of_line = work->how.lines.top_line * (work->what.filters + work->plan.planes) * work->what.itemsize;
@@ -610,23 +612,23 @@ static void plan_lines(phintys_work* work) {
 }
 
 /* The gradient by filters with many channels: how much is done at once. Channels that a tile reads are in a panel of
- * their own, where they follow each other from place to place: 256 channels, 32 images of 8 x 8, 3 x 3 with AVX2:
- * 23.9 ms instead of 25.6. Sums are read and written again for all places that are done at once, so these are more if
+ * their own, where they follow each other from position to position: 256 channels, 32 images of 8 x 8, 3 x 3, AVX2:
+ * 23.9 ms instead of 25.6. Sums are read and written again for all positions done at once, so these are more if
  * sums are large: one image of 256 channels of 32 x 32 with AVX2, 1 x 1: 1.28 ms instead of 1.34, 5 x 5: 30.8 instead
  * of 33.9. */
 enum { PANEL_VECTORS = 3, LARGE_SUMS = 1 << 16, WITH_LARGE_SUMS = 4 };
-static void plan_places(phintys_work* work) {
+static void plan_positions(phintys_work* work) {
     const npy_intp lanes = work->what.set->lanes, *count = work->what.result;
     work->how.tall.channels = (work->plan.planes + lanes - 1) / lanes * lanes;
     work->how.tall.panel = smaller(work->how.tall.channels, PANEL_VECTORS * larger(lanes, MOST_FILTERS));
     work->how.tall.positions = count[Z] * count[Y] * count[X];
-    const npy_intp of_place = (work->how.tall.channels + work->plan.padded_outs) * work->what.itemsize;
+    const npy_intp of_position = (work->how.tall.channels + work->plan.padded_outs) * work->what.itemsize;
     const npy_intp set = working_set(), most = gradient_bytes(work) > LARGE_SUMS ? WITH_LARGE_SUMS * set : set;
-    work->how.tall.at_once = larger(1, smaller(work->how.tall.positions, most / of_place));
+    work->how.tall.at_once = larger(1, smaller(work->how.tall.positions, most / of_position));
     work->plan.images_at_once = 1;
     if (work->how.tall.at_once == work->how.tall.positions)
         work->plan.images_at_once = larger(1, smaller(work->what.images,
-                                                 (work->plan.window == 1 ? most : set) / (of_place
+                                                 (work->plan.window == 1 ? most : set) / (of_position
                                                                                           * work->how.tall.positions)));
 }
 
@@ -635,9 +637,9 @@ static void plan_places(phintys_work* work) {
  * instead of 1.16; 64 channels of 64 x 64, 1 x 1: 8.4 ms instead of 17.0. */
 enum { USES_OF_TALL = 32, TO_NEXT_MEETING = 10000000 };
 static int lays_out_alone(const phintys_work* work) {
-    const npy_intp workers = work->what.workers, places = work->plan.images_at_once * work->how.tall.at_once;
+    const npy_intp workers = work->what.workers, positions = work->plan.images_at_once * work->how.tall.at_once;
     return work->plan.outs * work->plan.window >= USES_OF_TALL * workers * (work->what.images > 1 ? 1 : 2)
-        && places * work->plan.outs * work->plan.window * work->plan.planes < TO_NEXT_MEETING;
+        && positions * work->plan.outs * work->plan.window * work->plan.planes < TO_NEXT_MEETING;
 }
 
 /* Into how many parts images are divided for workers that need not wait for each other; each has sums of its own, so
@@ -658,7 +660,7 @@ static int has_pieces(const phintys_work* work) {
         && work->plan.plane == work->how.tall.positions && work->how.tall.at_once < work->how.tall.positions;
 }
 
-/* Places of an image that are laid out at once, of `all`, where there is room for them; and which these are now. */
+/* Positions of an image that are laid out at once, of `all`, where there is room for them; and which these are now. */
 static inline npy_intp laid_out(const phintys_work* work,
                                 npy_intp all) { return work->plan.piece ? work->plan.piece : all; }
 static inline npy_intp first_laid_out(const phintys_work* work) { return work->plan.piece ? work->call.at : 0; }
@@ -683,26 +685,27 @@ static void take_tall(phintys_work* work, phintys_rooms* rooms) {
 }
 
 /* The same: tables and copies in memory. */
-static void furnish_places(phintys_work* work, phintys_rooms* rooms) {
+static void furnish_positions(phintys_work* work, phintys_rooms* rooms) {
     const npy_intp itemsize = work->what.itemsize;
-    plan_places(work);
+    plan_positions(work);
     work->plan.parts = parts_of_tall(work);
     work->how.tall.offsets = phintys_room(rooms, work->how.tall.positions * sizeof(npy_intp));
     work->plan.lays_out = work->what.workers == 1 || lays_out_alone(work);
     work->plan.piece = has_pieces(work) ? work->how.tall.at_once : 0;
     work->how.tall.image = (work->how.tall.channels + work->how.tall.panel - 1) / work->how.tall.panel
         * work->how.tall.panel * laid_out(work, work->plan.plane);
-    const npy_intp places = laid_out(work, work->how.tall.positions);
+    const npy_intp positions = laid_out(work, work->how.tall.positions);
     work->call.tall_bytes = work->plan.images_at_once * work->how.tall.image * itemsize;
-    work->call.top_bytes = work->plan.images_at_once * places * work->plan.padded_outs * itemsize;
+    work->call.top_bytes = work->plan.images_at_once * positions * work->plan.padded_outs * itemsize;
     work->call.tall_sum_bytes = work->plan.outs * work->plan.window * work->how.tall.channels * itemsize;
     work->plan.room = (MOST_FILTERS * work->plan.plane + MOST_LANES) * itemsize;
     take_tall(work, rooms);
     if (rooms->memory == NULL) return;
     const npy_intp* count = work->what.result;
-    for (npy_intp place = 0; place < work->how.tall.positions; place++) {
-        const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
-        work->how.tall.offsets[place] = ((z * work->plan.axis[Y].length + y) * work->plan.axis[X].length + x)
+    for (npy_intp position = 0; position < work->how.tall.positions; position++) {
+        const npy_intp x = position % count[X], y = position / count[X] % count[Y];
+        const npy_intp z = position / (count[X] * count[Y]);
+        work->how.tall.offsets[position] = ((z * work->plan.axis[Y].length + y) * work->plan.axis[X].length + x)
             * work->how.tall.panel;
     }
 }
@@ -752,7 +755,7 @@ static void plan_strips(phintys_work* work) {
     work->plan.room = pooled->room_at + whole_lines(pooled->what.room);
 }
 
-/* Whether vectors along the places are quicker although there are many channels: filters of one element, and images
+/* Whether vectors along the positions are quicker although there are many channels: filters of one element, and images
  * that would only be copied, or one image that is too large to be laid out twice. 16 channels and filters: one image of
  * 64 x 64 43 us instead of 75, 32 of 32 x 32 219 instead of 270. */
 static int has_large_planes(const phintys_work* work) {
@@ -1057,7 +1060,7 @@ static void furnish_gradient(phintys_work* work, phintys_rooms* rooms) {
         return;
     }
     if (4 * work->plan.planes >= 3 * what->set->lanes && !has_large_planes(work)) {
-        furnish_places(work, rooms);
+        furnish_positions(work, rooms);
         return;
     }
     plan_lines(work);

@@ -9,7 +9,7 @@
  * 256 channels of 8 x 8 and 256 filters of 5 x 5 take 0.56 ms instead of 1.1, the gradient by images 0.63 instead of
  * 2.3.
  */
-static inline npy_intp TYPED(places_of)(const phintys_work* work) {
+static inline npy_intp TYPED(positions_of)(const phintys_work* work) {
     return work->what.result[Z] * work->what.result[Y] * work->what.result[X];
 }
 
@@ -25,13 +25,14 @@ static inline const T* TYPED(filters_of)(const phintys_work* work, npy_intp filt
 static void TYPED(run_rows)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_axis* axis = work->plan.axis;
-    const npy_intp *count = work->what.result, places = TYPED(places_of)(work), window = work->plan.window;
+    const npy_intp *count = work->what.result, positions = TYPED(positions_of)(work), window = work->plan.window;
     for (npy_intp image = start; image < stop; image++) {
         const T* planes = TYPED(planes_of)(work, image, work->call.group, work->call.rooms + worker * work->plan.room);
-        for (npy_intp place = 0; place < places; place++) {
-            const npy_intp x = place % count[X], y = place / count[X] % count[Y], z = place / (count[X] * count[Y]);
+        for (npy_intp position = 0; position < positions; position++) {
+            const npy_intp x = position % count[X], y = position / count[X] % count[Y];
+            const npy_intp z = position / (count[X] * count[Y]);
             const T* from = planes + (z * axis[Y].length + y) * axis[X].length + x;
-            T* to = TYPED(row_of)(work, image * places + place);
+            T* to = TYPED(row_of)(work, image * positions + position);
             for (npy_intp p = 0; p < work->plan.planes; p++, from += work->plan.plane, to += window)
                 for (npy_intp t = 0; t < window; t++) to[work->plan.numbers[t]] = from[work->plan.offsets[t]];
         }
@@ -45,7 +46,7 @@ static void TYPED(add_products)(const phintys_work* work, int size, npy_intp fil
     const phintys_convolution_set* set = work->what.set;
     const int filters = set->dots[size].filters, taps = set->dots[size].taps;
     const npy_intp results = work->how.few.results;
-    const phintys_places places = {.images = 1, .first = 0, .last = 1, .lines = &line,
+    const phintys_positions positions = {.images = 1, .first = 0, .last = 1, .lines = &line,
                                    .top_plane = work->how.few.columns,
                                    .top_line = columns};
     T sums[MOST_FILTERS * MOST_VECTORS];
@@ -53,7 +54,7 @@ static void TYPED(add_products)(const phintys_work* work, int size, npy_intp fil
     for (npy_intp first = 0; first < results; first += taps) {
         const int count = (int)smaller(taps, results - first);
         for (int k = 0; k < taps; k++) offsets[k] = (first + (k < count ? k : 0)) * work->how.few.columns + at;
-        set->dots[size].dots(&places, TYPED(filters_of)(work, filter) + at, work->call.sums, offsets, sums);
+        set->dots[size].dots(&positions, TYPED(filters_of)(work, filter) + at, work->call.sums, offsets, sums);
         for (int f = 0; f < filters; f++)
             for (int k = 0; k < count; k++) totals[f * results + first + k] += sums[f * taps + k];
     }
@@ -61,12 +62,12 @@ static void TYPED(add_products)(const phintys_work* work, int size, npy_intp fil
 
 /* Write the results of one filter, with what follows. */
 static void TYPED(write_results)(const phintys_work* work, npy_intp filter, const T* totals) {
-    const npy_intp places = TYPED(places_of)(work), filters = work->what.groups * work->what.filters;
+    const npy_intp positions = TYPED(positions_of)(work), filters = work->what.groups * work->what.filters;
     const T low = (T)work->after.low, high = (T)work->after.high;
     filter += work->call.group * work->what.filters;
-    for (npy_intp image = 0; image < work->what.images; image++, totals += places) {
-        T* out = (T*)work->call.out + (image * filters + filter) * places;
-        for (npy_intp k = 0; k < places; k++) {
+    for (npy_intp image = 0; image < work->what.images; image++, totals += positions) {
+        T* out = (T*)work->call.out + (image * filters + filter) * positions;
+        for (npy_intp k = 0; k < positions; k++) {
             T value = totals[k];
             if (work->after.bias != NULL) value += ((const T*)work->after.bias)[filter];
             if (work->after.limited) {
@@ -75,7 +76,7 @@ static void TYPED(write_results)(const phintys_work* work, npy_intp filter, cons
             }
             out[k] = value;
         }
-        if (work->after.finish != NULL) work->after.finish(work->after.finisher, (char*)out, filter, places);
+        if (work->after.finish != NULL) work->after.finish(work->after.finisher, (char*)out, filter, positions);
     }
 }
 
@@ -102,16 +103,16 @@ static void TYPED(run_narrow)(void* argument, int worker, npy_intp start, npy_in
 static void TYPED(run_narrow_tops)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp most = set->sizes[0].filters, filters = work->what.filters, places = TYPED(places_of)(work);
+    const npy_intp most = set->sizes[0].filters, filters = work->what.filters, positions = TYPED(positions_of)(work);
     for (npy_intp block = start; block < stop; block++) {
         const npy_intp first = block * most, left = smaller(most, work->how.few.results - first);
         const npy_intp size = set->sizes[size_for(set, left)].filters;
         T* to = (T*)work->call.tops + first * filters;
         for (npy_intp f = 0; f < filters; f++, to += size)
             for (npy_intp k = 0; k < size; k++) {
-                const npy_intp image = (first + k) / places, place = (first + k) % places;
+                const npy_intp image = (first + k) / positions, position = (first + k) % positions;
                 const npy_intp plane = (image * work->what.groups + work->call.group) * filters + f;
-                to[k] = k < left ? ((const T*)work->call.top)[plane * places + place] : (T)0;
+                to[k] = k < left ? ((const T*)work->call.top)[plane * positions + position] : (T)0;
             }
     }
 }
@@ -143,15 +144,15 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
     const phintys_work* work = argument;
     const phintys_convolution* what = &work->what;
     const npy_intp *count = what->result, *image = what->image, *window = what->window;
-    const npy_intp size = image[Z] * image[Y] * image[X], places = TYPED(places_of)(work);
+    const npy_intp size = image[Z] * image[Y] * image[X], positions = TYPED(positions_of)(work);
     npy_intp* seen = (npy_intp*)(work->call.rooms + worker * work->plan.room);  /* by element of a filter */
     npy_intp unasked = 0;
     for (npy_intp n = 0; n < what->images; n++)
         TYPED(fill_in_parts)(
             work, (T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size, NULL,
             (stop - start) * size);
-    for (npy_intp place = 0; place < places; place++) {
-        const npy_intp at[] = {place / (count[X] * count[Y]), place / count[X] % count[Y], place % count[X]};
+    for (npy_intp position = 0; position < positions; position++) {
+        const npy_intp at[] = {position / (count[X] * count[Y]), position / count[X] % count[Y], position % count[X]};
         npy_intp inside = 0, *numbers = seen + work->plan.window;
         for (npy_intp number = 0; number < work->plan.window; number++) {
             npy_intp left = what->flip ? work->plan.window - 1 - number : number, to = 0, step = 1;
@@ -166,7 +167,7 @@ static void TYPED(run_collecting)(void* argument, int worker, npy_intp start, np
             numbers[inside++] = number;
         }
         for (npy_intp n = 0; n < what->images; n++) {
-            const T* from = TYPED(row_of)(work, n * places + place) + start * work->plan.window;
+            const T* from = TYPED(row_of)(work, n * positions + position) + start * work->plan.window;
             T* to = (T*)work->call.out + ((n * what->groups + work->call.group) * what->channels + start) * size;
             for (npy_intp c = start; c < stop; c++, from += work->plan.window, to += size)
                 for (npy_intp k = 0; k < inside; k++) to[seen[k]] += from[numbers[k]];

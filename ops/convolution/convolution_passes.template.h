@@ -547,7 +547,7 @@ static void TYPED(pool_side_by_side)(const phintys_pooling* what, npy_intp row, 
 }
 
 /* ---- blocks and images ------------------------------------------------------------------------------------------- */
-/* Places [start, start + count) of one block of filters of one element; the planes of these are in `chunk`. */
+/* Positions [start, start + count) of one block of filters of one element; the planes of these are in `chunk`. */
 static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp block, const T* chunk,
                              npy_intp plane, npy_intp start, npy_intp count) {
     const phintys_convolution_set* set = work->what.set;
@@ -566,20 +566,21 @@ static void TYPED(sum_chunk)(const phintys_work* work, npy_intp image, npy_intp 
     TYPED(flush)(&tiles);
 }
 
-/* Some chunks of blocks [first, last), from place `start` on; returns where they end. */
+/* Some chunks of blocks [first, last), from position `start` on; returns where they end. */
 static npy_intp TYPED(run_chunks)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first,
-                                  npy_intp last, const T* planes, npy_intp places, npy_intp start, T* chunks) {
+                                  npy_intp last, const T* planes, npy_intp positions, npy_intp start, T* chunks) {
     const int near = has_small_tiles(work->what.set);
     const npy_intp gap = near ? 0 : work->what.set->lanes, most = near ? NEAR_CHUNKS : 1;
     npy_intp stop = start, count;
-    for (npy_intp number = 0; number < most && stop < work->plan.plane; number++) stop += chunk_at(work, places, stop);
+    for (npy_intp number = 0; number < most && stop < work->plan.plane; number++)
+        stop += chunk_at(work, positions, stop);
     for (npy_intp p = 0; p < work->plan.planes; p++, planes += work->plan.plane)
         for (npy_intp at = start; at < stop; at += count) {
-            count = chunk_at(work, places, at);
+            count = chunk_at(work, positions, at);
             TYPED(copy_short)(chunks + (at - start) * work->plan.planes + p * (count + gap), planes + at, count);
         }
     for (npy_intp at = start; at < stop; at += count) {
-        count = chunk_at(work, places, at);
+        count = chunk_at(work, positions, at);
         for (npy_intp block = first; block < last; block++)
             TYPED(sum_chunk)(work, image, group, block, chunks + (at - start) * work->plan.planes, count + gap, at,
                              count);
@@ -638,7 +639,7 @@ static void TYPED(add_taps)(const phintys_work* work, npy_intp image, npy_intp g
  * in room, `chunk`, is free. Results are finished while they are in the cache. */
 static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp group, npy_intp first, npy_intp last,
                              const T* planes, T* chunk, T* room) {
-    const npy_intp places = places_in_chunk(work);
+    const npy_intp positions = positions_in_chunk(work);
     if (work->after.pooled != NULL) {
         TYPED(pool_range)(work, image, group, first, last, planes, (char*)chunk);
         return;
@@ -652,7 +653,7 @@ static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp 
     npy_intp unasked = 0;
     const npy_intp in_block = work->plan.plane * work->plan.planes * work->plan.window
         * work->what.set->sizes[0].filters;
-    for (npy_intp block = first; block < last && !places; block++) {
+    for (npy_intp block = first; block < last && !positions; block++) {
         if (is_to_end(work, &unasked, in_block)) return;
         for (npy_intp number = 0; number < work->plan.passes; number++) {
             const phintys_pass* pass = &work->plan.pass[number];
@@ -661,9 +662,9 @@ static void TYPED(run_range)(const phintys_work* work, npy_intp image, npy_intp 
         }
         TYPED(finish_block)(work, image, group, block);
     }
-    for (npy_intp start = 0, stop; places && start < work->plan.plane; start = stop)
-        stop = TYPED(run_chunks)(work, image, group, first, last, planes, places, start, chunk);
-    for (npy_intp block = first; block < last && places; block++) TYPED(finish_block)(work, image, group, block);
+    for (npy_intp start = 0, stop; positions && start < work->plan.plane; start = stop)
+        stop = TYPED(run_chunks)(work, image, group, first, last, planes, positions, start, chunk);
+    for (npy_intp block = first; block < last && positions; block++) TYPED(finish_block)(work, image, group, block);
 }
 
 /* The planes of an image and group: where they are, or laid out in room. */
@@ -679,9 +680,10 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
     const phintys_convolution_set* set = work->what.set;
     const phintys_pass* pass = work->plan.pass;
     const phintys_pooled* pooled = work->after.pooled;
-    const npy_intp lanes = set->lanes, size = work->plan.plane * lanes, places = work->plan.out_plane;
-    const npy_intp outs = pooled == NULL ? places : pooled->plane;
-    T *rows = room + work->plan.planes * size, *results = rows + size, *pool = results + MOST_FILTERS * places * lanes;
+    const npy_intp lanes = set->lanes, size = work->plan.plane * lanes, positions = work->plan.out_plane;
+    const npy_intp outs = pooled == NULL ? positions : pooled->plane;
+    T *rows = room + work->plan.planes * size, *results = rows + size;
+    T *pool = results + MOST_FILTERS * positions * lanes;
     for (npy_intp p = 0; p < work->plan.planes; p++)
         TYPED(lay_out_side_by_side)(work, image, group, p, rows, room + p * size);
     npy_intp unasked = 0;
@@ -697,7 +699,7 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         const T* weights = (const T*)work->call.packed + group * work->plan.packed_group
             + first * work->plan.planes * pass->taps;
         tiles.weights = weights;
-        tiles.out_filter = places * lanes;
+        tiles.out_filter = positions * lanes;
         T* to = results;
         for (npy_intp z = 0; z < pass->count[Z]; z++)
             for (npy_intp y = 0; y < pass->count[Y]; y++) {
@@ -709,9 +711,9 @@ static void TYPED(run_set)(const phintys_work* work, npy_intp image, npy_intp gr
         TYPED(flush)(&tiles);
         const npy_intp filter = group * work->plan.outs + first;
         if (work->after.finish != NULL && (pooled == NULL || !pooled->first))
-            TYPED(finish_rows)(work, filter, left, results, places * lanes, places * lanes);
+            TYPED(finish_rows)(work, filter, left, results, positions * lanes, positions * lanes);
         for (npy_intp f = 0; f < left; f++) {
-            T* of_filter = results + f * places * lanes;
+            T* of_filter = results + f * positions * lanes;
             if (pooled != NULL) {
                 TYPED(pool_side_by_side)(&pooled->what, work->what.result[X], lanes, of_filter, pool);
                 of_filter = pool;
@@ -784,7 +786,7 @@ static void TYPED(run_planes)(void* argument, int worker, npy_intp start, npy_in
 static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp items = (work->plan.planes + MOST_FILTERS - 1) / MOST_FILTERS, groups = work->what.groups;
-    const npy_intp places = now_laid_out(work, work->plan.plane);
+    const npy_intp positions = now_laid_out(work, work->plan.plane);
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / items, first = number % items * MOST_FILTERS;
         const npy_intp count = smaller(MOST_FILTERS, work->plan.planes - first);
@@ -799,9 +801,9 @@ static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp
                 TYPED(lay_out_plane)(work, source + p * work->plan.source_plane, room + p * work->plan.plane);
             source = room;
         }
-        work->what.set->transpose(source, work->plan.plane, count, places, to, panel);
+        work->what.set->transpose(source, work->plan.plane, count, positions, to, panel);
         if (first + count == work->plan.planes && work->plan.planes < work->how.tall.channels)
-            for (npy_intp k = 0; k < places; k++)
+            for (npy_intp k = 0; k < positions; k++)
                 memset(to + k * panel + count, 0, (work->how.tall.channels - work->plan.planes) * sizeof(T));
     }
 }
@@ -810,7 +812,7 @@ static void TYPED(run_tall)(void* argument, int worker, npy_intp start, npy_intp
 static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution_set* set = work->what.set;
-    const npy_intp places = now_laid_out(work, work->how.tall.positions),
+    const npy_intp positions = now_laid_out(work, work->how.tall.positions),
         of_image = laid_out(work, work->how.tall.positions);
     for (npy_intp number = start; number < stop; number++) {
         const npy_intp image = number / work->plan.blocks, first = number % work->plan.blocks * set->sizes[0].filters;
@@ -820,8 +822,8 @@ static void TYPED(run_top_packing)(void* argument, int worker, npy_intp start, n
             + first;
         const T* top = (const T*)work->call.top + plane * work->how.tall.positions + first_laid_out(work);
         T* to = (T*)work->call.tops + (first * work->plan.images_at_once + image * size) * of_image;
-        if (left < size) memset(to, 0, places * size * sizeof(T));
-        set->transpose(top, work->how.tall.positions, left, places, to, size);
+        if (left < size) memset(to, 0, positions * size * sizeof(T));
+        set->transpose(top, work->how.tall.positions, left, positions, to, size);
     }
 }
 
@@ -837,7 +839,7 @@ static void TYPED(write_filters)(const phintys_work* work, const T* sums, npy_in
             work->plan.window);
 }
 
-/* Which products are added: those of a panel of channels at places [at, at + places_at_once) of the images. */
+/* Which products are added: those of a panel of channels at positions [at, at + positions_at_once) of the images. */
 typedef struct {
     npy_intp channel, width;            /* the panel's channels */
     T* sums;                            /* of all filters, or of one block after the other */
@@ -852,17 +854,17 @@ static void TYPED(add_panel)(const phintys_work* work, const TYPED(panel)* panel
     const phintys_convolution_set* set = work->what.set;
     const npy_intp first = block * set->sizes[0].filters,
         left = smaller(work->plan.outs - first, set->sizes[0].filters);
-    const npy_intp place = work->call.at - first_laid_out(work);
+    const npy_intp position = work->call.at - first_laid_out(work);
     const int writes = panel->to_last && !panel->in_place, reuses = writes && panel->from_first;
     TYPED(tiles) tiles = {.set = set, .size = size_for(set, left), .wanted = (int)left, .vectors = 0};
     tiles.sum.add = !panel->from_first;
     tiles.sum.planes = work->call.images;
     tiles.sum.plane = work->how.tall.image;
     tiles.sum.taps = smaller(work->how.tall.at_once, work->how.tall.positions - work->call.at);
-    tiles.sum.offsets = work->how.tall.offsets + place;
+    tiles.sum.offsets = work->how.tall.offsets + position;
     tiles.weights = (const T*)work->call.tops + first * work->plan.images_at_once
         * laid_out(work, work->how.tall.positions)
-        + place * set->sizes[tiles.size].filters;
+        + position * set->sizes[tiles.size].filters;
     tiles.out_filter = panel->of_filter;
     const T* tall = (const T*)work->call.tall + panel->channel * laid_out(work, work->plan.plane);
     T* out = panel->sums + (reuses ? 0 : first * panel->of_filter);
@@ -877,7 +879,7 @@ static void TYPED(add_panel)(const phintys_work* work, const TYPED(panel)* panel
 
 /* Where the sums of a panel are. Those of filters of one element are elements of the gradient, if vectors end where
  * channels do. */
-static void TYPED(place_sums)(const phintys_work* work, TYPED(panel)* panel, npy_intp first_block) {
+static void TYPED(position_sums)(const phintys_work* work, TYPED(panel)* panel, npy_intp first_block) {
     const npy_intp of_channel = work->plan.outs * work->plan.window;
     const npy_intp first = first_block * work->what.set->sizes[0].filters * work->plan.window;
     panel->in_place = work->plan.window == 1 && work->how.tall.channels == work->plan.planes;
@@ -888,7 +890,7 @@ static void TYPED(place_sums)(const phintys_work* work, TYPED(panel)* panel, npy
     else panel->sums = (T*)work->call.tall_sums + panel->channel * of_channel;
 }
 
-/* Add the products at these places; items [start, stop) are blocks. A panel stays in the cache while all blocks use
+/* Add the products at these positions; items [start, stop) are blocks. A panel stays in the cache while all blocks use
  * it. */
 static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
@@ -901,7 +903,7 @@ static void TYPED(run_products)(void* argument, int worker, npy_intp start, npy_
         * work->what.set->sizes[0].filters;
     for (; panel.channel < work->how.tall.channels; panel.channel += work->how.tall.panel) {
         panel.width = smaller(work->how.tall.panel, work->how.tall.channels - panel.channel);
-        TYPED(place_sums)(work, &panel, start);
+        TYPED(position_sums)(work, &panel, start);
         for (npy_intp block = start; block < stop; block++) {
             if (is_to_end(work, &unasked, in_block)) return;
             TYPED(add_panel)(work, &panel, block);
@@ -982,8 +984,9 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
     for (npy_intp number = start; number < stop && !work->how.lines.top_in_place; number++) {
         const npy_intp image = work->call.image + number / filters, filter = number % filters;
         const T* from = (const T*)work->call.top + TYPED(tops_before)(work, image) + filter * size;
-        const npy_intp place = work->how.lines.joined ? filter * work->plan.images_at_once + number / filters : number;
-        T* to = TYPED(top_room)(work) + place * work->how.lines.count * work->how.lines.top_line;
+        const npy_intp position = work->how.lines.joined ? filter * work->plan.images_at_once + number / filters
+                                                         : number;
+        T* to = TYPED(top_room)(work) + position * work->how.lines.count * work->how.lines.top_line;
         if (work->how.lines.count * work->how.lines.top_line == size) {
             TYPED(fill_in_parts)(work, to, from, size);
             continue;
@@ -1004,24 +1007,24 @@ static void TYPED(run_tops)(void* argument, int worker, npy_intp start, npy_intp
 /* The planes and the gradient of the units of images that workers share, which stand side by side. */
 static void TYPED(lay_out_units)(const phintys_work* work) {
     const npy_intp filters = work->what.filters, groups = work->what.groups, lanes = work->plan.beside;
-    const npy_intp places = work->how.lines.count * work->how.lines.top_line / lanes,
+    const npy_intp positions = work->how.lines.count * work->how.lines.top_line / lanes,
         of_filter = work->how.lines.count * work->how.lines.top_line;
     T* rows = (T*)(work->call.rooms + work->plan.rows_at);
     for (npy_intp unit = 0; unit < work->call.images; unit++) {
         const npy_intp image = (work->call.image + unit) * lanes, images = smaller(lanes, work->what.images - image);
         T* planes = (T*)(work->call.rooms + unit * work->plan.prepared);
         T* tops = TYPED(top_room)(work) + unit * filters * of_filter;
-        const T* top = (const T*)work->call.top + (image * groups + work->call.group) * filters * places;
+        const T* top = (const T*)work->call.top + (image * groups + work->call.group) * filters * positions;
         for (npy_intp p = 0; p < work->plan.planes; p++)
             TYPED(lay_out_side_by_side)(work, image, work->call.group, p, rows, planes + p * work->plan.plane * lanes);
         for (npy_intp f = 0; f < filters; f++)
-            TYPED(put_side_by_side)(work, top + f * places, groups * filters * places, images, places,
+            TYPED(put_side_by_side)(work, top + f * positions, groups * filters * positions, images, positions,
                                     tops + f * of_filter);
     }
 }
 
 /* Add the products of one stretch of filters and taps to the gradient. */
-static void TYPED(add_dots)(const phintys_work* work, const phintys_places* places, int size, npy_intp filter) {
+static void TYPED(add_dots)(const phintys_work* work, const phintys_positions* positions, int size, npy_intp filter) {
     const phintys_convolution* what = &work->what;
     const int filters = what->set->dots[size].filters, taps = what->set->dots[size].taps;
     const npy_intp all = what->channels * work->plan.window;
@@ -1031,26 +1034,27 @@ static void TYPED(add_dots)(const phintys_work* work, const phintys_places* plac
     const void* image = work->how.lines.planes_in_place
         ? (const void*)TYPED(source_of)(work, work->call.image, work->call.group)
                                               : work->call.rooms;
-    top += filter * places->top_plane;
+    top += filter * positions->top_plane;
     T sums[MOST_FILTERS * MOST_VECTORS];
-    npy_intp offsets[MOST_VECTORS], places_in_filter[MOST_VECTORS], plane = 0, tap = 0;
+    npy_intp offsets[MOST_VECTORS], positions_in_filter[MOST_VECTORS], plane = 0, tap = 0;
     npy_intp unasked = 0;
-    const npy_intp in_stretch = places->images * (places->last - places->first) * places->top_line * filters * taps;
+    const npy_intp in_stretch = positions->images * (positions->last - positions->first) * positions->top_line * filters
+                                * taps;
     for (npy_intp t = 0; t < all; t += taps) {
         if (is_to_end(work, &unasked, in_stretch)) return;
         const int count = (int)smaller(taps, all - t);
         for (int k = 0; k < taps; k++) {
             if (k < count) {
                 offsets[k] = (plane * work->plan.plane + work->plan.offsets[tap]) * work->plan.beside;
-                places_in_filter[k] = plane * work->plan.window + work->plan.numbers[tap];
+                positions_in_filter[k] = plane * work->plan.window + work->plan.numbers[tap];
                 if (++tap == work->plan.window) tap = 0, plane++;
             }
             else
                 offsets[k] = offsets[0];
         }
-        what->set->dots[size].dots(places, top, image, offsets, sums);
+        what->set->dots[size].dots(positions, top, image, offsets, sums);
         for (int f = 0; f < filters; f++)
-            for (int k = 0; k < count; k++) out[f * all + places_in_filter[k]] += sums[f * taps + k];
+            for (int k = 0; k < count; k++) out[f * all + positions_in_filter[k]] += sums[f * taps + k];
     }
 }
 
@@ -1072,23 +1076,24 @@ static int TYPED(dots_for_taps)(const phintys_convolution_set* set, npy_intp lef
 /* All filters of the gradient, for lines [at, at + lines_at_once) of the images. */
 static void TYPED(add_lines)(const phintys_work* work) {
     const npy_intp filters = work->what.filters;
-    phintys_places places = {.images = work->call.images, .first = work->call.at, .lines = work->how.lines.begin};
-    places.last = smaller(work->call.until, work->call.at + work->how.lines.at_once);
-    places.image = work->plan.prepared / sizeof(T);
-    if (work->how.lines.planes_in_place) places.image = work->what.groups * work->plan.planes * work->plan.plane;
-    places.top_line = work->how.lines.top_line;
-    places.top_plane = work->how.lines.count * work->how.lines.top_line;
-    places.top_image = work->what.filters * places.top_plane * (work->how.lines.top_in_place ? work->what.groups : 1);
+    phintys_positions positions = {.images = work->call.images, .first = work->call.at, .lines = work->how.lines.begin};
+    positions.last = smaller(work->call.until, work->call.at + work->how.lines.at_once);
+    positions.image = work->plan.prepared / sizeof(T);
+    if (work->how.lines.planes_in_place) positions.image = work->what.groups * work->plan.planes * work->plan.plane;
+    positions.top_line = work->how.lines.top_line;
+    positions.top_plane = work->how.lines.count * work->how.lines.top_line;
+    positions.top_image = work->what.filters * positions.top_plane
+                          * (work->how.lines.top_in_place ? work->what.groups : 1);
     if (work->how.lines.joined) {
-        places.images = 1;
-        places.last = work->call.images * work->how.lines.count * work->how.lines.top_line / work->what.set->lanes;
-        places.top_line = work->what.set->lanes;
-        places.top_plane *= work->plan.images_at_once;
+        positions.images = 1;
+        positions.last = work->call.images * work->how.lines.count * work->how.lines.top_line / work->what.set->lanes;
+        positions.top_line = work->what.set->lanes;
+        positions.top_plane *= work->plan.images_at_once;
     }
     for (npy_intp filter = 0; filter < filters;) {
         const int size = TYPED(dots_for_taps)(work->what.set, filters - filter,
                                               work->what.channels * work->plan.window);
-        TYPED(add_dots)(work, &places, size, filter);
+        TYPED(add_dots)(work, &positions, size, filter);
         filter += work->what.set->dots[size].filters;
     }
 }
@@ -1143,8 +1148,8 @@ static void TYPED(run_parts_sum)(void* argument, int worker, npy_intp start, npy
 }
 
 /* ---- NaN and infinities in images -------------------------------------------------------------------------------- */
-/* One element of the gradient by filters, as it is defined: the sum over all places. */
-static T TYPED(sum_of_places)(const phintys_work* work, npy_intp filter, npy_intp channel, npy_intp number) {
+/* One element of the gradient by filters, as it is defined: the sum over all positions. */
+static T TYPED(sum_of_positions)(const phintys_work* work, npy_intp filter, npy_intp channel, npy_intp number) {
     const phintys_convolution* what = &work->what;
     const npy_intp *count = what->result, *image = what->image, group = filter / what->filters;
     npy_intp left = what->flip ? work->plan.window - 1 - number : number, first[AXES];
@@ -1168,8 +1173,8 @@ static T TYPED(sum_of_places)(const phintys_work* work, npy_intp filter, npy_int
 }
 
 /* Sums for filters [start, stop) of all groups that are NaN are computed again. In others than these, what lies beside
- * the places that a tap sees was multiplied by zero, or left out by subtraction: a NaN or an infinity there makes a sum
- * NaN that does not depend on it. */
+ * the positions that a tap sees was multiplied by zero, or left out by subtraction: a NaN or an infinity there makes a
+ * sum NaN that does not depend on it. */
 static void TYPED(run_mending)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const npy_intp size = work->what.channels * work->plan.window;
@@ -1181,23 +1186,23 @@ static void TYPED(run_mending)(void* argument, int worker, npy_intp start, npy_i
         for (npy_intp k = 0; k < size && wrong; k++) {
             if (out[k] == out[k]) continue;
             if (is_to_end(work, &unasked, work->what.images * work->plan.out_plane)) return;
-            out[k] = TYPED(sum_of_places)(work, filter, k / work->plan.window, k % work->plan.window);
+            out[k] = TYPED(sum_of_positions)(work, filter, k / work->plan.window, k % work->plan.window);
         }
     }
 }
 
 /* ---- filters that are not shared --------------------------------------------------------------------------------- */
 /* The window of a result: taps [first, last) of a dimension lie within the image, the first of all at `from`. */
-static inline npy_intp TYPED(window_of)(const phintys_convolution* what, int axis, npy_intp place, npy_intp* first,
+static inline npy_intp TYPED(window_of)(const phintys_convolution* what, int axis, npy_intp position, npy_intp* first,
                                         npy_intp* last) {
-    const npy_intp from = place * what->stride[axis] - what->pad[axis], step = what->dilation[axis];
+    const npy_intp from = position * what->stride[axis] - what->pad[axis], step = what->dilation[axis];
     *first = smaller(what->window[axis], larger(0, ceil_divided(-from, step)));
     *last = larger(*first, smaller(what->window[axis], floor_divided(what->image[axis] - 1 - from, step) + 1));
     return from;
 }
 
-/* One result place: what filter, image and gradient have to do with each other there. */
-static inline void TYPED(at_place)(const phintys_work* work, T* image, T* filter, T* top, npy_intp y, npy_intp x) {
+/* One result position: what filter, image and gradient have to do with each other there. */
+static inline void TYPED(at_position)(const phintys_work* work, T* image, T* filter, T* top, npy_intp y, npy_intp x) {
     const phintys_convolution* what = &work->what;
     npy_intp first_y, last_y, first_x, last_x;
     const npy_intp from_y = TYPED(window_of)(what, Y, y, &first_y, &last_y);
@@ -1221,7 +1226,7 @@ static inline void TYPED(at_place)(const phintys_work* work, T* image, T* filter
 static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_intp stop) {
     const phintys_work* work = argument;
     const phintys_convolution* what = &work->what;
-    const npy_intp rows = what->result[Y], columns = what->result[X], places = rows * columns;
+    const npy_intp rows = what->result[Y], columns = what->result[X], positions = rows * columns;
     const npy_intp image_size = what->channels * what->image[Y] * what->image[X];
     const npy_intp filter_size = what->channels * work->plan.window;
     const int by_filters = what->role == BY_FILTERS;
@@ -1232,12 +1237,14 @@ static void TYPED(run_unshared)(void* argument, int worker, npy_intp start, npy_
         const npy_intp low = by_filters ? only % what->filters : 0, high = by_filters ? low + 1 : what->filters;
         for (npy_intp n = first; n < last; n++)
             for (npy_intp f = low; f < high; f++)
-                for (npy_intp place = 0; place < places; place++) {
+                for (npy_intp position = 0; position < positions; position++) {
                     if (is_to_end(work, &unasked, filter_size)) return;
                     T* image = (T*)work->call.source + (n * what->groups + group) * image_size;
-                    T* filter = (T*)work->call.filters + ((group * what->filters + f) * places + place) * filter_size;
-                    T* top = (T*)work->call.top + ((n * what->groups + group) * what->filters + f) * places + place;
-                    TYPED(at_place)(work, image, filter, top, place / columns, place % columns);
+                    T* filter = (T*)work->call.filters
+                                + ((group * what->filters + f) * positions + position) * filter_size;
+                    T* top = (T*)work->call.top
+                             + ((n * what->groups + group) * what->filters + f) * positions + position;
+                    TYPED(at_position)(work, image, filter, top, position / columns, position % columns);
                 }
     }
 }

@@ -1,4 +1,6 @@
-/* The transforms of convolution_squares.template.h along lines, for one type T and one instruction set. */
+/* The transforms of convolution_squares.template.h along lines, for one type T and one instruction set. Included by
+ * convolution_sets.template.h. Loops that the compiler makes vectors of: a square's numbers do not depend on which
+ * other squares are transformed at once. */
 /* The even and the odd elements of a line. */
 static void TYPED(part_line)(const T* restrict line, npy_intp count, T* restrict even, T* restrict odd) {
     for (npy_intp x = 0; x < count; x++) {

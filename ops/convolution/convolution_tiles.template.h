@@ -153,7 +153,7 @@ PHINTYS_INLINE void TYPED(add_dots)(const int filters, const int taps, const T* 
  * So filters + taps loads serve filters * taps multiplications. Lines of gradients are whole vectors, filled up with
  * zeros: what a tap sees beyond the end of a line is multiplied by 0. (If it is not finite, `mending` computes the
  * results anew.) */
-PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phintys_places* places,
+PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phintys_positions* positions,
                                     const T* top, const T* image, const npy_intp* offsets, T* result) {
     VECTOR sums[MOST_FILTERS][MOST_VECTORS];
     const T* at[MOST_VECTORS];
@@ -161,20 +161,20 @@ PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phi
     for (int f = 0; f < filters; f++)
 #pragma GCC unroll 8
         for (int t = 0; t < taps; t++) sums[f][t] = SPREAD((T)0);
-    for (npy_intp n = 0; n < places->images; n++, image += places->image) {
-        const T* y = top + n * places->top_image + places->first * places->top_line;
-        if (places->top_line == LANES) {        /* without a loop, whose end a processor would not foresee */
+    for (npy_intp n = 0; n < positions->images; n++, image += positions->image) {
+        const T* y = top + n * positions->top_image + positions->first * positions->top_line;
+        if (positions->top_line == LANES) {     /* without a loop, whose end a processor would not foresee */
 #pragma GCC unroll 8
             for (int t = 0; t < taps; t++) at[t] = image + offsets[t];
-            for (npy_intp line = places->first; line < places->last; line++, y += LANES)
-                TYPED(add_dots)(filters, taps, y, places->top_plane, at, places->lines[line], sums);
+            for (npy_intp line = positions->first; line < positions->last; line++, y += LANES)
+                TYPED(add_dots)(filters, taps, y, positions->top_plane, at, positions->lines[line], sums);
             continue;
         }
-        for (npy_intp line = places->first; line < places->last; line++, y += places->top_line) {
+        for (npy_intp line = positions->first; line < positions->last; line++, y += positions->top_line) {
 #pragma GCC unroll 8
-            for (int t = 0; t < taps; t++) at[t] = image + places->lines[line] + offsets[t];
-            for (npy_intp v = 0; v < places->top_line; v += LANES)
-                TYPED(add_dots)(filters, taps, y + v, places->top_plane, at, v, sums);
+            for (int t = 0; t < taps; t++) at[t] = image + positions->lines[line] + offsets[t];
+            for (npy_intp v = 0; v < positions->top_line; v += LANES)
+                TYPED(add_dots)(filters, taps, y + v, positions->top_plane, at, v, sums);
         }
     }
 #pragma GCC unroll 8
@@ -191,9 +191,9 @@ PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phi
         TYPED(any_tile)(FILTERS, VECTORS, sum, (const T* const*)in, (T* const*)out, out_filter, wanted, weights); \
     }
 #define DOTS(FILTERS, TAPS) \
-    static void TYPED(dots_##FILTERS##_##TAPS)(const phintys_places* places, const void* top, \
+    static void TYPED(dots_##FILTERS##_##TAPS)(const phintys_positions* positions, const void* top, \
             const void* image, const npy_intp* offsets, void* result) { \
-        TYPED(any_dots)(FILTERS, TAPS, places, top, image, offsets, result); \
+        TYPED(any_dots)(FILTERS, TAPS, positions, top, image, offsets, result); \
     }
 #define LOOPS_OF_ANY_REGISTERS \
     .level = SET_LEVEL, .lanes = LANES, .transpose = TRANSPOSE, .patches = TYPED(patches), \

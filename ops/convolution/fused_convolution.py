@@ -26,21 +26,21 @@ class FusedConvolution(Op):
     Parameters
     ----------
     convolution : AbstractConv
-        With filters that all places of the result share.
+        With filters that all positions of the result share.
     scalar_op : ScalarOp
         Must have one output, of the convolution's dtype.
-    place : int
+    position : int
         Which operand of ``scalar_op`` is the convolution's result. The others have one element in all dimensions but
         the second, where they may have one for each filter.
     """
 
     runs_alone = True
-    __props__ = ("convolution", "scalar_op", "place")
+    __props__ = ("convolution", "scalar_op", "position")
 
-    def __init__(self, convolution, scalar_op, place=0):
+    def __init__(self, convolution, scalar_op, position=0):
         if scalar_op.nout != 1:
             raise NotImplementedError(f"FusedConvolution has one output, {scalar_op} has {scalar_op.nout}")
-        self.convolution, self.scalar_op, self.place = convolution, scalar_op, place
+        self.convolution, self.scalar_op, self.position = convolution, scalar_op, position
 
     def make_node(self, images, filters, *others):
         node = self.convolution.make_node(images, filters)
@@ -58,7 +58,7 @@ class FusedConvolution(Op):
     def _types(self, result, others):
         """The types of the operands of the scalar op."""
         types = [other.type for other in others]
-        types.insert(self.place, result)
+        types.insert(self.position, result)
         return types
 
     def make_kernel(self, node):
@@ -71,8 +71,8 @@ class FusedConvolution(Op):
         builder = CodeBuilder(dtypes)
         outputs = self.scalar_op.emit(builder, self.scalar_op.output_dtypes(tuple(dtypes)), list(range(len(dtypes))))
         code = builder.finish(outputs)
-        return (code, [type_.broadcastable for type_ in types], self.place,
-                *in_registers(code, self.place, node.outputs[0].type.dtype))
+        return (code, [type_.broadcastable for type_ in types], self.position,
+                *in_registers(code, self.position, node.outputs[0].type.dtype))
 
     def infer_shape(self, node, input_shapes):
         return self.convolution.infer_shape(node, input_shapes[:2])
@@ -86,7 +86,7 @@ class FusedConvolution(Op):
         (result,), (images, filters, *others) = self.convolution.infer_shape(node, shapes[:2]), shapes
         if images[1] != filters[1] * self.convolution.num_groups:
             return 0
-        others.insert(self.place, result)
+        others.insert(self.position, result)
         types = self._types(node.outputs[0].type, node.inputs[2:])
         step = step_at_fault(self.scalar_op, SimpleNamespace(inputs=[SimpleNamespace(type=type_) for type_ in types]),
                              others)
@@ -103,7 +103,7 @@ def fits(type_, result):
         and (flags[1] or not result.broadcastable[1])
 
 
-def in_registers(code, place, dtype):
+def in_registers(code, position, dtype):
     """The part of the steps after a convolution that is applied to its sums in registers.
 
     Returns
@@ -117,21 +117,21 @@ def in_registers(code, place, dtype):
     """
     bias, limits = None, None
     for slot, (loop, operands, dtypes) in enumerate(code.steps, code.first_step):
-        others = [operand for operand in operands if operand != place]
+        others = [operand for operand in operands if operand != position]
         if loop is numpy.add and len(others) == 1 and others[0] < len(code.input_dtypes) and set(dtypes) == {dtype} \
-                and code.readers(place) == [slot] and place not in code.outputs:
+                and code.readers(position) == [slot] and position not in code.outputs:
             bias = others[0]
-            code = without(code, slot, place)
+            code = without(code, slot, position)
             break
     if len(code.steps) == 1 and set(code.steps[0][2]) == {dtype}:
-        limits = limits_of(code, place)
+        limits = limits_of(code, position)
     return bias, limits, None if limits is not None or not code.steps else code
 
 
-def without(code, removed, place):
-    """The code without step ``removed``: its readers read ``place``."""
+def without(code, removed, position):
+    """The code without step ``removed``: its readers read ``position``."""
     def read(slots):
-        return [place if slot == removed else slot for slot in slots]
+        return [position if slot == removed else slot for slot in slots]
 
     constants, steps = code.by_slot()
     del steps[removed]
@@ -139,13 +139,13 @@ def without(code, removed, place):
     return numbered(code.input_dtypes, constants, steps, read(code.outputs))
 
 
-def limits_of(code, place):
-    """The limits that the only step sets to slot ``place``, or None if it does something else."""
+def limits_of(code, position):
+    """The limits that the only step sets to slot ``position``, or None if it does something else."""
     loop, operands, _ = code.steps[0]
-    others = [code.constant(operand) for operand in operands if operand != place]
-    if None in [None if other is None else True for other in others] or operands.count(place) != 1:
+    others = [code.constant(operand) for operand in operands if operand != position]
+    if None in [None if other is None else True for other in others] or operands.count(position) != 1:
         return None
-    if loop == "clip" and operands[0] == place:
+    if loop == "clip" and operands[0] == position:
         limits = tuple(map(float, others))
     elif loop is numpy.maximum:
         limits = float(others[0]), math.inf

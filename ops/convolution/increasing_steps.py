@@ -24,9 +24,9 @@ class Slot:
         self.positive = positive or (value is not None and 0 < value < numpy.inf)
 
 
-def are_increasing(code, place):
-    """Whether the only result of scalar code grows with input ``place``."""
-    slots = [Slot(GROWS if number == place else CONSTANT) for number in range(len(code.input_dtypes))]
+def are_increasing(code, position):
+    """Whether the only result of scalar code grows with input ``position``."""
+    slots = [Slot(GROWS if number == position else CONSTANT) for number in range(len(code.input_dtypes))]
     slots += [Slot(CONSTANT, float(value)) for value in code.constants]
     dtype = code.steps[0][2][0]
     for loop, operands, dtypes in code.steps:

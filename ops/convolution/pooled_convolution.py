@@ -23,7 +23,7 @@ class PooledConvolution(Op):
     Parameters
     ----------
     convolution : AbstractConv2d or FusedConvolution
-        A convolution of images with filters that all places share, and the operations after it.
+        A convolution of images with filters that all positions share, and the operations after it.
     pool : Pool
         Of two dimensions.
     ws, stride, pad : tuple of 2 int

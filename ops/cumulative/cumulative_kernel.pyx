@@ -112,11 +112,11 @@ cdef class CumulativeKernel(Kernel):
 
     cdef inline void run_along(self, Context* context, const char* values, char* totals, npy_intp length,
                                npy_intp chunk, npy_intp itemsize) noexcept nogil:
-        cdef npy_intp place = 0, row = chunk * itemsize
-        while place < length and not (place and interrupted(context)):
-            self.running(values + place * row, row, itemsize, totals + place * row, row, itemsize,
-                         min(length - place, UNASKED // chunk), chunk, place > 0)
-            place += UNASKED // chunk
+        cdef npy_intp position = 0, row = chunk * itemsize
+        while position < length and not (position and interrupted(context)):
+            self.running(values + position * row, row, itemsize, totals + position * row, row, itemsize,
+                         min(length - position, UNASKED // chunk), chunk, position > 0)
+            position += UNASKED // chunk
 
     cdef inline void add_columns(self, Context* context, const char* values, char* totals, npy_intp length,
                                  npy_intp chunk, npy_intp itemsize) noexcept nogil:
@@ -132,16 +132,16 @@ cdef class CumulativeKernel(Kernel):
         reads the total that the previous step wrote, as in ``ufunc.accumulate``."""
         cdef char* arguments[3]
         cdef npy_intp steps[3]
-        cdef npy_intp place = 1, count
+        cdef npy_intp position = 1, count
         if totals != values:
             memcpy(totals, values, itemsize)
         steps[0] = steps[1] = steps[2] = itemsize
-        while place < length and not interrupted(context):
-            count = min(length - place, <npy_intp>UNASKED)
-            arguments[0], arguments[1] = totals + (place - 1) * itemsize, <char*>values + place * itemsize
-            arguments[2] = totals + place * itemsize
+        while position < length and not interrupted(context):
+            count = min(length - position, <npy_intp>UNASKED)
+            arguments[0], arguments[1] = totals + (position - 1) * itemsize, <char*>values + position * itemsize
+            arguments[2] = totals + position * itemsize
             self.loop.function(arguments, &count, steps, self.loop.data)
-            place += count
+            position += count
 
     cdef inline void add_slices(self, Context* context, const char* values, char* totals, npy_intp length, npy_intp row,
                                 npy_intp columns, npy_intp itemsize) noexcept nogil:

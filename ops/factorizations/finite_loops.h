@@ -1,4 +1,6 @@
-/* Whether numbers are finite: LAPACK is not asked about others. */
+/* Whether numbers are finite: LAPACK is not asked about others. all_finite of stack_kernel.pyx calls it for the kernels
+ * of factorizations; finite_loops.template.h has the loops. Numbers have no gaps. The answer is the same with each set:
+ * only a sum differs, which nobody sees. */
 #ifndef PHINTYS_FINITE_LOOPS_H
 #define PHINTYS_FINITE_LOOPS_H
 

@@ -1,4 +1,6 @@
-/* Cholesky factors and triangular systems for one type and instruction set; short_loops.h says what they do. */
+/* Cholesky factors and triangular systems for one type and instruction set; short_loops.h says what they do, and
+ * has the table by which kernels call them, for orders up to SHORT_ORDER. Four rows are computed at a time; an
+ * element's value depends on its column alone, not on how many columns there are. */
 
 /* Vectors of a tile: with its four rows of sums, a row above and an element of x they fill the registers. */
 #define TILE_VECTORS (SET_LEVEL + 2)

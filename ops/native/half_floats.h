@@ -1,4 +1,6 @@
-/* Conversion of float16, stored in a uint16_t, to double, and back with rounding half to even. */
+/* Conversion of float16, stored in a uint16_t, to double, and back with rounding half to even. For casts
+ * where the processor has no instruction for it, and for single numbers. The bits are those of NumPy's conversions, NaN
+ * aside: it is the quiet one of its sign. */
 #ifndef PHINTYS_HALF_FLOATS_H
 #define PHINTYS_HALF_FLOATS_H
 

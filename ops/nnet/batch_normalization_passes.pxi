@@ -79,7 +79,7 @@ cdef inline phintys_asking asking_in(const Work* work) noexcept nogil:
 cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Real* anything) noexcept nogil:
     """Channels [start, stop), of all problems of the batch, one after the other."""
     cdef npy_intp outer = work.walk.outer, inner = work.walk.inner, channels = work.walk.channels
-    cdef npy_intp step = work.walk.columns, channel, place, run, at, runs, width
+    cdef npy_intp step = work.walk.columns, channel, position, run, at, runs, width
     cdef double sums[SUMS]
     cdef Real c[COEFFICIENTS]
     cdef phintys_moments moments
@@ -89,8 +89,8 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
     cdef Real* out
     sums[0] = sums[1] = sums[2] = c[0] = c[1] = c[2] = c[3] = 0
     for channel in range(start, stop):
-        place = channel // channels * outer * step + channel % channels * inner
-        x, dy, out = <const Real*>work.x + place, <const Real*>work.dy + place, <Real*>work.out + place
+        position = channel // channels * outer * step + channel % channels * inner
+        x, dy, out = <const Real*>work.x + position, <const Real*>work.dy + position, <Real*>work.out + position
         if work.kind == TRAIN:
             moments = moments_of_runs_float[work.set](x, outer, step, inner, &asking) if Real is float \
                 else moments_of_runs_double[work.set](x, outer, step, inner, &asking)
@@ -108,19 +108,19 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
         run = at = 0
         runs, width = max(UNASKED // inner, <npy_intp>1), min(inner, <npy_intp>UNASKED)
         while run < outer:                              # the result, in pieces of runs, or of one
-            place = run * step + at
+            position = run * step + at
             runs, width = min(runs, outer - run), min(width, inner - at)
             if work.kind == GRADIENT:
                 if Real is float:
-                    gradient_of_runs_float[work.set](x + place, dy + place, out + place, runs, step, width, c[0], c[1],
-                                                     c[2], c[3])
+                    gradient_of_runs_float[work.set](x + position, dy + position, out + position, runs, step, width,
+                                                     c[0], c[1], c[2], c[3])
                 else:
-                    gradient_of_runs_double[work.set](x + place, dy + place, out + place, runs, step, width, c[0], c[1],
-                                                      c[2], c[3])
+                    gradient_of_runs_double[work.set](x + position, dy + position, out + position, runs, step, width,
+                                                      c[0], c[1], c[2], c[3])
             elif Real is float:
-                normalize_runs_float[work.set](x + place, out + place, runs, step, width, c[0], c[1], c[2])
+                normalize_runs_float[work.set](x + position, out + position, runs, step, width, c[0], c[1], c[2])
             else:
-                normalize_runs_double[work.set](x + place, out + place, runs, step, width, c[0], c[1], c[2])
+                normalize_runs_double[work.set](x + position, out + position, runs, step, width, c[0], c[1], c[2])
             if phintys_stops(&asking, runs * width):
                 return
             at += width

@@ -128,7 +128,7 @@ cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop
     cdef Cell* weights = operands[1]
     cdef Cell* h = operands[2]
     cdef Cell* out = operands[5]
-    cdef npy_intp example, i, j, column, place, width, unasked = 0
+    cdef npy_intp example, i, j, column, position, width, unasked = 0
     cdef npy_intp* strides = weights.strides
     cdef const char* x
     cdef const char* block
@@ -141,18 +141,18 @@ cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop
                 x = h.data + example * h.strides[0] + i * h.strides[1]
                 block = weights.data + column * strides[1] \
                     + position_at(operands[3], example, i, weights.shape[0]) * strides[0]
-                place = 0
-                while place < weights.shape[3]:                 # a large block in parts of some columns
-                    width = min(weights.shape[3] - place, UNASKED // (weights.shape[2] + 1) + 1)
+                position = 0
+                while position < weights.shape[3]:              # a large block in parts of some columns
+                    width = min(weights.shape[3] - position, UNASKED // (weights.shape[2] + 1) + 1)
                     if out.itemsize == sizeof(float):
-                        add_block_product_float[usable_set()](<float*>row + place, x, h.strides[2],
-                                                              block + place * strides[3], strides[2], strides[3],
+                        add_block_product_float[usable_set()](<float*>row + position, x, h.strides[2],
+                                                              block + position * strides[3], strides[2], strides[3],
                                                               weights.shape[2], width)
                     else:
-                        add_block_product_double[usable_set()](<double*>row + place, x, h.strides[2],
-                                                               block + place * strides[3], strides[2], strides[3],
+                        add_block_product_double[usable_set()](<double*>row + position, x, h.strides[2],
+                                                               block + position * strides[3], strides[2], strides[3],
                                                                weights.shape[2], width)
-                    place += width
+                    position += width
                     if ends_after((<Products*>argument).context, &unasked, weights.shape[2] * width):
                         return
 
@@ -189,7 +189,7 @@ cdef class BlockOuterKernel(BlockSparseKernel):
         cdef Cell* x = operands[1]
         cdef Cell* y = operands[2]
         cdef Cell* out = operands[6]
-        cdef npy_intp example, i, j, place, height, unasked = 0
+        cdef npy_intp example, i, j, position, height, unasked = 0
         cdef const char* left
         cdef const char* right
         cdef char* block
@@ -203,20 +203,20 @@ cdef class BlockOuterKernel(BlockSparseKernel):
                     right = y.data + example * y.strides[0] + j * y.strides[1]
                     block = out.data + position_at(operands[3], example, i, out.shape[0]) * out.strides[0] \
                         + position_at(operands[4], example, j, out.shape[1]) * out.strides[1]
-                    place = 0
-                    while place < out.shape[2]:                 # a large block in parts of some rows
-                        height = min(out.shape[2] - place, UNASKED // out.shape[3] + 1)
+                    position = 0
+                    while position < out.shape[2]:              # a large block in parts of some rows
+                        height = min(out.shape[2] - position, UNASKED // out.shape[3] + 1)
                         if out.itemsize == sizeof(float):
-                            add_outer_product_float[usable_set()](<float*>(block + place * out.strides[2]),
+                            add_outer_product_float[usable_set()](<float*>(block + position * out.strides[2]),
                                                                   (<float*>operands[5].data)[0],
-                                                                  left + place * x.strides[2], x.strides[2], right,
+                                                                  left + position * x.strides[2], x.strides[2], right,
                                                                   y.strides[2], height, out.shape[3])
                         else:
-                            add_outer_product_double[usable_set()](<double*>(block + place * out.strides[2]),
+                            add_outer_product_double[usable_set()](<double*>(block + position * out.strides[2]),
                                                                    (<double*>operands[5].data)[0],
-                                                                   left + place * x.strides[2], x.strides[2], right,
+                                                                   left + position * x.strides[2], x.strides[2], right,
                                                                    y.strides[2], height, out.shape[3])
-                        place += height
+                        position += height
                         if ends_after(context, &unasked, height * out.shape[3]):
                             return 0
         return 0

@@ -23,7 +23,7 @@ FOLDERS = ("build", "lib", "lib64")
 
 
 class _Options(ctypes.Structure):
-    """The library's ``ctcOptions``; the number of threads shares its place with the pointer to a stream."""
+    """The library's ``ctcOptions``; the number of threads shares its position with the pointer to a stream."""
     _fields_ = [("location", ctypes.c_int), ("threads", ctypes.c_void_p), ("blank", ctypes.c_int)]
 
 

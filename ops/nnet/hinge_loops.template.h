@@ -3,18 +3,18 @@
  * column, the first one of equals. */
 
 /* How far the best wrong prediction is above the right one less delta; -infinity where there is none. Its column is
- * written to `place`, unless that is NULL. */
-PHINTYS_INLINE T TYPED(margin)(const T* x, npy_intp n, npy_intp label, T delta, npy_intp* place) {
+ * written to `position`, unless that is NULL. */
+PHINTYS_INLINE T TYPED(margin)(const T* x, npy_intp n, npy_intp label, T delta, npy_intp* position) {
     const npy_intp after = n - label - 1;
     T before_best = label ? TYPED(maximum)(x, label) : -INFINITY;
     T after_best = after ? TYPED(maximum)(x + label + 1, after) : -INFINITY;
     int nan = 0;
     for (npy_intp j = 0; j < n; j++) nan |= x[j] != x[j];
-    if (place) {
-        if (nan) *place = TYPED(place)(x, n, 0);
-        else if (label && (!after || before_best >= after_best)) *place = TYPED(place)(x, label, before_best);
-        else if (after) *place = label + 1 + TYPED(place)(x + label + 1, after, after_best);
-        else *place = label;
+    if (position) {
+        if (nan) *position = TYPED(position)(x, n, 0);
+        else if (label && (!after || before_best >= after_best)) *position = TYPED(position)(x, label, before_best);
+        else if (after) *position = label + 1 + TYPED(position)(x + label + 1, after, after_best);
+        else *position = label;
     }
     if (nan) return NAN;
     return (before_best >= after_best ? before_best : after_best) - x[label] + delta;
@@ -38,12 +38,12 @@ static void TYPED(hinge_gradient)(const phintys_rows* p, npy_intp first, npy_int
     T* out = to;
     for (npy_intp i = 0; i < count; i++, out += n) {
         const T* x = TYPED(row)(p, first + i, room);
-        npy_intp place;
-        const T margin = TYPED(margin)(x, n, labels[i], *(const T*)delta, &place);
+        npy_intp position;
+        const T margin = TYPED(margin)(x, n, labels[i], *(const T*)delta, &position);
         const T slope = margin > 0 ? 1 : margin < 0 ? 0 : margin == 0 ? (T)0.5 : margin;
         const T step = slope * *(const T*)(gradient + (first + i) * stride);
         memset(out, 0, n * sizeof(T));
-        out[place] += step;
+        out[position] += step;
         out[labels[i]] -= step;
     }
 }

@@ -104,8 +104,8 @@ PHINTYS_INLINE const T* TYPED(row)(const phintys_rows* p, npy_intp row, T* room)
     return room;
 }
 
-/* The first place of the largest element, or of a NaN if there is one. */
-PHINTYS_INLINE npy_intp TYPED(place)(const T* x, npy_intp n, T largest) {
+/* The first position of the largest element, or of a NaN if there is one. */
+PHINTYS_INLINE npy_intp TYPED(position)(const T* x, npy_intp n, T largest) {
     enum { STRIDE = 64 };                           /* compared without a branch between them */
     npy_intp j = 0;
     int nan = 0;
@@ -132,7 +132,7 @@ static void TYPED(shift_rows)(const phintys_rows* p, npy_intp first, npy_intp co
     for (npy_intp i = 0; i < count; i++, out += n) {
         const T* x = TYPED(row)(p, first + i, out);
         const T largest = TYPED(maximum)(x, n);
-        if (best) best[i] = TYPED(place)(x, n, largest);
+        if (best) best[i] = TYPED(position)(x, n, largest);
         for (npy_intp j = 0; j < n; j++) out[j] = x[j] - largest;
         if (labels) targets[i] = out[labels[i]];
     }

@@ -251,9 +251,9 @@ PHINTYS_FROM_64_BITS(philox)
 
 /* Whether some key of MT19937 after the first one, of which only one bit is used, is not zero. */
 static inline int phintys_mt19937_is_valid(const uint32_t* key) {
-    int place = 1;
-    while (place < 624 && key[place] == 0) place++;
-    return place < 624;
+    int position = 1;
+    while (position < 624 && key[position] == 0) position++;
+    return position < 624;
 }
 
 /* Change what no seed makes, and what would repeat one number for ever: a distribution that rejects it would not end.

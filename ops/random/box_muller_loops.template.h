@@ -4,8 +4,8 @@
 #ifdef SET
 /* Replace each pair (first[i], second[i]). */
 static void IN_SET(NAME(phintys_normal_blocks))(ptrdiff_t blocks, T* restrict first, T* restrict second) {
-    for (ptrdiff_t place = 0; place < blocks * PAIRS; place++)
-        NAME(phintys_normal_pair)(first + place, second + place);
+    for (ptrdiff_t position = 0; position < blocks * PAIRS; position++)
+        NAME(phintys_normal_pair)(first + position, second + position);
 }
 #else
 
@@ -84,9 +84,9 @@ static void NAME(phintys_mrg_few_normals)(const int32_t* state, int32_t* advance
     T first[PHINTYS_MRG_FEW] __attribute__((aligned(64))), second[PHINTYS_MRG_FEW] __attribute__((aligned(64)));
     phintys_mrg_integers_of_few(state, advanced, 2 * pairs, integers);
     phintys_mrg_halves(integers, pairs);
-    for (int place = 0; place < PHINTYS_MRG_FEW; place++) first[place] = SAMPLE(integers[place]);
-    for (int place = 0; place < PHINTYS_MRG_FEW; place++) second[place] = SAMPLE(integers[PHINTYS_MRG_FEW + place]);
-    for (int place = 0; place < PAIRS; place++) NAME(phintys_normal_pair)(first + place, second + place);
+    for (int k = 0; k < PHINTYS_MRG_FEW; k++) first[k] = SAMPLE(integers[k]);
+    for (int k = 0; k < PHINTYS_MRG_FEW; k++) second[k] = SAMPLE(integers[PHINTYS_MRG_FEW + k]);
+    for (int position = 0; position < PAIRS; position++) NAME(phintys_normal_pair)(first + position, second + position);
     phintys_mrg_store(first, pairs * (ptrdiff_t)sizeof(T), out);
     phintys_mrg_store(second, (count - pairs) * (ptrdiff_t)sizeof(T), out + pairs);
 }
@@ -105,13 +105,13 @@ static void NAME(phintys_normal_pairs)(ptrdiff_t start, ptrdiff_t stop, ptrdiff_
         T first[PAIRS], second[PAIRS];
         const ptrdiff_t left = stop - start < PAIRS ? stop - start : PAIRS;
         const ptrdiff_t seconds = whole - start < left ? whole - start : left;
-        for (ptrdiff_t place = 0; place < PAIRS; place++) first[place] = second[place] = (T)0.5;
-        for (ptrdiff_t place = 0; place < left; place++) first[place] = numbers[start + place];
-        for (ptrdiff_t place = 0; place < seconds; place++) second[place] = numbers[pairs + start + place];
+        for (ptrdiff_t position = 0; position < PAIRS; position++) first[position] = second[position] = (T)0.5;
+        for (ptrdiff_t k = 0; k < left; k++) first[k] = numbers[start + k];
+        for (ptrdiff_t k = 0; k < seconds; k++) second[k] = numbers[pairs + start + k];
         if (seconds < left) second[left - 1] = last;
         NAME(phintys_normal_blocks)[*phintys_set](1, first, second);
-        for (ptrdiff_t place = 0; place < left; place++) numbers[start + place] = first[place];
-        for (ptrdiff_t place = 0; place < seconds; place++) numbers[pairs + start + place] = second[place];
+        for (ptrdiff_t k = 0; k < left; k++) numbers[start + k] = first[k];
+        for (ptrdiff_t k = 0; k < seconds; k++) numbers[pairs + start + k] = second[k];
     }
 }
 

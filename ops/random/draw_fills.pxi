@@ -28,7 +28,7 @@ cdef struct Binomial:
     bint failed                     # a number was to be replaced: the pieces do not begin where they should
 
 
-cdef bint counts_of(Binomial* work, npy_intp place, npy_intp count, const double* numbers) noexcept nogil:
+cdef bint counts_of(Binomial* work, npy_intp position, npy_intp count, const double* numbers) noexcept nogil:
     """Binomial counts for uniform numbers; returns whether one of these is to be replaced. Then nothing is stored."""
     cdef double active[BLOCK]
     cdef double counts[BLOCK]
@@ -40,10 +40,10 @@ cdef bint counts_of(Binomial* work, npy_intp place, npy_intp count, const double
         start += LANES
     if work.sample.typenum == cnp.NPY_INT64:
         for lane in range(count):
-            (<int64_t*>work.sample.data)[place + lane] = phintys_counted(work.table, <int64_t>counts[lane])
+            (<int64_t*>work.sample.data)[position + lane] = phintys_counted(work.table, <int64_t>counts[lane])
     else:
         for lane in range(count):
-            store_count(work.sample, place + lane, phintys_counted(work.table, <int64_t>counts[lane]))
+            store_count(work.sample, position + lane, phintys_counted(work.table, <int64_t>counts[lane]))
     return False
 
 
@@ -65,16 +65,16 @@ cdef void binomial_piece(void* argument, int worker, npy_intp start, npy_intp st
 cdef void binomial_counts(Context* context, Binomial* work, npy_intp count) noexcept nogil:
     """Counts one block after the other; the state advances."""
     cdef double numbers[BLOCK]
-    cdef npy_intp place = 0, part, used, lane, successes
-    while place < count:
-        part = min(count - place, <npy_intp>BLOCK)
+    cdef npy_intp position = 0, part, used, lane, successes
+    while position < count:
+        part = min(count - position, <npy_intp>BLOCK)
         if work.kind == PHINTYS_MT19937:
             phintys_mt19937_doubles(<uint64_t*>work.bits.state, part, numbers)
         elif work.kind == PHINTYS_PCG64:
             phintys_pcg64_doubles(<uint64_t*>work.bits.state, part, numbers)
         else:
             random_standard_uniform_fill(work.bits, part, numbers)
-        if counts_of(work, place, part, numbers):
+        if counts_of(work, position, part, numbers):
             used = 0
             for lane in range(part):
                 while True:
@@ -83,8 +83,8 @@ cdef void binomial_counts(Context* context, Binomial* work, npy_intp count) noex
                     used += 1
                     if successes <= work.table.most:
                         break
-                store_count(work.sample, place + lane, phintys_counted(work.table, successes))
-        place += part
+                store_count(work.sample, position + lane, phintys_counted(work.table, successes))
+        position += part
         if interrupted(context):
             return
 
@@ -176,7 +176,7 @@ cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double m
     """Normal numbers of a RandomState, as far as whole parts go; returns how many were made. The words are made one
     after the other, which is a tenth of the work."""
     cdef Parts work
-    cdef npy_intp part, parts, made = 0, place
+    cdef npy_intp part, parts, made = 0, position
     work.mean, work.deviation, work.words = mean, deviation, <uint32_t*>context.scratch
     if state[PHINTYS_HAS_HALF]:
         phintys_paired_normals(state, keys_of(state), 1, mean, deviation, out)
@@ -188,12 +188,12 @@ cdef npy_intp divided_paired_normals(Context* context, uint64_t* state, double m
         parallel(context, mersenne_parts, &work, parts, 2)
         if interrupted(context):
             return count                            # not all parts say how many numbers they have
-        place = 0
+        position = 0
         for part in range(parts):
-            if place != part * PART:
-                memmove(work.out + place, work.out + part * PART, work.counts[part] * sizeof(double))
-            place += work.counts[part]
-        made += place
+            if position != part * PART:
+                memmove(work.out + position, work.out + part * PART, work.counts[part] * sizeof(double))
+            position += work.counts[part]
+        made += position
     return made
 
 
@@ -224,15 +224,15 @@ cdef void divided_uniforms(Context* context, uint64_t* state, double low, double
     """Uniform numbers of MT19937. To make words, which is done one after the other, is half of the work; meanwhile
     other workers make numbers of those before."""
     cdef Words work
-    cdef npy_intp place = 0
+    cdef npy_intp position = 0
     work.state, work.low, work.width, work.numbers, work.count = state, low, width, out, 0
     while True:
-        work.ahead, work.count_ahead = out + place, min(count - place, <npy_intp>(PARTS * PART))
+        work.ahead, work.count_ahead = out + position, min(count - position, <npy_intp>(PARTS * PART))
         parallel(context, mersenne_uniforms, &work, 1 + (work.count + PART - 1) // PART, 1)
         if work.count_ahead == 0 or interrupted(context):
             return
         work.numbers, work.count = work.ahead, work.count_ahead
-        place += work.count
+        position += work.count
 
 
 cdef inline void mersenne_reals(uint64_t* state, bint normal, double first, double second, npy_intp count,
@@ -248,21 +248,21 @@ cdef void fill_reals(Context* context, uint64_t* state, bint normal, double firs
     """Uniform numbers from ``first`` on, ``second`` wide, or normal numbers of a RandomState; those of float32 are
     rounded from a block of float64."""
     cdef double numbers[BLOCK]
-    cdef npy_intp place = 0, lane, part
+    cdef npy_intp position = 0, lane, part
     if sample.typenum == cnp.NPY_FLOAT64:
         if context.workers > 1 and count >= 4 * PART and not normal:
             divided_uniforms(context, state, first, second, count, <double*>sample.data)
             return
         if context.workers > 1 and count >= 4 * PART:
-            place = divided_paired_normals(context, state, first, second, count, <double*>sample.data)
-        while place < count and not interrupted(context):
-            part = min(count - place, <npy_intp>UNASKED)
-            mersenne_reals(state, normal, first, second, part, <double*>sample.data + place)
-            place += part
+            position = divided_paired_normals(context, state, first, second, count, <double*>sample.data)
+        while position < count and not interrupted(context):
+            part = min(count - position, <npy_intp>UNASKED)
+            mersenne_reals(state, normal, first, second, part, <double*>sample.data + position)
+            position += part
         return
-    while place < count and not interrupted(context):
-        part = min(count - place, <npy_intp>BLOCK)
+    while position < count and not interrupted(context):
+        part = min(count - position, <npy_intp>BLOCK)
         mersenne_reals(state, normal, first, second, part, numbers)
         for lane in range(part):
-            (<float*>sample.data)[place + lane] = <float>numbers[lane]
-        place += part
+            (<float*>sample.data)[position + lane] = <float>numbers[lane]
+        position += part

@@ -26,7 +26,7 @@ from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.random.samples cimport (
-    MOST, Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count, store_real)
+    MOST, Positions, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count, store_real)
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, parallel, scratch,
     set_contiguous_strides)
@@ -297,19 +297,19 @@ cdef class DrawKernel(Kernel):
 
     cdef int check_values(self, Cell** operands) except -1 nogil:
         """Raise if an element of a parameter is out of range."""
-        cdef Places places
-        cdef npy_intp place
+        cdef Positions positions
+        cdef npy_intp position
         cdef double value
         cdef int number
         for number in range(self.count):
             if self.rules[number] == ANY:
                 continue
-            begin_walk(&places, operands[2 + number].ndim, operands[2 + number].shape, operands + 2 + number, 1, 0)
-            for place in range(cell_size(operands[2 + number])):
-                value = value_at(places.data[0], operands[2 + number].typenum)
+            begin_walk(&positions, operands[2 + number].ndim, operands[2 + number].shape, operands + 2 + number, 1, 0)
+            for position in range(cell_size(operands[2 + number])):
+                value = value_at(positions.data[0], operands[2 + number].typenum)
                 if not obeys(value, self.rules[number]):
                     return self.refuse_value(number, value)
-                next_element(&places, 1)
+                next_element(&positions, 1)
         return 0
 
     cdef int refuse_value(self, int number, double value) except -1 with gil:
@@ -353,10 +353,10 @@ cdef class DrawKernel(Kernel):
 
     cdef void fill_in_parts(self, Context* context, bitgen_t* bits, bint narrow, npy_intp count,
                             char* out) noexcept nogil:
-        cdef npy_intp place = 0, itemsize = sizeof(float) if narrow else sizeof(double)
-        while place < count and not (place and interrupted(context)):
-            self.fill_standard(bits, narrow, min(count - place, <npy_intp>UNASKED), out + place * itemsize)
-            place += UNASKED
+        cdef npy_intp position = 0, itemsize = sizeof(float) if narrow else sizeof(double)
+        while position < count and not (position and interrupted(context)):
+            self.fill_standard(bits, narrow, min(count - position, <npy_intp>UNASKED), out + position * itemsize)
+            position += UNASKED
 
     cdef inline bint can_count_ahead(self) noexcept nogil:
         """Whether number n follows from the state and n alone, so that threads may divide the numbers."""
@@ -382,38 +382,38 @@ cdef class DrawKernel(Kernel):
 
     cdef void draw(self, Context* context, bitgen_t* bits, Cell** operands, Cell* sample) noexcept nogil:
         """Draw element after element, each with its parameters."""
-        cdef Places places
+        cdef Positions positions
         cdef Tables tables
         cdef phintys_tempered_words words
         cdef bitgen_t tempered
-        cdef npy_intp place, count = cell_size(sample)
+        cdef npy_intp position, count = cell_size(sample)
         cdef bint moves = False
         cdef int number
-        begin_walk(&places, sample.ndim, sample.shape, operands + 2, self.count, 0)
+        begin_walk(&positions, sample.ndim, sample.shape, operands + 2, self.count, 0)
         for number in range(self.count):
             moves |= cell_size(operands[2 + number]) != 1
-        if count and not moves and self.fill(context, bits, &places, sample, count):
+        if count and not moves and self.fill(context, bits, &positions, sample, count):
             return
         if self.kind == PHINTYS_MT19937 and count >= MANY and self.kind_of_function != MERSENNE_NORMAL:
             tempered = phintys_tempered_generator(&words, <uint64_t*>bits.state)
             bits = &tempered
         memset(&tables, 0, sizeof(tables))
-        for place in range(count):
-            self.draw_one(bits, &places, &tables, sample, place)
-            if place & 4095 == 4095 and interrupted(context):
+        for position in range(count):
+            self.draw_one(bits, &positions, &tables, sample, position)
+            if position & 4095 == 4095 and interrupted(context):
                 return
             if moves:
-                next_element(&places, self.count)
+                next_element(&positions, self.count)
 
-    cdef inline bint fill(self, Context* context, bitgen_t* bits, Places* places, Cell* sample,
+    cdef inline bint fill(self, Context* context, bitgen_t* bits, Positions* positions, Cell* sample,
                           npy_intp count) noexcept nogil:
         """Draw all elements with the same parameters, where there is a loop for that; returns whether there is."""
-        cdef int64_t** integer = <int64_t**>places.data
+        cdef int64_t** integer = <int64_t**>positions.data
         cdef uint64_t* out = <uint64_t*>sample.data
         cdef double first, second
         cdef uint64_t width
         if self.kind_of_function == MERSENNE_UNIFORM or self.kind_of_function == MERSENNE_NORMAL:
-            first, second = (<double*>places.data[0])[0], (<double*>places.data[1])[0]
+            first, second = (<double*>positions.data[0])[0], (<double*>positions.data[1])[0]
             if self.kind_of_function == MERSENNE_UNIFORM:
                 second -= first
             fill_reals(context, <uint64_t*>bits.state, self.kind_of_function == MERSENNE_NORMAL, first, second, sample,
@@ -425,7 +425,7 @@ cdef class DrawKernel(Kernel):
                 out, count = out + UNASKED, 0 if interrupted(context) else count - UNASKED
         elif (self.kind_of_function == BINOMIAL or self.kind_of_function == LEGACY_BINOMIAL) and count >= MANY:
             return fill_binomial(context, bits, self.kind, self.kind_of_function == LEGACY_BINOMIAL,
-                                 (<int64_t*>places.data[0])[0], (<double*>places.data[1])[0], sample, count)
+                                 (<int64_t*>positions.data[0])[0], (<double*>positions.data[1])[0], sample, count)
         else:
             return False
         return True
@@ -438,38 +438,38 @@ cdef class DrawKernel(Kernel):
         else:
             random_bounded_uint64_fill(bits, least, width, count, masked, out)
 
-    cdef inline void draw_one(self, bitgen_t* bits, Places* places, Tables* tables, Cell* sample,
-                              npy_intp place) noexcept nogil:
-        cdef double** real = <double**>places.data
-        cdef int64_t** integer = <int64_t**>places.data
+    cdef inline void draw_one(self, bitgen_t* bits, Positions* positions, Tables* tables, Cell* sample,
+                              npy_intp position) noexcept nogil:
+        cdef double** real = <double**>positions.data
+        cdef int64_t** integer = <int64_t**>positions.data
         cdef uint64_t width, mask
         if self.kind_of_function == PLAIN:
-            store_real(sample, place, (<Plain>self.function)(bits))
+            store_real(sample, position, (<Plain>self.function)(bits))
         elif self.kind_of_function == OF_ONE:
-            store_real(sample, place, (<OfOne>self.function)(bits, real[0][0]))
+            store_real(sample, position, (<OfOne>self.function)(bits, real[0][0]))
         elif self.kind_of_function in (OF_TWO, MERSENNE_UNIFORM, MERSENNE_NORMAL):
-            store_real(sample, place, (<OfTwo>self.function)(bits, real[0][0], real[1][0]))
+            store_real(sample, position, (<OfTwo>self.function)(bits, real[0][0], real[1][0]))
         elif self.kind_of_function == OF_THREE:
-            store_real(sample, place, (<OfThree>self.function)(bits, real[0][0], real[1][0], real[2][0]))
+            store_real(sample, position, (<OfThree>self.function)(bits, real[0][0], real[1][0], real[2][0]))
         elif self.kind_of_function == COUNT_OF_ONE:
-            store_count(sample, place, (<CountOfOne>self.function)(bits, real[0][0]))
+            store_count(sample, position, (<CountOfOne>self.function)(bits, real[0][0]))
         elif self.kind_of_function == COUNT_OF_TWO:
-            store_count(sample, place, (<CountOfTwo>self.function)(bits, real[0][0], real[1][0]))
+            store_count(sample, position, (<CountOfTwo>self.function)(bits, real[0][0], real[1][0]))
         elif self.kind_of_function == HYPERGEOMETRIC:
-            store_count(sample, place, random_hypergeometric(bits, integer[0][0], integer[1][0], integer[2][0]))
+            store_count(sample, position, random_hypergeometric(bits, integer[0][0], integer[1][0], integer[2][0]))
         elif self.kind_of_function == BINOMIAL:
-            store_count(sample, place, random_binomial(bits, real[1][0], integer[0][0], &tables.binomial))
+            store_count(sample, position, random_binomial(bits, real[1][0], integer[0][0], &tables.binomial))
         elif self.kind_of_function == LEGACY_BINOMIAL:
-            store_count(sample, place, phintys_legacy_binomial(bits, integer[0][0], real[1][0], &tables.legacy))
+            store_count(sample, position, phintys_legacy_binomial(bits, integer[0][0], real[1][0], &tables.legacy))
         elif self.kind_of_function == INTEGERS or self.kind_of_function == MASKED_INTEGERS:
             width = <uint64_t>integer[1][0] - <uint64_t>integer[0][0]
             mask = mask_of(width) if self.kind_of_function == MASKED_INTEGERS else 0
-            store_count(sample, place, <int64_t>random_bounded_uint64(
+            store_count(sample, position, <int64_t>random_bounded_uint64(
                 bits, <uint64_t>integer[0][0], width, mask, self.kind_of_function == MASKED_INTEGERS))
         elif sample.typenum == cnp.NPY_FLOAT32:
-            (<float*>sample.data)[place] = random_standard_gamma_f(bits, <float>real[0][0])
+            (<float*>sample.data)[position] = random_standard_gamma_f(bits, <float>real[0][0])
         else:
-            (<double*>sample.data)[place] = random_standard_gamma(bits, real[0][0])
+            (<double*>sample.data)[position] = random_standard_gamma(bits, real[0][0])
 
 
 cdef inline uint64_t mask_of(uint64_t width) noexcept nogil:

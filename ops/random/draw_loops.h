@@ -35,11 +35,11 @@ typedef struct {
 } phintys_points;
 
 /* Two normal numbers of each point. The logarithms are calls of the C library, whose bits NumPy has. */
-static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t place, double logarithm, double mean,
+static inline void phintys_polar_pair(const phintys_points* points, ptrdiff_t position, double logarithm, double mean,
                                       double deviation, double* out) {
-    const double factor = sqrt(-2 * logarithm / points->square[place]);
-    out[2 * place] = mean + deviation * (factor * points->y[place]);
-    out[2 * place + 1] = mean + deviation * (factor * points->x[place]);
+    const double factor = sqrt(-2 * logarithm / points->square[position]);
+    out[2 * position] = mean + deviation * (factor * points->y[position]);
+    out[2 * position + 1] = mean + deviation * (factor * points->x[position]);
 }
 
 /* NumPy subtracts the probabilities of 0, 1, 2, ... successes from a uniform number until it is smaller. Here these
@@ -103,17 +103,17 @@ static void phintys_mt19937_uniform_of_words(ptrdiff_t count, double low, double
  * of points up to the last of them, or of all points when there are less. Nothing is guessed: branches on random
  * numbers would be mispredicted. */
 static ptrdiff_t phintys_points_inside(phintys_points* points, ptrdiff_t count, ptrdiff_t wanted, ptrdiff_t* used) {
-    unsigned char place_of[PHINTYS_POINTS + 1];
+    unsigned char position_of[PHINTYS_POINTS + 1];
     ptrdiff_t found = 0;
-    for (ptrdiff_t place = 0; place < count; place++) {
-        const double square = points->square[place];
-        points->x[found] = points->x[place];
-        points->y[found] = points->y[place];
+    for (ptrdiff_t position = 0; position < count; position++) {
+        const double square = points->square[position];
+        points->x[found] = points->x[position];
+        points->y[found] = points->y[position];
         points->square[found] = square;
-        place_of[found] = (unsigned char)place;
+        position_of[found] = (unsigned char)position;
         found += (square < 1) & (square != 0);
     }
-    *used = found < wanted ? count : place_of[wanted - 1] + 1;
+    *used = found < wanted ? count : position_of[wanted - 1] + 1;
     return found < wanted ? found : wanted;
 }
 
@@ -128,22 +128,22 @@ static ptrdiff_t phintys_points_of(const uint32_t* key, ptrdiff_t count, ptrdiff
 static void phintys_polar(const phintys_points* points, ptrdiff_t count, double mean, double deviation, double* out) {
     double logarithms[PHINTYS_POINTS];
     if (count < 12) {
-        for (ptrdiff_t place = 0; place < count; place++)
-            phintys_polar_pair(points, place, log(points->square[place]), mean, deviation, out);
+        for (ptrdiff_t position = 0; position < count; position++)
+            phintys_polar_pair(points, position, log(points->square[position]), mean, deviation, out);
         return;
     }
-    for (ptrdiff_t place = 0; place < count; place++) logarithms[place] = log(points->square[place]);
+    for (ptrdiff_t position = 0; position < count; position++) logarithms[position] = log(points->square[position]);
     phintys_polar_pairs[*phintys_set](points, logarithms, count, mean, deviation, out);
 }
 
 /* One normal number of a RandomState from the words before the next refill; returns 0 if they do not suffice. */
 static inline int phintys_normal_of_block(uint64_t* state, const uint32_t* key, double* number) {
-    uint64_t* place = state + PHINTYS_OWN;
+    uint64_t* position = state + PHINTYS_OWN;
     double pair[2];
-    while (*place <= PHINTYS_KEYS - 4) {
-        const double x = 2 * phintys_fraction_of_pair(key + *place) - 1;
-        const double y = 2 * phintys_fraction_of_pair(key + *place + 2) - 1;
-        *place += 4;
+    while (*position <= PHINTYS_KEYS - 4) {
+        const double x = 2 * phintys_fraction_of_pair(key + *position) - 1;
+        const double y = 2 * phintys_fraction_of_pair(key + *position + 2) - 1;
+        *position += 4;
         if (phintys_normals_of_point(x, y, pair)) {
             *number = phintys_first_of_pair(state, pair);
             return 1;
@@ -157,20 +157,20 @@ static inline int phintys_normal_of_block(uint64_t* state, const uint32_t* key, 
 static ptrdiff_t phintys_normals_of_block(uint64_t* state, const uint32_t* key, ptrdiff_t count, double mean,
                                           double deviation, double* out) {
     const double* first = out;
-    uint64_t* place = state + PHINTYS_OWN;
+    uint64_t* position = state + PHINTYS_OWN;
     phintys_points points;
     if (count > 0 && state[PHINTYS_HAS_HALF]) {
         *out++ = mean + deviation * phintys_second_of_pair(state);
         count--;
     }
-    while (count > 1 && *place <= PHINTYS_KEYS - 4) {
-        const ptrdiff_t left = (ptrdiff_t)(PHINTYS_KEYS - *place) / 4;
+    while (count > 1 && *position <= PHINTYS_KEYS - 4) {
+        const ptrdiff_t left = (ptrdiff_t)(PHINTYS_KEYS - *position) / 4;
         ptrdiff_t wanted = count / 2, tried = (wanted + wanted / 4 + 7) & ~(ptrdiff_t)7, used;     /* whole vectors */
         tried = tried < left ? tried : left;
         tried = tried < PHINTYS_POINTS ? tried : PHINTYS_POINTS;
-        const ptrdiff_t found = phintys_points_of(key + *place, tried, wanted, &points, &used);
+        const ptrdiff_t found = phintys_points_of(key + *position, tried, wanted, &points, &used);
         phintys_polar(&points, found, mean, deviation, out);
-        *place += 4 * (uint64_t)used;
+        *position += 4 * (uint64_t)used;
         out += 2 * found;
         count -= 2 * found;
     }
@@ -286,11 +286,11 @@ static void phintys_prepare_pcg64(void) {
     phintys_prepare_vectors();
 }
 
-/* EACH(offset, bits) uses number `place` of a lane; `here` becomes the state after both lanes. */
+/* EACH(offset, bits) uses number `position` of a lane; `here` becomes the state after both lanes. */
 #define PHINTYS_PCG_LANES(LENGTH, JUMP, EACH)                                                                          \
     do {                                                                                                               \
         phintys_uint128 second = here * (JUMP).factor + increment * (JUMP).sum;                                        \
-        for (ptrdiff_t place = 0; place < (LENGTH); place++) {                                                         \
+        for (ptrdiff_t position = 0; position < (LENGTH); position++) { \
             here = here * PHINTYS_PCG_MULTIPLIER + increment;                                                          \
             second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                      \
             EACH(0, phintys_pcg64_output(here));                                                                       \
@@ -303,7 +303,7 @@ static void phintys_prepare_pcg64(void) {
 static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out) {
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-#define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + place] = phintys_unit(BITS)
+#define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + position] = phintys_unit(BITS)
     phintys_jump jump = {1, 0};
     if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 4 * PHINTYS_AHEAD) {
         const ptrdiff_t rounds = count / PHINTYS_AHEAD;
@@ -323,9 +323,9 @@ static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out)
         PHINTYS_PCG_LANES(lane, jump, PHINTYS_EACH_FRACTION);
     }
 #undef PHINTYS_EACH_FRACTION
-    for (ptrdiff_t place = 0; place < count; place++) {
+    for (ptrdiff_t position = 0; position < count; position++) {
         here = here * PHINTYS_PCG_MULTIPLIER + increment;
-        out[place] = phintys_unit(phintys_pcg64_output(here));
+        out[position] = phintys_unit(phintys_pcg64_output(here));
     }
     phintys_set_wide(state + PHINTYS_OWN, here);
 }
@@ -344,7 +344,7 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
     do {                                                                                                               \
         const uint64_t bits = (BITS);                                                                                  \
         const float pair[2] = {phintys_short_unit((uint32_t)bits), phintys_short_unit((uint32_t)(bits >> 32))};        \
-        memcpy(out + 2 * ((OFFSET) + place), pair, sizeof pair);                                                       \
+        memcpy(out + 2 * ((OFFSET) + position), pair, sizeof pair); \
     } while (0)
     phintys_jump jump = {1, 0};
     if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 8 * PHINTYS_AHEAD) {
@@ -369,7 +369,8 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
     }
 #undef PHINTYS_EACH_PAIR
     phintys_set_wide(state + PHINTYS_OWN, here);
-    for (ptrdiff_t place = 0; place < count; place++) out[place] = phintys_short_unit(phintys_pcg64_half(state));
+    for (ptrdiff_t position = 0; position < count; position++)
+        out[position] = phintys_short_unit(phintys_pcg64_half(state));
 }
 
 #undef PHINTYS_PCG_LANES
@@ -400,7 +401,7 @@ static void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last,
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
     uint64_t has_half = state[PHINTYS_HAS_HALF], half = state[PHINTYS_HALF];
-    for (ptrdiff_t place = 0; place < count; place++) {
+    for (ptrdiff_t position = 0; position < count; position++) {
         uint64_t product;
         do {
             uint64_t bits = half & 0xffffffffu;
@@ -413,7 +414,7 @@ static void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last,
             has_half = !has_half;
             product = bits * options;
         } while (__builtin_expect((uint32_t)product < threshold, 0));
-        out[place] = low + (product >> 32);
+        out[position] = low + (product >> 32);
     }
     phintys_set_wide(state + PHINTYS_OWN, here);
     state[PHINTYS_HAS_HALF] = has_half;
@@ -521,14 +522,14 @@ static void phintys_pcg64_normals(uint64_t* state, ptrdiff_t count, double* out)
     bitgen_t bits = phintys_bit_generator(state);
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-    for (ptrdiff_t place = 0; place < count; place++) {
+    for (ptrdiff_t position = 0; position < count; position++) {
         const phintys_uint128 next = here * PHINTYS_PCG_MULTIPLIER + increment;
-        if (__builtin_expect(phintys_in_layer(phintys_pcg64_output(next), out + place), 1)) {
+        if (__builtin_expect(phintys_in_layer(phintys_pcg64_output(next), out + position), 1)) {
             here = next;
             continue;
         }
         phintys_set_wide(state + PHINTYS_OWN, here);
-        out[place] = random_standard_normal(&bits);
+        out[position] = random_standard_normal(&bits);
         here = phintys_wide(state + PHINTYS_OWN);
     }
     phintys_set_wide(state + PHINTYS_OWN, here);
@@ -537,25 +538,25 @@ static void phintys_pcg64_normals(uint64_t* state, ptrdiff_t count, double* out)
 static void phintys_pcg64_short_normals(uint64_t* state, ptrdiff_t count, float* out) {
     bitgen_t bits = phintys_bit_generator(state);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-    ptrdiff_t place = 0;
-    while (place < count) {
-        if (state[PHINTYS_HAS_HALF] || place + 1 == count) {
-            out[place++] = random_standard_normal_f(&bits);
+    ptrdiff_t position = 0;
+    while (position < count) {
+        if (state[PHINTYS_HAS_HALF] || position + 1 == count) {
+            out[position++] = random_standard_normal_f(&bits);
             continue;
         }
         phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
-        while (place + 1 < count) {                         /* two numbers of each word */
+        while (position + 1 < count) {                      /* two numbers of each word */
             const phintys_uint128 next = here * PHINTYS_PCG_MULTIPLIER + increment;
             const uint64_t both = phintys_pcg64_output(next);
-            int found = phintys_in_short_layer((uint32_t)both, out + place);
-            found &= phintys_in_short_layer((uint32_t)(both >> 32), out + place + 1);
+            int found = phintys_in_short_layer((uint32_t)both, out + position);
+            found &= phintys_in_short_layer((uint32_t)(both >> 32), out + position + 1);
             if (__builtin_expect(!found, 0)) break;
             state[PHINTYS_HALF] = both >> 32;
             here = next;
-            place += 2;
+            position += 2;
         }
         phintys_set_wide(state + PHINTYS_OWN, here);
-        if (place < count) out[place++] = random_standard_normal_f(&bits);
+        if (position < count) out[position++] = random_standard_normal_f(&bits);
     }
 }
 
@@ -573,7 +574,7 @@ static uint64_t phintys_counted_next(void* generator) {
 static double phintys_counted_double(void* generator) { return phintys_unit(phintys_counted_next(generator)); }
 
 /* Normal numbers of which the first number of PCG64 is among the numbers [start, stop) after a state. Returns how many
- * there are; `*after` becomes the place of the number at which the next normal number begins. */
+ * there are; `*after` becomes the position of the number at which the next normal number begins. */
 static ptrdiff_t phintys_pcg64_normal_piece(const uint64_t* state, ptrdiff_t start, ptrdiff_t stop, double* out,
                                             ptrdiff_t* after) {
     uint64_t words[7];

@@ -38,13 +38,13 @@ cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp
     cdef char registers[DRAWN_REGISTERS + 64]
     cdef double numbers[DRAWN]
     cdef int index
-    cdef int place = (<DrawnElementwiseKernel>work.kernel).place
+    cdef int position = (<DrawnElementwiseKernel>work.kernel).position
     cdef npy_intp count
     set_operands(blocks, pointers, strides, <char*>((<size_t>registers + 63) & ~<size_t>63), work.block)
     for index in range(blocks.inputs):
         strides[index] = blocks.input_sizes[index] if work.moves[index] else 0
         pointers[index] = work.data[index] + start * strides[index]
-    pointers[place], strides[place] = <char*>numbers, blocks.input_sizes[place]
+    pointers[position], strides[position] = <char*>numbers, blocks.input_sizes[position]
     set_results(blocks, pointers, strides, work.data + blocks.inputs, start)
     while start < stop:
         count = min(stop - start, work.block)
@@ -52,7 +52,7 @@ cdef void drawn_blocks(DrawnWork* work, bitgen_t* bits, npy_intp start, npy_intp
         run_block(blocks, pointers, strides, count)
         start += count
         advance(blocks, pointers, strides, count, True)
-        pointers[place] = <char*>numbers                # of each block
+        pointers[position] = <char*>numbers             # of each block
 
 
 cdef class DrawnElementwiseKernel(DrawKernel):
@@ -63,7 +63,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
     ----------
     name, kind, parameters
         As of `DrawKernel`, for a distribution that is drawn without its parameters.
-    place : int
+    position : int
         Which input of the elementwise kernel is the sample.
     typenum : int
         NumPy's number of the sample's dtype.
@@ -75,13 +75,13 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         Raised by ``prepare`` as by the two kernels.
     """
     cdef ElementwiseKernel elementwise
-    cdef int place, typenum
+    cdef int position, typenum
 
-    def __init__(self, name, int kind, parameters, int place, int typenum, ElementwiseKernel elementwise):
+    def __init__(self, name, int kind, parameters, int position, int typenum, ElementwiseKernel elementwise):
         super().__init__(name, kind, parameters)
         if self.kind_of_function != FILL:
             raise TypeError(f"the numbers of {name} are not drawn in blocks")
-        self.place, self.typenum, self.elementwise = place, typenum, elementwise
+        self.position, self.typenum, self.elementwise = position, typenum, elementwise
 
     cdef inline int others(self) noexcept nogil:
         """How many inputs the elementwise kernel has beside the sample."""
@@ -98,7 +98,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         sample.shape, sample.strides = lengths, lengths + MAX_RANK
         for index in range(blocks.inputs):
             cells[index] = sample
-            if index != self.place:
+            if index != self.position:
                 cells[index] = operands[first]
                 first += 1
         for index in range(blocks.results):
@@ -107,7 +107,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
     cdef bint is_flat(self, Cell** cells, npy_intp* block) noexcept nogil:
         """Whether blocks of the sample meet blocks of all other operands; sets their length."""
         cdef BlockTables* blocks = &self.elementwise.blocks.tables
-        cdef npy_intp count = cell_size(cells[self.place])
+        cdef npy_intp count = cell_size(cells[self.position])
         cdef int index
         if blocks.operand_count > MOST_OPERANDS:
             return False
@@ -115,7 +115,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         if blocks.registers * blocks.register_size * DRAWN > DRAWN_REGISTERS:
             block[0] = (DRAWN_REGISTERS // (blocks.registers * blocks.register_size)) & ~<npy_intp>15
         for index in range(blocks.inputs + blocks.results):
-            if index != self.place and not cell_is_contiguous(cells[index]):
+            if index != self.position and not cell_is_contiguous(cells[index]):
                 return False
             if cell_size(cells[index]) != count and (cell_size(cells[index]) != 1 or index >= blocks.inputs):
                 return False
@@ -124,7 +124,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
     cdef int check_operands(self, Cell** cells) except -1 nogil:
         """Raise if an input has neither the lengths of the sample nor, where its type says so, the length 1."""
         cdef BlockTables* blocks = &self.elementwise.blocks.tables
-        cdef const Cell* sample = cells[self.place]
+        cdef const Cell* sample = cells[self.position]
         cdef int index, axis
         for index in range(blocks.inputs):
             for axis in range(sample.ndim):
@@ -163,7 +163,7 @@ cdef class DrawnElementwiseKernel(DrawKernel):
         cdef Cell* advanced = operands[2 + self.count + self.others()]
         cdef bitgen_t bits = generator_of_copy(operands[0], advanced, self.kind)
         cdef DrawnWork work
-        cdef npy_intp count, place
+        cdef npy_intp count, position
         cdef int index
         self.gather(operands, &sample, lengths, cells)
         # The shape of the results is that of the sample: `prepare` and the types of the op have seen to that.
@@ -184,8 +184,8 @@ cdef class DrawnElementwiseKernel(DrawKernel):
                      <npy_intp>(PIECE_NANOSECONDS / (0.5 + nanoseconds(blocks, count) / (count + 1))) + 1)
             phintys_pcg64_after(<uint64_t*>bits.state, count, work.narrow, <uint64_t*>bits.state)
         else:
-            place = 0
-            while place < count and not (place and interrupted(context)):
-                drawn_blocks(&work, &bits, place, min(count, place + UNASKED))
-                place += UNASKED
+            position = 0
+            while position < count and not (position and interrupted(context)):
+                drawn_blocks(&work, &bits, position, min(count, position + UNASKED))
+                position += UNASKED
         return 0

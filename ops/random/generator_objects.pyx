@@ -135,7 +135,7 @@ cdef class ProgramWithGenerators:
     ----------
     program : callable
         It takes states in place of generators, and returns a list.
-    places : tuple of int
+    positions : tuple of int
         Which arguments are generators.
     results : tuple of (int, int or None, bool)
         Which results are states; from which argument they come, if that is known; and whether that argument gets the
@@ -144,19 +144,20 @@ cdef class ProgramWithGenerators:
         Called instead, with the generators themselves, if one of them draws from another kind of bit generator.
     """
     cdef readonly object program, otherwise
-    cdef readonly tuple places, results
-    cdef tuple order                    # numbers of places: the order in which generators were locked last
+    cdef readonly tuple positions, results
+    cdef tuple order                 # numbers of positions: the order in which generators were locked last
 
-    def __init__(self, program, places, results, otherwise):
-        self.program, self.places, self.results, self.otherwise = program, tuple(places), tuple(results), otherwise
-        self.order = tuple(range(len(self.places)))
+    def __init__(self, program, positions, results, otherwise):
+        self.program, self.otherwise = program, otherwise
+        self.positions, self.results = tuple(positions), tuple(results)
+        self.order = tuple(range(len(self.positions)))
 
     def __call__(self, *args):
         cdef list bits = [], taken = []
-        cdef int place
+        cdef int position
         cdef tuple order
-        for place in self.places:
-            bit_generator = getattr(args[place], "bit_generator", None)
+        for position in self.positions:
+            bit_generator = getattr(args[position], "bit_generator", None)
             if type(bit_generator) is not PCG64:
                 return self.otherwise(*args)
             bits.append(bit_generator)
@@ -167,8 +168,8 @@ cdef class ProgramWithGenerators:
             are_different = is_ascending(bits, order)
         last = None
         try:
-            for place in order:
-                lock = bits[place].lock
+            for position in order:
+                lock = bits[position].lock
                 if lock is not last:        # one generator may come twice; NumPy 2.2's locks can be taken once
                     lock.acquire()
                     taken.append(lock)
@@ -181,9 +182,9 @@ cdef class ProgramWithGenerators:
     cdef list run(self, tuple args, list bits, bint are_different):
         cdef list given = list(args), found
         cdef bint known = knows_layout()
-        cdef int place, number = 0, output
-        for place in self.places:
-            given[place] = read(bits[number]) if known else words_of(bits[number])
+        cdef int position, number = 0, output
+        for position in self.positions:
+            given[position] = read(bits[number]) if known else words_of(bits[number])
             number += 1
         found = self.program(*given)
         for output, source, changes in self.results:

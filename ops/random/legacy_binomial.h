@@ -103,8 +103,8 @@ static int phintys_is_below(const phintys_legacy_table* table, int64_t count, do
     if (distance <= 20 || k >= table->variance / 2.0 - 1) {         /* 5.1: the quotient of the probabilities */
         const double s = r / q, a = s * (double)(n + 1);
         double quotient = 1.0;
-        for (int64_t place = table->mode + 1; place <= count; place++) quotient *= a / (double)place - s;
-        for (int64_t place = count + 1; place <= table->mode; place++) quotient /= a / (double)place - s;
+        for (int64_t position = table->mode + 1; position <= count; position++) quotient *= a / (double)position - s;
+        for (int64_t position = count + 1; position <= table->mode; position++) quotient /= a / (double)position - s;
         return ordinate <= quotient;
     }
     const double rho = k / table->variance * ((k * (k / 3.0 + 0.625) + 0.16666666666666666) / table->variance + 0.5);
@@ -156,13 +156,13 @@ static int64_t phintys_legacy_binomial(bitgen_t* bits, int64_t trials, double p,
 static void phintys_legacy_multinomial(bitgen_t* bits, int64_t trials, int64_t* counts, const double* p,
                                        ptrdiff_t outcomes, int skips, phintys_legacy_table* table) {
     double left = 1.0;
-    for (ptrdiff_t place = 0; place < outcomes - 1; place++) {
-        const double share = p[place] / left;
+    for (ptrdiff_t position = 0; position < outcomes - 1; position++) {
+        const double share = p[position] / left;
         const int is_certain = skips && (trials == 0 || share == 0.0);
-        counts[place] = is_certain ? 0 : phintys_legacy_binomial(bits, trials, share, table);
-        trials -= counts[place];
+        counts[position] = is_certain ? 0 : phintys_legacy_binomial(bits, trials, share, table);
+        trials -= counts[position];
         if (trials <= 0) return;
-        left -= p[place];
+        left -= p[position];
     }
     if (trials > 0) counts[outcomes - 1] = trials;
 }

@@ -68,22 +68,23 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
     """The samples of groups of streams, if there are many in parts: each begins where the last has left the streams."""
     cdef Work* work = <Work*>argument
     cdef const int32_t* state = work.state
-    cdef npy_intp part, place = 0, count
+    cdef npy_intp part, position = 0, count
     start, stop = start * PHINTYS_MRG_LANES, min(stop * PHINTYS_MRG_LANES, work.streams)
     part = (UNASKED // max(stop - start, <npy_intp>1) + 1) * work.streams
-    while place < work.size and not (place and interrupted(work.context)):
-        count = work.size - place
+    while position < work.size and not (position and interrupted(work.context)):
+        count = work.size - position
         if count >= 2 * part:
             count = part
         if work.typenum == cnp.NPY_FLOAT64:
             phintys_mrg_samples_double(state, work.advanced, start, stop, work.streams, count,
-                                       <double*>work.out + place)
+                                       <double*>work.out + position)
         elif work.typenum == cnp.NPY_FLOAT32:
-            phintys_mrg_samples_float(state, work.advanced, start, stop, work.streams, count, <float*>work.out + place)
+            phintys_mrg_samples_float(state, work.advanced, start, stop, work.streams, count,
+                                      <float*>work.out + position)
         else:
             phintys_mrg_samples_half(state, work.advanced, start, stop, work.streams, count,
-                                     <uint16_t*>work.out + place)
-        place, state = place + count, work.advanced
+                                     <uint16_t*>work.out + position)
+        position, state = position + count, work.advanced
 
 
 cdef void normal_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:

@@ -25,7 +25,7 @@ static inline uint32_t phintys_mrg_reduced(uint32_t y, uint32_t m) {
 }
 
 /* The next integer of a stream, from 1 to 2^31 - 1, of those of its numbers that it is made of: x[1], x[2], x[3] and
- * x[5]. `*first` and `*second` become the new x[0] and x[3]; the others move on by one place. */
+ * x[5]. `*first` and `*second` become the new x[0] and x[3]; the others move on by one position. */
 static inline int32_t phintys_mrg_joined(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t* first,
                                          uint32_t* second) {
     uint32_t sum = phintys_mrg_reduced(((a & 511) << 22) + (a >> 9) + ((b & 0xffffff) << 7) + (b >> 24),
@@ -70,7 +70,7 @@ static inline int32_t phintys_mrg_next_alone(uint32_t* x) {
 #include <immintrin.h>
 #define PHINTYS_MRG_WIDE __attribute__((target("avx512f,avx512bw")))
 
-/* Of which stream the new first number (+ 16: the new fourth number) is at each place of 16 states. */
+/* Of which stream the new first number (+ 16: the new fourth number) is at each position of 16 states. */
 #define PHINTYS_MRG_SOURCES(S) S, S, S, S + 16, S + 16, S + 16
 static const int32_t phintys_mrg_sources[6 * PHINTYS_MRG_FEW] = {
     PHINTYS_MRG_SOURCES(0), PHINTYS_MRG_SOURCES(1), PHINTYS_MRG_SOURCES(2), PHINTYS_MRG_SOURCES(3),
@@ -80,13 +80,14 @@ static const int32_t phintys_mrg_sources[6 * PHINTYS_MRG_FEW] = {
 
 /* Number `part` of each of 16 streams, whose states follow each other in six vectors. */
 PHINTYS_MRG_WIDE static inline __m512i phintys_mrg_part(const __m512i* states, int part) {
-    const __m512i place = _mm512_add_epi32(
+    const __m512i position = _mm512_add_epi32(
         _mm512_setr_epi32(0, 6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 66, 72, 78, 84, 90), _mm512_set1_epi32(part));
-    const __m512i low = _mm512_permutex2var_epi32(states[0], place, states[1]);
-    const __m512i middle = _mm512_permutex2var_epi32(states[2], place, states[3]);
-    const __m512i high = _mm512_permutex2var_epi32(states[4], place, states[5]);
-    const __m512i below = _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(place, _mm512_set1_epi32(32)), middle, low);
-    return _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(place, _mm512_set1_epi32(64)), high, below);
+    const __m512i low = _mm512_permutex2var_epi32(states[0], position, states[1]);
+    const __m512i middle = _mm512_permutex2var_epi32(states[2], position, states[3]);
+    const __m512i high = _mm512_permutex2var_epi32(states[4], position, states[5]);
+    const __m512i below = _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(position, _mm512_set1_epi32(32)), middle,
+                                                  low);
+    return _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(position, _mm512_set1_epi32(64)), high, below);
 }
 
 /* The lanes of a vector of 16 that exist, of `count` numbers from `start` on. */
@@ -110,7 +111,7 @@ PHINTYS_MRG_WIDE static inline void phintys_mrg_integers_of_few(const int32_t* s
         integers[lane] = phintys_mrg_joined(part[0][lane], part[1][lane], part[2][lane], part[3][lane], first + lane,
                                             second + lane);
     const __m512i new_first = _mm512_load_si512(first), new_second = _mm512_load_si512(second);
-    const __mmask16 is_new[3] = {0x9249, 0x4924, 0x2492};           /* every third place */
+    const __mmask16 is_new[3] = {0x9249, 0x4924, 0x2492};        /* every third position */
     __m512i before = _mm512_setzero_si512();
     for (int vector = 0; vector < 6; vector++) {
         const __m512i moved = _mm512_alignr_epi32(states[vector], before, 15);
@@ -133,9 +134,9 @@ PHINTYS_MRG_WIDE static void phintys_mrg_lanes_by_vectors(const int32_t* state, 
     }
 }
 
-/* Of which stream a number is at each place of 16 states (+ 16: in the second one of two rows). */
+/* Of which stream a number is at each position of 16 states (+ 16: in the second one of two rows). */
 #define PHINTYS_MRG_PLACES(S) S, S + 16, S, S + 16, S, S + 16
-static const int32_t phintys_mrg_places[6 * PHINTYS_MRG_FEW] = {
+static const int32_t phintys_mrg_positions[6 * PHINTYS_MRG_FEW] = {
     PHINTYS_MRG_PLACES(0), PHINTYS_MRG_PLACES(1), PHINTYS_MRG_PLACES(2), PHINTYS_MRG_PLACES(3),
     PHINTYS_MRG_PLACES(4), PHINTYS_MRG_PLACES(5), PHINTYS_MRG_PLACES(6), PHINTYS_MRG_PLACES(7),
     PHINTYS_MRG_PLACES(8), PHINTYS_MRG_PLACES(9), PHINTYS_MRG_PLACES(10), PHINTYS_MRG_PLACES(11),
@@ -150,22 +151,22 @@ PHINTYS_MRG_WIDE static void phintys_mrg_states_by_vectors(const uint32_t* lanes
         for (int row = 0; row < 6; row++)
             part[row] = _mm512_loadu_si512(lanes + row * PHINTYS_MRG_LANES + first);
         for (int vector = 0; vector < 6; vector++) {
-            const __m512i place = _mm512_loadu_si512(phintys_mrg_places + 16 * vector);
-            __m512i states = _mm512_permutex2var_epi32(part[0], place, part[1]);
+            const __m512i position = _mm512_loadu_si512(phintys_mrg_positions + 16 * vector);
+            __m512i states = _mm512_permutex2var_epi32(part[0], position, part[1]);
             states = _mm512_mask_blend_epi32(is_middle[vector % 3], states,
-                                             _mm512_permutex2var_epi32(part[2], place, part[3]));
+                                             _mm512_permutex2var_epi32(part[2], position, part[3]));
             states = _mm512_mask_blend_epi32(is_last[vector % 3], states,
-                                             _mm512_permutex2var_epi32(part[4], place, part[5]));
+                                             _mm512_permutex2var_epi32(part[4], position, part[5]));
             _mm512_storeu_si512(advanced + 6 * first + 16 * vector, states);
         }
     }
 }
 
-/* Make two vectors of the integers, of which the second one begins at the place `half`. */
+/* Make two vectors of the integers, of which the second one begins at the position `half`. */
 PHINTYS_MRG_WIDE static inline void phintys_mrg_halves(int32_t* integers, int half) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i places = _mm512_add_epi32(lanes, _mm512_set1_epi32(half));
-    _mm512_store_si512(integers + PHINTYS_MRG_FEW, _mm512_permutexvar_epi32(places, _mm512_load_si512(integers)));
+    const __m512i positions = _mm512_add_epi32(lanes, _mm512_set1_epi32(half));
+    _mm512_store_si512(integers + PHINTYS_MRG_FEW, _mm512_permutexvar_epi32(positions, _mm512_load_si512(integers)));
 }
 
 /* Store the first `bytes` of a vector, or all. */

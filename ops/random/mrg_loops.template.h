@@ -32,8 +32,8 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
         ptrdiff_t rows = (size - start - PHINTYS_MRG_LANES) / streams + 1;      /* of the last lane; others have more */
         phintys_mrg_lanes_of(state + 6 * start, lanes);
         NAME(phintys_mrg_rows)[*phintys_set](lanes, rows, streams, out + start);
-        for (ptrdiff_t place = rows * streams + start, lane = 0; lane < PHINTYS_MRG_LANES && place < size; lane++)
-            out[place++] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
+        for (ptrdiff_t position = rows * streams + start, lane = 0; lane < PHINTYS_MRG_LANES && position < size; lane++)
+            out[position++] = SAMPLE(phintys_mrg_next(lanes + lane, PHINTYS_MRG_LANES));
         phintys_mrg_states_of(lanes, advanced + 6 * start);
     }
     while (phintys_mrg_vectors() && size <= streams && start + 4 <= stop && start + 4 <= size) {
@@ -45,7 +45,8 @@ static void NAME(phintys_mrg_samples)(const int32_t* state, int32_t* advanced, p
     for (; start < stop && start < size; start++) {
         uint32_t x[6];                              /* in registers */
         for (int part = 0; part < 6; part++) x[part] = (uint32_t)state[6 * start + part];
-        for (ptrdiff_t place = start; place < size; place += streams) out[place] = SAMPLE(phintys_mrg_next_alone(x));
+        for (ptrdiff_t position = start; position < size; position += streams)
+            out[position] = SAMPLE(phintys_mrg_next_alone(x));
         for (int part = 0; part < 6; part++) advanced[6 * start + part] = (int32_t)x[part];
     }
 }

@@ -67,8 +67,8 @@ cdef inline void store(char* data, int typenum, int itemsize, npy_intp number) n
 
 
 cdef inline double uniform_at(Work* work, npy_intp sample, npy_intp row) noexcept nogil:
-    cdef npy_intp place = sample * work.probabilities.shape[0] + row
-    return float_at(work.uniform.data + place * work.uniform.strides[0], work.uniform.typenum)
+    cdef npy_intp position = sample * work.probabilities.shape[0] + row
+    return float_at(work.uniform.data + position * work.uniform.strides[0], work.uniform.typenum)
 
 
 cdef inline bint read_row(Work* work, npy_intp row, double* values, npy_intp* unasked) noexcept nogil:
@@ -122,7 +122,7 @@ cdef npy_intp first_above(const double* sums, npy_intp count, double number, bin
 cdef void counted_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """Numbers of how often each outcome was selected."""
     cdef Work* work = <Work*>argument
-    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place, unasked = 0
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, position, unasked = 0
     cdef double* sums = work.room + worker * 2 * outcomes
     cdef npy_intp* counts = <npy_intp*>(sums + outcomes)
     cdef char* out
@@ -133,29 +133,29 @@ cdef void counted_rows(void* argument, int worker, npy_intp start, npy_intp stop
         grows = accumulate(sums, outcomes)
         if is_wrong(work, sums, row, grows):
             return
-        for place in range(outcomes):
-            counts[place] = 0
+        for position in range(outcomes):
+            counts[position] = 0
             if ends_after(work.context, &unasked, 1):
                 return
         for sample in range(work.samples):
-            place = first_above(sums, outcomes, uniform_at(work, sample, row), grows)
-            if place < outcomes:
-                counts[place] += 1
-            if ends_after(work.context, &unasked, 1 if grows else place + 1):
+            position = first_above(sums, outcomes, uniform_at(work, sample, row), grows)
+            if position < outcomes:
+                counts[position] += 1
+            if ends_after(work.context, &unasked, 1 if grows else position + 1):
                 return
         out = work.out.data + row * outcomes * work.out.itemsize
-        for place in range(outcomes):
-            store(out + place * work.out.itemsize, work.out.typenum, work.out.itemsize, counts[place])
+        for position in range(outcomes):
+            store(out + position * work.out.itemsize, work.out.typenum, work.out.itemsize, counts[position])
             if ends_after(work.context, &unasked, 1):
                 return
 
 
-cdef void remove(double* values, npy_intp outcomes, npy_intp place, double before, int typenum) noexcept nogil:
+cdef void remove(double* values, npy_intp outcomes, npy_intp position, double before, int typenum) noexcept nogil:
     """Give an outcome the probability 0, and the others the sum 1, with the roundings of their dtype."""
     cdef double total = rounded(before, typenum)
     cdef npy_intp column
-    values[place] = 0
-    for column in range(place, outcomes):
+    values[position] = 0
+    for column in range(position, outcomes):
         total = rounded(total + values[column], typenum)
     for column in range(outcomes):
         values[column] = rounded(values[column] / total, typenum)
@@ -164,7 +164,7 @@ cdef void remove(double* values, npy_intp outcomes, npy_intp place, double befor
 cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     """The outcomes that were selected, in order; without replacement each at most once."""
     cdef Work* work = <Work*>argument
-    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, place, unasked = 0
+    cdef npy_intp outcomes = work.probabilities.shape[1], row, sample, position, unasked = 0
     cdef double* values = work.room + worker * 2 * outcomes
     cdef double total, number
     cdef char* out
@@ -177,17 +177,17 @@ cdef void chosen_rows(void* argument, int worker, npy_intp start, npy_intp stop)
             return
         out = work.out.data + row * work.samples * work.out.itemsize
         for sample in range(work.samples):
-            total, place, number = 0, 0, uniform_at(work, sample, row)
-            while place < outcomes:
-                total += values[place]
+            total, position, number = 0, 0, uniform_at(work, sample, row)
+            while position < outcomes:
+                total += values[position]
                 if total > number:
                     break
-                place += 1
-            if place < outcomes and not work.replace and sample < work.samples - 1:
-                remove(values, outcomes, place, total - values[place], work.probabilities.typenum)
-            store(out, work.out.typenum, work.out.itemsize, place if place < outcomes else -1)
+                position += 1
+            if position < outcomes and not work.replace and sample < work.samples - 1:
+                remove(values, outcomes, position, total - values[position], work.probabilities.typenum)
+            store(out, work.out.typenum, work.out.itemsize, position if position < outcomes else -1)
             out += work.out.itemsize
-            if ends_after(work.context, &unasked, place + 1 if work.replace else 2 * outcomes):
+            if ends_after(work.context, &unasked, position + 1 if work.replace else 2 * outcomes):
                 return
 
 

@@ -19,7 +19,7 @@ from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.sets cimport phintys_set, set_of_process
 from phintys.ops.native.strided_copy cimport clear_in_parts
 from phintys.ops.random.samples cimport (
-    Places, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
+    Positions, begin_walk, check_state, fits, generator_of_copy, next_element, read_size, store_count)
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, scratch
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_DRAW
@@ -46,9 +46,9 @@ phintys_set = set_of_process()
 
 cdef inline void read_line(const Cell* cell, const char* data, double* out) noexcept nogil:
     """The last dimension of an array of float64, from an address on."""
-    cdef npy_intp place, stride = cell.strides[cell.ndim - 1]
-    for place in range(cell.shape[cell.ndim - 1]):
-        out[place] = (<const double*>(data + place * stride))[0]
+    cdef npy_intp position, stride = cell.strides[cell.ndim - 1]
+    for position in range(cell.shape[cell.ndim - 1]):
+        out[position] = (<const double*>(data + position * stride))[0]
 
 
 cdef enum:
@@ -68,16 +68,16 @@ cdef inline npy_intp lengths_product(const npy_intp* shape, int ndim) noexcept n
     return product
 
 
-cdef inline bint is_to_end(Context* context, npy_intp place) noexcept nogil:
-    """Whether the call is to end; of element ``place`` of a loop, which asks after every UNASKED of them."""
-    return place & (UNASKED - 1) == UNASKED - 1 and interrupted(context)
+cdef inline bint is_to_end(Context* context, npy_intp position) noexcept nogil:
+    """Whether the call is to end; of element ``position`` of a loop, which asks after every UNASKED of them."""
+    return position & (UNASKED - 1) == UNASKED - 1 and interrupted(context)
 
 
 cdef void count_up(Context* context, int64_t* out, npy_intp count) noexcept nogil:
-    cdef npy_intp place = 0
-    while place < count and not (place and interrupted(context)):
-        phintys_count_up(out, place, min(place + UNASKED, count))
-        place += UNASKED
+    cdef npy_intp position = 0
+    while position < count and not (position and interrupted(context)):
+        phintys_count_up(out, position, min(position + UNASKED, count))
+        position += UNASKED
 
 
 cdef void shuffle(Context* context, bitgen_t* bits, int64_t* out, npy_intp count, npy_intp first,
@@ -93,10 +93,10 @@ cdef void shuffle(Context* context, bitgen_t* bits, int64_t* out, npy_intp count
 cdef void store_counts(Context* context, Cell* out, npy_intp first, const int64_t* counts,
                        npy_intp count) noexcept nogil:
     """Store integers as elements from number ``first`` on."""
-    cdef npy_intp place
-    for place in range(count):
-        store_count(out, first + place, counts[place])
-        if is_to_end(context, place):
+    cdef npy_intp position
+    for position in range(count):
+        store_count(out, first + position, counts[position])
+        if is_to_end(context, position):
             return
 
 
@@ -228,18 +228,18 @@ cdef class ChoiceKernel(OrderKernel):
 
     cdef int check_probabilities(self, const double* p, npy_intp count, npy_intp outcomes, npy_intp wanted,
                                  bint replace) except -1 nogil:
-        cdef npy_intp place, positive = 0
+        cdef npy_intp position, positive = 0
         cdef double total
         if count != outcomes:
             with gil:
                 raise ValueError(f"choice: a and p must have the same size, got {outcomes} outcomes and {count} "
                                  "probabilities")
-        for place in range(count):
-            if isnan(p[place]) or p[place] < 0:
+        for position in range(count):
+            if isnan(p[position]) or p[position] < 0:
                 with gil:
-                    raise ValueError(f"choice: probabilities must not be negative or NaN, got {p[place]} for outcome "
-                                     f"{place}")
-            positive += p[place] > 0
+                    raise ValueError(f"choice: probabilities must not be negative or NaN, got {p[position]} for "
+                                     f"outcome {position}")
+            positive += p[position] > 0
         total = phintys_exact_sum(p, count)
         if not fabs(total - 1) <= self.tolerance:
             with gil:
@@ -251,7 +251,7 @@ cdef class ChoiceKernel(OrderKernel):
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[5], self.kind)
         cdef Cell* out = operands[6]
-        cdef npy_intp outcomes = integer_at(operands[2], 0), wanted = cell_size(out), place
+        cdef npy_intp outcomes = integer_at(operands[2], 0), wanted = cell_size(out), position
         cdef bint replace = integer_at(operands[3], 0) != 0
         cdef int64_t* chosen = <int64_t*>context.scratch
         cdef char* room = <char*>(chosen + wanted)
@@ -260,11 +260,12 @@ cdef class ChoiceKernel(OrderKernel):
         if operands[4].shape[0]:
             self.weighted(context, &bits, operands[4], wanted, replace, chosen, <double*>room)
         elif replace:
-            place = 0
-            while place < wanted and not (place and interrupted(context)):
-                random_bounded_uint64_fill(&bits, 0, <uint64_t>(outcomes - 1), min(wanted - place, <npy_intp>UNASKED),
-                                           self.legacy, <uint64_t*>chosen + place)
-                place += UNASKED
+            position = 0
+            while position < wanted and not (position and interrupted(context)):
+                random_bounded_uint64_fill(&bits, 0, <uint64_t>(outcomes - 1),
+                                           min(wanted - position, <npy_intp>UNASKED), self.legacy,
+                                           <uint64_t*>chosen + position)
+                position += UNASKED
         elif self.by_shuffling(outcomes, wanted):
             count_up(context, <int64_t*>room, outcomes)
             shuffle(context, &bits, <int64_t*>room, outcomes, 1 if self.legacy else max(outcomes - wanted, 1),
@@ -277,43 +278,43 @@ cdef class ChoiceKernel(OrderKernel):
 
     cdef void by_floyd(self, Context* context, bitgen_t* bits, npy_intp outcomes, npy_intp wanted, uint64_t* table,
                        int64_t* chosen) noexcept nogil:
-        cdef npy_intp place = 0
+        cdef npy_intp position = 0
         clear_in_parts(context, <char*>table, phintys_table_size(wanted) * sizeof(uint64_t))
-        while place < wanted:
+        while position < wanted:
             if interrupted(context):        # then the table may not be clear: a search in it might not end
                 return
-            phintys_floyd(bits, outcomes, wanted, place, min(place + UNASKED, wanted), table, chosen)
-            place += UNASKED
+            phintys_floyd(bits, outcomes, wanted, position, min(position + UNASKED, wanted), table, chosen)
+            position += UNASKED
         if self.shuffled:
             shuffle(context, bits, chosen, wanted, 1, False)
 
     cdef void weighted(self, Context* context, bitgen_t* bits, const Cell* p, npy_intp wanted, bint replace,
                        int64_t* chosen, double* room) noexcept nogil:
-        cdef npy_intp count = p.shape[0], place
+        cdef npy_intp count = p.shape[0], position
         cdef double* sums = room + count
         read_line(p, p.data, room)
         if not replace:
             choose_different(context, bits, room, count, wanted, sums, sums + count, self.ascending, chosen)
             return
         sum_shares(context, room, count, sums)
-        for place in range(wanted):
-            chosen[place] = phintys_first_above(sums, count, bits.next_double(bits.state))
-            if is_to_end(context, place):
+        for position in range(wanted):
+            chosen[position] = phintys_first_above(sums, count, bits.next_double(bits.state))
+            if is_to_end(context, position):
                 return
 
 
 cdef void sum_shares(Context* context, const double* shares, npy_intp count, double* sums) noexcept nogil:
     """The sums of shares up to each, divided by the last one."""
     cdef double total = 0
-    cdef npy_intp place
-    for place in range(count):
-        total += shares[place]
-        sums[place] = total
-        if is_to_end(context, place):
+    cdef npy_intp position
+    for position in range(count):
+        total += shares[position]
+        sums[position] = total
+        if is_to_end(context, position):
             return
-    for place in range(count):
-        sums[place] /= total
-        if is_to_end(context, place):
+    for position in range(count):
+        sums[position] /= total
+        if is_to_end(context, position):
             return
 
 
@@ -322,27 +323,27 @@ cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy
     """Different outcomes by their shares, which become 0. New outcomes of a round of numbers are taken in their order,
     or sorted; the next round has as many numbers as outcomes are missing. ``sums`` and ``numbers`` have room for all
     of them."""
-    cdef npy_intp found = 0, unasked = 0, missing, before, place, outcome
+    cdef npy_intp found = 0, unasked = 0, missing, before, position, outcome
     while found < wanted:
         missing, before = wanted - found, found
-        for place in range(missing):
-            numbers[place] = bits.next_double(bits.state)
+        for position in range(missing):
+            numbers[position] = bits.next_double(bits.state)
         sum_shares(context, shares, outcomes, sums)
-        for place in range(missing):
-            outcome = phintys_first_above(sums, outcomes, numbers[place])
+        for position in range(missing):
+            outcome = phintys_first_above(sums, outcomes, numbers[position])
             if outcome < outcomes and shares[outcome] >= 0:         # else it was found in this round
                 shares[outcome] = -1
                 out[found] = outcome
                 found += 1
-            if is_to_end(context, place):
+            if is_to_end(context, position):
                 return
-        place = before
+        position = before
         for outcome in range(outcomes if ascending else 0):
             if shares[outcome] < 0:
-                out[place] = outcome
-                place += 1
-        for place in range(before, found):
-            shares[out[place]] = 0
+                out[position] = outcome
+                position += 1
+        for position in range(before, found):
+            shares[out[position]] = 0
         if ends_after(context, &unasked, NUMBER * (outcomes + missing)):
             return
 
@@ -409,33 +410,34 @@ cdef class MultinomialDrawKernel(OrderKernel):
         return RUNS_ALONE if cell_size(out) >= LONG_DRAW // 4 else 0
 
     cdef int check_counts(self, Cell* n) except -1 nogil:
-        cdef Places places
-        cdef npy_intp place
-        begin_walk(&places, n.ndim, n.shape, &n, 1, 0)
-        for place in range(cell_size(n)):
-            if (<int64_t*>places.data[0])[0] < 0:
+        cdef Positions positions
+        cdef npy_intp position
+        begin_walk(&positions, n.ndim, n.shape, &n, 1, 0)
+        for position in range(cell_size(n)):
+            if (<int64_t*>positions.data[0])[0] < 0:
                 with gil:
-                    raise ValueError(f"multinomial: n must be at least 0, got {(<int64_t*>places.data[0])[0]} (n < 0)")
-            next_element(&places, 1)
+                    raise ValueError(f"multinomial: n must be at least 0, got {(<int64_t*>positions.data[0])[0]} "
+                                     "(n < 0)")
+            next_element(&positions, 1)
 
     cdef int check_rows(self, Context* context, Cell* p) except -1 nogil:
         """Raise if a row of probabilities is none."""
-        cdef Places places
-        cdef npy_intp row, place, outcomes = p.shape[p.ndim - 1]
+        cdef Positions positions
+        cdef npy_intp row, position, outcomes = p.shape[p.ndim - 1]
         cdef double* values = <double*>context.scratch
         cdef double total
         cdef bint is_one
         if outcomes == 0:
             with gil:
                 raise ValueError("multinomial: the probabilities have no elements along their last dimension")
-        begin_walk(&places, p.ndim - 1, p.shape, &p, 1, 1)
+        begin_walk(&positions, p.ndim - 1, p.shape, &p, 1, 1)
         for row in range(lengths_product(p.shape, p.ndim - 1)):
-            read_line(p, places.data[0], values)
-            for place in range(outcomes):
-                if not values[place] >= 0 or values[place] > 1 and not self.legacy:
+            read_line(p, positions.data[0], values)
+            for position in range(outcomes):
+                if not values[position] >= 0 or values[position] > 1 and not self.legacy:
                     with gil:
                         raise ValueError(f"multinomial: probabilities must not be negative, above 1 or NaN, got "
-                                         f"{values[place]} (pvals < 0, pvals > 1 or pvals contains NaNs)")
+                                         f"{values[position]} (pvals < 0, pvals > 1 or pvals contains NaNs)")
             total = phintys_exact_sum(values, outcomes)
             is_one = fabs(total - 1) <= ROUNDING or not self.exact
             if is_one and self.legacy:
@@ -447,9 +449,9 @@ cdef class MultinomialDrawKernel(OrderKernel):
             if not is_one:
                 with gil:
                     raise ValueError(f"multinomial: the sum of the probabilities is {total:.9g}, not 1: "
-                                     f"{[values[place] for place in range(min(outcomes, 8))]}"
+                                     f"{[values[position] for position in range(min(outcomes, 8))]}"
                                      f"{' ...' if outcomes > 8 else ''}")
-            next_element(&places, 1)
+            next_element(&positions, 1)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[4], self.kind)
@@ -458,25 +460,25 @@ cdef class MultinomialDrawKernel(OrderKernel):
         cdef npy_intp outcomes = p.shape[p.ndim - 1], row, unasked = 0
         cdef int64_t* counts = <int64_t*>context.scratch
         cdef double* values = <double*>(counts + outcomes)
-        cdef Places places
+        cdef Positions positions
         cdef binomial_t binomial
         cdef phintys_legacy_table table
         memset(&binomial, 0, sizeof(binomial))
         memset(&table, 0, sizeof(table))
-        begin_walk(&places, out.ndim - 1, out.shape, operands + 2, 2, 1)
+        begin_walk(&positions, out.ndim - 1, out.shape, operands + 2, 2, 1)
         for row in range(lengths_product(out.shape, out.ndim - 1)):
-            read_line(p, places.data[1], values)
+            read_line(p, positions.data[1], values)
             memset(counts, 0, outcomes * sizeof(int64_t))
             if self.legacy:
                 phintys_corrected(values, <float*>(values + outcomes), outcomes, self.narrow)
-                phintys_legacy_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, self.skips,
-                                           &table)
+                phintys_legacy_multinomial(&bits, (<int64_t*>positions.data[0])[0], counts, values, outcomes,
+                                           self.skips, &table)
             else:
-                random_multinomial(&bits, (<int64_t*>places.data[0])[0], counts, values, outcomes, &binomial)
+                random_multinomial(&bits, (<int64_t*>positions.data[0])[0], counts, values, outcomes, &binomial)
             store_counts(context, out, row * outcomes, counts, outcomes)
             if ends_after(context, &unasked, NUMBER * (outcomes + ROW)):
                 return 0
-            next_element(&places, 2)
+            next_element(&positions, 2)
         return 0
 
 
@@ -516,35 +518,35 @@ cdef class DirichletKernel(OrderKernel):
         return RUNS_ALONE if cell_size(out) >= LONG_DRAW // 4 else 0
 
     cdef int check_rows(self, Context* context, Cell* alpha) except -1 nogil:
-        cdef Places places
-        cdef npy_intp row, place
+        cdef Positions positions
+        cdef npy_intp row, position
         cdef double* values = <double*>context.scratch
-        begin_walk(&places, alpha.ndim - 1, alpha.shape, &alpha, 1, 1)
+        begin_walk(&positions, alpha.ndim - 1, alpha.shape, &alpha, 1, 1)
         for row in range(lengths_product(alpha.shape, alpha.ndim - 1)):
-            read_line(alpha, places.data[0], values)
-            for place in range(alpha.shape[alpha.ndim - 1]):
-                if values[place] < 0:
+            read_line(alpha, positions.data[0], values)
+            for position in range(alpha.shape[alpha.ndim - 1]):
+                if values[position] < 0:
                     with gil:
-                        raise ValueError(f"dirichlet: alpha must be at least 0, got {values[place]:g} (alpha < 0)")
-            next_element(&places, 1)
+                        raise ValueError(f"dirichlet: alpha must be at least 0, got {values[position]:g} (alpha < 0)")
+            next_element(&positions, 1)
         return 0
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         cdef bitgen_t bits = generator_of_copy(operands[0], operands[3], self.kind)
         cdef Cell* alpha = operands[2]
         cdef Cell* out = operands[4]
-        cdef npy_intp shares = alpha.shape[alpha.ndim - 1], row, place, unasked = 0
+        cdef npy_intp shares = alpha.shape[alpha.ndim - 1], row, position, unasked = 0
         cdef double* values = <double*>context.scratch
         cdef double* numbers = <double*>out.data
         cdef double largest
-        cdef Places places
-        begin_walk(&places, out.ndim - 1, out.shape, operands + 2, 1, 1)
+        cdef Positions positions
+        begin_walk(&positions, out.ndim - 1, out.shape, operands + 2, 1, 1)
         for row in range(lengths_product(out.shape, out.ndim - 1)):
-            read_line(alpha, places.data[0], values)
+            read_line(alpha, positions.data[0], values)
             largest = 0
-            for place in range(shares):
-                if not values[place] <= largest:
-                    largest = values[place]             # NaN stays
+            for position in range(shares):
+                if not values[position] <= largest:
+                    largest = values[position]          # NaN stays
             if largest < SMALL:
                 break_stick(context, &bits, values, values + shares, shares, numbers)
             else:
@@ -552,39 +554,39 @@ cdef class DirichletKernel(OrderKernel):
             numbers += shares
             if ends_after(context, &unasked, NUMBER * (shares + ROW)):
                 return 0
-            next_element(&places, 1)
+            next_element(&positions, 1)
         return 0
 
 
 cdef void break_stick(Context* context, bitgen_t* bits, const double* alpha, double* sums, npy_intp shares,
                       double* out) noexcept nogil:
     """Each share is a part of what the shares before it left. Gamma numbers of small alpha could all be 0."""
-    cdef npy_intp place
+    cdef npy_intp position
     cdef double sum = 0, rest = 1, part
-    for place in range(shares - 1, -1, -1):
-        sum += alpha[place]
-        sums[place] = sum
-        out[place] = 0
+    for position in range(shares - 1, -1, -1):
+        sum += alpha[position]
+        sums[position] = sum
+        out[position] = 0
     if sum == 0:
         return
-    for place in range(shares - 1):
-        part = random_beta(bits, alpha[place], sums[place + 1])
-        out[place] = rest * part
+    for position in range(shares - 1):
+        part = random_beta(bits, alpha[position], sums[position + 1])
+        out[position] = rest * part
         rest *= 1 - part
-        if sums[place + 1] == 0 or is_to_end(context, place):
+        if sums[position + 1] == 0 or is_to_end(context, position):
             return
     out[shares - 1] = rest
 
 
 cdef void divide_gammas(Context* context, bitgen_t* bits, const double* alpha, npy_intp shares,
                         double* out) noexcept nogil:
-    cdef npy_intp place
+    cdef npy_intp position
     cdef double sum = 0
-    for place in range(shares):
-        out[place] = random_standard_gamma(bits, alpha[place])
-        sum += out[place]
-        if is_to_end(context, place):
+    for position in range(shares):
+        out[position] = random_standard_gamma(bits, alpha[position])
+        sum += out[position]
+        if is_to_end(context, position):
             return
     sum = 1 / sum
-    for place in range(shares):
-        out[place] *= sum
+    for position in range(shares):
+        out[position] *= sum

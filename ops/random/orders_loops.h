@@ -13,19 +13,19 @@ static inline uint64_t phintys_up_to(bitgen_t* bits, uint64_t last, int by_inter
 
 /* Exchange the elements from the last one to `first` with random ones before them. */
 static void phintys_shuffle(bitgen_t* bits, int64_t* out, ptrdiff_t count, ptrdiff_t first, int by_interval) {
-    for (ptrdiff_t place = count - 1; place >= first; place--) {
-        const uint64_t other = phintys_up_to(bits, (uint64_t)place, by_interval);
+    for (ptrdiff_t position = count - 1; position >= first; position--) {
+        const uint64_t other = phintys_up_to(bits, (uint64_t)position, by_interval);
         const int64_t moved = out[other];
-        out[other] = out[place];
-        out[place] = moved;
+        out[other] = out[position];
+        out[position] = moved;
     }
 }
 
 static inline void phintys_count_up(int64_t* out, ptrdiff_t first, ptrdiff_t stop) {
-    for (ptrdiff_t place = first; place < stop; place++) out[place] = place;
+    for (ptrdiff_t position = first; position < stop; position++) out[position] = position;
 }
 
-/* The place of the first sum above a number. */
+/* The position of the first sum above a number. */
 static inline ptrdiff_t phintys_first_above(const double* sums, ptrdiff_t count, double number) {
     ptrdiff_t low = 0;
     while (low < count) {
@@ -45,10 +45,10 @@ static inline uint64_t phintys_table_size(ptrdiff_t wanted) {
 
 /* A table holds each number plus 1, and 0 where it is empty. */
 static int phintys_insert(uint64_t* table, uint64_t mask, uint64_t value) {
-    uint64_t place = value & mask;
-    while (table[place] && table[place] != value + 1) place = (place + 1) & mask;
-    if (table[place]) return 0;
-    table[place] = value + 1;
+    uint64_t position = value & mask;
+    while (table[position] && table[position] != value + 1) position = (position + 1) & mask;
+    if (table[position]) return 0;
+    table[position] = value + 1;
     return 1;
 }
 
@@ -57,14 +57,14 @@ static int phintys_insert(uint64_t* table, uint64_t mask, uint64_t value) {
 static void phintys_floyd(bitgen_t* bits, ptrdiff_t outcomes, ptrdiff_t wanted, ptrdiff_t first, ptrdiff_t stop,
                           uint64_t* table, int64_t* out) {
     const uint64_t mask = phintys_table_size(wanted) - 1;
-    for (ptrdiff_t place = first; place < stop; place++) {
-        const uint64_t last = (uint64_t)(outcomes - wanted + place);
+    for (ptrdiff_t position = first; position < stop; position++) {
+        const uint64_t last = (uint64_t)(outcomes - wanted + position);
         uint64_t value = phintys_up_to(bits, last, 0);
         if (!phintys_insert(table, mask, value)) {
             value = last;
             phintys_insert(table, mask, value);
         }
-        out[place] = (int64_t)value;
+        out[position] = (int64_t)value;
     }
 }
 
@@ -72,8 +72,8 @@ static void phintys_floyd(bitgen_t* bits, ptrdiff_t outcomes, ptrdiff_t wanted, 
 static double phintys_exact_sum(const double* values, ptrdiff_t count) {
     if (count <= 0) return 0;
     double sum = values[0], lost = 0;
-    for (ptrdiff_t place = 1; place < count; place++) {
-        const double next = values[place] - lost, total = sum + next;
+    for (ptrdiff_t position = 1; position < count; position++) {
+        const double next = values[position] - lost, total = sum + next;
         lost = total - sum - next;
         sum = total;
     }
@@ -85,21 +85,21 @@ static double phintys_exact_sum(const double* values, ptrdiff_t count) {
 #define PHINTYS_PAIRWISE(NAME, T)                                                                                      \
     static T NAME(const T* values, ptrdiff_t count) {                                                                  \
         T sums[8], total;                                                                                              \
-        ptrdiff_t place;                                                                                               \
+        ptrdiff_t position; \
         if (count < 8) {                                                                                               \
             total = 0;                                                                                                 \
-            for (place = 0; place < count; place++) total += values[place];                                            \
+            for (position = 0; position < count; position++) total += values[position]; \
             return total;                                                                                              \
         }                                                                                                              \
         if (count > 128) {                                                                                             \
             const ptrdiff_t half = count / 2 - count / 2 % 8;                                                          \
             return NAME(values, half) + NAME(values + half, count - half);                                             \
         }                                                                                                              \
-        for (place = 0; place < 8; place++) sums[place] = values[place];                                               \
-        for (place = 8; place < count - count % 8; place += 8)                                                         \
-            for (int lane = 0; lane < 8; lane++) sums[lane] += values[place + lane];                                   \
+        for (position = 0; position < 8; position++) sums[position] = values[position]; \
+        for (position = 8; position < count - count % 8; position += 8) \
+            for (int lane = 0; lane < 8; lane++) sums[lane] += values[position + lane]; \
         total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));             \
-        for (; place < count; place++) total += values[place];                                                         \
+        for (; position < count; position++) total += values[position]; \
         return total;                                                                                                  \
     }
 
@@ -110,12 +110,12 @@ PHINTYS_PAIRWISE(phintys_pairwise_float, float)
  * They are float64, and computed as in float32 if `narrow`. Returns the sum, which should not be above 1. */
 static double phintys_corrected(double* row, float* room, ptrdiff_t count, int narrow) {
     double total;
-    if (narrow) for (ptrdiff_t place = 0; place < count; place++) room[place] = (float)row[place];
+    if (narrow) for (ptrdiff_t position = 0; position < count; position++) room[position] = (float)row[position];
     total = narrow ? (double)phintys_pairwise_float(room, count) : phintys_pairwise_double(row, count);
     if (!((1.0 < total && total < 1.0 + 1e-5) || (count && row[count - 1] < 5e-5))) return total;
-    for (ptrdiff_t place = 0; place < count; place++) {
-        if (narrow) row[place] = room[place] = (float)row[place] * (float)(1.0 - 5e-5);
-        else row[place] *= 1.0 - 5e-5;
+    for (ptrdiff_t position = 0; position < count; position++) {
+        if (narrow) row[position] = room[position] = (float)row[position] * (float)(1.0 - 5e-5);
+        else row[position] *= 1.0 - 5e-5;
     }
     return narrow ? (double)phintys_pairwise_float(room, count) : phintys_pairwise_double(row, count);
 }

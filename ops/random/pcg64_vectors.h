@@ -102,11 +102,11 @@ static void phintys_first_limbs(phintys_uint128 here, phintys_uint128 increment,
     const phintys_limbs by = phintys_limbs_of(phintys_next_jump.factor);
     const phintys_limbs plus = phintys_limbs_of(increment * phintys_next_jump.sum);
     uint64_t limbs[3][8];
-    for (int place = 0; place < 8; place++) {
+    for (int position = 0; position < 8; position++) {
         here = here * PHINTYS_PCG_MULTIPLIER + increment;
-        limbs[0][place] = (uint64_t)here & PHINTYS_LIMB;
-        limbs[1][place] = (uint64_t)(here >> 52) & PHINTYS_LIMB;
-        limbs[2][place] = (uint64_t)(here >> 104);
+        limbs[0][position] = (uint64_t)here & PHINTYS_LIMB;
+        limbs[1][position] = (uint64_t)(here >> 52) & PHINTYS_LIMB;
+        limbs[2][position] = (uint64_t)(here >> 104);
     }
     vectors[0].low = phintys_of_eight(limbs[0]);
     vectors[0].middle = phintys_of_eight(limbs[1]);
@@ -149,7 +149,7 @@ PHINTYS_END_OF_SET
 PHINTYS_COMPILE_FOR("avx2")
 typedef struct {__m256i low, high;} phintys_halves;
 
-/* A factor and what is added, as the instructions need them: 32 bits of a number in each place of 64. */
+/* A factor and what is added, as the instructions need them: 32 bits of a number in each position of 64. */
 typedef struct {
     __m256i factor[3], low_pair, high_pair;             /* bits 0, 32, 64 on; (bits 96 on, 64 on), (32 on, 0 on) */
     __m256i plus[2], plus_high;
@@ -215,10 +215,10 @@ static inline void phintys_first_halves(phintys_uint128 here, phintys_uint128 in
     const phintys_halves_step next = phintys_step_of_halves(phintys_next_jump_avx2.factor,
                                                             increment * phintys_next_jump_avx2.sum);
     long long low[4], high[4];
-    for (int place = 0; place < 4; place++) {
+    for (int position = 0; position < 4; position++) {
         here = here * PHINTYS_PCG_MULTIPLIER + increment;
-        low[place] = (long long)here;
-        high[place] = (long long)(here >> 64);
+        low[position] = (long long)here;
+        high[position] = (long long)(here >> 64);
     }
     vectors[0].low = _mm256_setr_epi64x(low[0], low[1], low[2], low[3]);
     vectors[0].high = _mm256_setr_epi64x(high[0], high[1], high[2], high[3]);

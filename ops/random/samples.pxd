@@ -21,7 +21,7 @@ cdef extern from "random/bit_generators.h" nogil:
 cdef enum:
     MOST = 6                        # parameters of a distribution, and conditions of them
 
-cdef struct Places:
+cdef struct Positions:
     int ndim
     npy_intp shape[MAX_RANK]
     npy_intp index[MAX_RANK]
@@ -41,53 +41,53 @@ cdef inline int read_size(const Cell* size, int rank, npy_intp* shape, const cha
                 raise ValueError(f"{what.decode()}: the length of dimension {axis} is negative: {shape[axis]}")
     return 0
 
-cdef inline void store_real(Cell* sample, npy_intp place, double value) noexcept nogil:
+cdef inline void store_real(Cell* sample, npy_intp position, double value) noexcept nogil:
     if sample.typenum == cnp.NPY_FLOAT64:
-        (<double*>sample.data)[place] = value
+        (<double*>sample.data)[position] = value
     else:
-        (<float*>sample.data)[place] = <float>value
+        (<float*>sample.data)[position] = <float>value
 
-cdef inline void store_count(Cell* sample, npy_intp place, int64_t value) noexcept nogil:
+cdef inline void store_count(Cell* sample, npy_intp position, int64_t value) noexcept nogil:
     """Store an integer; signed and unsigned ones of one size have the same bits."""
     if sample.typenum == cnp.NPY_FLOAT64 or sample.typenum == cnp.NPY_FLOAT32:
-        store_real(sample, place, <double>value)
+        store_real(sample, position, <double>value)
     elif sample.itemsize == 8:
-        (<int64_t*>sample.data)[place] = value
+        (<int64_t*>sample.data)[position] = value
     elif sample.itemsize == 4:
-        (<int32_t*>sample.data)[place] = <int32_t>value
+        (<int32_t*>sample.data)[position] = <int32_t>value
     elif sample.itemsize == 2:
-        (<int16_t*>sample.data)[place] = <int16_t>value
+        (<int16_t*>sample.data)[position] = <int16_t>value
     else:
-        (<int8_t*>sample.data)[place] = <int8_t>value
+        (<int8_t*>sample.data)[position] = <int8_t>value
 
-cdef inline void begin_walk(Places* places, int ndim, const npy_intp* shape, Cell** parameters, int count,
+cdef inline void begin_walk(Positions* positions, int ndim, const npy_intp* shape, Cell** parameters, int count,
                             int own) noexcept nogil:
     """Go to the first element. The last ``own`` dimensions of the last parameter are no part of the walk."""
     cdef int axis, number, lead, rank
     cdef Cell* parameter
-    places.ndim = ndim
+    positions.ndim = ndim
     for axis in range(ndim):
-        places.shape[axis], places.index[axis] = shape[axis], 0
+        positions.shape[axis], positions.index[axis] = shape[axis], 0
     for number in range(count):
         parameter = parameters[number]
         rank = parameter.ndim - (own if number == count - 1 else 0)
         lead = ndim - rank
-        places.data[number] = parameter.data
+        positions.data[number] = parameter.data
         for axis in range(ndim):
-            places.strides[number][axis] = (0 if axis < lead or parameter.shape[axis - lead] == 1
+            positions.strides[number][axis] = (0 if axis < lead or parameter.shape[axis - lead] == 1
                                             else parameter.strides[axis - lead])
 
-cdef inline void next_element(Places* places, int count) noexcept nogil:
+cdef inline void next_element(Positions* positions, int count) noexcept nogil:
     cdef int axis, parameter
-    for axis in range(places.ndim - 1, -1, -1):
-        places.index[axis] += 1
+    for axis in range(positions.ndim - 1, -1, -1):
+        positions.index[axis] += 1
         for parameter in range(count):
-            places.data[parameter] += places.strides[parameter][axis]
-        if places.index[axis] < places.shape[axis]:
+            positions.data[parameter] += positions.strides[parameter][axis]
+        if positions.index[axis] < positions.shape[axis]:
             return
         for parameter in range(count):
-            places.data[parameter] -= places.strides[parameter][axis] * places.shape[axis]
-        places.index[axis] = 0
+            positions.data[parameter] -= positions.strides[parameter][axis] * positions.shape[axis]
+        positions.index[axis] = 0
 
 cdef inline bint fits(const Cell* parameter, int rank, int ndim, const npy_intp* shape) noexcept nogil:
     """Whether the first ``rank`` dimensions of a parameter can be broadcast to a shape."""

@@ -1,4 +1,5 @@
-/* The searches of arg_loops.h that are compiled for each instruction set. */
+/* The searches of arg_loops.h that are compiled for each instruction set; arg_loops.h has the others, and calls these
+ * by table. Of several largest elements the first is found, and the first NaN before all others, with every set. */
 #define ROW(NAME, TYPE, BEFORE, NAN_TEST) \
 static void IN_SET(NAME##_next_row)(const TYPE* x, intptr_t n, int64_t position, TYPE* found, int64_t* index) { \
     for (intptr_t j = 0; j < n; j++) { \

@@ -1,4 +1,6 @@
-/* Short rows of all dtypes, for one instruction set. */
+/* Short rows of all dtypes, for one instruction set: short_rows_loops.h includes it by each_set.h, and has the table.
+ * Rows are sorted side by side, one in each lane of a vector (short_rows_loops.template.h); floats as integers of the
+ * same order. */
 #define T int32_t
 #define KEY int32_t
 #define DTYPE int32

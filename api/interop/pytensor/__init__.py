@@ -26,7 +26,7 @@ __all__ = ["PhintysLinker", "PyTensorFallbackWarning", "TranslationError", "regi
 
 def _specified_ones(axis, rank):
     """PyTensor's words for a length of 1 that is to be repeated."""
-    lengths = ", ".join(["1" if place == axis else "None" for place in range(rank)])
+    lengths = ", ".join(["1" if position == axis else "None" for position in range(rank)])
     return (f"; in PyTensor, use pt.specify_broadcastable(x, {axis}), or declare it by pt.tensor(shape=({lengths}"
             f"{',' * (rank == 1)}))")
 

@@ -52,12 +52,12 @@ def batched(op: Op, node: Apply, inputs: Sequence[Variable], core_ranks: Any) ->
         outputs = applied(op.core_op, core_node, items)
         return [_repeated(each, lengths, inputs[0].type.broadcastable[:rank]) for each in outputs]
     count, rows = reduce(mul, lengths), []
-    for place, (each, item) in enumerate(zip(inputs, items)):
+    for position, (each, item) in enumerate(zip(inputs, items)):
         if item is None:
             flat = T.reshape(each, [count, *[T.shape_i(each, axis) for axis in range(rank, each.type.ndim)]],
                              ndim=each.type.ndim - rank + 1)
-            items[place] = T.TensorType(flat.type.dtype, flat.type.broadcastable[1:])()
-            rows.append((items[place], flat))
+            items[position] = T.TensorType(flat.type.dtype, flat.type.broadcastable[1:])()
+            rows.append((items[position], flat))
     outputs = applied(op.core_op, core_node, items)
     stacked = make_loop(count, Body(rows, stacked=outputs), "Blockwise", lifts=False).stacked
     return [T.reshape(each, [*lengths, *[T.shape_i(each, axis) for axis in range(1, each.type.ndim)]],

@@ -141,7 +141,7 @@ def _extremum_of_any(function, x, axes):
     least = limits.min if limits else False
     most = limits.max if limits else True
     for axis in axes:
-        lengths = [1 if place == axis else T.shape_i(x, place) for place in range(x.type.ndim)]
+        lengths = [1 if position == axis else T.shape_i(x, position) for position in range(x.type.ndim)]
         end = T.constant(least if function is T.max else most, dtype=x.type.dtype)
         x = T.join(axis, x, T.alloc(end, *lengths))
     return function(x, axis=axes)

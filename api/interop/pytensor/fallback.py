@@ -44,7 +44,7 @@ class Performed(Op):
             op.prepare_node(node, None, None, "py")
         self.input_types = [variable.type for variable in node.inputs]
         self.output_types = [variable.type for variable in node.outputs]
-        self.generators = [place for place, kind in enumerate(self.output_types) if isinstance(kind, RandomType)]
+        self.generators = [position for position, kind in enumerate(self.output_types) if isinstance(kind, RandomType)]
 
     def __eq__(self, other):
         return (type(self) is type(other) and self.op == other.op and self.input_types == other.input_types
@@ -60,17 +60,17 @@ class Performed(Op):
         kinds = list(map(translated_type, self.output_types))
         if any(isinstance(kind, RandomType) and given.type == generic
                for kind, given in zip(self.input_types, inputs)):
-            for place in self.generators:
-                kinds[place] = generic
+            for position in self.generators:
+                kinds[position] = generic
         return Apply(self, list(inputs), [kind() for kind in kinds])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         values = [_argument(kind, value) for kind, value in zip(self.input_types, inputs)]
         storage = [[None] for _ in output_storage]
         self.op.perform(self.node, values, storage)
-        for place in self.generators:
-            if node.outputs[place].type != generic:
-                storage[place][0] = state_of(storage[place][0])
+        for position in self.generators:
+            if node.outputs[position].type != generic:
+                storage[position][0] = state_of(storage[position][0])
         for cell, kind, (value,) in zip(output_storage, self.output_types, storage):
             is_array = isinstance(kind, ScalarType) or is_dense(kind)
             cell[0] = numpy.asarray(value, dtype=kind.dtype) if is_array else value

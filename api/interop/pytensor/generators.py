@@ -38,7 +38,7 @@ def with_generators(fgraph: FunctionGraph, make_program: Callable[..., Any]) -> 
     objects = {variable: generic(variable.name) for variable in generators if variable in by_python}
     states = [variable for variable in generators if variable not in objects]
     program = make_program(dict(objects))
-    results = [_result(fgraph, place, states) for place, output in enumerate(fgraph.outputs)
+    results = [_result(fgraph, position, states) for position, output in enumerate(fgraph.outputs)
                if isinstance(output.type, RandomType) and source_of(output) not in objects]
     if not states and not results:
         return program
@@ -65,11 +65,11 @@ def source_of(variable: Variable) -> Any:
     return variable
 
 
-def _result(fgraph, place, states):
+def _result(fgraph, position, states):
     """A result that is a state, as `ProgramWithGenerators` describes it."""
-    source = source_of(fgraph.outputs[place])
+    source = source_of(fgraph.outputs[position])
     if source not in states:
-        return place, None, False
+        return position, None, False
     protected = set().union(*[feature.protected for feature in fgraph._features if hasattr(feature, "protected")])
     number = fgraph.inputs.index(source)
-    return place, number, fgraph.update_mapping.get(place) == number and source not in protected
+    return position, number, fgraph.update_mapping.get(position) == number and source not in protected

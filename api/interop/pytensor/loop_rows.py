@@ -24,9 +24,9 @@ class _Inner:
         taken = self.inputs[self.position:self.position + count]
         self.position += count
         kinds = [translated_type(variable.type) for variable in taken]
-        for place, value in enumerate(first):
-            if isinstance(taken[place].type, RandomType):
-                kinds[place] = value.type
+        for position, value in enumerate(first):
+            if isinstance(taken[position].type, RandomType):
+                kinds[position] = value.type
         return [self.known.setdefault(variable, kind()) for variable, kind in zip(taken, kinds)]
 
     def give(self, variables):

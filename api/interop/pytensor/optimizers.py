@@ -170,10 +170,10 @@ class Optimizer(InnerGraphOp):
         weight = condition.type()
         found = grad(None, arguments, known_grads={condition: weight}, disconnected_inputs="ignore",
                      null_gradients="return", return_disconnected="Disconnected")
-        places = dict(zip(self.local_inputs, [outputs[0], *inputs[1:]]))
-        slope = clone_replace(self._slope(condition, unknown), places)
-        places[weight] = -self._solution(slope.T, by_solution)
-        return [by_start, *[clone_replace(each, places) if hasattr(each.type, "dtype") else each for each in found],
+        given = dict(zip(self.local_inputs, [outputs[0], *inputs[1:]]))
+        slope = clone_replace(self._slope(condition, unknown), given)
+        given[weight] = -self._solution(slope.T, by_solution)
+        return [by_start, *[clone_replace(each, given) if hasattr(each.type, "dtype") else each for each in found],
                 *nothing[len(self.local_inputs):]]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
@@ -185,11 +185,11 @@ class Optimizer(InnerGraphOp):
                  for argument, point in zip(arguments, eval_points[1:]) if point is not None]
         change = Rop(condition, [argument for argument, _, _ in moved], [inner for _, inner, _ in moved])
         solution = self.solution(*inputs)[0]
-        places = dict(zip(self.local_inputs, [solution, *inputs[1:]]))
-        places.update({inner: point for _, inner, point in moved})
+        given = dict(zip(self.local_inputs, [solution, *inputs[1:]]))
+        given.update({inner: point for _, inner, point in moved})
         if change is None:
             change = float_zeros_like(condition)
-        slope, change = clone_replace([self._slope(condition, unknown), change], places)
+        slope, change = clone_replace([self._slope(condition, unknown), change], given)
         return [-self._solution(slope, change), None]
 
     @staticmethod
@@ -272,6 +272,6 @@ class ScalarRoot(Optimizer):
         from scipy.optimize import root_scalar
 
         names = ("fprime", "fprime2")[:len(self.local_outputs) - 1]
-        derivatives = {name: partial(values.number, 1 + place) for place, name in enumerate(names)}
+        derivatives = {name: partial(values.number, 1 + position) for position, name in enumerate(names)}
         found = root_scalar(partial(values.number, 0), x0=start, **derivatives, **options)
         return found.root, found.converged

@@ -62,8 +62,8 @@ def _by_generations(draws, theta, lam, wanted):
     return total
 
 
-def _looped(first, inner, outputs, goes_on, place=-1):
+def _looped(first, inner, outputs, goes_on, position=-1):
     """Repeat a step while the condition of one of its variables holds for an element."""
-    steps = T.switch(T.any(goes_on(first[place])), T.constant(MANY), T.constant(0))
-    body = Body(carried=list(zip(inner, outputs, first)), condition=T.invert(T.any(goes_on(outputs[place]))))
+    steps = T.switch(T.any(goes_on(first[position])), T.constant(MANY), T.constant(0))
+    body = Body(carried=list(zip(inner, outputs, first)), condition=T.invert(T.any(goes_on(outputs[position]))))
     return make_loop(steps, body, "a generalized Poisson distribution", lifts=False).carried

@@ -71,12 +71,12 @@ def _interpolated(draws, op, x, pdf, cdf):
         return None
     x, pdf, cdf = [each.dimshuffle(each.type.ndim - 1) for each in (x, pdf, cdf)]
     p = draws.draw("random")
-    place = T.searchsorted(cdf, p) - 1
-    density, over = pdf[place], p - cdf[place]
-    slope = (pdf[place + 1] - density) / (x[place + 1] - x[place])
+    position = T.searchsorted(cdf, p) - 1
+    density, over = pdf[position], p - cdf[position]
+    slope = (pdf[position + 1] - density) / (x[position + 1] - x[position])
     constant = T.switch(T.le(T.abs(density), FLAT), 0.0, over / density)
     linear = (T.sqrt(density ** 2 + 2 * slope * over) - density) / slope
-    return x[place] + T.switch(T.le(T.abs(slope), FLAT), constant, linear)
+    return x[position] + T.switch(T.le(T.abs(slope), FLAT), constant, linear)
 
 
 @drawn(continuous.TruncatedNormalRV)
@@ -176,8 +176,8 @@ def _wishart(draws, op, count, scale):
     axes = (slice(None),) * draws.ndim
     factor = T.zeros(draws.lengths(size, size), dtype="float64")
     factor = T.set_subtensor(factor[(*axes, rows, columns)], below)
-    place = numpy.arange(size)
-    factor = T.set_subtensor(factor[(*axes, place, place)], T.sqrt(squares).T)
+    position = numpy.arange(size)
+    factor = T.set_subtensor(factor[(*axes, position, position)], T.sqrt(squares).T)
     product = T.matmul(cholesky(T.cast(scale, "float64")), factor)
     return T.matmul(product, product.dimshuffle(*range(draws.ndim), draws.ndim + 1, draws.ndim))
 

@@ -40,16 +40,16 @@ def _spline(op, node, x):
     if not isinstance(spline, UnivariateSpline) or spline.ext not in EXTENSIONS or x.type.dtype != "float64":
         return None
     pieces = PPoly.from_spline(spline._eval_args)
-    first, last = [numpy.nonzero(numpy.diff(pieces.x))[0][place] for place in (0, -1)]
+    first, last = [numpy.nonzero(numpy.diff(pieces.x))[0][position] for position in (0, -1)]
     knots, factors = pieces.x[first:last + 2], pieces.c[:, first:last + 1]
     ends = knots[0], knots[-1]
     inside = T.clip(x, *ends) if spline.ext == CONSTANT else x
-    place = T.clip(T.searchsorted(T.constant(knots), inside.flatten(), side="right") - 1, 0, len(knots) - 2)
-    place = T.reshape(place, x.shape, ndim=x.type.ndim)
-    offset = inside - T.constant(knots)[place]
-    found = T.constant(factors[0])[place]
+    position = T.clip(T.searchsorted(T.constant(knots), inside.flatten(), side="right") - 1, 0, len(knots) - 2)
+    position = T.reshape(position, x.shape, ndim=x.type.ndim)
+    offset = inside - T.constant(knots)[position]
+    found = T.constant(factors[0])[position]
     for factor in factors[1:]:
-        found = found * offset + T.constant(factor)[place]
+        found = found * offset + T.constant(factor)[position]
     return T.switch(T.or_(T.lt(x, ends[0]), T.gt(x, ends[1])), 0.0, found) if spline.ext == ZEROS else found
 
 
@@ -66,18 +66,18 @@ def _spline_basis(op, node, x, count, degree):
     intervals = Check(f"B-splines of degree {degree} must be more than {degree}")(count - degree, T.gt(count, degree))
     inner = T.arange(intervals) * (1.0 / intervals)
     knots = T.concatenate([T.zeros((degree,)), inner, T.ones((degree + 1,))])
-    place = T.clip(T.searchsorted(inner, x, side="right") - 1, 0, intervals - 1)
+    position = T.clip(T.searchsorted(inner, x, side="right") - 1, 0, intervals - 1)
     found = [T.ones_like(x)]
     for order in range(1, degree + 1):
-        left = [x - knots[place + degree + 1 - step] for step in range(1, order + 1)]
-        right = [knots[place + degree + step] - x for step in range(1, order + 1)]
+        left = [x - knots[position + degree + 1 - step] for step in range(1, order + 1)]
+        right = [knots[position + degree + step] - x for step in range(1, order + 1)]
         carried, after = T.zeros_like(x), []
         for number, value in enumerate(found):
             part = value / (right[number] + left[order - 1 - number])
             after.append(carried + right[number] * part)
             carried = left[order - 1 - number] * part
         found = [*after, carried]
-    columns = place[:, None] + T.arange(degree + 1)
+    columns = position[:, None] + T.arange(degree + 1)
     basis = T.set_subtensor(T.zeros((x.shape[0], count))[T.arange(x.shape[0])[:, None], columns],
                             T.stack(found, axis=1))
     basis = T.cast(T.switch(T.isnan(x)[:, None], numpy.nan, basis), node.outputs[0].type.dtype)

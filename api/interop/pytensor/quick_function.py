@@ -42,7 +42,7 @@ class QuickFunction(Function):
         self._count, self._program = len(given), getattr(vm, "jit_fn", None)
         self._plain = PlainArguments([argument.name for argument in self.maker.expanded_inputs[:len(given)]],
                                      [_plain_type(container.type) for container in given])
-        self._updates = [(place, container.storage) for place, container in getattr(self, UPDATES)]
+        self._updates = [(position, container.storage) for position, container in getattr(self, UPDATES)]
         self._returned = len(output_storage) - len(self._updates)
         more = [getattr(self, name) for name in BESIDES]
         if (self._program is None or input_storage[:len(given)] != given or any(more)
@@ -87,8 +87,8 @@ class QuickFunction(Function):
 
     def _with_updates(self, results):
         """Store the updates, which are the last results, and return the others."""
-        for place, storage in self._updates:
-            storage[0] = results[place]
+        for position, storage in self._updates:
+            storage[0] = results[position]
         return results[0] if self.unpack_single else results[:self._returned]
 
 

@@ -75,7 +75,7 @@ def root_by_loop(method: Any, options: Any, values: Any, start: Any, outputs: Se
     if "bracket" in known.more:
         if "bracket" not in options:
             return None
-        first, last = [T.cast(options["bracket"][place], "float64") for place in range(2)]
+        first, last = [T.cast(options["bracket"][position], "float64") for position in range(2)]
         return known.solve(values, first, last, options)
     return known.solve(values, T.cast(start, "float64"), options)
 

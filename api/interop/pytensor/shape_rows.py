@@ -65,7 +65,7 @@ def _join_dims(op, node, x):
 def _split_dims(op, node, x, parts):
     lengths = [T.shape_i(x, axis) for axis in range(x.type.ndim)]
     rank = node.outputs[0].type.ndim
-    inner = [parts[place] for place in range(rank - x.type.ndim + 1)]
+    inner = [parts[position] for position in range(rank - x.type.ndim + 1)]
     return T.reshape(x, [*lengths[:op.axis], *inner, *lengths[op.axis + 1:]], ndim=rank)
 
 
@@ -114,12 +114,12 @@ def _alloc_diag(op, node, x):
 
 # ---- joining -------------------------------------------------------------------------------------------------------
 # The axis is a property of the op in newer versions, an input before.
-def _axis_and_inputs(op, inputs, place):
+def _axis_and_inputs(op, inputs, position):
     """The axis as a number, or None if it is not known; and the other inputs."""
     if "axis" in op.__props__:
         return op.axis, inputs
-    axis = number(inputs[place])
-    return axis if isinstance(axis, int) else None, inputs[:place] + inputs[place + 1:]
+    axis = number(inputs[position])
+    return axis if isinstance(axis, int) else None, inputs[:position] + inputs[position + 1:]
 
 
 @row("tensor.Join")
@@ -179,14 +179,14 @@ def _fill_diagonal_offset(op, node, x, value, offset):
 
 
 @row("tensor.UnravelIndex")
-def _unravel_index(op, node, places, lengths):
-    return list(T.unravel_index(places, lengths, order=op.order, ndim=len(node.outputs)))
+def _unravel_index(op, node, positions, lengths):
+    return list(T.unravel_index(positions, lengths, order=op.order, ndim=len(node.outputs)))
 
 
 @row("tensor.RavelMultiIndex")
 def _ravel_multi_index(op, node, *inputs):
-    *places, lengths = inputs
-    return T.ravel_multi_index(places, lengths, mode=op.mode, order=op.order)
+    *positions, lengths = inputs
+    return T.ravel_multi_index(positions, lengths, mode=op.mode, order=op.order)
 
 
 @row("tensor.Nonzero")

@@ -124,14 +124,14 @@ class Rows:
         fixed = arguments[len(rows):]
         if isinstance(program, ProgramWithGenerators):
             self.sources = {output: source for output, source, changes in program.results if changes}
-            generators = [arguments[place] for place in program.places]
-            if (sorted(self.sources.values()) != sorted(program.places) or len(self.sources) < len(program.results)
+            generators = [arguments[position] for position in program.positions]
+            if (sorted(self.sources.values()) != sorted(program.positions) or len(self.sources) < len(program.results)
                     or any([state_of(value) is None for value in generators])
                     or len({*map(id, generators)}) < len(generators)):
                 raise NotImplementedError("a generator that is not changed by each call")
-            fixed = [value for place, value in enumerate(arguments[len(rows):], len(rows))
-                     if place not in program.places]
-            self.run = ProgramWithGenerators(self._run, program.places, program.results, None)
+            fixed = [value for position, value in enumerate(arguments[len(rows):], len(rows))
+                     if position not in program.positions]
+            self.run = ProgramWithGenerators(self._run, program.positions, program.results, None)
             program = program.program
         else:
             self.run = self._run

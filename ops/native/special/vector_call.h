@@ -1,4 +1,6 @@
-/* The data of the loops of vector_math.h. */
+/* The data of the loops of vector_math.h: which function of vectors a loop calls. An InnerLoop of loops.pyx owns it;
+ * block programs pass the one with `fills` where registers have room for whole vectors. It stays where it is as long as
+ * the loop lives. */
 #ifndef PHINTYS_VECTOR_CALL_H
 #define PHINTYS_VECTOR_CALL_H
 
