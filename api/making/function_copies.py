@@ -142,7 +142,12 @@ def may_keep_program(function: Function) -> bool:
     """Whether a copy of a function may have its program: it is plain, not measured, and has no value on a device."""
     program, maker = function.program, function.maker
     return ("keeps_programs" in vars(type(maker)) and type(program) is Program and function.profile is None
-            and all([cell.place == HOST for cell in program.cells]))
+            and all([cell.place == HOST for cell in program.cells]) and not _has_measured_loops(program))
+
+
+def _has_measured_loops(program):
+    """Whether a loop counts its steps: what it counts belongs to an op of the graph."""
+    return any([kernel.measurements() is not None for kernel in program.kernels if hasattr(kernel, "measurements")])
 
 
 class ProgramPickler(pickle.Pickler):
