@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph import public_names as _public_names
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, grad
 from phintys.graph.variable import Variable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["jvp", "linearize", "value_and_grad", "vectorize", "vectorize_graph", "vjp"]
+_public_names.adopt(globals())
 
 
 def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
