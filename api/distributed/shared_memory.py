@@ -28,6 +28,8 @@ SLOTS = (8, 128)
 OFFSET, CAPACITY, RANK, SHAPE = range(4)
 
 _attached: WeakValueDictionary[str, SharedMemory] = WeakValueDictionary()
+_opening = RLock()                  # held where this process opens or closes a file
+_unused: dict[str, list[int]] = {}  # path → descriptors that are closed with the last object of the path
 
 
 class SharedMemory:
@@ -131,11 +133,18 @@ class SharedMemory:
 
 
 def attached(path: str) -> SharedMemory:
-    """The shared memory of a file: one for each process, because closing a file gives up the process's lock of it."""
-    return _attached.get(path) or SharedMemory(path)
+    """The shared memory of a file: one for each process, because the lock of a file is the process's, not the object's,
+    and closing any of its descriptors gives it up."""
+    with _opening:
+        return _attached.get(path) or SharedMemory(path)
 
 
 def _closed(file, path, maker):
-    os.close(file)
+    """Close a file whose object is gone; if there is a new one by now, with that."""
+    with _opening:
+        _unused.setdefault(path, []).append(file)
+        if path not in _attached:
+            for unused in _unused.pop(path):
+                os.close(unused)
     if maker == os.getpid():
         os.unlink(path)

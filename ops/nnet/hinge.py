@@ -40,7 +40,7 @@ class MulticlassHingeLossGrad(FloatOp):
 
     def R_op(self, inputs, eval_points):
         by_gradient = eval_points[0]
-        return [self(inputs[1].zeros_like() if by_gradient is None else by_gradient, *inputs[1:])]
+        return [self(inputs[0].zeros_like() if by_gradient is None else by_gradient, *inputs[1:])]
 
 
 class MulticlassHingeLoss(FloatOp):

@@ -12,18 +12,24 @@ from phintys.tensor.shared_randomstreams import RandomStreams
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
+from onnx.reference import ReferenceEvaluator  # noqa: E402  (both packages may be missing)
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotImplemented_  # noqa: E402
+
 RANDOM = numpy.random.default_rng(0)
 SPECIAL = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1e-9, -1e-9, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 40.0])
 WHOLE = numpy.array([-7, -3, -2, -1, 0, 1, 2, 3, 7, 11])
 
 
 def computed(function, *values):
-    """The results of the model."""
-    options = onnxruntime.SessionOptions()
+    """The results of the model; by ONNX's reference where this version of onnxruntime has no loop for the dtype."""
+    options, model = onnxruntime.SessionOptions(), phintys.export_onnx(function)
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(phintys.export_onnx(function).SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
-    return session.run(None, {given.name: numpy.asarray(value) for given, value in zip(session.get_inputs(), values)})
+    given = {graph_input.name: numpy.asarray(value) for graph_input, value in zip(model.graph.input, values)}
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except NotImplemented_:
+        return ReferenceEvaluator(model).run(None, given)
+    return session.run(None, given)
 
 
 def check(inputs, outputs, *values, rtol=1e-12):

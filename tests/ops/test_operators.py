@@ -137,7 +137,7 @@ def test_numpys_binary_functions_make_nodes():
     x = VECTOR()
     numpy.testing.assert_array_equal(value_of(numpy.maximum(A, x), [x], [B]), numpy.maximum(A, B))
     with pytest.raises(TypeError):
-        numpy.frexp(x)
+        numpy.isnat(x)
 
 
 @pytest.mark.parametrize("name",

@@ -518,7 +518,7 @@ def advanced_plan(plan, lead, first, result):
             need(kind == "mask", f"an entry {kind!r}")
             operand, rank = details
             arrays = max(arrays, 1)
-            wanted = f"bool:{whole(rank, 1)}"
+            wanted = f"bool:{whole(rank)}"
             need(operands.setdefault(whole(operand, first, result - 1, "an operand"), wanted) == wanted, "two kinds")
         indexed += 0 if kind == "new" else details[1] if kind == "mask" else 1
     whole(lead, 0, LARGEST_RANK, "a number of dimensions before arrays")
