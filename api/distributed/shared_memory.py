@@ -2,7 +2,7 @@
 
 The file has a page of numbers and two slots. The number of the version says by its last bit which slot has the value. A
 writer fills the other slot and then raises the number; so a process that ends in the middle leaves the old value, and
-the lock, a lock of the file, goes with the process. Slots grow at the end of the file.
+the lock, ``flock`` of the file, goes with the process. Slots grow at the end of the file.
 """
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ SLOTS = (8, 128)
 OFFSET, CAPACITY, RANK, SHAPE = range(4)
 
 _attached: WeakValueDictionary[str, SharedMemory] = WeakValueDictionary()
-_opening = RLock()                  # held where this process opens or closes a file
-_unused: dict[str, list[int]] = {}  # path → descriptors that are closed with the last object of the path
+_opening = RLock()                  # held where this process looks for an object of a path, or makes it
 
 
 class SharedMemory:
@@ -62,8 +61,9 @@ class SharedMemory:
                 raise FileNotFoundError(f"the shared memory {path} is gone: the process that made it has ended"
                                         ) from None
         self.path = str(path)
-        self._lock, self._depth = RLock(), 0
-        finalize(self, _closed, self._file, self.path, os.getpid() if is_new else None)
+        self._lock, self._depth, self._process = RLock(), 0, os.getpid()
+        self._files = [self._file]
+        finalize(self, _closed, self._files, self.path, os.getpid() if is_new else None)
         self._map()
         if is_new:
             self._numbers[0] = MAGIC
@@ -79,14 +79,22 @@ class SharedMemory:
         """No other process, and no other thread, reads or writes the value meanwhile."""
         with self._lock:
             if not self._depth:
-                fcntl.lockf(self._file, fcntl.LOCK_EX)
+                self._open_again_after_a_fork()
+                fcntl.flock(self._file, fcntl.LOCK_EX)
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
                 if not self._depth:
-                    fcntl.lockf(self._file, fcntl.LOCK_UN)
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _open_again_after_a_fork(self):
+        """``flock`` locks what was opened, which a child has in common with its parent. The locks of ``lockf`` are the
+        process's, but are given up when any descriptor of the file is closed, such as that which a mapping has."""
+        if self._process != os.getpid():
+            self._file, self._process = os.open(self.path, os.O_RDWR), os.getpid()
+            self._files.append(self._file)
 
     def fetch(self, version: int, dtype: Any) -> tuple[int, Any] | None:
         """Return the version and a copy of the value, or None if its version is that which is given."""
@@ -133,18 +141,13 @@ class SharedMemory:
 
 
 def attached(path: str) -> SharedMemory:
-    """The shared memory of a file: one for each process, because the lock of a file is the process's, not the object's,
-    and closing any of its descriptors gives it up."""
+    """The shared memory of a file: one for each process, so that a thread that has its lock can enter it again."""
     with _opening:
         return _attached.get(path) or SharedMemory(path)
 
 
-def _closed(file, path, maker):
-    """Close a file whose object is gone; if there is a new one by now, with that."""
-    with _opening:
-        _unused.setdefault(path, []).append(file)
-        if path not in _attached:
-            for unused in _unused.pop(path):
-                os.close(unused)
+def _closed(files, path, maker):
+    for file in files:
+        os.close(file)
     if maker == os.getpid():
         os.unlink(path)

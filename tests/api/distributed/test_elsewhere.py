@@ -109,6 +109,27 @@ def test_no_update_is_lost(w, other):
     assert w.get_value().tolist() == [600, 601, 602]
 
 
+def test_a_child_of_a_fork_has_a_lock_of_its_own():
+    program = """
+import os
+import numpy
+from phintys.distributed import SharedMemory
+place = SharedMemory()
+place.store(numpy.zeros(1))
+child = os.fork()
+for _ in range(300):
+    with place.locked():
+        _, value = place.fetch(0, numpy.dtype("float64"))
+        place.store(value + 1)
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(place.fetch(0, numpy.dtype("float64"))[1])
+"""
+    text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert text == "[600.]\n"
+
+
 def test_two_variables_are_locked_in_one_order(w, other):
     v = shared(1.0, "v", target="memory")
     f = function([], [], updates=[(w, w + v), (v, v + 1)])
