@@ -128,24 +128,17 @@ def array_split(ary, indices_or_sections, axis=0):
     return [part(ary, axis, slice(first, last)) for first, last in zip(edges, edges[1:])]
 
 
-def _split_along(name, axis_of):
-    """`array_split` along a fixed axis into equal parts."""
-    def split(ary, indices_or_sections):
-        ary = as_tensor_variable(ary)
-        axis = axis_of(ary.type.ndim)
-        if axis is None:
-            raise ValueError(f"{name} only works on arrays of more dimensions, got {ary} of type {ary.type}")
-        length = ary.type.shape[axis]
-        if isinstance(indices_or_sections, int) and length is not None and length % indices_or_sections:
-            raise ValueError(f"{name}: array split does not result in an equal division of {length} into "
-                             f"{indices_or_sections}")
-        return array_split(ary, indices_or_sections, axis)
-    return split
-
-
-_ROWS, _DEPTH = _split_along("vsplit", lambda rank: 0 if rank > 1 else None), _split_along(
-    "dsplit", lambda rank: 2 if rank > 2 else None)
-_COLUMNS = _split_along("hsplit", lambda rank: min(rank, 2) - 1 if rank else None)
+def _equal_parts(name, ary, indices_or_sections, axis, least_rank):
+    """`array_split` of a tensor of at least some dimensions, into parts of one length if a number is given."""
+    ary = as_tensor_variable(ary)
+    if ary.type.ndim < least_rank:
+        raise ValueError(f"{name} only works on arrays of more dimensions, got {ary} of type {ary.type}")
+    axis = min(axis, ary.type.ndim - 1)
+    length = ary.type.shape[axis]
+    if isinstance(indices_or_sections, int) and length is not None and length % indices_or_sections:
+        raise ValueError(f"{name}: array split does not result in an equal division of {length} into "
+                         f"{indices_or_sections}")
+    return array_split(ary, indices_or_sections, axis)
 
 
 def vsplit(ary, indices_or_sections):
@@ -156,7 +149,7 @@ def vsplit(ary, indices_or_sections):
     >>> [item.eval().tolist() for item in T.vsplit(T.as_tensor([[1, 2], [3, 4]]), 2)]
     [[[1, 2]], [[3, 4]]]
     """
-    return _ROWS(ary, indices_or_sections)
+    return _equal_parts("vsplit", ary, indices_or_sections, 0, 2)
 
 
 def hsplit(ary, indices_or_sections):
@@ -167,7 +160,7 @@ def hsplit(ary, indices_or_sections):
     >>> [item.eval().tolist() for item in T.hsplit(T.as_tensor([[1, 2], [3, 4]]), 2)]
     [[[1], [3]], [[2], [4]]]
     """
-    return _COLUMNS(ary, indices_or_sections)
+    return _equal_parts("hsplit", ary, indices_or_sections, 1, 1)
 
 
 def dsplit(ary, indices_or_sections):
@@ -178,7 +171,7 @@ def dsplit(ary, indices_or_sections):
     >>> [item.eval().shape for item in T.dsplit(T.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """
-    return _DEPTH(ary, indices_or_sections)
+    return _equal_parts("dsplit", ary, indices_or_sections, 2, 3)
 
 
 def unstack(x, *, axis=0):

@@ -6,7 +6,6 @@ itself.
 import numpy
 
 from phintys.ops.compositions.along_axis import take_along_axis
-from phintys.ops.compositions.parts import all_axes
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise import elementwise_functions as elementwise
@@ -227,8 +226,8 @@ def _quantile(name, a, q, axis, method, keepdims):
     x = as_dtype(x, "float32") if dtype == "float16" else as_dtype(x, dtype)
     if method not in partitioning.METHODS:
         raise ValueError(f"{name}: {method!r} is not a valid method; use one of {', '.join(partitioning.METHODS)}")
-    rank, axes = x.type.ndim, all_axes(name, x, axis)
-    x, _ = partitioning.one_axis_last(name, x, tuple(axes))
+    rank = x.type.ndim
+    x, axes = partitioning.one_axis_last(name, x, axis)
     last, probabilities = x.type.ndim - 1, q.type.ndim
     ordered, count = sort(x, axis=-1), _count(x, last, True)
     # Dimensions of probabilities come first.

@@ -22,22 +22,6 @@ def one_axis(name, x, axis):
     return axis % rank
 
 
-def all_axes(name, x, axis):
-    """The dimensions that ``axis`` names, in ascending order: an int, a tuple of them, or None for all.
-
-    Raises
-    ------
-    ValueError
-        If one does not exist or is named twice.
-    """
-    if axis is None:
-        return list(range(x.type.ndim))
-    axes = [one_axis(name, x, number) for number in (axis if isinstance(axis, (tuple, list)) else [axis])]
-    if len(set(axes)) < len(axes):
-        raise ValueError(f"{name}: repeated axis in {axis}")
-    return sorted(axes)
-
-
 def part(x, axis, index):
     """``x`` with ``index`` in one dimension, and all of the others."""
     return getitem(x, (*[WHOLE] * axis, index))

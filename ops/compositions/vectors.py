@@ -11,8 +11,8 @@ from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
-from phintys.ops.shape.reshape import reshape
-from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.sorting.partitioning import one_axis_last, restored
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 
@@ -143,16 +143,8 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     array([ 5., 13.])
     """
     x = as_tensor_variable(x)
-    axes = list(range(x.type.ndim)) if axis is None else [one_axis("vector_norm", x, number) for number in (
-        axis if isinstance(axis, tuple) else (axis,))]
-    others = [number for number in range(x.type.ndim) if number not in axes]
-    lines = dimshuffle(x, *others, *axes)
-    if len(axes) != 1:
-        lines = reshape(lines, concatenate([shape(lines)[:len(others)], [-1]]), ndim=len(others) + 1)
-    found = norm(lines, ord, axis=len(others))
-    if not keepdims:
-        return found
-    return dimshuffle(found, *["x" if number in axes else others.index(number) for number in range(x.type.ndim)])
+    lines, axes = one_axis_last("vector_norm", x, axis)
+    return restored(norm(lines, ord, axis=lines.type.ndim - 1), axes, x.type.ndim, keepdims)
 
 
 def matrix_norm(x, *, keepdims=False, ord="fro"):
