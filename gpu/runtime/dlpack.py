@@ -14,6 +14,7 @@ DEFAULT_STREAM = 1              # of CUDA, as the protocol numbers it
 VERSION = 1, 0                  # the newest that is used here
 READ_ONLY, IS_COPIED = 1, 2     # flags
 OLD, VERSIONED = b"dltensor", b"dltensor_versioned"     # names of capsules that nobody has taken yet
+TAKEN = {name: b"used_" + name for name in (OLD, VERSIONED)}        # a capsule has only the address of its name
 
 DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -54,7 +55,7 @@ def _give_back(address):
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _drop_capsule(capsule):
     """A capsule that nobody has taken: its memory goes back. One that was taken has another name."""
-    for name in (OLD, VERSIONED):
+    for name in TAKEN:
         if _by_address(capsule, name):
             _kept.pop(_pointer(capsule, name), None)
 
@@ -125,7 +126,7 @@ class ForeignMemory:
         self.__cuda_array_interface__ = {
             "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3, "stream": None,
             "data": ((tensor.data or 0) + tensor.byte_offset, bool(versioned and managed.flags & READ_ONLY))}
-        _python.PyCapsule_SetName(capsule, b"used_" + name)
+        _python.PyCapsule_SetName(capsule, TAKEN[name])
         self._managed, self._address = managed, address
 
     def __del__(self):

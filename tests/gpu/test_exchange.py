@@ -124,6 +124,9 @@ def test_versions_of_the_protocol(there, max_version, name):
     taken = dlpack.ForeignMemory(capsule)
     assert dlpack._python.PyCapsule_IsValid(capsule, b"used_" + name) and len(dlpack._kept) == before + 1
     assert taken.__cuda_array_interface__["data"] == (array.ptr, False)
+    address_of_name = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+    kept = ctypes.cast(ctypes.c_char_p(dlpack.TAKEN[name]), ctypes.c_void_p)
+    assert address_of_name(capsule) == kept.value       # a capsule does not keep its name: what it was given must live
     del taken, capsule
     gc.collect()
     assert len(dlpack._kept) == before
