@@ -84,13 +84,15 @@ FUNCTIONS = {
     "percentile": ("percentile", "a q | axis method keepdims"),
     "quantile": ("quantile", "a q | axis method keepdims"),
     "unique": ("unique", "ar | return_index return_inverse return_counts axis"),
-    "isin": ("isin", "element test_elements | assume_unique invert"),
+    "isin": ("isin", "element test_elements | assume_unique invert kind"),
     "intersect1d": ("intersect1d", "ar1 ar2 | assume_unique"),
     "union1d": ("union1d", "ar1 ar2"),
     "setdiff1d": ("setdiff1d", "ar1 ar2 | assume_unique"),
     "setxor1d": ("setxor1d", "ar1 ar2 | assume_unique"),
     "digitize": ("digitize", "x bins | right"),
     "histogram": ("histogram", "a | bins range density weights"),
+    "histogram2d": ("histogram2d", "x y | bins range density weights"),
+    "histogramdd": ("histogramdd", "sample | bins range density weights"),
     "histogram_bin_edges": ("histogram_bin_edges", "a | bins range"),
     "searchsorted": ("searchsorted", "a v | side sorter"),
     "bincount": ("bincount", "x | weights minlength"),
@@ -241,6 +243,12 @@ FUNCTIONS = {
     "linspace": ("linspace", "start stop | num endpoint retstep dtype axis"),
 }
 
+# Further arguments of reductions, which choose elements: ``ops/compositions/masked.py`` has them.
+CHOOSING = {name: arguments for arguments, names in {
+    "initial where": "sum prod max min amax amin nansum nanprod nanmax nanmin", "where": "all any mean",
+    "where mean correction": "var std", "dtype where": "nanmean", "dtype where mean correction": "nanvar nanstd",
+}.items() for name in names.split()}
+
 # NumPy's ufuncs that are not in the table of scalar ops; the tensor namespace has functions of the same names.
 UFUNCS = ("logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign", "fabs", "divmod",
           "float_power", "signbit", "ldexp", "frexp", "modf", "vecdot", "matvec", "vecmat")
@@ -256,6 +264,7 @@ STANDARD_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh
 ON_DEMAND = {
     "along_axis": """argwhere diag_indices diag_indices_from extract indices ix_ lexsort meshgrid put_along_axis select
                      take_along_axis tril_indices tril_indices_from triu_indices triu_indices_from""",
+    "histograms": "histogram2d histogramdd",
     "joining": """array_split block column_stack delete diagflat dsplit dstack ediff1d fliplr flipud hsplit insert
                   matrix_transpose permute_dims resize rollaxis rot90 trim_zeros unstack vander vsplit""",
     "nan_reductions": """nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod

@@ -272,16 +272,18 @@ def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
 
 
 # ---- sorting ---------------------------------------------------------------------------------------------------------
-@own("sort", "a | axis kind order stable")
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
+@own("sort", "a | axis kind order stable descending")
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None,
+         descending: bool = False) -> Any:
     """``numpy.sort``: along the last axis; None: of all elements."""
-    return tensor().sort(a, axis, _kind(kind, stable), order)
+    return tensor().sort(a, axis, _kind(kind, stable), order, descending)
 
 
-@own("argsort", "a | axis kind order stable")
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
+@own("argsort", "a | axis kind order stable descending")
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, stable: Any = None,
+            descending: bool = False) -> Any:
     """``numpy.argsort``: along the last axis; None: of all elements."""
-    return tensor().argsort(a, axis, _kind(kind, stable), order)
+    return tensor().argsort(a, axis, _kind(kind, stable), order, descending)
 
 
 def _kind(kind, stable):

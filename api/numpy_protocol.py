@@ -2,7 +2,7 @@
 
 NumPy passes a call with a symbolic argument to the argument's class (``__array_function__``, ``__array_ufunc__``),
 which passes it to this file. A row of ``numpy_names.FUNCTIONS`` names the equivalent function of the tensor namespace
-and the arguments it takes; unsupported arguments (``out``, ``where``) and functions without a row raise an error.
+and the arguments it takes; unsupported arguments (``out``) and functions without a row raise an error.
 Common ufuncs are handled in ``ops/operators.py`` instead.
 
 With ``config.theano_rules``, variables are also elements of arrays of objects, as they are to NumPy in Theano's
@@ -10,6 +10,7 @@ programs: ``numpy.prod([rows, 2])``, ``numpy.atleast_1d(x)[0] is x``.
 """
 from __future__ import annotations
 
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -62,13 +63,33 @@ def call_function(function: Callable[..., Any], arguments: Any, options: Any) ->
     if name not in FUNCTIONS:
         raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for a similar function "
                         "in phintys.tensor")
+    required = FUNCTIONS[name][1].partition("|")[0].split()
+    if len(arguments) > len(required) and not FUNCTIONS[name][1].startswith("*"):
+        arguments, options = _named(name, function, arguments, options)
     return _row_applied(name, arguments, options)
+
+
+def _named(name, function, arguments, options):
+    """Positional arguments by NumPy's names: a row leaves out ``out`` and others, which may be what they are anyway."""
+    from inspect import signature
+    try:
+        parts = [part for part in signature(function).parameters.values() if part.kind != part.KEYWORD_ONLY]
+    except ValueError:                                  # functions in C: their rows have their order
+        return arguments, options
+    if len(arguments) > len(parts):
+        return arguments, options
+    given = {part.name: value for part, value in zip(parts, arguments) if value is not part.default}
+    return (), {**given, **options}
 
 
 def _row_applied(name, arguments, options):
     """Apply the row called ``name`` to the arguments of NumPy's function."""
     target, signature = FUNCTIONS[name]
-    positional, named = _bound(name, signature, arguments, options)
+    choosing = numpy_names.CHOOSING.get(name, "").split()
+    positional, named = _bound(name, " ".join([signature, *choosing]), arguments, options)
+    if [option for option in choosing if named.get(option) is not None]:
+        return import_module("phintys.ops.compositions.masked").reduced(name, *positional, **named)
+    named = {option: value for option, value in named.items() if option not in choosing}
     return (attrgetter(target)(tensor()) if isinstance(target, str) else target)(*positional, **named)
 
 
@@ -91,6 +112,7 @@ def _bound(name, signature, arguments, options):
 
 
 def _checked_names(name, options, names):
+    options = {option: value for option, value in options.items() if option != "out" or value is not None}
     wrong = [option for option in options if option not in names]
     if wrong:
         raise TypeError(f"numpy.{name} of a symbolic variable does not take {wrong[0]}={options[wrong[0]]!r}; it takes "

@@ -12,6 +12,7 @@ from textwrap import fill
 import numpy
 
 import phintys.tensor as T
+from phintys.numpy_names import CHOOSING
 from phintys.numpy_protocol import FUNCTIONS, UFUNCS
 from phintys.ops.operators import UFUNCS as ELEMENTWISE
 
@@ -41,7 +42,7 @@ NOT_HERE = {
         "apply_along_axis apply_over_axes frompyfunc piecewise",
     "have results whose length depends on leading zeros": "roots polydiv",
     "NumPy 2.5 no longer has; use `vstack`, `isin` and `trapezoid`": "row_stack in1d trapz",
-    "are not written yet": "histogram2d histogramdd array_equiv",
+    "are not written yet": "array_equiv",
 }
 
 HEAD = f"""# NumPy's functions
@@ -52,7 +53,7 @@ Written by `docs/write_numpy.py` for NumPy {".".join(numpy.__version__.split("."
 Each function in the first sections builds a graph when it is called with a symbolic variable, and gives the values,
 dtypes and shapes that NumPy gives for arrays; `tests/api/test_numpy_arguments.py` compares them. The same functions are
 in `phintys.tensor`, some with Theano's rules instead (see *T has* below). An argument that is not taken raises a
-`TypeError` that names it; none is ignored. `out=` and `where=` are never taken: a variable cannot be written to.
+`TypeError` that names it; none is ignored. `out=` is never taken, because a variable cannot be written to.
 Elementwise functions of small integers give float32 where NumPy gives float16, as Theano's do.
 """
 
@@ -93,7 +94,7 @@ def rows():
                     yield name, "elementwise", []
             elif known in FUNCTIONS:
                 target, signature = FUNCTIONS[known]
-                taken = signature.replace("|", " ").split()
+                taken = signature.replace("|", " ").split() + CHOOSING.get(known, "").split()
                 variadic = signature.startswith("*")
                 missing = [argument for argument in arguments_of(function)
                            if argument not in taken and not (variadic and argument not in ("out", "where", "like"))]

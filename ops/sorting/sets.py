@@ -45,7 +45,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     return found
 
 
-def isin(element, test_elements, assume_unique=False, invert=False):
+def isin(element, test_elements, assume_unique=False, invert=False, kind=None):
     """Elementwise: whether an element is one of others, as bool; like ``numpy.isin``.
 
     Parameters
@@ -55,6 +55,8 @@ def isin(element, test_elements, assume_unique=False, invert=False):
         Has no effect; NumPy's promise that no element is repeated.
     invert : bool
         Whether to return the opposite.
+    kind : {None, "sort", "table"}
+        Has no effect; how NumPy searches.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import arange
-from phintys.ops.elementwise.scalar import as_dtype, eq, mod, switch
+from phintys.ops.elementwise.scalar import as_dtype, eq, invert, mod, neg, switch
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.shape.reshape import flatten
@@ -170,7 +170,14 @@ def with_axis(a, axis):
     return (flatten(a), 0) if axis is None else (a, axis)
 
 
-def sort(a, axis=-1, kind="quicksort", order=None):
+def _reversed(x):
+    """``x`` with the order of its elements reversed; applied twice it is ``x`` again. NaN stays last."""
+    if x.type.dtype in continuous_dtypes:
+        return neg.elementwise(x)
+    return invert.elementwise(x)
+
+
+def sort(a, axis=-1, kind="quicksort", order=None, descending=False):
     """Sort elements along an axis in ascending order; NaNs come last.
 
     Parameters
@@ -182,6 +189,8 @@ def sort(a, axis=-1, kind="quicksort", order=None):
         See ``numpy.sort``.
     order : None
         Not supported: tensors have no fields.
+    descending : bool
+        Whether the largest element comes first. NaNs come last also then.
 
     Returns
     -------
@@ -198,15 +207,18 @@ def sort(a, axis=-1, kind="quicksort", order=None):
     >>> T.sort(T.as_tensor([3, 1, 2])).eval()
     array([1, 2, 3])
     """
-    return SortOp(kind, order)(*with_axis(a, axis))
+    a, axis = with_axis(a, axis)
+    if descending:
+        return _reversed(SortOp(kind, order)(_reversed(a), axis))
+    return SortOp(kind, order)(a, axis)
 
 
-def argsort(a, axis=-1, kind="quicksort", order=None):
+def argsort(a, axis=-1, kind="quicksort", order=None, descending=False):
     """The positions that sort the elements along an axis in ascending order.
 
     Parameters
     ----------
-    a, axis, kind, order
+    a, axis, kind, order, descending
         See ``sort``.
 
     Returns
@@ -224,4 +236,5 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
     >>> T.argsort(T.as_tensor([3, 1, 2])).eval()
     array([1, 2, 0])
     """
-    return ArgSortOp(kind, order)(*with_axis(a, axis))
+    a, axis = with_axis(a, axis)
+    return ArgSortOp(kind, order)(_reversed(a) if descending else a, axis)

@@ -194,6 +194,15 @@ ARGUMENTS.update({
     "unique_counts unique_inverse unique_all": [""], "astype": ["'float32'"],
     "logspace": ["b, 3", "2, num=3, axis=-1", "b, 4, endpoint=False, base=2.0"],
 })
+CHOOSING = ["where=b > 0", "where=v > 0, axis=1, keepdims=True", "where=[True, False, True], axis=0"]
+BEGINNING = ["initial=2", "initial=2, axis=0", "where=b > 0, initial=1", "where=s > 9, initial=1, axis=(0, 1)"]
+for _names, _further in (("sum prod nansum nanprod", CHOOSING + BEGINNING),
+                         ("max min amax amin nanmax nanmin", BEGINNING),
+                         ("all any mean nanmean", CHOOSING),
+                         ("var std nanvar nanstd", [*CHOOSING, "mean=[[1], [2]], axis=1", "correction=1, axis=0",
+                                                    "where=b > 0, correction=1", "dtype='float64', where=b > 0"])):
+    for _name in _names.split():
+        ARGUMENTS[f"{_name} "] = _further              # the blank makes another key of the table
 EVERY_SHAPE = ("cumsum cumprod var std mean sum prod all any median ptp max argmin unique count_nonzero average ravel "
                "squeeze flip transpose sort nonzero linalg.norm cov corrcoef round copy size").split()
 OTHERS = ["concatenate([a, b])", "concatenate((a, b), axis=-1)", "concatenate([a, b], axis=None)",
@@ -219,7 +228,12 @@ OTHERS = ["concatenate([a, b])", "concatenate((a, b), axis=-1)", "concatenate([a
           "pad(v[:1], 3, 'symmetric')",
           "pad(v, 2, 'reflect', reflect_type='odd')", "pad(v, 3, 'symmetric', reflect_type='odd')",
           "array_equal(v, w[:2])",
-          "argwhere(s)", "nanmean(e)", "nanmax(v * numpy.float16('nan'))", "nanargmax(v * numpy.float16('nan'))",
+          "sum(e, axis=0, initial=3)", "min(e, axis=0, initial=3)", "max(e, initial=3)", "sum(a, out=None)",
+          "add.reduce(a, where=b > 0)", "maximum.reduce(a, initial=7)", "nanmean(a, dtype='float64')",
+          "histogram2d(v, w)", "histogram2d(v, w, [3, [0.0, 1, 2]])", "histogram2d(v, w, [0.0, 1, 2])",
+          "histogram2d(v, w, 3, [[0, 1], None], density=True)", "histogramdd([v, w, v], bins=(2, 3, 4), weights=w)",
+          "histogramdd(a.T, bins=[2, 3])", "histogramdd(v, 5)", "isin(a, [1], kind='sort')", "argwhere(s)",
+          "nanmean(e)", "nanmax(v * numpy.float16('nan'))", "nanargmax(v * numpy.float16('nan'))",
           "nanmedian(v * numpy.float16('nan'))",
           "nanvar(v[:1], ddof=1)", "tril_indices_from(a, 1)", "triu_indices_from(a, k=-1)", "linalg.matrix_rank(v)",
           "linalg.matrix_rank(a @ a.T, hermitian=True)", "linalg.cond(a @ a.T + [[1, 0], [0, 2]], 1)"]

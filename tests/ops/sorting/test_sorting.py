@@ -22,6 +22,33 @@ def test_values(axis, dtype):
     assert ordered.dtype == dtype and order.dtype == "int64"
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint64", "bool", "complex64"])
+@pytest.mark.parametrize("axis", [1, -1, None])
+def test_descending(axis, dtype):
+    """Equal elements keep their order, the least integer is no exception, and NaN stays last."""
+    limits = {"int8": (-128, 127), "uint64": (0, 2 ** 64 - 1)}.get(dtype, (0, 1))
+    values = numpy.array([[limits[0], 3, limits[1], 3, 0], [0, 1, 0, 1, 0]], dtype)
+    if numpy.dtype(dtype).kind in "fc":
+        values[0, 1] = numpy.nan
+    x = T.tensor(dtype, (False,) * 2)
+    ordered, order, plain = function([x], [T.sort(x, axis, descending=True), T.argsort(x, axis, "stable", None, True),
+                                           T.argsort(x, axis, descending=True)])(values)
+    lines = values.reshape(1, -1) if axis is None else values
+    for line, found, positions, others in zip(lines, *[part.reshape(lines.shape) for part in (ordered, order, plain)]):
+        wanted = sorted(range(len(line)), key=lambda place: (line[place] != line[place], -line[place].real.item()))
+        assert positions.tolist() == wanted
+        numpy.testing.assert_array_equal(found, line[wanted])
+        numpy.testing.assert_array_equal(line[others], line[wanted])
+    assert ordered.dtype == dtype
+
+
+def test_slopes_of_descending_order():
+    x = T.dvector("x")
+    weights = numpy.array([1.0, 2, 3, 4])
+    slope = phintys.grad((T.sort(x, descending=True) * weights).sum(), x)
+    assert function([x], slope)([3.0, 9.0, 1.0, 2.0]).tolist() == [2, 1, 4, 3]
+
+
 def test_methods_and_odd_values():
     x = T.dvector("x")
     f = function([x], [x.sort(), x.argsort(), x.sort(kind="mergesort")[::-1], x.sort(axis=0).shape])
