@@ -263,12 +263,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 @own("split", "ary indices_or_sections | axis")
 def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
     """``numpy.split``: into equal parts, or at positions."""
-    if isinstance(indices_or_sections, int):
-        length = ary.shape[axis] // indices_or_sections
-        return tensor().split(ary, [length] * indices_or_sections, indices_or_sections, axis=axis)
-    before = (slice(None),) * (axis % ary.ndim)
-    edges = [None, *indices_or_sections, None]
-    return [ary[before + (slice(first, last),)] for first, last in zip(edges, edges[1:])]
+    from phintys.ops.compositions.joining import equal_parts        # here: few programs need the compositions
+    return equal_parts("split", ary, indices_or_sections, axis, 1)
 
 
 # ---- sorting ---------------------------------------------------------------------------------------------------------

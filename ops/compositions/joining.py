@@ -16,6 +16,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.shape.split import Split
 from phintys.ops.sorting.sorting import argsort
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes, upcast
@@ -128,17 +129,19 @@ def array_split(ary, indices_or_sections, axis=0):
     return [part(ary, axis, slice(first, last)) for first, last in zip(edges, edges[1:])]
 
 
-def _equal_parts(name, ary, indices_or_sections, axis, least_rank):
-    """`array_split` of a tensor of at least some dimensions, into parts of one length if a number is given."""
+def equal_parts(name, ary, indices_or_sections, axis, least_rank=0):
+    """`array_split` of a tensor of at least some dimensions; a number of parts must divide the length, known or not."""
     ary = as_tensor_variable(ary)
     if ary.type.ndim < least_rank:
         raise ValueError(f"{name} only works on arrays of more dimensions, got {ary} of type {ary.type}")
-    axis = min(axis, ary.type.ndim - 1)
+    if not isinstance(indices_or_sections, (int, numpy.integer)):
+        return array_split(ary, indices_or_sections, axis)
+    axis, count = one_axis(name, ary, axis), int(indices_or_sections)
     length = ary.type.shape[axis]
-    if isinstance(indices_or_sections, int) and length is not None and length % indices_or_sections:
-        raise ValueError(f"{name}: array split does not result in an equal division of {length} into "
-                         f"{indices_or_sections}")
-    return array_split(ary, indices_or_sections, axis)
+    if count < 1 or (length is not None and length % count):
+        raise ValueError(f"{name}: array split does not result in an equal division of "
+                         f"{'the length' if length is None else length} into {count}")
+    return Split(count)(ary, axis, [shape_i(ary, axis) // count] * count, return_list=True)
 
 
 def vsplit(ary, indices_or_sections):
@@ -149,7 +152,7 @@ def vsplit(ary, indices_or_sections):
     >>> [item.eval().tolist() for item in T.vsplit(T.as_tensor([[1, 2], [3, 4]]), 2)]
     [[[1, 2]], [[3, 4]]]
     """
-    return _equal_parts("vsplit", ary, indices_or_sections, 0, 2)
+    return equal_parts("vsplit", ary, indices_or_sections, 0, 2)
 
 
 def hsplit(ary, indices_or_sections):
@@ -160,7 +163,8 @@ def hsplit(ary, indices_or_sections):
     >>> [item.eval().tolist() for item in T.hsplit(T.as_tensor([[1, 2], [3, 4]]), 2)]
     [[[1], [3]], [[2], [4]]]
     """
-    return _equal_parts("hsplit", ary, indices_or_sections, 1, 1)
+    ary = as_tensor_variable(ary)
+    return equal_parts("hsplit", ary, indices_or_sections, min(1, ary.type.ndim - 1), 1)
 
 
 def dsplit(ary, indices_or_sections):
@@ -171,7 +175,7 @@ def dsplit(ary, indices_or_sections):
     >>> [item.eval().shape for item in T.dsplit(T.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]
     """
-    return _equal_parts("dsplit", ary, indices_or_sections, 2, 3)
+    return equal_parts("dsplit", ary, indices_or_sections, 2, 3)
 
 
 def unstack(x, *, axis=0):

@@ -58,6 +58,24 @@ def test_positions_that_are_computed():
         f(X, 3)
 
 
+@pytest.mark.parametrize("name", ["split", "array_split", "hsplit", "vsplit"])
+@pytest.mark.parametrize("count", [1, 2, numpy.int64(3), [1]])
+def test_parts_are_a_list_and_equal_although_no_length_is_known(name, count):
+    x = T.dmatrix("x")
+    parts = getattr(numpy, name)(x, count)
+    assert isinstance(parts, list)
+    f = phintys.function([x], parts)
+    for value in (X, numpy.ones((6, 6)), numpy.ones((4, 4))):
+        try:
+            wanted = getattr(numpy, name)(value, count)
+        except ValueError:
+            with pytest.raises(ValueError, match="expected"):
+                f(value)
+        else:
+            for got, want in zip(f(value), wanted, strict=True):
+                numpy.testing.assert_array_equal(got, want)
+
+
 def test_nothing_to_repeat():
     x = T.dvector("x")
     assert phintys.function([x], T.resize(x, (2,)))([]).tolist() == numpy.resize([], (2,)).tolist() == [0, 0]
@@ -71,6 +89,7 @@ def test_nothing_to_repeat():
     (lambda x: T.array_split(x, 0), ValueError, "larger than 0"),
     (lambda x: T.dsplit(x, 2), ValueError, "dsplit only works on arrays of more dimensions"),
     (lambda x: T.hsplit(T.zeros((2, 3)), 2), ValueError, "equal division of 3 into 2"),
+    (lambda x: T.hsplit(x, 0), ValueError, "hsplit: .*equal division of the length into 0"),
     (lambda x: T.unstack(x), ValueError, "length of axis 0 must be known"),
     (lambda x: T.fliplr(x[0]), ValueError, "Input must be >= 2-d"),
     (lambda x: T.rot90(x, 1, (0, 0)), ValueError, "Axes must be different"),
