@@ -38,6 +38,7 @@ _hooks.linear_recurrence = _linear_recurrence
 _hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_profile").ScanProfileStats(**values)
 _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
+_hooks.saved_graphs = lambda: _import_module("phintys.making.saved_graphs")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)
 _hooks.theano_flags_are_set = lambda: _import_module("phintys.theano_flags").warn_if_unread()

@@ -24,3 +24,4 @@ stand_ins: Any = None                # finds forms of nodes whose derivatives ar
 theano_flags_are_set: Any = None    # called when a function is made and THEANO_FLAGS is not empty
 linker_class: Any = None              # Theano's class of linkers that has a name, which Mode.linker shows
 sparse: Any = None                  # loads and returns the module phintys.sparse
+saved_graphs: Any = None            # loads and returns the module phintys.making.saved_graphs

@@ -424,8 +424,8 @@ class Function(Callable):
         copied = None if delete_updates or profile else recipe.make_with_program(name, swap or {})
         return recipe.make(name, profile) if copied is None else copied
 
-    def save(self, path: str | os.PathLike[str], key: bytes | None = None) -> None:
-        """Write the program, without its graph, to a file that ``phintys.load`` and ``phintys.runtime`` read.
+    def save(self, path: str | os.PathLike[str], key: bytes | None = None, include_graph: bool = False) -> None:
+        """Write the program to a file that ``phintys.load`` and ``phintys.runtime`` read.
 
         It holds the present values of the shared variables. ``phintys.save`` writes several functions that share some.
 
@@ -434,6 +434,8 @@ class Function(Callable):
         path : str or path-like
         key : bytes, optional
             A secret, without which nobody can read the file, or make one that its readers accept.
+        include_graph : bool
+            Write the graph, too, for gradients later; see ``phintys.save``.
 
         Raises
         ------
@@ -452,7 +454,7 @@ class Function(Callable):
         """
         from phintys.vm.files.functions import save
 
-        save(path, self, key)
+        save(path, self, key, include_graph)
 
     def __copy__(self):
         return self.copy()

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import numpy
 
+from phintys.graph import hooks
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.files import programs
 from phintys.vm.files.archive import digest
@@ -72,11 +73,33 @@ class SavedFunction(Callable):
                          single=options["single"], output_keys=options["keys"], defaults=defaults,
                          return_none=options["return_none"])
         self.trust_input = options["trust_input"]
+        self._graph = None
         self.shared = {container.name or number: container for number, container in enumerate(program.containers)}
 
-    def save(self, path, key=None):
+    def save(self, path, key=None, include_graph=False):
         """Write the function, with the present values of its shared variables, to a file; see ``phintys.save``."""
-        save(path, self, key)
+        save(path, self, key, include_graph)
+
+    def graph(self):
+        """What the function computes, for gradients and other functions; it is read when it is first asked for.
+
+        Returns
+        -------
+        SavedGraph
+            A named tuple of ``inputs``, ``outputs`` and ``updates``, whose shared variables hold the values of the
+            loaded function; the graphs of one file have shared variables in common.
+
+        Raises
+        ------
+        TypeError
+            If the file has no graph.
+        FileError
+            If the graph in it is not one, or was written by a version with other ops.
+        """
+        if self._graph is None:
+            raise TypeError(f"{self!r} has no graph: save it by save(..., include_graph=True)")
+        unread, number = self._graph
+        return unread(number)
 
     def __getitem__(self, name):
         """The value of a shared variable."""
@@ -108,8 +131,8 @@ enable_vectorcall(SavedFunction)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def save(path, functions, key=None):
-    """Write functions to a file, without their graphs, with the present values of their shared variables.
+def save(path, functions, key=None, include_graph=False):
+    """Write functions to a file, with the present values of their shared variables.
 
     Parameters
     ----------
@@ -120,12 +143,15 @@ def save(path, functions, key=None):
     key : bytes, optional
         A secret, without which nobody can read the file by ``load`` or make one that ``load`` accepts; the content is
         not hidden.
+    include_graph : bool
+        Write what the functions compute, too: the graph before it was optimised. ``graph()`` of a loaded function
+        returns it, for gradients and other functions.
 
     Raises
     ------
     TypeError
         If a function holds what no file can: an op defined in ``__main__`` or inside a function, a value that is no
-        number, array, random state or sparse matrix. The message names it.
+        number, array, random state or sparse matrix; in a graph, a function of Python. The message names it.
 
     Examples
     --------
@@ -142,7 +168,7 @@ def save(path, functions, key=None):
     """
     from tempfile import NamedTemporaryFile  # takes a seventh of the time in which the runtime is imported
 
-    parts = programs.dumped(functions, key)
+    parts = dumped(functions, key, include_graph)
     path = os.fspath(path)
     with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
         try:
@@ -154,6 +180,23 @@ def save(path, functions, key=None):
             with suppress(OSError):
                 os.unlink(file.name)
             raise
+
+
+def dumped(functions, key=None, include_graph=False):
+    """The content of a file in parts."""
+    graphs = None
+    if include_graph:
+        def graphs(writer):
+            return hooks.saved_graphs().written(writer, functions_in(functions))
+    return programs.dumped(functions, key, graphs)
+
+
+def functions_in(value):
+    """The functions of a structure of lists, tuples and dictionaries, in order."""
+    if isinstance(value, Callable):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [function for part in parts for function in functions_in(part)]
 
 
 def options_of(function):
@@ -227,7 +270,20 @@ def load(path, modules=(), mapped=False, key=None):
     return loads(data, modules, key)
 
 
-dumps, loads = programs.dumps, programs.loads           # of functions, too, where this file is imported
+def dumps(functions, key=None, include_graph=False):
+    """The content of a file."""
+    return b"".join(dumped(functions, key, include_graph))
+
+
+def loads(data, modules=(), key=None):
+    """What ``load`` returns, from the content of a file."""
+    value, unread = programs.loaded(data, modules, key)
+    if unread.graphs is not None:
+        for number, function in enumerate(functions_in(value)):
+            function._graph = unread, number
+    return value
+
+
 _linked = {}                                            # digest of a pickle → what is in it, of the last MOST_LINKED
 
 

@@ -151,7 +151,7 @@ class Writer:
             return random_state(self, value)
         if kind.__module__.startswith("scipy.sparse"):
             return sparse_matrix(self, value)
-        if not is_type_or_op(kind):
+        if not self.is_known(kind):
             raise Unsaved(f"a {kind.__name__}: {value!r}")
         try:
             reduced = value.__reduce_ex__(2)
@@ -234,6 +234,7 @@ class Reader:
 
     def __init__(self, arrays, modules=(), trusted=False):
         self.arrays, self.modules, self.trusted = arrays, modules, trusted
+        self.rows = READERS
         self._known = {}
         self._depth = 0
 
@@ -252,12 +253,12 @@ class Reader:
         if len(written) != 1:
             raise FileError(f"a value is described by {len(written)} keys instead of one")
         (key, content), = written.items()
-        if key not in READERS:
+        if key not in self.rows:
             raise FileError(f"a value is described by the unknown key {key!r}")
         self._depth += 1
         if self._depth > DEPTH:
             raise FileError(f"more than {DEPTH} values are in each other")
-        value = READERS[key](self, content)
+        value = self.rows[key](self, content)
         self._depth -= 1
         return value
 
@@ -351,7 +352,7 @@ class Reader:
     def class_of(self, name, is_one=None, what="type or op"):
         """A class that a file may name."""
         found = self.found(name)
-        if not isinstance(found, type) or not (is_one or is_type_or_op)(found):
+        if not isinstance(found, type) or not (is_one or self.is_known)(found):
             raise FileError(f"{name} is no {what}")
         return found
 
@@ -379,6 +380,9 @@ def is_described(kind):
 def is_type_or_op(kind):
     """Whether a class is one of types or of ops."""
     return hasattr(kind, "filter") or hasattr(kind, "make_node")
+
+
+Writer.is_known = Reader.is_known = staticmethod(is_type_or_op)
 
 
 def with_state(value, state):
