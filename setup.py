@@ -22,6 +22,9 @@ import multiprocessing
 import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 import sysconfig
 import time
 from pathlib import Path
@@ -35,6 +38,7 @@ from setuptools.command.build_py import build_py
 from setuptools.modified import newer_group
 
 ROOT = Path(__file__).resolve().parent
+PREREQUISITES = ROOT / ".ci" / "prerequisites"
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
 NATIVE_FOLDERS = ("vm", "ops", "gpu")
 INCLUDED = {"gpu": ("ops", "vm")}      # folders below, whose headers are used through declarations of Cython
@@ -257,6 +261,18 @@ def remove_outdated_translation(extension):
         code.unlink()
 
 
+def refuse_what_cannot_be_built():
+    """One line about the machine, instead of errors of the compiler."""
+    if sys.byteorder != "little" or sys.maxsize < 2**32:
+        raise SystemExit("phintys is for little-endian processors with 64 bits: this Python is "
+                         f"{sys.byteorder}-endian and has {sys.maxsize.bit_length() + 1} bits.")
+    if shutil.which("sh") and PREREQUISITES.exists():
+        lacks = subprocess.run(["sh", str(PREREQUISITES), sys.executable, "headers", "compiler"], capture_output=True,
+                               text=True)
+        if lacks.returncode:
+            raise SystemExit(lacks.stderr.strip())
+
+
 def remove_orphans():
     """Delete built modules whose source is gone: a file of Python that now has the name would never be imported."""
     for folder in NATIVE_FOLDERS:
@@ -269,6 +285,7 @@ class TranslateAndBuild(build_ext):
     """Runs Cython when modules are built: a source distribution and metadata need no C code."""
 
     def run(self):
+        refuse_what_cannot_be_built()
         if self.inplace:
             remove_orphans()
         translated = {extension.name: extension for extension in self.translate()}
@@ -372,7 +389,7 @@ def timed_cythonize(extensions):
 os.chdir(ROOT)
 TIMES = ROOT / "build" / "times" if os.environ.get("PHINTYS_BUILD_TIMES") else None
 SECONDS = {}                            # of Cython and of the C compiler, by the name of the module
-CORES = len(os.sched_getaffinity(0))
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()      # macOS has none
 CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
 CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES,

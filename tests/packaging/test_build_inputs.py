@@ -6,7 +6,9 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -287,3 +289,21 @@ def test_every_file_is_installed_once_under_its_import_name(setup_py):
     installed = [(file, f"{package}.{module}") for package, module, file in command.find_all_modules()]
     files = [path.relative_to(ROOT).as_posix() for folder in names["FOLDERS"] for path in (ROOT / folder).rglob("*.py")]
     assert sorted(installed) == sorted((file, names["import_name"](ROOT / file)) for file in files)
+
+
+@pytest.mark.parametrize("name, value, words", [("byteorder", "big", "big-endian and has 64 bits"),
+                                                ("maxsize", 2**31 - 1, "little-endian and has 32 bits")])
+def test_other_processors_are_refused_by_one_sentence(tree, setup_py, monkeypatch, name, value, words):
+    setup_py(tree)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, name, value)
+        with pytest.raises(SystemExit, match=f"^phintys is for little-endian processors with 64 bits: .*{words}"):
+            setup_py.names["refuse_what_cannot_be_built"]()
+
+
+def test_the_build_says_what_is_missing(tree, setup_py, monkeypatch):
+    shutil.copytree(ROOT / ".ci", tree / ".ci")
+    setup_py(tree)
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(SystemExit, match=r"^phintys cannot be built: there is no C compiler .*Install it: .*[^\n]$"):
+        setup_py.names["refuse_what_cannot_be_built"]()
