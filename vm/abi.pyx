@@ -47,8 +47,11 @@ cdef extern from *:
         return Py_REFCNT(owner) == 1 && PyArray_CheckExact(owner)
             && (PyArray_FLAGS((PyArrayObject*)owner) & flags) == flags;
     }
+    /* Workers read what the thread that called writes; nothing else belongs to it, so in no order. */
+    static inline int phintys_is_raised(const int* raised) { return __atomic_load_n(raised, __ATOMIC_RELAXED); }
     """
     bint phintys_is_alone(PyObject*) noexcept nogil
+    bint phintys_is_raised(const bint*) noexcept nogil
 
 
 # ---- contexts and cells ----------------------------------------------------------------------------------------------
@@ -455,7 +458,7 @@ cdef void parallel(Context* context, Task task, void* argument, npy_intp total, 
 
 cdef bint interrupted(Context* context) noexcept nogil:
     cdef Interrupts* interrupts = context.interrupts
-    return interrupts != NULL and (interrupts.raised or interrupts.look(interrupts))
+    return interrupts != NULL and (phintys_is_raised(&interrupts.raised) or interrupts.look(interrupts))
 
 
 # ---- arrays and cells ------------------------------------------------------------------------------------------------

@@ -5,6 +5,19 @@
  * counter, then what is left of the others'. So in a sequence of loops over the same arrays a thread finds its share in
  * its own cache, and a thread that the system does not run leaves its share to the others. Included by workers.pyx
  * only, so the state below exists once.
+ *
+ * What one thread hands to another, and by what the other sees what was written before (no x86 order is relied on):
+ *
+ * handed over                                 by
+ * a loop: its task, shares, argument          the lock, which post_loop holds to count `number` and a worker to join
+ * what a worker's task wrote                  `inside`: released when the worker leaves, acquired, or read under the
+ *                                             lock, by the caller before it goes on
+ * items                                       an exchange of a share's `next`; no data belongs to it, so it is relaxed
+ * the state of the crew between loops         crew_busy, which a caller holds while its loop runs
+ * that the call is to end                     a flag of the call that `stops` reads; nothing else belongs to it
+ *
+ * Numbers that only guess whether sharing is worth it (awake, busy_until, busy_for, started_workers, usable_cores) are
+ * read and written whole, in no order.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -47,7 +60,7 @@ typedef struct {
     intptr_t piece, most;               /* the smallest and the largest number of items that a thread claims */
     int threads;
     int wanted;                         /* how many workers may still join */
-    unsigned long inside;               /* workers that joined and have not left */
+    unsigned long inside;               /* workers that joined and have not left; changed under the lock */
     unsigned long number;               /* counts loops, so that a worker joins each at most once */
     int soon;                           /* the last one came soon after the one before, so the next may, too */
     int awake;                          /* workers that look for the next loop */
@@ -71,6 +84,9 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+#define PHINTYS_LOOK_AT(NUMBER) __atomic_load_n(&(NUMBER), __ATOMIC_RELAXED)
+#define PHINTYS_NOTE(NUMBER, VALUE) __atomic_store_n(&(NUMBER), VALUE, __ATOMIC_RELAXED)
+
 static inline void relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -81,13 +97,16 @@ static inline void relax(void) {
 
 /* Others use the cores: leave them alone for a while, twice as long as last time if that is not long ago. */
 static void note_busy(int64_t now) {
-    int64_t ago = now - current_loop.busy_until, length = current_loop.busy_for * 2;
-    if (ago > 4 * current_loop.busy_for) length = PHINTYS_BUSY;
-    current_loop.busy_for = length < PHINTYS_BUSIEST ? length : PHINTYS_BUSIEST;
-    __atomic_store_n(&current_loop.busy_until, now + current_loop.busy_for, __ATOMIC_RELAXED);
+    const int64_t ago = now - PHINTYS_LOOK_AT(current_loop.busy_until), last = PHINTYS_LOOK_AT(current_loop.busy_for);
+    int64_t length = ago > 4 * last ? PHINTYS_BUSY : 2 * last;
+    if (length > PHINTYS_BUSIEST) length = PHINTYS_BUSIEST;
+    PHINTYS_NOTE(current_loop.busy_for, length);
+    PHINTYS_NOTE(current_loop.busy_until, now + length);
 }
 
-static int is_busy(int64_t now) { return now < __atomic_load_n(&current_loop.busy_until, __ATOMIC_RELAXED); }
+static int is_busy(int64_t now) { return now < PHINTYS_LOOK_AT(current_loop.busy_until); }
+
+static int has_a_core_for_each(void) { return PHINTYS_LOOK_AT(started_workers) < PHINTYS_LOOK_AT(usable_cores); }
 
 /* Look whether a counter has changed, for at most `limit` nanoseconds. Ends when the system has interrupted the thread:
  * then others need the core. */
@@ -110,7 +129,7 @@ static int has_changed_soon(const unsigned long* counter, unsigned long old, int
 /* Claim the next pieces of a share: an eighth of what is left of it, so that a thread that loses its core delays the
  * end only a little, and the last pieces are small. Returns where they end; 0 if nothing is left. */
 static intptr_t claim(phintys_share* share, intptr_t piece, intptr_t* start) {
-    intptr_t next = __atomic_load_n(&share->next, __ATOMIC_RELAXED), stop;
+    intptr_t next = PHINTYS_LOOK_AT(share->next), stop;
     do {
         if (next >= share->stop) return 0;
         intptr_t pieces = (share->stop - next) / 8 / piece;
@@ -152,14 +171,15 @@ static void* worker_main(void* identity) {
     for (;;) {
         await_loop(seen, quickly);
         seen = current_loop.number;
-        quickly = current_loop.soon && started_workers < usable_cores;
+        quickly = current_loop.soon && has_a_core_for_each();
         if (current_loop.wanted && worker < current_loop.threads) {
             current_loop.wanted--;
-            current_loop.inside++;
+            PHINTYS_NOTE(current_loop.inside, current_loop.inside + 1);
             pthread_mutex_unlock(&loop_lock);
             claim_pieces(worker);
             pthread_mutex_lock(&loop_lock);
-            if (__atomic_sub_fetch(&current_loop.inside, 1, __ATOMIC_RELEASE) == 0) pthread_cond_signal(&workers_left);
+            __atomic_store_n(&current_loop.inside, current_loop.inside - 1, __ATOMIC_RELEASE);
+            if (current_loop.inside == 0) pthread_cond_signal(&workers_left);
         }
     }
     return NULL;
@@ -191,25 +211,25 @@ static void start_workers(int count) {
         pthread_atfork(NULL, NULL, forget_workers);
         fork_handler = 1;
     }
-    usable_cores = count_usable_cores();
+    PHINTYS_NOTE(usable_cores, count_usable_cores());
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     while (started_workers < count) {
         if (pthread_create(&thread, &attributes, worker_main, (void*)(intptr_t)(started_workers + 1))) break;
-        started_workers++;
+        PHINTYS_NOTE(started_workers, started_workers + 1);
     }
     pthread_attr_destroy(&attributes);
 }
 
-static int phintys_workers_started(void) { return started_workers; }
+static int phintys_workers_started(void) { return PHINTYS_LOOK_AT(started_workers); }
 
 /* Exported: threadpoolctl finds them by name in the loaded library, and may call them while loops run. */
 __attribute__((visibility("default"))) void phintys_set_thread_limit(int limit) {
-    __atomic_store_n(&thread_limit, limit, __ATOMIC_RELAXED);
+    PHINTYS_NOTE(thread_limit, limit);
 }
 
 __attribute__((visibility("default"))) int phintys_thread_limit(void) {
-    return __atomic_load_n(&thread_limit, __ATOMIC_RELAXED);
+    return PHINTYS_LOOK_AT(thread_limit);
 }
 
 /* Divide [0, total) into shares of whole pieces. */
@@ -229,7 +249,7 @@ static void post_loop(int wanted, int soon) {
     pthread_mutex_lock(&loop_lock);
     current_loop.wanted = wanted;
     current_loop.soon = soon;
-    current_loop.number++;
+    PHINTYS_NOTE(current_loop.number, current_loop.number + 1);
     pthread_cond_broadcast(&loop_posted);
     pthread_mutex_unlock(&loop_lock);
 }
@@ -239,7 +259,7 @@ static void await_workers(int64_t posted) {
     unsigned long inside;
     pthread_mutex_lock(&loop_lock);
     current_loop.wanted = 0;                       /* workers that have not joined yet stay out */
-    if (current_loop.inside && started_workers < usable_cores) {
+    if (current_loop.inside && has_a_core_for_each()) {
         pthread_mutex_unlock(&loop_lock);
         while ((inside = __atomic_load_n(&current_loop.inside, __ATOMIC_ACQUIRE)) != 0)
             if (!has_changed_soon(&current_loop.inside, inside, PHINTYS_LOOK)) break;
@@ -268,7 +288,7 @@ static void count_short_loop(int threads) {
 static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
     const intptr_t least = grain > 4 ? grain / 4 : 1;
     if (total / least < 2) return 0;
-    if (__atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED)) return least;
+    if (PHINTYS_LOOK_AT(current_loop.awake)) return least;
     if (total / grain >= 2) return grain;
     count_short_loop(threads);
     return 0;
@@ -277,7 +297,7 @@ static intptr_t smallest_piece(intptr_t total, intptr_t grain, int threads) {
 /* Whether workers look for a loop; else it counts as a short one. For loops whose items are pieces by themselves, such
  * as parts of a product: they ask this where the loop is long enough for such workers only. */
 static int phintys_workers_look(int threads) {
-    if (__atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED)) return 1;
+    if (PHINTYS_LOOK_AT(current_loop.awake)) return 1;
     if (pthread_mutex_trylock(&crew_busy)) return 0;
     if (!is_busy(nanoseconds())) count_short_loop(threads);
     pthread_mutex_unlock(&crew_busy);
@@ -330,7 +350,7 @@ static void phintys_workers_run(void* task, void* argument, intptr_t total, intp
         return;
     }
     soon = total / grain < 2 || posted - current_loop.ended < PHINTYS_LOOK
-        || __atomic_load_n(&current_loop.awake, __ATOMIC_RELAXED);
+        || PHINTYS_LOOK_AT(current_loop.awake);
     if (total / piece < threads) threads = (int)(total / piece);
     if (started_workers < threads - 1) start_workers(threads - 1);
     divide(total, piece, threads);

@@ -42,6 +42,16 @@ cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals()
     void PyErr_SetInterrupt()
 
+cdef extern from * nogil:
+    """
+    /* Workers of the call read it meanwhile. */
+    static inline int phintys_raise(int* raised, int whether) {
+        __atomic_store_n(raised, whether, __ATOMIC_RELAXED);
+        return whether;
+    }
+    """
+    bint phintys_raise(bint*, bint)
+
 submit_device_work = NULL
 wait_for_device_work = NULL
 give_up_copies = NULL
@@ -131,10 +141,10 @@ cdef bint look_from_kernel(Interrupts* interrupts) noexcept nogil:
         looks_to_interrupt -= 1
         if looks_to_interrupt == 0:
             PyErr_SetInterrupt()
-    interrupts.raised = PyErr_CheckSignals() < 0
+    cdef bint raised = phintys_raise(&interrupts.raised, PyErr_CheckSignals() < 0)
     machine.looked = phintys_seconds()
     machine.released = PyEval_SaveThread()
-    return interrupts.raised
+    return raised
 
 
 cdef inline int is_interrupted(Machine* machine) noexcept nogil:
