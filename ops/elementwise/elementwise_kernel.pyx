@@ -37,8 +37,10 @@ NUMBERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint", "float") for bi
 
 cdef enum:
     BLOCK_BYTES = 24576        # of all operands of a block: three quarters of the smallest L1 cache
-    REGISTER_BYTES = 24576     # of all registers on a thread's stack
+    REGISTER_BYTES = 49152     # of all registers on a thread's stack
     LONGEST_BLOCK = 2048
+    SHORT_BLOCK = 192          # a call of each step pays for blocks in the L2 cache up to this length (20 steps)
+    SHORT_BLOCK_BYTES = 49152
     LONG_ROW = 112             # elements: shorter rows are gathered; measured with 1 to 6 steps (90 to 250)
 
 cdef enum Loaded:              # whether an input is gathered into a register:
@@ -514,8 +516,8 @@ cdef void choose_loads(ElementwiseWalk* walk, Cell** operands) noexcept nogil:
 
 
 cdef npy_intp longest_block(BlockTables* blocks, npy_intp input_size, npy_intp loaded_size) noexcept nogil:
-    """The most elements of a block: all operands together fit in BLOCK_BYTES of the L1 cache, registers in
-    REGISTER_BYTES of the stack.
+    """The most elements of a block: all operands together fit in BLOCK_BYTES of the L1 cache, or the block is a short
+    one; registers fit in REGISTER_BYTES of the stack.
 
     Parameters
     ----------
@@ -530,9 +532,8 @@ cdef npy_intp longest_block(BlockTables* blocks, npy_intp input_size, npy_intp l
     cdef int index
     for index in range(blocks.inputs):
         size -= blocks.input_sizes[index]
-    length = BLOCK_BYTES // size
-    if length > LONGEST_BLOCK:
-        length = LONGEST_BLOCK
+    length = min(max(BLOCK_BYTES // size, min(<npy_intp>SHORT_BLOCK, SHORT_BLOCK_BYTES // size)),
+                 <npy_intp>LONGEST_BLOCK)
     if register_size * length > REGISTER_BYTES:
         length = REGISTER_BYTES // register_size
     return max(length & ~<npy_intp>15, <npy_intp>32)

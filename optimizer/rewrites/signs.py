@@ -28,6 +28,7 @@ ALL, FIRST, BOUNDS = slice(None), slice(1), slice(1, None)
 AS_OPERANDS = {"add": ALL, "mul": ALL, "true_div": ALL, "inv": ALL, "sqrt": ALL, "DimShuffle": ALL, "Reshape": FIRST,
                "clip": BOUNDS}       # op: the operands that have a sign if the result has it
 DEFINED = {"ge": 0, "le": 1, "lt": 0, "gt": 1}      # comparisons of x with 0: the operand that is x
+PASSING_ON = frozenset(["add", "sub", "mul", "true_div", "neg", "inv", "sqr", "sqrt", "exp", "log"])
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 
 
@@ -78,18 +79,38 @@ def magnitude(fgraph, node):
 
 
 def defined(fgraph, node):
-    """``switch(x >= 0, x, nan) -> x`` where x is not negative: where it is not a number, neither is the result."""
+    """``switch(x >= 0, y, z) -> y`` where x is not negative, and where it is not a number, neither is the result: z is
+    not a number and y is x, or something is added that is not a number, as in gradients of powers of roots."""
     condition, *branches = node.inputs
-    name = key(condition)
+    name, out = key(condition), node.outputs[0]
     if name not in DEFINED:
         return None
     x = condition.owner.inputs[DEFINED[name]]
     number, other = branches if name in ("ge", "le") else branches[::-1]
-    if number is not x or x.type != node.outputs[0].type \
-            or constant_value(condition.owner.inputs[1 - DEFINED[name]]) != 0:
+    if number.type != out.type or constant_value(condition.owner.inputs[1 - DEFINED[name]]) != 0 \
+            or not is_not_negative(x):
         return None
     value = constant_value(other)
-    return x if value is not None and value != value and is_not_negative(x) else None
+    is_known = number is x and value is not None and value != value
+    return number if is_known or x.type == out.type and _is_added_to_power(fgraph, out, x) else None
+
+
+def _is_added_to_power(fgraph, variable, x):
+    """Return whether a term of the sum that reads the variable is not a number where x is not one."""
+    for _ in range(DEEPEST):
+        reader = only_reader(fgraph, variable)
+        if reader is None or key(reader) not in ("add", "sub") or reader.type != x.type:
+            return False
+        if any([term is not variable and _passes_on(term, x, DEEPEST) for term in reader.owner.inputs]):
+            return True
+        variable = reader
+    return False
+
+
+def _passes_on(variable, x, depth):
+    """Return whether the variable, computed element by element, is not a number where x is not one."""
+    return variable is x or bool(depth) and key(variable) in PASSING_ON and any(
+        [_passes_on(operand, x, depth - 1) for operand in variable.owner.inputs])
 
 
 def sign(fgraph, node):

@@ -2,6 +2,7 @@
 import math
 
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
@@ -57,6 +58,36 @@ def quotient_of_quotient(fgraph, node):
     return apply_op("neg", quotient) if negated else quotient
 
 
+def quotient_of_outer_product(fgraph, node):
+    """``x * y / s -> x / s * y`` where ``x / s`` has fewer elements than the result, as for a column and a row: as many
+    divisions are left out. Others may read the product; a multiplication takes a fraction of a division."""
+    (product, divisor), out = node.inputs, node.outputs[0]
+    if key(product) != "mul" or product.type != out.type or constant_value(divisor) is not None:
+        return None
+    factors = product.owner.inputs
+    if {each.type.dtype for each in (*factors, divisor, out)} != {"float64"}:
+        return None
+    for place, factor in enumerate(factors):
+        quotient = apply_op("true_div", factor, divisor)
+        if quotient.type.broadcastable != out.type.broadcastable:
+            return apply_op("mul", *factors[:place], quotient, *factors[place + 1:])
+    return None
+
+
+def outer_product(fgraph, node):
+    """``dot(column, row) -> column * row`` where elementwise ops of other matrices read it, which then compute it as
+    they go. A sum may instead add it to a matrix in place."""
+    (x, y), out = node.inputs, node.outputs[0]
+    if x.type.broadcastable != (False, True) or y.type.broadcastable != (True, False) \
+            or {x.type.dtype, y.type.dtype} != {"float64"}:
+        return None
+    for reader, _ in fgraph.clients[out]:
+        if reader == "output" or type(reader.op) is not Elemwise or key(reader.outputs[0]) in ("add", "sub", "neg") \
+                or not any([other is not out and not any(other.type.broadcastable) for other in reader.inputs]):
+            return None
+    return apply_op("mul", x, y)
+
+
 def fill_to_alloc(fgraph, node):
     """``fill(f(x), y) -> alloc(y, *shape)`` where f(x) would be computed for its shape only."""
     model, value = node.inputs
@@ -94,6 +125,8 @@ REWRITES = [
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
     Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg")),
+    Rewrite("local_div_of_outer_product", ("true_div",), quotient_of_outer_product, (FAST_RUN,), of=("mul",)),
+    Rewrite("local_outer_product", ("Dot",), outer_product, (FAST_RUN,)),
     Rewrite("local_mul_condition", ("mul",), product_with_condition, beside=TO_INTEGERS),
     Rewrite("local_fill_to_alloc", ("second",), fill_to_alloc, (FAST_RUN,)),
 ]

@@ -69,7 +69,7 @@ CASES = {
     "a row of quotients by two rows": ([m, row], m / exp(row) / row, ["exp", "mul", "true_div"]),
     "quotients that others read": (
         [m, row], (m / row) / row + exp(m / row), ["true_div", "exp", "true_div", "add"]),
-    "an outer product is divided as a whole": ([c, row], c * row / exp(row), ["exp", "mul", "true_div"]),
+    "of an outer product the smaller factor is divided": ([c, row], c * row / exp(row), ["exp", "true_div", "mul"]),
     "exponentials that cancel in a sum": ([x, y], (exp(2 * x) + y) * exp(-2 * x), ["mul", "exp", "mul", "add"]),
     "exponentials that do not": ([x, y], (exp(2 * x) + y) * exp(-x), ["neg", "exp", "mul", "exp", "add", "mul"]),
     "x / 3": ([x], x / 3, ["true_div"]),

@@ -69,6 +69,14 @@ CASES = {
         ["Dot22"] * 4),
     "a product of a matrix with a column and a row of one element": (
         [M, COLUMN, ROW], lambda: dot(dot(M.T, COLUMN), dot(ROW, M.T)), None),
+    "an outer product beside a matrix": (
+        [COLUMN, ROW, M], lambda: dot(COLUMN, ROW) * M, ["mul", "mul"]),
+    "an outer product that is read alone, or added, stays": (
+        [COLUMN, ROW, M, S], lambda: [exp(dot(COLUMN, ROW)), dot(COLUMN, ROW) - M],
+        ["Dot22", "exp", "sub"]),
+    "fewer divisions": (
+        [COLUMN, ROW, S, M], lambda: [COLUMN * ROW / S, M * ROW / exp(ROW), ROW * S / COLUMN],
+        ["true_div", "mul", "exp", "true_div", "mul", "true_div", "mul"]),
     "an outer product of float32 stays": (
         [M32, ROW32], lambda: dot(M32, dot(ROW32.T, ROW32)), ["Dot22", "Dot22"]),
     "a scaled matrix times a vector": (

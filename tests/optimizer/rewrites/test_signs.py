@@ -7,6 +7,7 @@ from phintys.ops.elementwise.scalar import abs_, clip, exp, log, log1p, sgn, sig
 
 X, Y, Z, S, F, K = [variable(kind) for kind in ("d1", "d1", "d1", "d0", "f1", "l1")]
 shared_root, quotient = sqrt(exp(X)), X / Y
+root = sqrt(shifted_square := 1e-12 + sqr(X))
 squared, shifted = sqr(X), 1e-12 + clip(X, 0.0, numpy.inf)
 
 # name: inputs, outputs, operations without fusion
@@ -28,6 +29,14 @@ CASES = {
                  switch(squared >= 0, Y, numpy.nan), switch(squared >= 0, squared, 0.0),
                  switch(squared >= 1, squared, numpy.nan)],
         ["sqr", "ge", "ge", "ge", "gt", "switch", "switch", "switch", "switch", "switch"]),
+    "what is chosen is added to what is not a number there": (
+        [X, Y, S], [Y / root + switch(shifted_square >= 0, Y, 0.0) - S,
+                    exp(-root) - switch(0.0 > shifted_square, 0.0, Y)],
+        ["sqr", "add", "sqrt", "true_div", "add", "sub", "neg", "exp", "sub"]),
+    "it stays beside what may be a number there, or is not added": (
+        [X, Y], [switch(root > 1, 1.0, Y) + switch(shifted_square >= 0, Y, 0.0),
+                 (Y / root) * switch(shifted_square >= 0, X, 0.0)],
+        ["sqr", "add", "sqrt", "gt", "ge", "switch", "switch", "switch", "add", "true_div", "mul"]),
     "the sign of a square may be 0": ([X], [sgn(sqr(X))], ["sqr", "sgn"]),
     "sgn(exp(x)) is 0 where exp(x) underflows": ([X, Y], [sgn(exp(X)) * Y], ["exp", "sgn", "mul"]),
     "y / sgn(exp(x))": ([X, Y], [Y / sgn(exp(X))], []),
