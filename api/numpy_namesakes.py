@@ -263,7 +263,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 @own("split", "ary indices_or_sections | axis")
 def split(ary: Any, indices_or_sections: Any, axis: int | None = 0) -> Any:
     """``numpy.split``: into equal parts, or at positions."""
-    from phintys.ops.compositions.joining import equal_parts        # here: few programs need the compositions
+    from phintys.ops.compositions.joining import equal_parts  # here: few programs need the compositions
     return equal_parts("split", ary, indices_or_sections, axis, 1)
 
 

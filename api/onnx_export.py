@@ -16,19 +16,24 @@ import numpy
 
 from phintys.graph.errors import made_at
 from phintys.making.compiled_function import Function
+from phintys.making.function_maker import FunctionMaker
 from phintys.modes import OPT_STABILIZE, Mode
+from phintys.onnx_graphs import choice, opened, whole_loop
 from phintys.ops.convolution.convolution import AbstractConv
 from phintys.ops.creation.alloc import Alloc
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_code import CodeBuilder, loop_name
 from phintys.ops.graphs.ifelse import IfElse
+from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.identity.assertion import Assert
 from phintys.ops.identity.deep_copy import DeepCopyOp
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.advanced_subtensor import AdvancedSubtensor1
 from phintys.ops.indexing.subtensor import Subtensor
 from phintys.ops.loops.first_rows import EnoughRows, FirstRows, StepCount
+from phintys.ops.loops.loop import Scan
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias
+from phintys.ops.pooling.pool import Pool
 from phintys.ops.products.batched_product import BatchedDot
 from phintys.ops.products.dot import Dot
 from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
@@ -58,21 +63,46 @@ class ExportError(NotImplementedError):
 class Translation:
     """The model while it is made.
 
+    Parameters
+    ----------
+    helper : module
+        ``onnx.helper``.
+    numbers : callable
+        Makes a tensor of ONNX of an array.
+    mode : Mode
+        In which graphs inside ops are optimised.
+
     Attributes
     ----------
-    nodes, initializers : list
+    nodes : list
+        Of the graph that is being made: the model, or the body of a loop.
+    initializers : list
         Of the model.
     names : dict
         Variable → the name of its value.
     """
 
-    def __init__(self, helper: Any, numbers: Any) -> None:
-        self.helper, self.from_array = helper, numbers
+    refusal = ExportError
+
+    def __init__(self, helper: Any, numbers: Any, mode: Mode) -> None:
+        self.helper, self.from_array, self.mode = helper, numbers, mode
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self.names: dict[Any, str] = {}
         self._constants: dict[Any, str] = {}
         self._count = 0
+
+    def graph(self, graph: Any) -> list[str]:
+        """Add the nodes of a graph whose inputs have names; returns the names of its outputs."""
+        for node in graph.toposort():
+            _translate(self, node)
+        return [_name_of(self, variable) for variable in graph.outputs]
+
+    def inside(self, inputs: Sequence[Any], outputs: Sequence[Any], names: Sequence[str]) -> list[str]:
+        """Add the nodes of a graph inside an op, for values of these names."""
+        graph = FunctionMaker(inputs, list(outputs), self.mode, on_unused_input="ignore", profile=False).compiled
+        self.names.update(zip(graph.inputs, names))
+        return self.graph(graph)
 
     def fresh(self, hint: str) -> str:
         """A name that no value has."""
@@ -623,23 +653,39 @@ def _convolution(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
                    group=op.num_groups, pads=[pair[side] for side in (0, 1) for pair in pads])]
 
 
-def _if(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
-    """Both arms are computed; their values are chosen."""
-    condition, *values = inputs
-    chosen = t.cast(condition, "bool")
-    half = len(values) // 2
-    names = []
-    for yes, no, output in zip(values[:half], values[half:], node.outputs):
-        arms = [_arm(t, name, output.type.dtype) for name in (yes, no)]
-        names.append(t.node("If", chosen, then_branch=arms[0], else_branch=arms[1]))
-    return names
+def _pooling(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    """ONNX pools what lies behind two dimensions, and leaves maxima of NaN open."""
+    op, type_ = node.op, node.inputs[0].type
+    sizes, steps, borders = [getattr(vector, "data", None) for vector in node.inputs[1:]]
+    if sizes is None or steps is None or borders is None:
+        raise ExportError("pooling with sizes, steps or borders that are computed")
+    if not op.ignore_border:
+        raise ExportError("pooling with windows that reach beyond the images; with ignore_border=True it has")
+    if type_.dtype not in FLOATS:
+        raise ExportError(f"pooling of {type_.dtype}")
+    attributes = {"kernel_shape": sizes.tolist(), "strides": steps.tolist(), "pads": [*borders.tolist()] * 2}
+    leading, x = type_.ndim - op.ndim, inputs[0]
+    if leading != 2:
+        shape = t.node("Shape", x, start=leading)
+        x = t.node("Reshape", x, t.node("Concat", t.constant([-1, 1], "int64"), shape, axis=0))
+    if op.mode == "max":
+        value = t.node("MaxPool", x, **attributes)
+        is_nan = t.node("MaxPool", t.cast(t.node("IsNaN", x), "float32"), **attributes)
+        value = t.where(t.cast(is_nan, "bool"), t.constant(numpy.nan, type_.dtype), value)
+    else:
+        value = t.node("AveragePool", x, count_include_pad=int(op.mode != "average_exc_pad"), **attributes)
+        if op.mode == "sum":
+            value = t.node("Mul", value, t.constant(sizes.prod(), type_.dtype))
+    if leading != 2:
+        shape = [t.node("Shape", inputs[0], start=0, end=leading), t.node("Shape", value, start=2)]
+        value = t.node("Reshape", value, t.node("Concat", *shape, axis=0), allowzero=1)
+    return [value]
 
 
-def _arm(t: Translation, name: str, dtype: str) -> Any:
-    """A graph whose result is a value from outside."""
-    result = t.fresh("arm")
-    return t.helper.make_graph([t.helper.make_node("Identity", [name], [result])], "arm", [],
-                               [t.helper.make_tensor_value_info(result, t.number(dtype), None)])
+def _first_rows(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    x, count = inputs
+    zero = t.constant([0], "int64")
+    return [t.node("Slice", x, zero, _vector(t, count, node.inputs[1].type.dtype), zero)]
 
 
 def _same(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
@@ -653,11 +699,11 @@ OPS: list[tuple[type, Callable[..., list[str]]]] = [
     (MakeVector, _make_vector),
     (Reshape, _reshape), (Shape, _shape), (Shape_i, _shape_i), (Alloc, _alloc), (Subtensor, _subtensor),
     (AdvancedSubtensor1, _take), (Softmax, _softmax("Softmax")), (LogSoftmax, _softmax("LogSoftmax")),
-    (SoftmaxWithBias, _softmax("Softmax")), (AbstractConv, _convolution), (IfElse, _if), (Rebroadcast, _same),
+    (SoftmaxWithBias, _softmax("Softmax")), (AbstractConv, _convolution), (IfElse, choice), (Rebroadcast, _same),
     (SpecifyShape, _same), (CpuContiguous, _same), (Assert, _same), (EqualLengths, _same), (DeepCopyOp, _same),
-    (FirstRows, _same), (EnoughRows, _same), (StepCount, _same),
+    (FirstRows, _first_rows), (EnoughRows, _same), (StepCount, _same), (Pool, _pooling), (Scan, whole_loop),
+    (OpFromGraph, opened),
 ]
-REASONS = {"Scan": "loops are not translated", "OpFromGraph": "an op with a graph of its own that is not opened"}
 
 
 def export_onnx(function: Function, path: str | os.PathLike[str] | None = None, name: str | None = None) -> Any:
@@ -704,8 +750,9 @@ def export_onnx(function: Function, path: str | os.PathLike[str] | None = None, 
         targets = ", ".join([str(spec.variable) for spec in maker.inputs if spec.update is not None])
         raise ExportError(f"a model of ONNX keeps no values between calls, but {function!r} updates {targets}")
     query = OPT_STABILIZE.excluding("inplace", "fusion", "length_checks", "BlasOpt", "scan_inplace")
-    plain = type(maker)(**maker.given_arguments() | {"mode": Mode(linker="vm", optimizer=query), "profile": False})
-    graph, translation = plain.compiled, Translation(helper, numpy_helper.from_array)
+    mode = Mode(linker="vm", optimizer=query)
+    plain = type(maker)(**maker.given_arguments() | {"mode": mode, "profile": False})
+    graph, translation = plain.compiled, Translation(helper, numpy_helper.from_array, mode)
     inputs = []
     for number, (variable, position) in enumerate(zip(graph.inputs, plain.graph_order)):
         spec = plain.inputs[position]
@@ -718,13 +765,11 @@ def export_onnx(function: Function, path: str | os.PathLike[str] | None = None, 
         translation.names[variable] = label
         inputs.append(helper.make_tensor_value_info(label, translation.number(variable.type.dtype),
                                                     _dimensions(label, variable.type)))
-    for node in graph.toposort():
-        _translate(translation, node)
     outputs = []
-    for number, variable in enumerate(graph.outputs):
+    for number, (variable, found) in enumerate(zip(graph.outputs, translation.graph(graph))):
         _check_type(variable, "a result")
         label = f"y{number}"
-        translation.nodes.append(helper.make_node("Identity", [_name_of(translation, variable)], [label]))
+        translation.nodes.append(helper.make_node("Identity", [found], [label]))
         outputs.append(helper.make_tensor_value_info(label, translation.number(variable.type.dtype),
                                                      _dimensions(label, variable.type)))
     made = helper.make_graph(translation.nodes, name or function.name or "phintys", inputs, outputs,
@@ -744,7 +789,7 @@ def _translate(translation, node):
         _check_type(variable, f"an operand of {node.op}")
     try:
         if row is None:
-            raise ExportError(REASONS.get(type(node.op).__name__, "no translation of this op"))
+            raise ExportError("no translation of this op")
         names = row(translation, node, [_name_of(translation, variable) for variable in node.inputs])
     except ExportError as error:
         raise ExportError(f"ONNX has no equal of {node.op}{made_at(node)}: {error}") from None

@@ -165,6 +165,59 @@ def test_branches_and_gradients():
     check([c, x], phintys.ifelse.ifelse(c, x * 2, x - 1), 0, [1.0, 2.0])
 
 
+M, W, N = T.dmatrix("m"), T.dmatrix("w"), T.iscalar("n")
+ROWS, WEIGHTS = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(3, 3))
+ZERO = T.constant(0.0, dtype="float64")
+
+
+def loop(*arguments, **options):
+    return phintys.scan(*arguments, **options)[0]
+
+
+def recurrent():
+    return loop(lambda row, state, w: T.tanh(T.dot(state, w) + row), sequences=M, outputs_info=T.zeros(3),
+                non_sequences=W)
+
+
+LOOPS = {
+    "a state": (recurrent, [M, W], [ROWS, WEIGHTS]),
+    "the last row": (lambda: recurrent()[-1], [M, W], [ROWS, WEIGHTS]),
+    "no steps": (recurrent, [M, W], [ROWS[:0], WEIGHTS]),
+    "a gradient": (lambda: T.grad((recurrent() ** 2).sum(), [M, W]), [M, W], [ROWS, WEIGHTS]),
+    "two taps": (lambda: loop(lambda row, a, b: a + 0.5 * b + row, sequences=M,
+                              outputs_info={"initial": T.ones((2, 3)), "taps": [-1, -2]}), [M], [ROWS]),
+    "a number of steps": (lambda: loop(lambda row, a: a * 0.5 + row, sequences=M, outputs_info=T.zeros(3), n_steps=N),
+                          [M, N], [ROWS, 2]),
+    "a condition": (lambda: loop(lambda a: (a * 2 + 1, phintys.scan_module.until(a > 20)), outputs_info=ZERO,
+                                 n_steps=N), [N], [30]),
+    "a loop in a loop": (lambda: loop(lambda row: loop(lambda x, s: s * 0.5 + T.exp(x), sequences=row,
+                                                       outputs_info=ZERO), sequences=M), [M], [ROWS]),
+    "states and rows": (lambda: loop(lambda row, a, c: [a + row, c * 2, row.sum()], sequences=M, outputs_info=[
+        T.zeros(3), T.constant(1, dtype="int64"), None]), [M], [ROWS]),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name):
+    outputs, inputs, values = LOOPS[name]
+    check(inputs, outputs(), *values)
+
+
+def test_graphs_as_ops():
+    inner = phintys.OpFromGraph([W], [T.exp(W) * 2, W.sum()])
+    check([M], [inner(M)[0], inner(M)[1]], ROWS)
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_inc_pad", "average_exc_pad"])
+@pytest.mark.parametrize("rank", [2, 3, 4, 5])
+def test_pooling(mode, rank):
+    images = RANDOM.random((2, 2, 3, 6, 5)[5 - rank:]).astype("float32")
+    images[(0,) * (rank - 2) + (1, 1)] = numpy.nan
+    x = T.TensorType("float32", [False] * rank)("x")
+    check([x], T.signal.pool.pool_2d(x, (2, 3), ignore_border=True, stride=(1, 2), pad=(1, 1), mode=mode), images,
+          rtol=1e-6)
+
+
 def test_a_file(tmp_path):
     x = T.dvector("x")
     phintys.export_onnx(phintys.function([x], x * 2), tmp_path / "model.onnx", name="double")
@@ -173,14 +226,17 @@ def test_a_file(tmp_path):
 
 def refusals():
     x, n, z, w = T.dvector("x"), T.lvector("n"), T.zvector("z"), phintys.shared(numpy.ones(2), "w")
-    rows, _ = phintys.scan(lambda a: a + 1, outputs_info=[x], n_steps=n[0])
+    pooled = T.signal.pool.pool_2d(T.fmatrix("q"), (2, 2), ignore_border=False)
+    sorted_rows = loop(lambda a, b: T.sort(a + b), outputs_info=x, sequences=T.outer(x, x))
     draw = RandomStreams(1).normal(size=(3,))
-    return {"loop": ([x, n], rows, None, "loops are not translated"), "complex": ([z], z * 2, None, "real numbers"),
+    return {"sort in a loop": ([x], sorted_rows, None, "no translation of this op"),
+            "complex": ([z], z * 2, None, "real numbers"),
             "update": ([x], x, [(w, w + x)], "keeps no values between calls.*updates w"),
             "draw": ([], draw, None, "ONNX has no equal of|keeps no values"),
             "gamma": ([x], T.gamma(x), None, "the function gamma"),
             "sort": ([x], T.sort(x), None, "no translation of this op"),
             "set": ([x], T.set_subtensor(x[:1], 0), None, "no translation of this op"),
+            "border": ([pooled.owner.inputs[0]], pooled, None, "reach beyond the images"),
             "step": ([x, n], x[::n[0]], None, "a step that is computed")}
 
 
