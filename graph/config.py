@@ -69,6 +69,14 @@ def share(value: float | str) -> float:
     return float(value)
 
 
+def bytes_or_share(value: float | str) -> int:
+    """A number of bytes, or below 1 a share of the machine's memory."""
+    number = float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError("expected a number of bytes, or a share of the machine's memory below 1")
+    return int(number) if number >= 1 else int(number * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
 def positive(value: int | str) -> int:
     """A whole number above 0."""
     return count(value, 1)
@@ -161,6 +169,9 @@ OPTIONS = [
     ("linker", "vm", object_or_name, "Accepted for compatibility; a name such as vm_nogc also decides allow_gc."),
     ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
+    ("memory_limit", 0, bytes_or_share, "The bytes that the values of a call may take at once, or below 1 a share of "
+     "the machine's memory; 0: any number. Functions compiled from now on compute values again instead of keeping them "
+     "until the predicted peak fits, those first that take least time."),
     ("plan_seconds", 2.0, share, "How long a layout for allow_gc=plan may be searched for, for new shapes, where "
      "simple orders do not reach the least possible size; 0: not at all."),
     ("check_plans", False, boolean, "Go through each layout for allow_gc=plan moment by moment, to find values that "

@@ -80,6 +80,8 @@ class FunctionGraph:
         Cached results about the structure of the graph, under names chosen by their users; a change empties it.
     settled : dict
         Node → what was found out about it; a change of its inputs or the loss of a reader removes it.
+    budget : MemoryBudget or None
+        How many bytes its values may take at once; see ``optimizer/passes/recomputation.py``.
 
     Raises
     ------
@@ -100,6 +102,8 @@ class FunctionGraph:
     >>> phintys.pp(graph.outputs[0])
     'cos(x)'
     """
+
+    budget: Any = None
 
     def __init__(self, inputs: Iterable[Variable], outputs: Iterable[Variable], features: Iterable[Any] | None = None,
                  clone: bool = True) -> None:

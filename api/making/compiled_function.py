@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from phintys.shared import SharedVariable
 
 # Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
-INTERNAL = frozenset("""at_length call containers_of_graph default_was_set evaluate has_states indirect last_shapes
-    measurements output_keys_of position_of refuse_keyword stored_values""".split())
+INTERNAL = frozenset("""arranged at_length call containers_of_graph default_was_set evaluate fitted has_states
+    indirect last_shapes measurements output_keys_of position_of refuse_keyword stored_values""".split())
 
 MOST_NODES_SHOWN = 1000             # of the optimized graph, for a page that a notebook shows by itself
 
@@ -91,7 +91,9 @@ class Function(Callable):
         self._set: list[Any] = []                              # containers whose defaults were set after the last call
         self.has_states = len(self._explicit) > len(own)
         self._visits = _visits_of(maker.inputs)
-        self.indirect = self._always_indirect = self._visits is not None or self._states_are_in_the_way()
+        self._fitting = _fitting_of(self)
+        self.indirect = self._always_indirect = (self._visits is not None or self._fitting is not None
+                                                 or self._states_are_in_the_way())
         for container in own:
             container.belong_to(self)
         if maker.profile is not None:
@@ -192,11 +194,35 @@ class Function(Callable):
              named: Mapping[str, float]) -> dict[str, numpy.ndarray] | list[numpy.ndarray] | numpy.ndarray:
         """Make a call that is not plain: ``f(*positional, **named)`` with states, with defaults that were set, or with
         shared variables whose value is elsewhere."""
-        run = self._call_with_states if self.has_states else self.evaluate  # type: ignore[attr-defined]
+        run = self._call_with_states if self.has_states else self._evaluated
         try:
             return run(positional, named) if self._visits is None else self._visits.run(run, positional, named)
         finally:
             self._restore_defaults()
+
+    def _evaluated(self, positional, named):
+        """A call of the program, or of one that fits into the limit."""
+        return (self.evaluate if self._fitting is None else self._fitting.call)(positional, named)
+
+    def fitted(self, given: Sequence[Any] | None = None) -> Function:
+        """Return what runs for these shapes, or values, of arguments, or ran in the last call: this function, or one
+        that fits into ``config.memory_limit``."""
+        if self._fitting is None:
+            return self
+        return self._fitting.latest if given is None else self._fitting.fitted(given)
+
+    def free(self) -> None:
+        """Give up all memory that the function keeps between calls."""
+        for function in self._programs():
+            super(Function, function).free()
+
+    def kept_bytes(self) -> int:
+        """Return the memory that the function keeps between calls, in bytes."""
+        return sum([super(Function, function).kept_bytes() for function in self._programs()])
+
+    def _programs(self):
+        """This function, and those that run instead of it because of ``config.memory_limit``."""
+        return [self] if self._fitting is None else [self, *self._fitting.functions()]
 
     def _restore_defaults(self):
         for container in self._set:
@@ -215,7 +241,7 @@ class Function(Callable):
         try:
             for position, container, value in states:
                 self._set_state(position, container, value)
-            return self.evaluate(*arguments)
+            return self._evaluated(*arguments)
         except BaseException:
             for container, value in old:            # a call that fails changes nothing
                 container.set(value, borrow=True)
@@ -490,6 +516,16 @@ def _visits_of(inputs):
         return None
     return elsewhere[0].variable.visits([spec.variable for spec in elsewhere],
                                         [spec.variable for spec in elsewhere if spec.update is not None])
+
+
+def _fitting_of(function):
+    """What keeps the calls of a function within its limit of memory, or None."""
+    maker = function.maker
+    if not maker.memory_limit or not maker.mode.runs_graph:
+        return None
+    from phintys.making.fitting import Fitting
+
+    return Fitting(function, maker.memory_limit)
 
 
 def _what_is_measured(profile):

@@ -66,6 +66,10 @@ class FunctionMaker:
     argument_types : list of Type, optional
         What the attribute is to be. The graph is then optimised when it is first asked for: not for a function whose
         program is there already.
+    memory_limit : int, optional
+        The bytes that values may take at once in a call; 0: any number. Default: ``config.memory_limit``.
+    budget : MemoryBudget, optional
+        The same for one tuple of shapes, for which values are computed again instead of kept.
 
     Attributes
     ----------
@@ -101,8 +105,11 @@ class FunctionMaker:
                  output_keys: Any = None, name: str | None = None, updates: Pairs | None = None,
                  givens: Pairs | None = None, rebuild_strict: bool = True,
                  no_default_updates: bool | list[Variable] = False, swap: Any = None,
-                 argument_types: list[Any] | None = None) -> None:
+                 argument_types: list[Any] | None = None, memory_limit: int | None = None,
+                 budget: Any = None) -> None:
         self.mode = get_mode(mode)
+        self.memory_limit = config.memory_limit if memory_limit is None else memory_limit
+        self.budget = budget
         self._waits = False
         self.profile = _profile_for(profile, name)
         self.name = name
@@ -253,6 +260,7 @@ class FunctionMaker:
         quiet = nullcontext() if config.compute_test_value == "off" else change_flags(compute_test_value="off")
         with quiet, self.mode.observed(self._compiled) as self._history:
             stages = {}
+            self._compiled.budget = self.budget
             optimize(self._compiled, self.mode.query, stages)
         if self.profile is not None:
             self.profile.add_stages(stages)
@@ -376,7 +384,8 @@ class FunctionMaker:
         return {"inputs": self._given, "outputs": outputs, "mode": self.mode, "accept_inplace": self.accept_inplace,
                 "function_builder": self.function_builder, "on_unused_input": "ignore", "name": self.name,
                 "output_keys": self.output_keys, "updates": pairs(self._new_values), "givens": self._givens,
-                "rebuild_strict": self._rebuild_strict, "no_default_updates": True, "swap": self._swap}
+                "rebuild_strict": self._rebuild_strict, "no_default_updates": True, "swap": self._swap,
+                "memory_limit": self.memory_limit}
 
 
 

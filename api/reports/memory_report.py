@@ -34,12 +34,17 @@ if TYPE_CHECKING:
 # loop need in addition to its results; its cell is -1 minus the loop's instruction.
 Piece = namedtuple("Piece", "cell bytes first last cells use")
 
+# A node that runs a second time, because of config.memory_limit. instruction: at which it does; bytes: of its results;
+# share: of the estimated time of a call without such nodes.
+Again = namedtuple("Again", "cell instruction bytes share")
+
 # peak: bytes while a call runs; kept: bytes that the function keeps between calls.
 Figures = namedtuple("Figures", "peak kept")
 
 MODES = (True, False, "plan")
 REPEATED = 3                    # calls until a frame keeps the same blocks after each call
 LISTED = 20                     # pieces in the table
+AGAIN_LISTED = 5                # values that are computed again
 NAMED, WIDEST = 4, 120          # pieces at the peak that are named; letters of that line
 LONGEST = 40                    # letters of the names of a piece in the table
 
@@ -52,14 +57,22 @@ def report_of(function: Function, shapes: Sequence[Any] | Mapping[Any, Any] | No
     MemoryReport
     """
     if shapes is not None:
-        prediction = Prediction(function.program, _arranged(function, shapes))
+        given = _arranged(function, shapes)
+        function = _fitted(function, given)
+        prediction = Prediction(function.program, given)
         return MemoryReport(function, prediction.shapes, prediction)
+    function = _fitted(function, None)
     measured = function.last_shapes()
     arrays = [cell for cell, layout in enumerate(function.program.cells) if layout.kind == "value" and layout.ndim]
     if arrays and not any([measured[cell] is not None for cell in arrays]):
         raise ValueError(f"{function.name or 'the function'} was not called yet: give shapes=, one for each of its "
                          f"{len(function.argument_types)} arguments")
     return MemoryReport(function, measured)
+
+
+def _fitted(function, given):
+    """What runs for these shapes, or ran last, if the function has a limit."""
+    return function.fitted(given) if hasattr(function, "fitted") else function
 
 
 def _arranged(function, shapes):
@@ -124,6 +137,10 @@ class MemoryReport:
         Instruction → bytes of scratch memory that its kernel asks for, such as planes of images of a convolution. The
         kernels of a call use the same memory, one after the other, and the function keeps it. It is no part of
         ``modes``.
+    again : list of Again
+        What is computed a second time because of ``config.memory_limit``, in the order in which that happens.
+    price : float
+        The estimated time of that, as a share of the estimated time of a call without it.
     unknown : list of int
         Cells whose sizes depend on values that were not given; they count as 0 bytes.
     measured : bool
@@ -153,6 +170,19 @@ class MemoryReport:
         self.pieces.sort(key=lambda piece: (-piece.bytes, piece.first))
         self._find_figures(lifetimes, holder, shapes)
         self.scratch = scratch_bytes(program, shapes, prediction)
+        self._find_again(getattr(getattr(function, "maker", None), "budget", None))
+
+    def _find_again(self, budget):
+        """Look for the instructions of the nodes that run again."""
+        self.again, self.price = [], 0.0
+        if budget is None:
+            return
+        position = {node: number for number, node in enumerate(self._program.nodes)}
+        cell_of = {layout.variable: cell for cell, layout in enumerate(self._program.cells)}
+        self.again = sorted([Again(cell_of[again.node.outputs[again.output]], position[again.node], again.bytes,
+                                   again.seconds / budget.seconds) for again in budget.again],
+                            key=lambda again: again.instruction)
+        self.price = budget.price
 
     def _pieces_of_loops(self, bodies):
         """Return the memory that the bodies of loops need."""
@@ -224,6 +254,8 @@ class MemoryReport:
             peak = self.at_peak()
             names = [self.title(piece) for piece in peak[:NAMED]] + ["..."] * (len(peak) > NAMED)
             lines.append(f"  {len(peak)} pieces at the peak: {', '.join(names)}"[:WIDEST])
+        if self.again:
+            lines += self._lines_of_again()
         if self.unknown:
             lines.append(f"  sizes that depend on values: {self._names.of(self.unknown)}")
         lines.append("         bytes  instructions  use        values")
@@ -233,6 +265,18 @@ class MemoryReport:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _lines_of_again(self):
+        """Return lines on what is computed a second time: the dearest first."""
+        lines = [f"  {len(self.again)} values are computed again, for the limit: about {self.price:.1%} more time"]
+        for again in sorted(self.again, key=lambda again: -again.share)[:AGAIN_LISTED]:
+            text = self._program.instruction_texts()[again.instruction]
+            source = line_texts(text.lines, self._main_file)
+            lines.append(f"  {_text(again.bytes):>12}  {again.instruction:<12}  {again.share:<9.2%}  "
+                         f"{self._names.of([again.cell])}{f'  # {source}' * bool(source)}")
+        if len(self.again) > AGAIN_LISTED:
+            lines.append(f"  ... {len(self.again) - AGAIN_LISTED} more")
+        return lines
 
     def _row(self, piece):
         """Return the line of the table for a piece of memory."""

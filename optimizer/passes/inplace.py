@@ -105,11 +105,14 @@ def mark_inplace(fgraph, query):
     int
         The number of marked nodes.
     """
-    if not any([query.wants(tags) for _, tags in TAGS]):
+    budget = fgraph.budget
+    if budget is None and not any([query.wants(tags) for _, tags in TAGS]):
         return 0
     handler, marks = handled(fgraph), _Marks(fgraph, query)
-    mark_commits(fgraph, handler, marks)
-    order = schedule(fgraph)
+    if budget is None or budget.commits:
+        mark_commits(fgraph, handler, marks)
+    order = schedule(fgraph) if budget is None else budget.scheduled(
+        fgraph, lambda nodes: handler.commit_nodes(fgraph, nodes))
     mark_temporaries(order, Destruction(fgraph, handler), marks)
     fgraph.keep_order(order)
     return marks.count

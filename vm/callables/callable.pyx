@@ -458,6 +458,10 @@ cdef class Callable:
         frame = after_run(self, PySequence_Fast_ITEMS(arranged))
         return finish(self, frame) if subset is None else self._finish_some(frame, subset)
 
+    def arranged(self, tuple positional, dict named):
+        """The values of all arguments, in order, of a call with these."""
+        return self._arrange(positional, named)
+
     cdef list _chosen(self, subset):
         """``output_subset`` as positions of results."""
         cdef list chosen = []

@@ -79,7 +79,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     lower_nodes(lowering.emitter, nodes, known_regions(fgraph), lowering.lower)
     lowering.finish(late, stored, n_arguments, n_outputs, allow_gc)
     code = lowering.emitter.code
-    if usable_workers() > 1:
+    if usable_workers() > 1 and fgraph.budget is None:      # what runs side by side needs more memory
         code = side_by_side(code, cells, lowering.emitter.kernels)
     code = collect(code, cells, allow_gc)
     surroundings = {"name": name, "kernels": lowering.emitter.kernels, "calls": lowering.emitter.calls, "cells": cells,

@@ -163,8 +163,11 @@ def _by_orders(values, chosen):
 def check_plan(lifetimes, cells, shapes, plan):
     """Raise if a plan gives memory to two cells at once, by going through the program moment by moment.
 
-    A cell may have the place of its donor from the moment on at which the donor is read for the last time.
+    A cell may have the place of its donor from the moment on at which the donor is read for the last time; in programs
+    with lazy branches, on the path of the cell.
     """
+    is_lazy = any([instruction.name == "JUMPZ" for instruction in lifetimes.program.symbolic()])
+    holder = lifetimes.holders(shapes) if is_lazy else {}
     sizes, place = sizes_of(lifetimes.program, shapes), {}
     for cell, offset in zip(cells, plan.offsets):
         if offset >= 0:
@@ -181,8 +184,8 @@ def check_plan(lifetimes, cells, shapes, plan):
         taken = {lifetimes.roots.get(donor, donor) for donor in
                  [lifetimes.program.cells[cell].donor for cell in begins.get(moment, ())] if donor is not None}
         alive.update(begins.get(moment, ()))
-        here = sorted([(place[cell], cell) for cell in alive
-                       if not (cell in taken and lifetimes.touched[cell][1] == moment)])
+        here = sorted({holder.get(cell, cell): (place[cell], cell) for cell in alive
+                       if not (cell in taken and lifetimes.touched[cell][1] == moment)}.values())
         for (one, low), (other, high) in zip(here, here[1:]):
             if one[1] > other[0]:
                 raise AssertionError(f"cells {low} and {high} share bytes at instruction {moment}: {one}, {other}")

@@ -29,12 +29,20 @@ FEWEST, EACH = 100, 2   # sets of nodes that are gone through: so many, and for 
 ROW = 64                # the weight of a matrix, in vectors, and so on for each rank
 
 
-def schedule(fgraph):
+def weight_of(variable):
+    """Return the weight of a value: an estimate of its size by its rank."""
+    layout = variable.type.layout
+    return 0 if layout is None or layout[1] == 0 else ROW ** (min(layout[1], 8) - 1)
+
+
+def schedule(fgraph, weigh=weight_of):
     """Return the nodes of a graph in the order in which they will run.
 
     Parameters
     ----------
     fgraph : FunctionGraph
+    weigh : function
+        From a variable to its weight.
 
     Returns
     -------
@@ -49,7 +57,7 @@ def schedule(fgraph):
         in_last = set(last)
         nodes = [node for node in nodes if node not in in_last]
     if len(nodes) > 2:
-        values = _Values(fgraph, nodes, last)
+        values = _Values(fgraph, nodes, last, weigh)
         greedy = _greedy_order(nodes, values, fgraph.orderings())
         if values.peak(greedy) < values.peak(nodes):
             nodes = greedy
@@ -60,16 +68,10 @@ def schedule(fgraph):
     return regions.flattened()
 
 
-def weight_of(variable):
-    """Return the weight of a value: an estimate of its size by its rank."""
-    layout = variable.type.layout
-    return 0 if layout is None or layout[1] == 0 else ROW ** (min(layout[1], 8) - 1)
-
-
 class _Values:
     """The memory that each node reads and makes; views count as their root."""
 
-    def __init__(self, fgraph, nodes, last=()):
+    def __init__(self, fgraph, nodes, last=(), weigh=weight_of):
         self.weight = {}                # root → weight; only of roots that an order can free
         self.reads = {}                 # node → the roots in `weight` that it reads
         self.readers = {}               # root → nodes that read it
@@ -82,14 +84,14 @@ class _Values:
             read.pop(None, None)
             self.reads[node] = list(read)
             made = self.makes[node] = []
-            if getattr(node.op, "local_outputs", None):
+            if weigh is weight_of and getattr(node.op, "local_outputs", None):
                 self.inside[node] = _peak_of_graph(node.op)
             for position, variable in enumerate(node.outputs):
                 if position in same_memory:
                     root[variable] = root.get(node.inputs[same_memory[position][0]])
                     continue
                 root[variable] = variable
-                self.weight[variable] = weight_of(variable)
+                self.weight[variable] = weigh(variable)
                 self.readers[variable] = []
                 made.append(variable)
         for variable in [*fgraph.outputs, *[variable for node in last for variable in node.inputs]]:
