@@ -111,7 +111,7 @@ def index(pages):
         ":doc:`../configuration` all options.", "",
         ".. toctree::", "   :maxdepth: 1", "",
         *(f"   {page}" for page in pages),
-        *(f"   ../{page}" for page in ("operations", "numpy", "configuration", "mathematics")), ""])
+        *(f"   ../{page}" for page in ("operations", "numpy", "configuration", "rewrites", "mathematics")), ""])
 
 
 def page(heading, introduction, entries):

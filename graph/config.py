@@ -166,6 +166,10 @@ OPTIONS = [
     ("optimizer_excluding", "", text, "Tags of rewrites to leave out, separated by ':'."),
     ("optimizer_requiring", "", text, "Tags that a rewrite must have, separated by ':'."),
     ("optimizer_verbose", False, boolean, "Print every replacement that the optimizer makes."),
+    ("math_rules", "theano", one_of("strict", "theano", "fast"), "The rewrites that functions compiled from now on may "
+     "use: strict: those that keep overflow, underflow, NaN and errors as the graph as written has them; theano: "
+     "all, but quotients and products under a power stay together, so that scaled norms do not overflow; fast: all. "
+     "docs/rewrites.md says of each rewrite what it may change."),
     ("linker", "vm", object_or_name, "Accepted for compatibility; a name such as vm_nogc also decides allow_gc."),
     ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),

@@ -15,7 +15,7 @@ from phintys.graph.config import config
 from phintys.graph.progress import bar_for
 from phintys.ops.loops.loop import Scan
 from phintys.optimizer.engine import registered
-from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family, change_tags
 from phintys.optimizer.engine.driver import Driver, report
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
 from phintys.optimizer.passes.convolution_fusion import fuse_convolutions
@@ -76,6 +76,7 @@ BATCH_NORMALIZATION = [Family("batchnorm_opts", unused_outputs.REWRITES, ("speci
                        Family("linear_algebra", systems.PSEUDO_INVERSES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
+SUMS = "nan range rounding"         # what another order, or a shift, of summands may change
 LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size
 
 _drivers = {}                  # (name of the stage, query, version of what is registered) -> Driver
@@ -96,12 +97,18 @@ def _driven(name, families):
     return stage
 
 
-def _whole(function, *tags):
-    """Return a stage that processes the whole graph, if the query includes one of ``tags``."""
-    return lambda fgraph, query: function(fgraph) if query.wants(tags) else 0
+def _whole(function, *tags, changes=""):
+    """Return a stage that processes the whole graph, if the query includes one of ``tags``; ``changes`` is as for a
+    rewrite."""
+    tags = frozenset(tags).union(change_tags(changes))
+
+    def stage(fgraph, query):
+        return function(fgraph) if query.wants(tags) else 0
+    stage.changes, stage.function = tuple(changes.split()), function
+    return stage
 
 
-def _of_loops(name, *tags):
+def _of_loops(name, *tags, changes=""):
     """Return a stage for graphs with loops, a function of ``passes``: ``"module.function"``.
 
     The module is imported when the first such graph is compiled; programs without loops need none of these nine
@@ -116,7 +123,8 @@ def _of_loops(name, *tags):
         if not has_loops:
             return 0
         return getattr(import_module(f"phintys.optimizer.passes.{module}"), function)(fgraph)
-    return _whole(process, *tags)
+    process.place = f"phintys.optimizer.passes.{module}", function
+    return _whole(process, *tags, changes=changes)
 
 
 def _in_turns(first, second):
@@ -147,15 +155,15 @@ STAGES = [
     ("scan_pushout_seqs", _of_loops("loop_pushing.push_before_loops", FAST_RUN, "scan", "scan_pushout",
                                        "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",
-                                          "scanOp_pushout_output", "scanOp_pushout_seqs_ops")),
+                                          "scanOp_pushout_output", "scanOp_pushout_seqs_ops", changes=SUMS)),
     ("canonicalize", _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge)),
     ("stabilize", _in_turns(_driven("stabilize", [FOLDING] + STABILIZE + SOFTMAX + LOGARITHMS + CANONICALIZE), _merge)),
     ("local_log_sum_exp", _whole(log_sum_exp.stabilize_sums_of_exponentials, FAST_RUN, "stabilize",
-                                 "local_log_sum_exp")),
+                                 "local_log_sum_exp", changes=SUMS)),
     ("local_shift_exponentials", _whole(shifted_exponentials.shift_exponentials, FAST_RUN, "stabilize",
-                                        "local_shift_exponentials")),
+                                        "local_shift_exponentials", changes=SUMS)),
     ("specialize", _in_turns(_driven("specialize", [FOLDING] + SOFTMAX + SPECIALIZE), _merge)),
-    ("share_factors", _whole(systems.share_factors, FAST_RUN, "linear_algebra", "share_factors")),
+    ("share_factors", _whole(systems.share_factors, FAST_RUN, "linear_algebra", "share_factors", changes="rounding")),
     ("scan_simplify2", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt2")),
     ("scan_merge", _of_loops("loop_merging.merge_loops", FAST_RUN, "scan", "scan_merge", "scanOp_merge")),
     ("scan_needless_choices", _of_loops("loops.drop_needless_choices", FAST_RUN, "scan", "scan_needless_choices")),
@@ -171,11 +179,12 @@ STAGES = [
                                     "cond_merge_random_op"), _driven("ifelse", IFELSE))),
     ("gpu_widen", _whole(lambda fgraph: hooks.widen_for_device(fgraph) if hooks.widen_for_device else 0, FAST_RUN,
                          "gpu", "gpuarray", "gpu_widen")),
-    ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax")),
+    ("xent", _whole(softmax.share_softmax, FAST_RUN, "xent", "graph_merge_softmax_with_crossentropy_softmax",
+                    changes="rounding")),
     ("batchnorm_opts", _driven("batchnorm_opts", BATCH_NORMALIZATION)),
     ("uncanonicalize", _driven("uncanonicalize", APPROXIMATIONS)),
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
-    ("inner_products", _whole(find_inner_products, FAST_RUN, "fusion", "fuse", "inner_products")),
+    ("inner_products", _whole(find_inner_products, FAST_RUN, "fusion", "fuse", "inner_products", changes="rounding")),
     ("length_checks", _whole(check_lengths, *_CHECKS)),
     ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
@@ -187,6 +196,18 @@ STAGES = [
     ("protect", lambda fgraph, query: protect(fgraph)),
     ("inplace", mark_inplace),
 ]
+
+
+def all_rewrites():
+    """Yield (family or stage, `Rewrite` or stage function) of everything that may change a graph, in order."""
+    seen = set()
+    for family in [FOLDING, *CANONICALIZE, *STABILIZE, *SOFTMAX, *LOGARITHMS, *IFELSE, *SPECIALIZE,
+                   *BATCH_NORMALIZATION, *APPROXIMATIONS, *BLAS]:
+        for rewrite in family.rewrites:
+            if rewrite not in seen:
+                seen.add(rewrite)
+                yield family.name, rewrite
+    yield from [(name, stage) for name, stage in STAGES if hasattr(stage, "changes")]
 
 
 def optimize(fgraph, query, stages=None):
@@ -207,6 +228,7 @@ def optimize(fgraph, query, stages=None):
         The number of replacements that each stage made.
     """
     handled(fgraph).rewriting = True
+    query = query.under(config.math_rules)
     title = f"compiling {getattr(fgraph, 'name', None) or 'a function'}"
     with bar_for(title, len(STAGES), config.compile.progress) as tell:
         return _run(fgraph, query, {} if stages is None else stages, tell)

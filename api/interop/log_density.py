@@ -16,7 +16,7 @@ from pytensor.graph.replace import clone_replace
 
 import phintys
 from phintys.graph.variable import Variable
-from phintys.interop.pytensor.translation import named_input, translated
+from phintys.interop.pytensor.translation import named_input, rules_of_densities, translated
 from phintys.ops.loops.row_map import map_rows
 from phintys.ops.types.tensor_type import TensorType
 
@@ -285,8 +285,9 @@ class RowFunction:
         """The program for points with this number of additional dimensions."""
         points = self._points(extra)
         others = [named_input(variable) for variable in self._others]
-        return phintys.function([*points, *others], self._applied(points, others), on_unused_input="ignore",
-                                name="phintys.interop.logp")
+        with rules_of_densities():
+            return phintys.function([*points, *others], self._applied(points, others), on_unused_input="ignore",
+                                    name="phintys.interop.logp")
 
     def _points(self, extra):
         """Variables for points with this number of additional dimensions; a length of 1 is no broadcastable one."""

@@ -33,7 +33,7 @@ from phintys.graph.garbage import garbage_kept
 from phintys.interop.nutpie_entries import Calls, PythonExpansion, Sampler
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning
 from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
-from phintys.interop.pytensor.translation import named_input, translated
+from phintys.interop.pytensor.translation import named_input, rules_of_densities, translated
 from phintys.interop.pytensor.types import is_dense, translated_type
 from phintys.interop.pytensor_versions import text_of, version_of
 from phintys.interop.starts import IN_PYTHON, STARTS
@@ -198,9 +198,10 @@ def _function(written, count, name, shared):
     """
     (point, *others), results = written.vm.jit_fn
     data = {other: shared[source] for other, source in zip(others, written.get_shared()) if source in shared}
-    return phintys.function([point, *[other for other in others if other not in data]],
-                            [T.cast(result, "float64") for result in results[:count]], givens=data, name=name,
-                            on_unused_input="ignore")
+    with rules_of_densities():
+        return phintys.function([point, *[other for other in others if other not in data]],
+                                [T.cast(result, "float64") for result in results[:count]], givens=data, name=name,
+                                on_unused_input="ignore")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

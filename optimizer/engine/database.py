@@ -19,7 +19,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 FAST_RUN, FAST_COMPILE = "fast_run", "fast_compile"
+# What a rewrite may change, beside the time: word of `Rewrite.changes` → its meaning. The tag is ``changes_`` and this.
+CHANGES = {
+    "rounding": "the last digits of finite values",
+    "range": "where a value overflows or underflows",
+    "nan": "where a value is not a number, or a number from values that are none",
+    "errors": "whether an error is raised: what would raise it may not be computed",
+}
+KEPT_BY_STRICT = frozenset(["changes_range", "changes_nan", "changes_errors"])      # tags that strict rules exclude
 CONSTANT, REPEATED = "a constant", "the same input twice"       # beside keys, what a rewrite may be ``of``
+
+
+def change_tags(changes: str) -> list[str]:
+    """Return the tags that say what a rewrite may change, from words of `CHANGES`."""
+    unknown = set(changes.split()).difference(CHANGES)
+    if unknown:
+        raise ValueError(f"A rewrite may change {', '.join(CHANGES)}, not {', '.join(sorted(unknown))}")
+    return [f"changes_{what}" for what in changes.split()]
 
 
 class Rewrite:
@@ -40,19 +56,27 @@ class Rewrite:
     of : sequence of str
         The rewrite is tried only on nodes that have such an input: one computed by a node with one of these keys, or
         `CONSTANT`; or that have an input twice, for `REPEATED`. Empty: on all nodes.
+    changes : str
+        What it may change, words of `CHANGES`; they become tags.
     """
 
-    __slots__ = ("name", "keys", "apply", "tags", "beside", "of")
+    __slots__ = ("name", "keys", "apply", "tags", "beside", "of", "changes")
 
     def __init__(self, name: str, keys: Mapping[str, float] | Sequence[str], apply: Callable[..., Any],
                  tags: Sequence[str] = (FAST_RUN,), beside: frozenset[Any] | Sequence[Any] | Mapping[Any, Any] = (),
-                 of: frozenset[str] | Sequence[str] | Mapping[Any, Any] = ()) -> None:
+                 of: frozenset[str] | Sequence[str] | Mapping[Any, Any] = (), changes: str = "") -> None:
         self.name = name
         self.keys = frozenset(keys)
         self.apply = apply
-        self.tags = frozenset(tags) | {name}
+        self.changes = tuple(changes.split())
+        self.tags = frozenset(tags).union([name], change_tags(changes))
         self.beside = frozenset(beside)
         self.of = frozenset(of)
+
+    @property
+    def identity(self) -> str:
+        """What it replaces by what, in a sentence or a formula."""
+        return " ".join((self.apply.__doc__ or "").split("\n\n")[0].split())
 
     def __repr__(self):
         return f"Rewrite({self.name})"
@@ -120,6 +144,10 @@ class Query:
     def wants(self, tags: frozenset[str] | Sequence[str]) -> bool:
         """Return whether something with these tags is selected."""
         return not self.include.isdisjoint(tags) and self.require.issubset(tags) and self.exclude.isdisjoint(tags)
+
+    def under(self, math_rules: str) -> Query:
+        """Return the query for ``config.math_rules``."""
+        return self._with(exclude=self.exclude | KEPT_BY_STRICT) if math_rules == "strict" else self
 
     def including(self, *tags: Any) -> Query:
         """Return a query that also includes ``tags``."""

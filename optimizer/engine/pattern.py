@@ -59,6 +59,9 @@ class Expression:
     def __neg__(self):
         return OpPattern("neg", self)
 
+    def __repr__(self):
+        return _text(self)
+
 
 class Hole(Expression):
     """Matches any variable and gives it a name."""
@@ -77,6 +80,23 @@ class OpPattern(Expression):
     def __init__(self, key: Any, *arguments: Any) -> None:
         self.key = key
         self.arguments = arguments
+
+
+INFIX = {"add": "+", "sub": "-", "mul": "*", "true_div": "/", "pow": "**"}
+
+
+def _text(pattern):
+    """Return a pattern as Python writes it; operands of operators that are operators have brackets."""
+    if isinstance(pattern, Hole):
+        return pattern.name
+    if not isinstance(pattern, OpPattern):
+        return str(pattern)
+    operands = [_text(argument) for argument in pattern.arguments]
+    if pattern.key not in INFIX and pattern.key != "neg":
+        return f"{pattern.key}({', '.join(operands)})"
+    operands = [f"({text})" if isinstance(argument, OpPattern) and argument.key in {*INFIX, "neg"} else text
+                for argument, text in zip(pattern.arguments, operands)]
+    return f"-{operands[0]}" if pattern.key == "neg" else f" {INFIX[pattern.key]} ".join(operands)
 
 
 def op_pattern(key: Any) -> Any:
@@ -159,7 +179,7 @@ def compile_builder(pattern: Expression | int) -> Callable[..., Any]:
 
 
 def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Callable[..., Any] | None = None,
-         tags: Sequence[str] = (FAST_RUN,)) -> Rewrite:
+         tags: Sequence[str] = (FAST_RUN,), changes: str = "") -> Rewrite:
     """Make a row of a table.
 
     Parameters
@@ -171,6 +191,8 @@ def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Call
         ``condition(found, out)`` gets the matched holes by name and the variable to be replaced, and returns whether
         the rewrite is valid for them.
     tags : sequence of str
+    changes : str
+        As `Rewrite` has it.
 
     Returns
     -------
@@ -187,6 +209,7 @@ def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Call
             return None
         return build(found, out)
 
+    apply.__doc__ = f"``{_text(pattern)} -> {_text(replacement)}``"
     inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, OpPattern)]
     inside += [NUMBERS for argument in pattern.arguments if not isinstance(argument, Expression)]
-    return Rewrite(name, [pattern.key], apply, tags, of=inside[0] if inside else ())
+    return Rewrite(name, [pattern.key], apply, tags, of=inside[0] if inside else (), changes=changes)

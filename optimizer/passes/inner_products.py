@@ -16,7 +16,7 @@ LONGEST = 8192                 # elements
 
 
 def find_inner_products(fgraph):
-    """Replace such sums in place; return how many."""
+    """Replace sums of products and squares of stored values by inner products, in place; return how many."""
     made = 0
     for node in fgraph.toposort():
         if key_of(node.op) != "Sum" or node.op.axis is not None:

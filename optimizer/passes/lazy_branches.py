@@ -69,6 +69,7 @@ def same_condition_inside(branch):
                 branches[branch][position] = inner.op.branches(inner.inputs)[branch][value.index]
                 changed = True
         return node.op(node.inputs[0], *branches[0], *branches[1], return_list=True) if changed else None
+    apply.__doc__ = same_condition_inside.__doc__
     return apply
 
 

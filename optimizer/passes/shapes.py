@@ -203,7 +203,7 @@ def _constant_index(node):
 
 REWRITES = [
     Rewrite("local_shape_to_shape_i", ("Subtensor",), element_of_shape, (FAST_RUN, "local_subtensor_make_vector")),
-    Rewrite("local_track_shape_i", ("Shape_i",), shape_i_inferred, (FAST_RUN,)),
+    Rewrite("local_track_shape_i", ("Shape_i",), shape_i_inferred, (FAST_RUN,), changes="errors"),
     Rewrite("local_useless_maximum_of_length", ("maximum",), maximum_of_length, (FAST_RUN,)),
-    Rewrite("local_shape_make_vector", ("Shape",), shape_to_lengths, (FAST_RUN,)),
+    Rewrite("local_shape_make_vector", ("Shape",), shape_to_lengths, (FAST_RUN,), changes="errors"),
 ]

@@ -17,6 +17,6 @@ def hard(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_ultra_fast_sigmoid", ("sigmoid",), fast, ()),
-    Rewrite("local_hard_sigmoid", ("sigmoid",), hard, ()),
+    Rewrite("local_ultra_fast_sigmoid", ("sigmoid",), fast, (), changes="range rounding"),
+    Rewrite("local_hard_sigmoid", ("sigmoid",), hard, (), changes="range rounding"),
 ]

@@ -323,9 +323,11 @@ def scaled_dot22(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_lift_transpose_through_dot", ("DimShuffle",), lift_transpose, (FAST_RUN,), of=PRODUCTS),
-    Rewrite("local_dot_to_dot22", ("Dot",), dot_to_dot22, (FAST_RUN,)),
+    Rewrite("local_lift_transpose_through_dot", ("DimShuffle",), lift_transpose, (FAST_RUN,), of=PRODUCTS,
+            changes="rounding"),
+    Rewrite("local_dot_to_dot22", ("Dot",), dot_to_dot22, (FAST_RUN,), changes="rounding"),
     Rewrite("gemm_optimizer", ("add", "sub"), accumulate, (FAST_RUN, "local_gemm_to_gemv", "local_gemm_to_ger"),
-            beside=PRODUCTS),
-    Rewrite("local_dot22_to_dot22scalar", ("mul",), scaled_dot22, (FAST_RUN,), beside=("Dot22",)),
+            beside=PRODUCTS, changes="nan range rounding"),
+    Rewrite("local_dot22_to_dot22scalar", ("mul",), scaled_dot22, (FAST_RUN,), beside=("Dot22",),
+            changes="nan range rounding"),
 ]

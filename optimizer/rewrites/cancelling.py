@@ -55,5 +55,5 @@ def _base_and_order(variable, order=None):
 
 REWRITES = [
     Rewrite("local_cancel_shared_factors", ("mul", "true_div", "neg"), cancelled, (FAST_RUN,),
-            of=factors.KEYS | {"DimShuffle"}),
+            of=factors.KEYS | {"DimShuffle"}, changes="nan range rounding"),
 ]

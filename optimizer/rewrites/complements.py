@@ -93,5 +93,5 @@ REWRITES = [
         FAST_RUN, "local_expm1", "local_one_minus_erf", "local_one_minus_erf2", "local_one_plus_erf",
         "local_one_plus_neg_erf", "local_erf_minus_one", "local_one_minus_erfc", "local_one_minus_erfc2",
         "local_one_minus_erfc3", "local_one_add_neg_erfc", "local_erf_neg_minus_one", "local_erf_neg_minus_one2"),
-        beside=COMPLEMENTS, of=_MAY_HOLD_ONE | _SUMS),
+        beside=COMPLEMENTS, of=_MAY_HOLD_ONE | _SUMS, changes="nan range rounding"),
 ]

@@ -151,4 +151,5 @@ def congruence_by_terms(fgraph, node):
     return apply_wide("add", simple, factor.type.dtype)
 
 
-REWRITES = [Rewrite("local_congruence", ("SolveTriangular",), congruence_by_terms, (FAST_RUN,))]
+REWRITES = [Rewrite("local_congruence", ("SolveTriangular",), congruence_by_terms, (FAST_RUN,),
+                    changes="nan range rounding")]

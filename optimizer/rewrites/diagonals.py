@@ -87,4 +87,4 @@ def _without_part(matrix, mask, multiple, scale):
 
 
 REWRITES = [Rewrite("local_subtracted_diagonal", ("add", "sub"), subtracted_diagonal, (FAST_RUN,),
-                    beside=("AllocDiag",))]
+                    beside=("AllocDiag",), changes="nan range rounding")]

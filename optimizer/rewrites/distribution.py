@@ -95,4 +95,4 @@ def _cost(exponent):
 
 
 REWRITES = [Rewrite("local_greedy_distributor", ("mul", "true_div"), distribute, (FAST_RUN,),
-                    of=("add", "sub", *factors.KEYS))]
+                    of=("add", "sub", *factors.KEYS), changes="nan range rounding")]

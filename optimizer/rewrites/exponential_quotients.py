@@ -100,6 +100,8 @@ def _divide(product, exponential, divisor):
 
 
 REWRITES = [
-    Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,), beside=QUOTIENTS),
-    Rewrite("local_expm1_times_sigmoid", ("mul", "true_div"), growth_of_sigmoid, (FAST_RUN,), beside=("expm1",)),
+    Rewrite("local_grad_log_erfc_neg", ("mul", "true_div", "inv"), stable_quotient, (FAST_RUN,), beside=QUOTIENTS,
+            changes="nan range rounding"),
+    Rewrite("local_expm1_times_sigmoid", ("mul", "true_div"), growth_of_sigmoid, (FAST_RUN,), beside=("expm1",),
+            changes="nan range rounding"),
 ]

@@ -12,6 +12,7 @@ import math
 
 import numpy
 
+from phintys.graph.config import config
 from phintys.ops.types.dtypes import COMPLEX_DTYPES, CONTINUOUS_DTYPES
 from phintys.optimizer.engine.values import (
     FILLED,
@@ -22,8 +23,10 @@ from phintys.optimizer.engine.values import (
     constant_like,
     constant_value,
     is_inexact,
+    is_inside,
     keeps_value,
     key,
+    only_reader,
     read_once,
     whole_power,
 )
@@ -164,7 +167,7 @@ def _factors(name, variable, exponent, dtype, product, may_enter):
         product.coefficient = -product.coefficient if exponent % 2 else product.coefficient
         return [(inputs[0], exponent)]
     if not may_enter or variable.type.dtype != dtype or not is_inexact(variable) \
-            or 2 * abs(exponent) > LARGEST_EXPONENT:
+            or 2 * abs(exponent) > LARGEST_EXPONENT or stays_under_power(name, exponent):
         return None
     if name == "mul":
         return [(factor, exponent) for factor in inputs]
@@ -176,6 +179,22 @@ def _factors(name, variable, exponent, dtype, product, may_enter):
         return [(inputs[0], 2 * exponent)]
     power = whole_power(variable)
     return None if power is None else [(inputs[0], power * exponent)]
+
+
+def stays_under_power(name, exponent):
+    """Return whether products and quotients stay together under a power: ``(x / m)**2`` is finite where ``x**2`` and
+    ``m**2`` are not."""
+    return abs(exponent) > 1 and name in ("mul", "true_div") and config.math_rules != "fast"
+
+
+def is_inside_product(fgraph, variable):
+    """Return whether ``variable`` is an inner node of a larger product, whose root includes its factors."""
+    inner = variable
+    while is_inside(fgraph, inner, KEYS):
+        inner = only_reader(fgraph, inner)
+        if key(inner) not in ("neg", "inv"):
+            return key(inner) not in ("sqr", "pow") or not stays_under_power(key(variable), 2)
+    return inner is not variable
 
 
 def cancel_magnitudes(product):

@@ -170,6 +170,8 @@ REWRITES = [
     Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,), of=(CONSTANT,)),
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), of=("second",)),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,), of=("Alloc",)),
-    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",)),
-    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",)),
+    Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",),
+            changes="nan rounding"),
+    Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",),
+            changes="nan rounding"),
 ]

@@ -196,8 +196,9 @@ def change_of_row(fgraph, node):
 
 REWRITES = [
     Rewrite("local_elements_of_row", ("AdvancedSubtensor",), elements_of_row, (FAST_RUN,)),
-    Rewrite("local_change_of_row", ("AdvancedIncSubtensor",), change_of_row, (FAST_RUN,)),
+    Rewrite("local_change_of_row", ("AdvancedIncSubtensor",), change_of_row, (FAST_RUN,), changes="rounding"),
     Rewrite("local_sum_by_group", ("AdvancedIncSubtensor1",), sum_by_group, (FAST_RUN,),
-            beside=("AdvancedSubtensor1",)),
-    Rewrite("local_weighted_sum_of_groups", ("Sum",), weighted_sum, (FAST_RUN,), beside=("AdvancedSubtensor1",)),
+            beside=("AdvancedSubtensor1",), changes="nan range rounding"),
+    Rewrite("local_weighted_sum_of_groups", ("Sum",), weighted_sum, (FAST_RUN,), beside=("AdvancedSubtensor1",),
+            changes="nan range rounding"),
 ]

@@ -400,10 +400,11 @@ REWRITES = [
     Rewrite("local_subtensor_lift", ("Subtensor",), part_of_elementwise, (FAST_RUN,), of=SCALAR_OPS),
     Rewrite("local_dimshuffle_subtensor", ("Subtensor",), part_of_shuffled, (FAST_RUN,), of=("DimShuffle",)),
     Rewrite("local_subtensor_of_alloc", ("Subtensor",), part_of_alloc, (FAST_RUN,), of=("Alloc",)),
-    Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,), of=("Dot",)),
+    Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,), of=("Dot",), changes="rounding"),
     Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,), of=("MakeVector",)),
     Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,), of=NUMBERS),
     Rewrite("local_increment_of_set_zeros", ("AdvancedIncSubtensor1",), increment_of_set_zeros, (FAST_RUN,),
             of=("AdvancedIncSubtensor1",)),
-    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), of=INCREMENTS),
+    Rewrite("local_IncSubtensor_serialize", ("add",), sum_of_changes, (FAST_RUN,), of=INCREMENTS,
+            changes="nan range rounding"),
 ]

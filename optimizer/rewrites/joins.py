@@ -134,7 +134,8 @@ REWRITES = [
     Rewrite("local_join_make_vector", ("Join",), join_of_scalars, (FAST_RUN,)),
     Rewrite("local_join_of_joins", ("Join",), join_of_joins, (FAST_RUN,)),
     Rewrite("local_all_of_scalars", ("All", "Any"), condition_of_all, (FAST_RUN,), beside=("MakeVector",)),
-    Rewrite("local_reduce_join", ("Sum", "Prod", "Max", "Min", "All", "Any"), reduction_of_join, (FAST_RUN,)),
+    Rewrite("local_reduce_join", ("Sum", "Prod", "Max", "Min", "All", "Any"), reduction_of_join, (FAST_RUN,),
+            changes="rounding"),
     Rewrite("local_max_and_argmax", ("MaxAndArgmax",), half_of_search, (FAST_RUN,)),
     Rewrite("local_useless_topk", ("TopKOp",), half_of_topk, (FAST_RUN,)),
 ]

@@ -299,7 +299,8 @@ def _divided(product, divisor, constant, total, order):
 
 
 def stabilize_sums_of_exponentials(fgraph):
-    """Rewrite ``fgraph`` in place; return how many replacements were made."""
+    """Compute logarithms of sums of exponentials, and quotients by such sums, from exponentials of differences to the
+    largest; return how many replacements were made."""
     found = Sums(fgraph)
     if not found.found:
         return 0

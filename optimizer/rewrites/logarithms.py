@@ -519,13 +519,19 @@ def stand_ins(nodes, stop):
 
 
 def _at(form):
-    return lambda fgraph, node: form(node)
+    def apply(fgraph, node):
+        return form(node)
+    apply.__doc__ = form.__doc__
+    return apply
 
 
 REWRITES = [
-    Rewrite("local_log_of_moved", SCALES, _at(logarithm), (FAST_RUN,), beside=Logarithms.leaves),
-    Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss), (FAST_RUN,), beside=Logarithms.leaves),
+    Rewrite("local_log_of_moved", SCALES, _at(logarithm), (FAST_RUN,), beside=Logarithms.leaves,
+            changes="nan range rounding"),
+    Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss), (FAST_RUN,), beside=Logarithms.leaves,
+            changes="nan range rounding"),
     Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient), (FAST_RUN,), beside=("exp",),
-            of=("add",)),
-    Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS, of=NUMBERS),
+            of=("add",), changes="nan range rounding"),
+    Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS, of=NUMBERS,
+            changes="nan range rounding"),
 ]

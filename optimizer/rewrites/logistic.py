@@ -312,5 +312,5 @@ _LOGISTIC = frozenset(["sigmoid", "add", "sub", "exp"])      # a product without
 REWRITES = [
     Rewrite("local_sigm_times_exp", ("mul", "true_div", "inv", "sqr", "pow"), logistic_product,
             (FAST_RUN, "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"), beside=("sigmoid", "exp"),
-            of=(*_LOGISTIC, *factors.KEYS)),
+            of=(*_LOGISTIC, *factors.KEYS), changes="nan range rounding"),
 ]

@@ -112,7 +112,7 @@ def _uncancelled(terms):
 def canonical_product(fgraph, node):
     """Collect constants, cancel factors, pull signs together, and make trees of mul and true_div one fraction."""
     out = node.outputs[0]
-    if not is_inexact(out) or is_inside(fgraph, out, factors.KEYS):
+    if not is_inexact(out) or factors.is_inside_product(fgraph, out):
         return None
     product = factors.cancel_magnitudes(product_in(fgraph, out))
     if product.operations == 1 and not product.cancelled and product.constants == 0:
@@ -210,16 +210,20 @@ def single_input(fgraph, node):
 
 REWRITES = [
     Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,),
-            of=(REPEATED, *NUMBERS, *sums.KEYS)),
+            of=(REPEATED, *NUMBERS, *sums.KEYS), changes="nan range rounding"),
     Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
-            (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *factors.KEYS)),
-    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *factors.KEYS)),
-    Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,), of=("mul", *NUMBERS)),
-    Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize"), of=NUMBERS),
-    Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS)),
+            (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *factors.KEYS),
+            changes="nan range rounding"),
+    Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *factors.KEYS),
+            changes="nan range rounding"),
+    Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,), of=("mul", *NUMBERS), changes="errors"),
+    Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize"), of=NUMBERS,
+            changes="nan range rounding"),
+    Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS),
+            changes="errors"),
     Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
     rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
-    rule("local_inv_inv", inv(inv(x)), x, keeps_dtype),
+    rule("local_inv_inv", inv(inv(x)), x, keeps_dtype, changes="range rounding"),
     rule("local_conj_conj", conj(conj(x)), x),
     rule("local_invert_invert", invert(invert(x)), x),
     rule("local_abs_abs", absolute(absolute(x)), absolute(x)),
@@ -228,8 +232,8 @@ REWRITES = [
     rule("local_minimum_same", minimum(x, x), x),
     rule("local_le_infinity", and_(ge(x, y), le(x, inf)), ge(x, y)),      # neither is true for NaN
     rule("local_intdiv_by_one", int_div(x, 1), x, integers),
-    rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers),
-    rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype),
-    rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype),
-    rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype),
+    rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers, changes="nan"),          # inf // 1
+    rule("local_deg2rad_rad2deg", deg2rad(rad2deg(x)), x, keeps_dtype, changes="range rounding"),
+    rule("local_rad2deg_deg2rad", rad2deg(deg2rad(x)), x, keeps_dtype, changes="range rounding"),
+    rule("local_arcsinh_sinh", sinh(arcsinh(x)), x, keeps_dtype, changes="range rounding"),
 ]

@@ -1,6 +1,6 @@
 """Takes values that are the same along all axes of a sum out of it: factors, terms, and the condition of a switch.
 
-    sum((x / s)**2) = sum(x**2) / s**2                     sum(switch(c, x, 0)) = switch(c, sum(x), 0)
+    sum(s * x) = s * sum(x)                                sum(switch(c, x, 0)) = switch(c, sum(x), 0)
     sum(c + exp(x)) = n * c + sum(exp(x))                  zeros[i] += s * x  is  s * (zeros[i] += x)
     dot(A, dot(column, row)) = dot(dot(A, column), row)    dot(s * A, x) = s * dot(A, x)
 
@@ -9,11 +9,14 @@ gradient contain many of them. Factors are found in products and quotients of an
 values with other readers, but only if a single value remains there, or one that is summed already, so that no work is
 done twice.
 
-A sum of squares of float32 might overflow without its scale, so powers of float32 stay inside. Terms are taken out of
-sums of float64 only if all remaining terms have been rounded before: ``sum(x - c)`` of exact x near c keeps its digits.
+A sum of squares might overflow without its scale, as in ``m * sqrt(sum((x / m)**2))``: powers are taken out of sums
+only under ``config.math_rules = "fast"``, as ``sum((x / s)**2) = sum(x**2) / s**2``, and those of float32 never. Terms
+are taken out of sums of float64 only if all remaining terms have been rounded before: ``sum(x - c)`` of exact x near c
+keeps its digits.
 """
 import math
 
+from phintys.graph.config import config
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key, readers_in
@@ -32,37 +35,47 @@ class Factors:
 
     def __init__(self, x, axes, readers):
         self.axes, self.readers, self.dtype = axes, readers, x.type.dtype
+        self.are_free = self.dtype == "float64" and config.math_rules == "fast"        # of each other's range
+        self._collect(x, True)
+        if not self.are_free and list(self.inner.powers.values()) != [1]:       # y * z with z = x / m: z stays together
+            self._collect(x, False)
+
+    def _collect(self, x, may_share):
         self.inner, self.outer = Product(), Product()
-        for factor, exponent, is_outer in self._read(x, 1, DEEPEST, True):
+        for factor, exponent, is_outer in self._read(x, 1, DEEPEST, may_share, True):
             (self.outer if is_outer else self.inner).multiply(factor, exponent)
 
-    def _read(self, variable, exponent, depth, is_root=False):
+    def _read(self, variable, exponent, depth, may_share, is_root=False):
         """Return ``[(factor, exponent, whether it is the same along the axes)]`` of ``variable ** exponent``."""
         variable = once_along(self.axes, variable)
         if is_repeated(variable, self.axes):
             return [(variable, exponent, True)] if constant_value(variable) != 1 else []    # 1 / x is not taken apart
         leaf = [(variable, exponent, False)]
         name = key(variable)
-        if name not in INSIDE or variable.type.dtype != self.dtype or not depth:
+        if name not in INSIDE or variable.type.dtype != self.dtype or not depth \
+                or name == "sqr" and self.dtype == "float64" and not self.are_free:
             return leaf
         found = []
         exponents = INSIDE[name] if name != "mul" else (1,) * len(variable.owner.inputs)
         for operand, power in zip(variable.owner.inputs, exponents):
             if operand.type.dtype != self.dtype:
                 return leaf
-            found += self._read(operand, exponent * power, depth - 1)
+            found += self._read(operand, exponent * power, depth - 1, may_share)
         if name == "neg" and exponent % 2:
             found.append((constant_like(-1, variable), 1, True))
         if is_root or self.readers(variable) == 1:
             return found
         rest = [entry for entry in found if not entry[2]]
-        return found if len(rest) == 1 and len(found) > 1 and rest[0][1] == exponent else leaf
+        return found if may_share and len(rest) == 1 and len(found) > 1 and rest[0][1] == exponent else leaf
+
+    def keep_range(self):
+        """Whether no outer factor has a power that could overflow or underflow apart from the inner ones."""
+        return self.are_free or all([abs(power) == 1 for power in self.outer.powers.values()])
 
     def are_apart(self):
         """Whether there are factors of both kinds, which may be computed apart."""
-        powers = [*self.outer.powers.values(), *self.inner.powers.values()]
-        return bool(self.outer.powers and self.inner.powers) and (
-            self.dtype == "float64" or all([abs(power) == 1 for power in powers]))
+        return bool(self.outer.powers and self.inner.powers) and self.keep_range() and (
+            self.dtype == "float64" or all([abs(power) == 1 for power in self.inner.powers.values()]))
 
 
 def around(outer, axes, inside, like):
@@ -262,11 +275,14 @@ def _is_read_by_thin_products(fgraph, variable):
 
 
 REWRITES = [
-    Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,), of=INSIDE),
-    Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,), of=("switch",)),
-    Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,), of=sums.KEYS),
-    Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,), of=INSIDE),
+    Rewrite("local_sum_outside_factors", ("Sum",), sum_of_product, (FAST_RUN,), of=INSIDE,
+            changes="nan range rounding"),
+    Rewrite("local_sum_outside_switch", ("Sum",), sum_of_switch, (FAST_RUN,), of=("switch",), changes="nan"),
+    Rewrite("local_sum_outside_terms", ("Sum",), sum_of_sum, (FAST_RUN,), of=sums.KEYS, changes="nan range rounding"),
+    Rewrite("local_inc_outside_factors", ("AdvancedIncSubtensor1",), change_by_product, (FAST_RUN,), of=INSIDE,
+            changes="nan range rounding"),
     Rewrite("local_dot_of_scaled_matrix", ("Dot",), product_of_scaled_matrix, (FAST_RUN,),
-            of=("mul", "true_div", "DimShuffle")),
-    Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,), of=("Dot",)),
+            of=("mul", "true_div", "DimShuffle"), changes="nan range rounding"),
+    Rewrite("local_dot_of_outer_product", ("Dot",), product_of_outer_product, (FAST_RUN,), of=("Dot",),
+            changes="nan range rounding"),
 ]

@@ -233,9 +233,10 @@ def sum_of_join(fgraph, node):
 REWRITES = [
     Rewrite("local_split_of_join", ("Split",), split_of_join, (FAST_RUN,)),
     Rewrite("local_split_of_constant", ("Split",), split_of_constant, (FAST_RUN,)),
-    Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,)),
-    Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_of_change, (FAST_RUN,), of=("IncSubtensor",)),
+    Rewrite("local_subtensor_of_join", ("Subtensor",), slice_of_join, (FAST_RUN,), changes="errors"),
+    Rewrite("local_subtensor_beside_change", ("Subtensor",), slice_of_change, (FAST_RUN,), of=("IncSubtensor",),
+            changes="errors"),
     Rewrite("local_split_of_change", ("Split",), split_of_change, (FAST_RUN,), of=("IncSubtensor",)),
     Rewrite("local_join_of_changes", CHANGES, join_of_changes, (FAST_RUN,)),
-    Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,)),
+    Rewrite("local_sum_of_join", ("Sum",), sum_of_join, (FAST_RUN,), changes="nan range rounding"),
 ]

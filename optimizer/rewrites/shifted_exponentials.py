@@ -109,7 +109,8 @@ def sum_of_exponential(fgraph, exponential):
 
 
 def shift_exponentials(fgraph):
-    """Rewrite ``fgraph`` in place; return how many exponentials were replaced."""
+    """Compute exponentials whose common factor cancels from differences to the largest; return how many were
+    replaced."""
     nodes = [node for node in fgraph.apply_nodes if key_of(node.op) == "exp"]
     made, positions = 0, None
     for node in nodes:

@@ -281,14 +281,14 @@ def _product_of_numbers(product, like):
 
 REWRITES = [                   # before exponentials are joined, so that those which vanish with a sign are still there
     Rewrite("local_abs_of_positive", ("abs_",), magnitude, (FAST_RUN,)),
-    Rewrite("local_switch_of_positive", ("switch",), defined, (FAST_RUN,), of=tuple(DEFINED)),
-    Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,), beside=("sgn",)),
+    Rewrite("local_switch_of_positive", ("switch",), defined, (FAST_RUN,), of=tuple(DEFINED), changes="nan"),
+    Rewrite("local_sign_of_positive", ("mul", "true_div"), sign, (FAST_RUN,), beside=("sgn",), changes="nan range"),
 ]
 POWERS = [
     Rewrite("local_log_of_exponentials", ("log",), logarithm_of_exponentials, (FAST_RUN,), beside=("exp",),
-            of=("mul", "true_div")),
+            of=("mul", "true_div"), changes="nan range rounding"),
     Rewrite("local_power_of_exponential", ("pow", "sqr", "sqrt"), power_of_exponential, (FAST_RUN,), beside=("exp",),
-            of=_POWERS_OF_EXPONENTIALS),
+            of=_POWERS_OF_EXPONENTIALS, changes="nan range rounding"),
     Rewrite("local_product_of_exponentials", ("mul", "true_div", "inv"), product_of_exponentials, (FAST_RUN,),
-            beside=("exp",), of=factors.KEYS | _POWERS_OF_EXPONENTIALS),
+            beside=("exp",), of=factors.KEYS | _POWERS_OF_EXPONENTIALS, changes="nan range rounding"),
 ]

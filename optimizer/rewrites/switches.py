@@ -64,6 +64,7 @@ BINARY = sorted([name for name, op in SCALAR_OPS.items() if op.nin == 2 and op.n
 REWRITES = [
     Rewrite("local_merge_switch_same_cond", ("add", "mul", *BINARY), switches_of_one_condition, (FAST_RUN,),
             of=("switch",)),
-    Rewrite("local_mul_switch_sink", ("mul",), product_of_switch, (FAST_RUN,), of=("switch",)),
-    Rewrite("local_div_switch_sink", ("true_div", "int_div"), quotient_of_switch, (FAST_RUN,), of=("switch",)),
+    Rewrite("local_mul_switch_sink", ("mul",), product_of_switch, (FAST_RUN,), of=("switch",), changes="nan range"),
+    Rewrite("local_div_switch_sink", ("true_div", "int_div"), quotient_of_switch, (FAST_RUN,), of=("switch",),
+            changes="nan range"),
 ]

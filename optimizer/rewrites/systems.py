@@ -280,14 +280,19 @@ def by_singular_values(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,), of=INVERSES),
-    Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,), of=("MatrixInverse",)),
-    Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,)),
-    Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,)),
-    Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,)),
-    Rewrite("local_solve_of_one_matrix", ("Solve", "SolveTriangular"), with_one_matrix, (FAST_RUN,)),
-    Rewrite("local_log_det", ("log",), log_of_determinant, (FAST_RUN,)),
-    Rewrite("local_det_chol", ("SLogDet",), determinant_by_cholesky, (FAST_RUN,)),
+    Rewrite("inv_as_solve", PRODUCTS, inverse_as_solution, (FAST_RUN,), of=INVERSES,
+            changes="nan range rounding errors"),
+    Rewrite("transinv_to_invtrans", ("DimShuffle",), inverse_of_transpose, (FAST_RUN,), of=("MatrixInverse",),
+            changes="rounding"),
+    Rewrite("psd_solve_with_chol", ("Solve",), by_cholesky, (FAST_RUN,), changes="nan range rounding errors"),
+    Rewrite("psd_inverse_with_chol", ("MatrixInverse",), inverse_by_cholesky, (FAST_RUN,),
+            changes="nan range rounding errors"),
+    Rewrite("tag_solve_triangular", ("Solve",), by_substitution, (FAST_RUN,), changes="nan range rounding errors"),
+    Rewrite("local_solve_of_one_matrix", ("Solve", "SolveTriangular"), with_one_matrix, (FAST_RUN,),
+            changes="rounding"),
+    Rewrite("local_log_det", ("log",), log_of_determinant, (FAST_RUN,), changes="nan range rounding errors"),
+    Rewrite("local_det_chol", ("SLogDet",), determinant_by_cholesky, (FAST_RUN,), changes="nan range rounding errors"),
 ]
 HINTS = [Rewrite("remove_hint_nodes", ("Hint",), remove_hint, (FAST_RUN,))]
-PSEUDO_INVERSES = [Rewrite("local_pinv", ("MatrixPinv",), by_singular_values, (FAST_RUN, FAST_COMPILE))]
+PSEUDO_INVERSES = [Rewrite("local_pinv", ("MatrixPinv",), by_singular_values, (FAST_RUN, FAST_COMPILE),
+                           changes="rounding")]

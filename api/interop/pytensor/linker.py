@@ -22,7 +22,7 @@ from phintys.interop.pytensor import (  # noqa: F401  (they fill the table of ro
 )
 from phintys.interop.pytensor.generators import with_generators
 from phintys.interop.pytensor.quick_function import let_modes_choose
-from phintys.interop.pytensor.translation import named_input, translated
+from phintys.interop.pytensor.translation import named_input, rules_of_densities, translated
 from phintys.modes import get_mode
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class PhintysLinker(JITLinker):
         inputs = [known[variable] for variable in fgraph.inputs]
         outputs = translated(fgraph.outputs, known, getattr(fgraph, "rows_instead", None))
         mode = get_mode("FAST_RUN").clone(link_kwargs={"allow_gc": self.allow_gc})
-        function = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore", name="pytensor.function")
+        with rules_of_densities():
+            function = phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore", name="pytensor.function")
         function.repeat_calls()
         return function
 

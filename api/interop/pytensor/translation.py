@@ -17,6 +17,7 @@ from pytensor.scalar.basic import ScalarType
 
 from phintys import shared
 from phintys import tensor as T
+from phintys.graph.config import change_flags, config
 from phintys.interop.pytensor.fallback import performed
 from phintys.interop.pytensor.known_values import with_known_value
 from phintys.interop.pytensor.op_table import line_of
@@ -160,6 +161,11 @@ def _leaf(variable, equal):
         state = state_of(value)
         return shared(value if state is None else state, name=variable.name)
     return named_input(variable)
+
+
+def rules_of_densities() -> Any:
+    """A block in which log-densities are compiled: powers leave sums, unless the rules of the user are strict."""
+    return change_flags(math_rules="strict" if config.math_rules == "strict" else "fast")
 
 
 def named_input(variable: Variable) -> TensorVariable:

@@ -3,6 +3,7 @@ import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized
 
+from phintys.graph.config import change_flags
 from phintys.graph.gradients.gradient import grad
 from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
@@ -119,9 +120,30 @@ def test_scaled_matrices_are_not_stored_for_products_with_vectors():
     assert len([node for node in nodes if type(node.op) is Elemwise]) == 1
 
 
+# What differs under the default rules, which keep the range of scaled values: operations.
+IN_RANGE = {
+    "a scale inside of a square": ["true_div", "sqr", "Sum"],
+    "behind values with other readers": ["sub", "true_div", "mul", "Sum"],
+    "repeated along one axis": ["mul", "sqr", "Sum"],
+    "a switch with infinity": ["true_div", "sqr", "Sum", "gt", "switch"],
+}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_operations(name):
     inputs, build, wanted = CASES[name]
+    with change_flags(math_rules="fast"):
+        compare(inputs, build, wanted)
+
+
+@pytest.mark.parametrize("name", IN_RANGE)
+def test_the_range_is_kept_by_default(name):
+    inputs, build, _ = CASES[name]
+    compare(inputs, build, IN_RANGE[name])
+
+
+def compare(inputs, build, wanted):
+    """Compare values with those of no rewrites, and operations with those wanted, unless these are None."""
     made = build()
     outputs = made if isinstance(made, list) else [made]
     random = numpy.random.RandomState(0)

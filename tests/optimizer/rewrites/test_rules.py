@@ -9,6 +9,7 @@ import warnings
 
 import numpy
 import pytest
+from rewrite_claims import changes_between
 
 import phintys
 from phintys.graph.function_graph import FunctionGraph
@@ -19,7 +20,8 @@ from phintys.optimizer.engine.pattern import Hole, OpPattern, compile_builder
 from phintys.optimizer.engine.values import as_type
 
 PLAIN = phintys.Mode(optimizer=None)
-GRIDS = {"float64": numpy.array([-12.0, -2.5, -1, -0.75, -0.0, 0.25, 0.5, 1, 3.5, 40, numpy.inf, numpy.nan]),
+GRIDS = {"float64": numpy.array([-12.0, -2.5, -1, -0.75, -0.0, 0.25, 0.5, 1, 3.5, 40, 1e200, -1e-200,
+                                  5e-320, numpy.inf, -numpy.inf, numpy.nan]),
          "int64": numpy.array([-7, -2, -1, 0, 1, 2, 3, 9]),
          "uint8": numpy.array([0, 1, 2, 3, 100, 254, 255], "uint8"),
          "bool": numpy.array([False, True]),
@@ -87,5 +89,8 @@ def test_values_stay(name, pattern, row):
             before, after = phintys.function(variables, [out, replacement], mode=PLAIN, on_unused_input="ignore")(
                 *operands([dtype] * len(names)))
         assert after.dtype == before.dtype and after.shape == before.shape, f"{name} for {dtype}"
+        if dtype == "float64":
+            changed = changes_between(before, after) - set(row.changes)
+            assert not changed or changed == {"value"} and "range" in row.changes, f"{name} does not say: {changed}"
         known = numpy.isfinite(before)
         numpy.testing.assert_allclose(after[known], before[known], rtol=1e-9, atol=1e-12, err_msg=f"{name}: {dtype}")
