@@ -173,7 +173,7 @@ class Apply(GraphNode):
         return node
 
     def _remade(self, inputs):
-        node = self.op.make_node(*inputs)
+        node = self.op.node_on(inputs)
         copy_tag(self, node)
         node._position = self._position
         for old, new in zip(self.outputs, node.outputs):

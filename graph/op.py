@@ -156,6 +156,11 @@ class PureOp(Properties):
             converted.append(variable)
         return Apply(self, converted, [output.make_variable() for output in self.otypes])   # type: ignore[arg-type]
 
+    def node_on(self, inputs: Sequence[Variable]) -> Apply:
+        """Make a node on variables in the order of a node's inputs; for ops whose ``make_node`` takes something else.
+        """
+        return self.make_node(*inputs)
+
     def __call__(self, *inputs: Any, return_list: bool = False, **options: Any) -> Any:
         """Make a node and return its outputs.
 

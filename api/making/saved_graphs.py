@@ -5,7 +5,7 @@ be of any depth: a computed variable as the nodes that no variable before it nee
 which node it is. A node is its op, its inputs, and the names of its outputs. Ops are written as programs have them,
 with the graphs inside them; functions of Python in an op (an override of a gradient) are refused.
 
-Reading makes each node by its op's ``make_node``: types are inferred and not believed. Shared variables get the
+Reading makes each node by its op's ``node_on``: types are inferred and not believed. Shared variables get the
 containers of the loaded programs, so new functions share their values with the loaded ones.
 """
 from __future__ import annotations
@@ -17,10 +17,6 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.making.rebuild import rebuild
-from phintys.ops.elementwise.composite import Composite
-from phintys.ops.elementwise.elementwise import _rebuilt as elementwise_again
-from phintys.ops.elementwise.first_dtype import in_first_dtype
-from phintys.ops.elementwise.scalar_op import scalar_op_named
 from phintys.ops.graphs.op_from_graph import _Derivative as DerivativeOfGraph
 from phintys.shared import SharedVariable
 from phintys.vm.containers.container import Container
@@ -111,14 +107,6 @@ class GraphWriter(Writer):
             return {"parts": [self.name(type(value)), *self.several(value)]}
         return super().write(value)
 
-    def object(self, value: Any) -> Any:
-        """An op or type that pickle rebuilds by one of ``REBUILDERS``, and what programs have, too."""
-        reduced = value.__reduce__() if type(value).__reduce__ is not object.__reduce__ else ()
-        for key, make in REBUILDERS.items():
-            if reduced[:1] == (make,):
-                return {"rebuilt": [key, *self.several(reduced[1])]}
-        return super().object(value)
-
     def _variable(self, variable):
         if isinstance(variable, SharedVariable):    # the copies of one in several graphs are one
             variable = self._of_containers.setdefault(variable.container, variable)
@@ -167,7 +155,7 @@ class GraphReader(Reader):
         op, inputs, names = self.several(content)
         if not hasattr(op, "make_node") or not all([isinstance(variable, Variable) for variable in inputs]):
             raise FileError("there is a node without an op, or with inputs that are no variables")
-        made = op.make_node(*inputs)
+        made = op.node_on(inputs)
         for output, name in zip(made.outputs, names, strict=True):
             output.name = name
         return made
@@ -187,11 +175,6 @@ class GraphReader(Reader):
         """What a module that may be named has under a name; classes of shared variables have their whole name."""
         module, _, path = name.partition(":")
         return getattr(import_module(module), path) if module.startswith("phintys.") else super().found(name)
-
-    def rebuilt(self, content: Any) -> Any:
-        """An op, by one of ``REBUILDERS``."""
-        key, *arguments = content
-        return REBUILDERS[key](*self.several(arguments))
 
     def parts(self, content: Any) -> Any:
         """A named tuple of an op."""
@@ -216,12 +199,9 @@ def is_plain_record(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields") and kind.__module__.startswith("phintys.")
 
 
-# Functions by which pickle makes ops again.
-REBUILDERS: dict[str, Any] = {"elementwise": elementwise_again, "scalar": scalar_op_named,
-                              "first dtype": in_first_dtype, "composite": Composite.of_steps}
 GRAPH_ROWS = {
     "output": GraphReader.output, "apply": GraphReader.node, "parts": GraphReader.parts, "inner": GraphReader.inner,
-    "rebuilt": GraphReader.rebuilt, "shared": GraphReader.shared_variable,
+    "shared": GraphReader.shared_variable,
     "constant": lambda reader, content: made_constant(*reader.several(content)),
     "input": lambda reader, content: made_variable(*reader.several(content))}
 

@@ -324,6 +324,9 @@ class MakeList(_ListOp):
                             + ", ".join(sorted(map(str, types))))
         return Apply(self, elements, [TypedListType(elements[0].type).make_variable()])
 
+    def node_on(self, inputs):
+        return self.make_node(list(inputs))
+
     def perform(self, node, inputs, output_storage):
         output_storage[0][0] = [copied(value) for value in inputs]
 

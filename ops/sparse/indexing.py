@@ -194,6 +194,9 @@ class GetItemScalar(_Part):
             raise TypeError(f"GetItemScalar: expected two integers, got {index!r}; x[a:b, c:d] is a part")
         return Apply(self, [x, *[_positions(self, part, 0) for part in index]], [TensorType(x.type.dtype, ())()])
 
+    def node_on(self, inputs):
+        return self.make_node(inputs[0], inputs[1:])
+
     def compute(self, x, row, column):
         return x[int(row), int(column)]
 
@@ -260,6 +263,10 @@ class GetItem2d(_Part):
             raise IndexError(f"a sparse matrix has 2 dimensions, but there are {len(index)} indices: {index!r}")
         bounds = [bound for part in (*index, slice(None))[:2] for bound in _bounds(part)]
         return Apply(self, [x, *bounds], [x.type()])
+
+    def node_on(self, inputs):
+        parts = [None if bound.type == NoneConst.type else bound for bound in inputs[1:]]
+        return self.make_node(inputs[0], (slice(*parts[:3]), slice(*parts[3:])))
 
     def compute(self, x, *bounds):
         return x[_slices(bounds)]

@@ -352,6 +352,10 @@ class ConstructSparseFromList(SparseOp):
                                 f"type {each.type} has {each.type.ndim}")
         return self.of_shape(x.shape, x.type.dtype, values, ilist)
 
+    def node_on(self, inputs):
+        shape, values, ilist = inputs
+        return self.of_shape(shape, values.type.dtype, values, ilist)
+
     def of_shape(self, shape, dtype, values, ilist):
         """Return the op for a number of rows and columns."""
         if ilist.type.ndim != 1 or ilist.type.dtype not in integer_dtypes:

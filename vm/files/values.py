@@ -32,6 +32,10 @@ RECORDS = {kind.__name__: kind for kind in (CellLayout, CellText, InstructionTex
 OWN_ROOMS = ("ops.", "vm.", "gpu.", "graph.", "interop.")   # of phintys, whose classes a file may name
 DTYPES = {numpy.dtype(code).newbyteorder("<").str for code in "?bBhHiIlLqQefdFD"}
 NAME = (str, type(None))
+# Functions by which pickle makes types and ops of phintys again, and which a file may name.
+REBUILDERS = ("ops.types.scalar_type:get_scalar_type", "ops.elementwise.scalar_op:scalar_op_named",
+              "ops.elementwise.elementwise:_rebuilt", "ops.elementwise.first_dtype:in_first_dtype",
+              "ops.elementwise.composite:Composite.of_steps")
 # Lists of a program, and what is in them.
 PARTS = (("kernels", Kernel), ("containers", Container), ("calls", DescribedNode), ("cells", CellLayout),
          ("known_cell_texts", CellText), ("known_instruction_texts", InstructionText))
@@ -136,6 +140,11 @@ class Writer:
             raise Unsaved(f"the class {kind.__qualname__} of {kind.__module__}, which no other process can import")
         return f"{module}:{kind.__qualname__}"
 
+    def function_name(self, make):
+        """What ``REBUILDERS`` would call a function."""
+        module = defined_in(make) if hasattr(make, "__qualname__") else ""
+        return f"{module.removeprefix('phintys.')}:{getattr(make, '__qualname__', '')}"
+
     def node(self, node):
         """A node that is called in Python."""
         try:
@@ -161,6 +170,9 @@ class Writer:
             return {"global": f"{value.__module__}:{reduced}"}
         make, arguments, *rest = reduced
         state = rest[0] if rest else None
+        function = self.function_name(make)
+        if function in REBUILDERS:
+            return {"rebuilt": [function, *self.several(arguments)]}
         if any(rest[1:]) or make not in (kind, copyreg.__newobj__):
             raise Unsaved(f"{value}, which pickle rebuilds by {make}")
         key, arguments = ("made", arguments) if make is kind else ("plain", arguments[1:])
@@ -349,6 +361,13 @@ class Reader:
             raise FileError(f"{name} is no op")
         return value
 
+    def rebuilt(self, content):
+        """A type or op, by one of ``REBUILDERS``."""
+        name, *arguments = content
+        if name not in REBUILDERS:
+            raise FileError(f"{name} is no function that makes types or ops")
+        return self.found(name)(*self.several(arguments))
+
     def class_of(self, name, is_one=None, what="type or op"):
         """A class that a file may name."""
         found = self.found(name)
@@ -487,6 +506,7 @@ READERS = {
     "made": Reader.made,
     "plain": Reader.plain,
     "global": Reader.global_op,
+    "rebuilt": Reader.rebuilt,
     "random": random_state_of,
     "sparse": sparse_matrix_of,
 }
