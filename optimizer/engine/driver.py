@@ -77,6 +77,8 @@ def report(error: Any, rewrite: Rewrite, node: Apply) -> Any:
         import logging  # costs 3 ms, so it is not imported at start
         logging.getLogger("phintys.optimizer").error(message)
         return
+    if hasattr(error, "add_note"):                      # from Python 3.11 on
+        error.add_note(message)
     raise error
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.variable import Variable
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from phintys.graph.function_graph import FunctionGraph
     from phintys.optimizer.engine.database import Query
 
+NEARBY = 3                      # levels above a node that are not searched for cycles
 FAMILIES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 
 # Stage of the pipeline → its position.
@@ -99,6 +101,57 @@ def inside(fgraph: FunctionGraph | None, node: Apply) -> Iterator[None]:
         del node.fgraph
 
 
+def checked(found: Any, fgraph: FunctionGraph, node: Apply, name: str) -> Any:
+    """Return what a user's rewrite returned, if it can replace the outputs of a node.
+
+    Raises
+    ------
+    TypeError
+        If a replacement is no variable, or its values have another dtype or rank.
+    ValueError
+        If there is no replacement for each output, or one is computed from what reads the output.
+    """
+    if found is None:
+        return None
+    found = found if isinstance(found, (list, tuple)) else [found]
+    if len(found) != len(node.outputs):
+        raise ValueError(f"{name} returned {len(found)} replacements for {len(node.outputs)} outputs; None keeps an "
+                         f"output")
+    for old, new in zip(node.outputs, found):
+        if new is not None and not isinstance(new, Variable):
+            raise TypeError(f"{name} returned {new!r}, which is no variable")
+        kinds = [(getattr(variable.type, "dtype", None), getattr(variable.type, "ndim", None))
+                 for variable in (old, new) if variable is not None]
+        if len(set(kinds)) > 1:
+            raise TypeError(f"{name} returned a value of type {new.type} instead of {old.type}")
+    if _makes_cycle(found, fgraph, node):
+        raise ValueError(f"{name} returned a value that nodes of the graph compute from what it replaces: they would "
+                         f"read their own results")
+    return found
+
+
+def _makes_cycle(found, fgraph, node):
+    """Return whether a node of the graph that replacements need, other than ``node`` itself, depends on ``node``."""
+    above, waiting = {node}, [(node, 0)]
+    while waiting:                                      # what is near above the node cannot depend on it
+        current, depth = waiting.pop()
+        for variable in current.inputs if depth < NEARBY else ():
+            if variable.owner is not None and variable.owner not in above:
+                above.add(variable.owner)
+                waiting.append((variable.owner, depth + 1))
+    seen, stack = set(above), [(new.owner, False) for new in found if new is not None and new.owner is not None]
+    while stack:
+        current, below_graph = stack.pop()
+        if current is node and below_graph:
+            return True
+        if current in seen:
+            continue
+        seen.add(current)
+        is_inside = below_graph or current in fgraph.apply_nodes
+        stack.extend([(variable.owner, is_inside) for variable in current.inputs if variable.owner is not None])
+    return False
+
+
 def as_rewrite(local_opt: Any, name: str | None = None, tags: Sequence[str] = (FAST_RUN,)) -> Rewrite:
     """Return a row for the tables, which tries a hand-written local optimizer.
 
@@ -117,6 +170,7 @@ def as_rewrite(local_opt: Any, name: str | None = None, tags: Sequence[str] = (F
         if not is_tracked(local_opt, node):
             return None
         with inside(fgraph, node):
-            return local_opt.transform(node) or None
+            return checked(local_opt.transform(node) or None, fgraph, node, title)
 
-    return Rewrite(name or local_opt.name or getattr(local_opt, "__name__", str(local_opt)), (), apply, tags)
+    title = name or local_opt.name or getattr(local_opt, "__name__", str(local_opt))
+    return Rewrite(title, (), apply, tags)
