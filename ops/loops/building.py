@@ -15,6 +15,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.graphs.row_batching import repeated
+from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.loops.before_loops import is_harmless, only_with_steps, sum_of_equal_terms
 from phintys.ops.loops.loop import LoopOptions, Scan
 from phintys.ops.loops.parts import LoopParts
@@ -205,15 +206,19 @@ def _before(steps, values, body, options):
 
 
 def _with_fills_inside(read, nodes, body):
-    """What a body reads from outside; for constants in the shape of another variable, from which only sums of inner
-    loops start, that variable. The body fills them itself, so that its rewrites see from which number sums start.
+    """What a body reads from outside; for constants in the shape of another variable, which only elementwise ops and
+    assignments read or sums of inner loops start from, that variable. The body fills them itself, so that its rewrites
+    see the number: gradients by parts of a value begin with such zeros.
     """
-    starts, others = set(), {*body.outputs(), *body.outside, *body.wholes}
+    filled, others = set(), {*body.outputs(), *body.outside, *body.wholes}
     for node in nodes:
+        if type(node.op) in (Elemwise, IncSubtensor):
+            filled.update(node.inputs)
+            continue
         summed = node.op.parts.outer_inputs(node.inputs).summed if type(node.op) is Scan else ()
-        starts.update(summed)
+        filled.update(summed)
         others.update(set(node.inputs).difference(summed))
-    inside = {variable for variable in starts - others if _is_uniform(variable)}
+    inside = {variable for variable in filled - others if _is_uniform(variable)}
     return list(dict.fromkeys([variable.owner.inputs[0] if variable in inside else variable for variable in read]))
 
 

@@ -132,3 +132,20 @@ def test_random_numbers_in_a_loop_are_numpys():
             value = same.normal(value, 1.0)
             wanted.append(value)
         np.testing.assert_array_equal(f(), wanted)
+
+
+def test_zeros_from_which_gradients_by_parts_begin_are_no_terms_of_a_loops_sums():
+    """A differential equation: PyTensor fills zeros like the rates before the loop, and adds to one of their parts."""
+    point = pt.vector("point", shape=(4,), dtype="float64")
+    rates = pt.exp(point[:2])
+
+    def step(state, rates):
+        return state + 0.05 * pt.stack([rates[0] * state[0], -rates[1] * state[0] * state[1]])
+
+    rows = scan(step, outputs_info=[pt.exp(point[2:])], non_sequences=[rates], n_steps=20, strict=True)
+    slope = pytensor.grad((rows ** 2).sum(), point)
+    f = pytensor.function([point], slope, mode="PHINTYS")
+    value = np.array([0.1, -0.2, 0.3, 0.4])
+    np.testing.assert_allclose(f(value), pytensor.function([point], slope, mode=reference.PYTHON)(value), rtol=1e-12)
+    body = f.vm.jit_fn.explain().split("each step, in registers:")[-1].split("return")[0]
+    assert "fill" not in body and body.count(" + ") <= 5, body
