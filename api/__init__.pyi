@@ -60,6 +60,7 @@ from phintys.onnx_export import export_onnx as export_onnx
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
 from phintys.printing import debugprint as debugprint
 from phintys.reports.profile_stats import ProfileStats as ProfileStats
+from phintys.reports.why_not import why_not as why_not
 from phintys.runtime import load as load
 from phintys.scan_module.scan import scan as scan
 from phintys.scan_module.scan_checkpoints import scan_checkpoints as scan_checkpoints
@@ -169,6 +170,7 @@ __all__ = [
     "vectorize",
     "vectorize_graph",
     "vjp",
+    "why_not",
 ]
 
 FAST_COMPILE: _Any

@@ -108,7 +108,7 @@ class Function(Callable):
 
     __signature__ = SignatureOfInstance()
 
-    def explain(self, style: str = "formulas", html: bool = False) -> str:
+    def explain(self, style: str = "formulas", html: bool = False, rewrites: bool | str = False) -> str:
         """Return the program as text: the formulas in the order in which they are computed, with the lines that made
         them.
 
@@ -124,6 +124,9 @@ class Function(Callable):
             Return a page instead, a ``str`` with a method ``save``, for any browser; notebooks show it. It has the
             program beside its source, bars of times and bytes, the memory, the graph before and after the optimizer,
             and what each rewrite did. It needs no network, and holds the source of the lines that made the program.
+        rewrites : bool or str
+            Return the rewrites that the optimizer applied instead, step by step, with the lines that made what they
+            replaced. A text selects those with it in their name, of this family, or of this line (``"model.py:12"``).
 
         Returns
         -------
@@ -147,6 +150,10 @@ class Function(Callable):
             from phintys.pages.program_page import program_page
 
             return program_page(self, reasons_in)
+        if rewrites:
+            from phintys.reports.why_not import story_text
+
+            return story_text(self, rewrites)
         from phintys.vm.callables.explanation import explained
 
         return explained(self, style, reasons_in)
