@@ -85,6 +85,17 @@ DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "c
               "embedsignature": True, "embedsignature.format": "clinic"}
 
 
+RELEASED_TWICE = """
+    int result = PyList_Append(list, x);
+    Py_DECREF(x);
+    return result;
+"""
+RELEASED_BY_THE_CALLER = """
+    if (PyList_Append(list, x)) return -1;
+    Py_DECREF(x);
+    return 0;
+"""
+
 # What modules share: structs, vtables, opcode numbers, and the C structs that declarations take from headers.
 DECLARATIONS = {".pxd", ".pxi", ".h"}
 TRANSLATED = {".pyx", ".pxd", ".pxi"}
@@ -325,10 +336,21 @@ def translate(extensions, **options):
     before = gc.get_threshold()
     gc.set_threshold(200_000, 50, 1000)
     try:
-        return cythonize(extensions, **{**CYTHON, **options})
+        translated = cythonize(extensions, **{**CYTHON, **options})
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+    for extension in translated:
+        mend(translation(extension))
+    return translated
+
+
+def mend(code):
+    """Correct what Cython 3.3.1 writes for list comprehensions: if the list cannot grow, its new element was released
+    twice."""
+    text = code.read_text()
+    if RELEASED_TWICE in text:
+        code.write_text(text.replace(RELEASED_TWICE, RELEASED_BY_THE_CALLER))
 
 
 class Annotate(Command):

@@ -70,8 +70,10 @@ cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object)
     PyObject* PyTuple_GET_ITEM(object, Py_ssize_t)
     Py_ssize_t PyTuple_GET_SIZE(object)
-    list PyList_New(Py_ssize_t)
-    void PyList_SET_ITEM(object, Py_ssize_t, PyObject*)
+    PyObject* new_list "PyList_New" (Py_ssize_t)
+    void PyList_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
+    void PyObject_GC_Track(PyObject*)
+    void PyObject_GC_UnTrack(PyObject*)
 
 ctypedef object (*Entry)(PyObject* callable, PyObject** arguments, size_t count, PyObject* names)
 ctypedef int (*BindStep)(Callable self, Frame frame, PyObject** values) noexcept
@@ -188,6 +190,7 @@ cdef class Callable:
     cdef Repeats* repeats           # NULL: no call is recorded
     cdef Frame recorded             # the frame whose calls are
     cdef Unpack unpack
+    cdef int n_results
     cdef Frame hot                  # the idle frame that the next call takes, or None
     cdef list frames                # other idle frames
     cdef dict positions
@@ -210,6 +213,7 @@ cdef class Callable:
         self.unpack = UNPACK_SINGLE if single else UNPACK_LIST if output_keys is None else UNPACK_DICT
         if return_none:
             self.unpack = UNPACK_NONE
+        self.n_results = program.n_results
         self.positions = {name: index for index, name in enumerate(self.argument_names)
                           if name is not None and self.argument_names.count(name) == 1}
         self.frames = []
@@ -450,13 +454,11 @@ cdef class Callable:
         """A call that is not simply positional and complete: keywords, defaults, ``output_subset``."""
         cdef list subset = None
         cdef list arranged
-        cdef Frame frame
         if "output_subset" in named:
             named = dict(named)
             subset = self._chosen(named.pop("output_subset"))
         arranged = self._arrange(positional, named)
-        frame = after_run(self, PySequence_Fast_ITEMS(arranged))
-        return finish(self, frame) if subset is None else self._finish_some(frame, subset)
+        return answer(self, PySequence_Fast_ITEMS(arranged), subset)
 
     def arranged(self, tuple positional, dict named):
         """The values of all arguments, in order, of a call with these."""
@@ -477,7 +479,7 @@ cdef class Callable:
             if not isinstance(item, INTEGERS) or not -self.program.n_results <= item < self.program.n_results:
                 raise IndexError(f"output_subset: {self._title()} has {self.program.n_results} outputs, "
                                  f"none at {item!r}")
-            chosen.append(item)
+            chosen.append(item % self.n_results)
         return chosen
 
     def _title(self):
@@ -684,22 +686,17 @@ cdef class Callable:
                         break
         return 0
 
-    cdef object _finish_some(self, Frame frame, list chosen):
-        """The results that ``output_subset`` asks for."""
-        cdef list results = all_taken(frame)
-        put_back(self, frame)
-        if self.unpack == UNPACK_DICT:
-            return {self.keys[position]: results[position] for position in chosen}
-        return [results[position] for position in chosen]
-
     cdef Frame _other_frame(self):
         """A frame for a call while another one runs, or the first one after ``free``."""
         return <Frame>self.frames.pop() if self.frames else self._new_frame()
 
     cdef int _put_aside(self, Frame frame) except -1:
-        """Keep an idle frame beside the hot one, unless there are enough."""
-        if len(self.frames) + 1 < kept_frames:
-            self.frames.append(frame)
+        """Keep an idle frame beside the hot one, unless there are enough, or no memory for another."""
+        try:
+            if len(self.frames) + 1 < kept_frames:
+                self.frames.append(frame)
+        except MemoryError:
+            pass
         return 0
 
 
@@ -721,19 +718,40 @@ cdef inline int put_back(Callable self, Frame frame) except -1:
 
 
 cdef inline object finish(Callable self, Frame frame):
-    """The results in the form the user asked for."""
+    """The results of a call without updates, or the only result."""
     cdef object result
     if self.unpack == UNPACK_SINGLE:
         result = taken(frame, 0)
     else:
-        result = all_taken(frame)
+        result = all_taken(self, frame)
     put_back(self, frame)
-    return result if self.unpack <= UNPACK_LIST else reshaped(self, result)
+    return result
 
 
-cdef object reshaped(Callable self, list results):
-    """A dictionary of the results, or None."""
-    return dict(zip(self.keys, results)) if self.unpack == UNPACK_DICT else None
+cdef object answer(Callable self, PyObject** values, list chosen):
+    """The results in the form that the user asked for, ``chosen`` ones or all. It is made before the program runs:
+    nothing may fail once shared variables have new values."""
+    cdef list keys = None, results = [None] * (self.n_results if chosen is None else len(chosen))
+    cdef dict named = None
+    cdef Py_ssize_t index, position
+    cdef Frame frame
+    if self.unpack == UNPACK_DICT:
+        keys = self.keys if chosen is None else [self.keys[position] for position in chosen]
+        named = dict.fromkeys(keys)
+    frame = after_run(self, values)
+    for index in range(len(results)):
+        position = index if chosen is None else chosen[index]
+        results[index] = <object>frame.results[position]
+        if named is not None:
+            named[keys[index]] = results[index]
+    for index in range(frame.n_results):
+        Py_XDECREF(steal(frame, index))
+    put_back(self, frame)
+    if named is not None:
+        return named
+    if chosen is None and self.unpack != UNPACK_LIST:
+        return results[0] if self.unpack == UNPACK_SINGLE else None
+    return results
 
 
 cdef inline void let_go(Frame frame, int n_arguments) noexcept:
@@ -764,12 +782,37 @@ cdef inline object taken(Frame frame, int index):
     return result
 
 
-cdef inline list all_taken(Frame frame):
+cdef inline list all_taken(Callable self, Frame frame):
+    cdef PyObject* results = new_list(frame.n_results)
+    if results == NULL:
+        recover(self, frame)
+    return fill(results, frame)
+
+
+cdef inline list fill(PyObject* results, Frame frame):
+    """A new list with the results; its maker's reference to it ends."""
     cdef int index
-    cdef list results = PyList_New(frame.n_results)
     for index in range(frame.n_results):
         PyList_SET_ITEM(results, index, steal(frame, index))
-    return results
+    cdef list filled = <list>results
+    Py_XDECREF(results)
+    return filled
+
+
+cdef list listed(Callable self, PyObject** values):
+    """The results of a call with updates, in a list that is made before the program runs; see ``answer``. Until it is
+    filled, nobody may find it through the garbage collector."""
+    cdef Frame frame = idle_frame(self)
+    cdef PyObject* results = new_list(self.n_results)
+    if results != NULL:
+        PyObject_GC_UnTrack(results)
+    if results == NULL or bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
+        Py_XDECREF(results)
+        recover(self, frame)
+    PyObject_GC_Track(results)
+    cdef list filled = fill(results, frame)
+    put_back(self, frame)
+    return filled
 
 
 MISSING = object()
@@ -871,6 +914,11 @@ cdef object enter(PyObject* self_pointer, PyObject** arguments, size_t count, Py
     cdef Py_ssize_t given = PyVectorcall_NARGS(count)
     if self.indirect or names != NULL or given != self.n_arguments:
         return enter_slowly(self, arguments, given, names)
+    if self.unpack > UNPACK_SINGLE:
+        if self.unpack > UNPACK_LIST:
+            return answer(self, arguments, None)
+        if self.code.n_updated > 0:
+            return listed(self, arguments)
     return finish(self, after_run(self, arguments))
 
 

@@ -1,4 +1,4 @@
-"""Faults: each allocation in turn fails, each instruction in turn fails, a long call is interrupted.
+"""Faults: each allocation in turn fails, ours and Python's, each instruction in turn, a long call is interrupted.
 
 What must follow is the same each time: an exception, no lost buffer, shared variables as they were,
 and a function that computes the right values when it is called again.
@@ -209,6 +209,46 @@ def test_instructions_in_branches_fail_where_they_are_reached(program, allow_gc)
         subject.restore()
         subject.must_work(30, expected)
     assert True in failed and False in failed
+
+
+def of_named_results():
+    w = parameter("w")
+    return [w], {"sum": T.exp(x).sum(axis=0), "all": x + 1.0}, [(w, w + T.dot(x.T, x))], {}
+
+
+# CPython may be built without its module for tests.
+@pytest.mark.parametrize("subset", [False, True], ids=["all results", "a subset"])
+@pytest.mark.parametrize("program", [*PROGRAMS, *LAZY, of_named_results])
+def test_each_allocation_of_python_fails_in_turn(program, subset):
+    """Objects, arrays, lists, as far as they need new memory: not even the list of results may come too late."""
+    testcapi = pytest.importorskip("_testcapi")
+    subject = Subject(program, True)
+    function, given = subject.function, argument(30)
+    options = {"output_subset": ["all" if program is of_named_results else 0]} if subset else {}
+    for _ in range(2):
+        function(given, **options)
+        subject.restore()
+    number = calls_that_went_well = 0
+    while calls_that_went_well < 3:
+        function.free()
+        before = pool_statistics()["live_buffers"]
+        testcapi.set_nomemory(number, number + 1)
+        try:
+            function(given, **options)
+            failed = False
+        except MemoryError:
+            failed = True
+        finally:
+            testcapi.remove_mem_hooks()
+        number += 1
+        calls_that_went_well = 0 if failed else calls_that_went_well + 1
+        if failed:
+            for variable, value in zip(subject.shared, subject.start):
+                np.testing.assert_array_equal(variable.get_value(borrow=True), value)
+        subject.restore()
+        function.free()
+        assert pool_statistics()["live_buffers"] == before
+    assert number > 3
 
 
 def interrupt(number, frame):
