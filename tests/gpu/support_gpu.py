@@ -10,7 +10,8 @@ from zlib import crc32
 import numpy
 import pytest
 
-from phintys.gpu.runtime.nvrtc import find_nvrtc
+from phintys.gpu.runtime.compiler import OPTIONS
+from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
 from phintys.graph.config import config
 
 
@@ -53,6 +54,17 @@ def in_turn(source):
     return ARCHITECTURES[crc32(source.encode()) % len(ARCHITECTURES)]
 
 
+@lru_cache
+def quick(nvrtc):
+    """The options with which a version of NVRTC takes a third of the time, for what nothing runs or looks at."""
+    options = (*OPTIONS, "--Ofast-compile=max")
+    try:
+        nvrtc.compile("", nvrtc.architectures[-1], options)
+    except Refused:
+        return OPTIONS
+    return options
+
+
 COMPILE = """
 import json, sys
 from phintys.gpu.runtime.compiler import OPTIONS
@@ -66,7 +78,7 @@ for line in sys.stdin:
 @lru_cache(maxsize=1)
 def compiling():
     """A process that compiles for `machine_code` alone: after one compilation with ``--Ofast-compile=max`` NVRTC 12.9
-    and 13.5 compile everything so until the process ends, and test_cases.py does this."""
+    and 13.5 compile everything so until the process ends, and other tests do this (`quick`)."""
     return subprocess.Popen([sys.executable, "-I", "-c", COMPILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             text=True)
 

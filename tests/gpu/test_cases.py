@@ -1,18 +1,18 @@
 """Each case of the table gives the same on the device as on the host, and does run there; and NVRTC compiles the
 kernels that it needs for a real device."""
 import hashlib
-from functools import lru_cache
+import re
 from pathlib import Path
 
 import cases
 import numpy
 import pytest
-from support_gpu import ARCHITECTURES, assert_close, at_device, in_turn
+from support_gpu import ARCHITECTURES, assert_close, at_device, in_turn, quick
 
 import phintys
 from phintys.gpu.device_op import DeviceOp
 from phintys.gpu.runtime import compiler
-from phintys.gpu.runtime.nvrtc import Refused, find_nvrtc
+from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.gpu.transfers import GpuConstantValue, GpuFromHost, HostFromGpu
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.shape.shape import Shape_i
@@ -60,28 +60,24 @@ def test_case_for_each_architecture(device, sources, case):
         compile_for_a_device(source, ARCHITECTURES)
 
 
-@lru_cache
-def quick(nvrtc):
-    """The options with which a version of NVRTC takes a third of the time: nothing runs what is compiled here."""
-    options = (*compiler.OPTIONS, "--Ofast-compile=max")
-    try:
-        nvrtc.compile("", nvrtc.architectures[-1], options)
-    except Refused:
-        return compiler.OPTIONS
-    return options
+KERNEL = re.compile(r'extern "C" __global__ void (?:__\w+__\([^()]*\) )*(\w+)\(')
+assembled = set()               # the kernels' names and the architecture of each source that became machine code
 
 
 def compile_for_a_device(source, architectures):
     """Compile a source by NVRTC for kinds of devices, where it is installed, unless this has been done on this
-    machine."""
+    machine: to machine code if no source with kernels of the same names was, else to PTX, which takes a third."""
     for architecture in architectures:
         nvrtc = find_nvrtc(architecture=architecture)
         if nvrtc is None or architecture not in nvrtc.architectures:
             continue
-        digest = hashlib.sha256(f"{nvrtc.version} {architecture} {source}".encode()).hexdigest()
+        kind = (*KERNEL.findall(source), architecture)
+        target = architecture.replace("sm", "compute") if kind in assembled else architecture
+        digest = hashlib.sha256(f"{nvrtc.version} {target} {source}".encode()).hexdigest()
         done = Path(phintys.config.gpu.cache, f"{digest}.nvrtc")
+        assembled.add(kind)
         if not done.exists():
-            assert nvrtc.compile(source, architecture, quick(nvrtc))
+            assert nvrtc.compile(source, target, quick(nvrtc))
             done.parent.mkdir(parents=True, exist_ok=True)
             done.touch()
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
-from support_gpu import ARCHITECTURES, in_turn
+from support_gpu import ARCHITECTURES, in_turn, quick
 
 import phintys
 from phintys.gpu.kernels.elementwise_source import elementwise_walk
@@ -89,7 +89,7 @@ SOURCES = dict(sources())
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_nvrtc_compiles(nvrtc, name):
-    compile_for(in_turn(SOURCES[name]), SOURCES[name])
+    compile_for(in_turn(SOURCES[name]), SOURCES[name], quick)
 
 
 @pytest.mark.long
@@ -99,11 +99,11 @@ def test_nvrtc_compiles_for_each(nvrtc, name, architecture):
     compile_for(architecture, SOURCES[name])
 
 
-def compile_for(architecture, source):
+def compile_for(architecture, source, options=lambda library: OPTIONS):
     library = find_nvrtc(architecture=architecture)
     if architecture not in library.architectures:
         pytest.skip(f"{library.version} does not know {architecture}: pip install nvidia-cuda-nvrtc-cu12")
-    assert library.compile(source, architecture, OPTIONS).startswith(b"\177ELF")
+    assert library.compile(source, architecture, options(library)).startswith(b"\177ELF")
 
 
 def test_the_library_that_knows_the_device_is_chosen(nvrtc, monkeypatch):

@@ -1,12 +1,11 @@
 """Loops on the device that are one kernel: elementwise bodies, and recurrent ones; and which are done step by step."""
 import numpy
 import pytest
-from support_gpu import assert_close, at_device, on_both
+from support_gpu import assert_close, at_device, on_both, quick
 
 import phintys
 import phintys.tensor as T
 from phintys.gpu import device_steps
-from phintys.gpu.runtime.compiler import OPTIONS
 from phintys.gpu.runtime.nvrtc import find_nvrtc
 from phintys.vm.loops.loop_kernel import loops_in
 
@@ -372,4 +371,4 @@ def test_nvrtc_compiles(there, architecture, blocks, monkeypatch):
     several()(numpy.float32(1), 3)
     assert len(device_steps._kernels) > 6
     for source, *_ in device_steps._kernels:
-        assert library.compile(source, architecture, OPTIONS).startswith(b"\177ELF")
+        assert library.compile(source, architecture, quick(library)).startswith(b"\177ELF")
