@@ -7,7 +7,7 @@ from phintys.graph.type import Type
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Constant, Variable
 
-LENGTH = 100_000                                    # of the chains that must not overflow any stack
+LENGTH = 30_000     # of the chains that must not overflow any stack: of 8 MiB, with 280 bytes a call
 
 
 class ToyVariable(Variable):

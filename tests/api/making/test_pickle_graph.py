@@ -8,7 +8,7 @@ import pytest
 import phintys.tensor as T
 from phintys import function, shared
 
-LENGTH = 100_000
+LENGTH = 30_000
 
 
 def chain(x, length):

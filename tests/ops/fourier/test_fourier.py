@@ -20,18 +20,22 @@ def numpys(name):
 
 @pytest.mark.parametrize("name", COMPLEX + REAL)
 def test_values(name):
+    """Each dtype, shape and kind of arguments in one layout; each of them meets all layouts."""
     ours, expected = getattr(fft, name), numpys(name)
     rank = "axes" if name in SEVERAL else "axis"
-    for dtype in ("float64", "float32", "int32") + (("complex128", "complex64") if name in COMPLEX else ()):
-        for shape in ((4, 5), (2, 1, 6), (3, 16)):
+    layouts = list(LAYOUTS.values())
+    dtypes = ("float64", "float32", "int32") + (("complex128", "complex64") if name in COMPLEX else ())
+    for row, dtype in enumerate(dtypes):
+        for column, shape in enumerate(((4, 5), (2, 1, 6), (3, 16))):
             array = values(shape, dtype)
             axes = {"axes": (1, 0)} if rank == "axes" else {"axis": 0}
             # A line of one element has no inverse of default length.
             lengths = {"s": (3, 7)} if rank == "axes" else {"n": 7}
-            for options in ({}, {"norm": "ortho"}, {"norm": "forward", **axes}, {**axes, **lengths}):
-                for layout in LAYOUTS.values():
-                    check_values(lambda x: ours(x, **options), lambda a: expected(a, **options), [layout(array)],
-                                 modes=FAST if dtype != "float64" or options else ("FAST_RUN", "FAST_COMPILE"))
+            every = ({}, {"norm": "ortho"}, {"norm": "forward", **axes}, {**axes, **lengths})
+            for number, options in enumerate(every, start=row + column):
+                check_values(lambda x: ours(x, **options), lambda a: expected(a, **options),
+                             [layouts[number % len(layouts)](array)],
+                             modes=FAST if dtype != "float64" or options else ("FAST_RUN", "FAST_COMPILE"))
 
 
 def test_no_elements_and_one():

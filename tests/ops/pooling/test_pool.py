@@ -205,7 +205,7 @@ def whole_windows():
             yield (1, 5, lanes), (window, window), True, (step, step), None
             yield (2, 4, lanes), (window, window), True, (step, step), None
             yield (90, 5, lanes), (window, window), True, (step, step), None
-            yield (2, 75, 24 * lanes), (window, window), True, (step, step), None
+            yield (2, 27, 24 * lanes), (window, window), True, (step, step), None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
