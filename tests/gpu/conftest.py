@@ -1,6 +1,6 @@
 """The GPU of these tests: the machine's own where it has one, else the stand-in, on which pycuda runs as it is.
 
-Building the stand-in takes a minute; it is kept in the folder ``build``. Where it cannot be built (no compiler, no
+Building the stand-in takes 45 seconds; it is kept in the folder ``build``. Where it cannot be built (no compiler, no
 package index) and there is no GPU, the tests are skipped, with the reason. ``PHINTYS_TEST_GPU=1`` says that a GPU
 must be there.
 """
