@@ -1,7 +1,7 @@
 #!/bin/bash
 # Dask 2026.8.0: unique finds NaN, but counts it 0 times, and the positions that should rebuild the array point to the
-# first value in place of NaN. The matrix product of bools is bool if there is one chunk, as in NumPy; with
-# more chunks it is int64 and counts. So what is declared depends on the chunks, too.
+# first value in place of NaN. The matrix product of bools is bool if there is one chunk, as in NumPy; with more chunks
+# it is int64 and counts. So what is declared depends on the chunks, too.
 . "$(dirname "$0")/environment" "$(mktemp -d)"
 PYTHON=${PYTHON:-python3.12} install dask==2026.8.0 numpy==2.5.5
 shows "array [1, nan, nan, 2]: unique values [1.0, 2.0, nan], counts [1, 1, 0], rebuilt [1.0, 1.0, 1.0, 2.0]
