@@ -24,13 +24,23 @@ OF_INNER_GRAPHS = ("ofg_inner_graph", "optimize_inner_graph", "scan_inner_graph"
 
 
 def rows_instead_of(rewriter: Any, fgraph: FunctionGraph) -> dict[type, Callable[..., Any]] | None:
-    """The rows that do what a rewriter of PyTensor does to a graph: {class of ops: row}; None if it has other rewrites.
+    """The rows that do what a rewriter of PyTensor does to a graph: {class of ops: row}; None if it has other rewrites,
+    or any for the graphs inside of ops, which have no such rows.
     """
     rewriter = vars(rewriter).get("_rewriter", rewriter)        # PyTensor 3.3 wraps that of a mode
+    inner = [op.fgraph for op in {getattr(node.op, "core_op", node.op) for node in fgraph.apply_nodes}
+             if isinstance(op, HasInnerGraph)]
+    if any([rows_instead_of(rewriter, graph) != {} for graph in inner]):
+        return None
+    return _rows_of(rewriter, fgraph)
+
+
+def _rows_of(rewriter, fgraph):
+    """As `rows_instead_of`, for the nodes of the graph itself."""
     if getattr(rewriter, "name", None) in OF_INNER_GRAPHS:
-        return None if any([isinstance(node.op, HasInnerGraph) for node in fgraph.apply_nodes]) else {}
+        return {}
     if isinstance(rewriter, SequentialGraphRewriter):
-        parts = [rows_instead_of(part, fgraph) for part in rewriter]
+        parts = [_rows_of(part, fgraph) for part in rewriter]
         return None if None in parts else {kind: row for part in parts for kind, row in part.items()}
     if type(rewriter) is not EquilibriumGraphRewriter or rewriter.global_rewriters or rewriter.final_rewriters \
             or rewriter.cleanup_rewriters:

@@ -17,7 +17,7 @@ from pytensor_reference import pytensor
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pymc as pm
-    from pymc.logprob.utils import CheckParameterValue
+    from pymc.logprob.utils import CheckParameterValue, ParameterValueError
     from pymc.ode import DifferentialEquation
 
 pt = pytensor.tensor
@@ -149,6 +149,28 @@ def test_checks_of_parameters_are_replaced_while_a_model_is_translated():
     with model:
         mode = pytensor.compile.mode.get_mode("PHINTYS").including("local_pow_canonicalize")
         assert checks(model.compile_logp(mode=mode)) == 0
+
+
+def test_graphs_inside_of_ops_need_no_rewrites_of_pytensor_unless_they_check_parameters():
+    def outcome(function, mode):
+        x = pt.dscalar("x")
+        with pm.Model() as model:
+            scale = pm.Normal("scale", 0, 1)
+            pm.Potential("y", pytensor.compile.builders.OpFromGraph([x], [function(x)])(scale))
+        compiled = model.compile_logp(mode=mode)
+        rows = getattr(compiled.f.maker.fgraph, "rows_instead", None)
+        try:
+            return rows, float(compiled({"scale": np.array(-2.0)}))
+        except ParameterValueError:             # before 3.3, whose rewrites leave graphs inside of ops alone
+            return rows, "not checked"
+
+    def checked(x):
+        return CheckParameterValue("x > 0", can_be_replaced_by_ninf=True)(x, x > 0)
+
+    rows, value = outcome(pt.sqr, "PHINTYS")
+    assert [*rows] == [CheckParameterValue] and np.isfinite(value)
+    rows, value = outcome(checked, "PHINTYS")
+    assert rows is None and value == (-np.inf if hasattr(pytensor.compile, "rewriting") else "not checked")
 
 
 def test_data_may_change_their_lengths():
