@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from phintys.making.function_copies import Recipe
+from phintys.ops.loops.loop import Scan
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.passes.recomputation import DoesNotFit, MemoryBudget
 from phintys.reports.memory_report import MemoryReport
-from phintys.reports.predicted_shapes import Prediction, shapes_in_graph
+from phintys.reports.predicted_shapes import Prediction, known_in_graph
 from phintys.vm.linking.plan import REMEMBERED
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from phintys.making.compiled_function import Function
 
 ATTEMPTS = 6                    # programs that are made to come below a limit
+FEWEST_PARTS, MOST_PARTS = 8, 512       # of loops
+ROOM = 4                        # parts of a loop that fit into the limit, about
 MOST_LENGTHS = 16               # elements of an argument of integers that may be a shape
 
 
@@ -110,26 +113,34 @@ class Fitting:
         plain = peak_of(self.function, given)
         if plain <= self.limit:
             return self.function
-        found = [self._below(given, commits) for commits in ([True, False] if self._has_updates() else [True])]
-        fitting = [function for function, peak in found if peak <= self.limit]
-        if not fitting:
-            least = min([peak for _, peak in found] + [
-                peak_of(self._compiled(given, None, not self._has_updates()), given)])
-            raise MemoryError(
-                f"memory_limit: {self.function.name or 'a function'} needs {plain:,} bytes for these shapes of its "
-                f"arguments, {given}, and {least:,} bytes if all that can be computed again is not kept; the limit is "
-                f"{self.limit:,} bytes. memory_report(shapes) lists its values")
-        return min(fitting, key=lambda function: function.maker.budget.price)
+        least, ways = plain, [True, False] if self.function.maker.update_positions else [True]
+        for parts in self._numbers_of_parts(plain):
+            found = [self._below(given, commits, parts) for commits in ways]
+            fitting = [function for function, peak in found if peak <= self.limit]
+            if fitting:
+                return min(fitting, key=lambda function: function.maker.budget.price)
+            least = min([least, *[peak for _, peak in found],
+                         peak_of(self._compiled(given, None, ways[-1], parts), given)])
+        raise MemoryError(
+            f"memory_limit: {self.function.name or 'a function'} needs {plain:,} bytes for these shapes of its "
+            f"arguments, {given}, and {least:,} bytes if all that can be computed again is not kept; the limit is "
+            f"{self.limit:,} bytes. memory_report(shapes) lists its values")
 
-    def _has_updates(self):
-        return bool(self.function.maker.update_positions)
+    def _numbers_of_parts(self, plain):
+        """Into how many parts loops are split, until a program fits."""
+        if not any([type(node.op) is Scan for node in self.function.maker.compiled.apply_nodes]):
+            return [1]
+        few = FEWEST_PARTS
+        while few * self.limit < ROOM * plain and few < MOST_PARTS:
+            few *= 2
+        return [1, few, min(4 * few, MOST_PARTS)]
 
-    def _below(self, given, commits):
+    def _below(self, given, commits, parts):
         """A function and its peak, which is below the limit if possible."""
         budget, best = self.limit, (None, float("inf"))
         for _ in range(ATTEMPTS):
             try:
-                function = self._compiled(given, budget, commits)
+                function = self._compiled(given, budget, commits, parts)
             except DoesNotFit:
                 break
             peak = peak_of(function, given)
@@ -139,17 +150,17 @@ class Fitting:
             budget = min(budget, function.maker.budget.peak) - (peak - self.limit)      # more was alive than foreseen
         return best
 
-    def _compiled(self, given, budget, commits):
-        """The function, with values that are computed again."""
-        def shapes_of(fgraph: FunctionGraph) -> Any:
+    def _compiled(self, given, budget, commits, parts=1):
+        """The function, with values that are computed again, and loops in parts."""
+        def known_of(fgraph: FunctionGraph) -> Any:
             known = dict(zip(fgraph.inputs, given))
             for (variable, value) in zip(fgraph.inputs[len(given):], stored):
                 known[variable] = value
-            return shapes_in_graph(fgraph, known)
+            return known_in_graph(fgraph, known)
 
         recipe, maker = Recipe(self.function), self.function.maker
         stored = [container.data for container in self.function.containers_of_graph()[len(given):]]
-        arguments = recipe.arguments | {"memory_limit": 0, "budget": MemoryBudget(budget, shapes_of, commits),
+        arguments = recipe.arguments | {"memory_limit": 0, "budget": MemoryBudget(budget, known_of, parts, commits),
                                         "profile": False}
         function = type(maker)(**arguments).create(recipe.input_storage)
         function.trust_input = self.function.trust_input

@@ -5,7 +5,7 @@ node by node. A length that depends on the values of an argument is known if the
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -18,7 +18,7 @@ from phintys.vm.opcodes import OPCODES
 from phintys.vm.texts import cells_of_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from phintys.graph.function_graph import FunctionGraph
     from phintys.graph.variable import Variable
@@ -76,11 +76,16 @@ def shapes_in_graph(fgraph: FunctionGraph,
     dict
         Variable of a tensor type → its shape; None where it depends on values that were not given.
     """
+    return known_in_graph(fgraph, given)[0]
+
+
+def known_in_graph(fgraph: FunctionGraph, given: Mapping[Variable, Any]) -> tuple[dict[Any, Any], Callable[..., Any]]:
+    """Return what `shapes_in_graph` returns, and a function that returns the value of a small variable, or None."""
     known, feature = _Known(), ShapeFeature()
     for variable in fgraph.inputs:
         known.add_leaf(variable, given[variable])
     return {variable: known.shape(variable, feature) for variable in fgraph.variables
-            if variable.type.layout is not None}
+            if variable.type.layout is not None}, known.value
 
 
 def _variables(program, known):

@@ -19,6 +19,7 @@ from math import prod, sqrt
 from phintys.graph.op import PureOp
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.identity.deep_copy import DeepCopyOp
 from phintys.ops.loops.loop import Scan
 from phintys.ops.products.batched_product import BatchedDot
 from phintys.ops.products.blas import BlasOp
@@ -52,8 +53,11 @@ class MemoryBudget:
     ----------
     limit : int or None
         None: as few as possible; it is then set to what that is.
-    shapes_of : function
-        From the FunctionGraph to a dict from its variables to their shapes; None where a shape is not known.
+    known_of : function
+        From the FunctionGraph to a dict from its variables to their shapes, None where a shape is not known, and a
+        function from a small variable to its value, or None.
+    parts : int
+        Into how many parts loops are split.
     commits : bool
         Whether updates may be computed in the memory of the old values at the end of a call, which keeps their operands
         until then.
@@ -68,8 +72,8 @@ class MemoryBudget:
         The bytes alive at once, as foreseen.
     """
 
-    def __init__(self, limit, shapes_of, commits=True):
-        self.limit, self.shapes_of, self.commits = limit, shapes_of, commits
+    def __init__(self, limit, known_of, parts=1, commits=True):
+        self.limit, self.known_of, self.parts, self.commits = limit, known_of, parts, commits
         self.again, self.seconds, self.peak = [], 0.0, 0
 
     @property
@@ -96,7 +100,7 @@ class MemoryBudget:
         DoesNotFit
             If no choice of values fits.
         """
-        shapes = self.shapes_of(fgraph)
+        shapes = self._shapes(fgraph)
         order = schedule(fgraph, lambda variable: _bytes(variable, shapes))
         last = dict.fromkeys(late_of(order))
         simulation = _Simulation(fgraph, [node for node in order if node not in last], list(last), shapes)
@@ -106,6 +110,17 @@ class MemoryBudget:
             raise DoesNotFit
         self.seconds, self.peak = sum(simulation.seconds.values()), simulation.peak
         return _changed(fgraph, simulation, self)
+
+    def _shapes(self, fgraph):
+        """The shapes of all variables, after loops were split."""
+        shapes, value_of = self.known_of(fgraph)
+        loops = [node for node in fgraph.apply_nodes if type(node.op) is Scan] if self.parts > 1 else []
+        if not loops:
+            return shapes
+        from phintys.optimizer.passes.loop_splitting import split_loops
+
+        split_loops(fgraph, shapes, {node: value_of(node.inputs[0]) for node in loops}, self.parts)
+        return self.known_of(fgraph)[0]
 
 
 def _least(simulation):
@@ -182,8 +197,8 @@ def can_run_again(node):
 
 
 def _has_kernel(op):
-    """Whether an op runs as a kernel, not as Python code."""
-    return isinstance(op, Scan) or type(op).make_kernel is not PureOp.make_kernel
+    """Whether an op runs as an instruction, not as Python code."""
+    return isinstance(op, (Scan, DeepCopyOp)) or bool(op.view_map) or type(op).make_kernel is not PureOp.make_kernel
 
 
 def _nodes_of(outputs):
