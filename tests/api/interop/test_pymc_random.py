@@ -205,6 +205,29 @@ def test_functions_of_the_user():
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def test_the_density_of_a_custom_distribution_runs_no_python_code_of_its_draws():
+    """``random`` is called for each draw, with a generator and the size; ``logp`` writes a graph, once."""
+    calls = []
+
+    def random(mean, rng=None, size=None):
+        calls.append(size)
+        return rng.normal(mean, size=size) ** 3
+
+    def logp(value, mean):
+        return pm.logp(pm.Normal.dist(mean, 1), pytensor.tensor.sign(value) * abs(value) ** (1 / 3))
+
+    with pm.Model() as model:
+        pm.CustomDist("y", pm.Normal("mean", 0, 1), random=random, logp=logp, observed=np.array([1.0, 2.0, 0.5]))
+    density = model.compile_logp(mode="PHINTYS")
+    calls.clear()
+    assert np.isfinite(density({"mean": np.array(0.5)})) and "0 Python calls" in density.f.vm.jit_fn.explain()
+    assert not calls
+    found = [pm.sample_prior_predictive(4, model=model, random_seed=1, compile_kwargs={"mode": mode})
+             for mode in ("PHINTYS", reference.PYTHON)]
+    np.testing.assert_array_equal(*[each.prior_predictive["y"].values for each in found])
+    assert len(calls) >= 8 and set(calls) == {(3,)}
+
+
 def test_sequential_monte_carlo_with_a_simulator():
     data = np.random.default_rng(0).normal(1, 1, 20)
 
