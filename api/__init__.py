@@ -100,7 +100,8 @@ _ON_DEMAND = {"tensor": "tensor", "scalar": "scalar", "printing": "printing", "g
               "sparse": "sparse", "test": "self_test", "theano_logger": "theano_logging",
               "logging_default_handler": "theano_logging", "distributed": "distributed", "vectorize": "transforms",
               "vectorize_graph": "transforms", "value_and_grad": "transforms", "vjp": "transforms",
-              "jvp": "transforms", "linearize": "transforms", "why_not": "reports.why_not"}
+              "jvp": "transforms", "linearize": "transforms", "why_not": "reports.why_not",
+              "array_api": "array_api", "solvers": "solvers"}
 
 __all__ = sorted([
     "Apply", "Constant", "Container", "FAST_COMPILE", "FAST_RUN", "Function", "FunctionGraph", "FunctionMaker",

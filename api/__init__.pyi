@@ -5,6 +5,7 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
+from phintys import array_api as array_api
 from phintys import compat as compat
 from phintys import compile as compile
 from phintys import configdefaults as configdefaults
@@ -26,6 +27,7 @@ from phintys import runtime as runtime
 from phintys import sandbox as sandbox
 from phintys import scalar as scalar
 from phintys import scan_module as scan_module
+from phintys import solvers as solvers
 from phintys import sparse as sparse
 from phintys import tensor as tensor
 from phintys import typed_list as typed_list
@@ -108,6 +110,7 @@ __all__ = [
     "SymbolicOutput",
     "Type",
     "Variable",
+    "array_api",
     "as_op",
     "change_flags",
     "clone",
@@ -158,6 +161,7 @@ __all__ = [
     "scan_checkpoints",
     "scan_module",
     "shared",
+    "solvers",
     "sparse",
     "sparse_grad",
     "subgraph_grad",

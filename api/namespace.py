@@ -42,6 +42,7 @@ _hooks.saved_graphs = lambda: _import_module("phintys.making.saved_graphs")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)
 _hooks.theano_flags_are_set = lambda: _import_module("phintys.theano_flags").warn_if_unread()
+_hooks.array_api = lambda: _import_module("phintys.array_api")
 _hooks.numpy_protocol = lambda: _import_module("phintys.numpy_protocol")
 
 _hooks.device_opened = lambda: _import_module("phintys.gpu_shared")

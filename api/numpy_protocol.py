@@ -66,7 +66,7 @@ def call_function(function: Callable[..., Any], arguments: Any, options: Any) ->
     required = FUNCTIONS[name][1].partition("|")[0].split()
     if len(arguments) > len(required) and not FUNCTIONS[name][1].startswith("*"):
         arguments, options = _named(name, function, arguments, options)
-    return _row_applied(name, arguments, options)
+    return row_applied(name, arguments, options)
 
 
 def _named(name, function, arguments, options):
@@ -82,7 +82,7 @@ def _named(name, function, arguments, options):
     return (), {**given, **options}
 
 
-def _row_applied(name, arguments, options):
+def row_applied(name, arguments, options):
     """Apply the row called ``name`` to the arguments of NumPy's function."""
     target, signature = FUNCTIONS[name]
     choosing = numpy_names.CHOOSING.get(name, "").split()
@@ -139,7 +139,7 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
         given = {"axis": 0, **options}
         if len(inputs) > 1:
             given["axis"] = inputs[1]
-        return _row_applied(REDUCTIONS[name], inputs[:1], given)
+        return row_applied(REDUCTIONS[name], inputs[:1], given)
     function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else None)
     named = {"axis": options["axis"]} if name == "vecdot" and "axis" in options else {}
     if function is None or method != "__call__" or set(options) - {"dtype", *named}:

@@ -18,6 +18,7 @@ import phintys.ifelse
 import phintys.memory
 import phintys.printing
 import phintys.scan_module
+import phintys.solvers
 import phintys.sparse
 import phintys.tensor as T
 import phintys.tensor.blas
@@ -46,7 +47,7 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "phintys.": phintys, "gradient.": phintys.gradient, "ifelse.": phintys.ifelse,
               "scan_module.": phintys.scan_module,
               "printing.": phintys.printing, "d3viz.": phintys.d3viz, "compile.": phintys.compile,
-              "memory.": phintys.memory,
+              "memory.": phintys.memory, "solvers.": phintys.solvers,
               "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
               "T.nnet.blocksparse.": T.nnet.blocksparse, "T.nnet.ctc.": T.nnet.ctc, "T.fft.": T.fft, "T.blas.": T.blas,
               "T.xlogx.": T.xlogx, "sparse.": phintys.sparse}
@@ -96,6 +97,10 @@ FAMILIES = [
     ("Linear algebra",
      "By LAPACK, for stacks of matrices too: the last two dimensions are those of the matrices.",
      "ops.factorizations"),
+    ("Solvers",
+     "`solvers` is `phintys.solvers`. The functions take Python functions of variables; the steps are loops of the "
+     "compiled function, and the derivatives those of the solution.",
+     "solvers"),
     ("Neural networks",
      "",
      "ops.nnet"),

@@ -18,6 +18,7 @@ widen_for_device: Any = None         # lets a graph with a value there compute i
 disagreement: Any = None             # finds the first of some nodes whose operands have lengths that differ
 uses_device: Any = None              # tells whether a graph has a value on the GPU; `phintys.gpu` sets it
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
+array_api: Any = None                # loads and returns the module phintys.array_api
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
 broadcast_advice: Any = None         # words of another library for a length of 1 that must be declared
 stand_ins: Any = None                # finds forms of nodes whose derivatives are more stable

@@ -180,6 +180,10 @@ class TensorOperators:
         """Called by NumPy's other functions on tensor variables; makes nodes."""
         return hooks.numpy_protocol().call_function(function, arguments, options)
 
+    def __array_namespace__(self, /, *, api_version=None):
+        """The functions of the array API standard, as a module: `phintys.array_api`."""
+        return hooks.array_api().matching(api_version)
+
     def __array__(self, dtype=None, copy=None):
         """An array of objects that contains this variable; an array of numbers would require a value.
 
@@ -229,6 +233,14 @@ class TensorOperators:
         """The tensor on a device; see the function ``transfer``."""
         return transfer(self, target)
 
+    device = property(lambda self: "cpu", doc="The array API's name of where values are when a function returns them.")
+
+    def to_device(self, device, /, *, stream=None):
+        """The tensor itself: the only device that the array API's code may name is "cpu"; see ``transfer``."""
+        if device != "cpu":
+            raise ValueError(f"to_device: device must be 'cpu', got {device!r}; see the method transfer")
+        return self
+
     def get_scalar_constant_value(self):
         """The value of this tensor if it is known to be a constant number; else raises ``NotScalarConstantError``."""
         return get_scalar_constant_value(self)
@@ -245,6 +257,14 @@ class TensorOperators:
     # ---- shape -------------------------------------------------------------------------------------------
     shape = property(shape, doc="The symbolic shape, a vector of int64.")
     T = property(lambda self: transpose(self), doc="The transpose.")
+
+    @property
+    def mT(self):
+        """The matrices of the last two dimensions, transposed."""
+        rank = self.type.ndim
+        if rank < 2:
+            raise ValueError(f"mT: {self} has {rank} dimensions, but matrices have two")
+        return dimshuffle(self, *range(rank - 2), rank - 1, rank - 2)
 
     @property
     def size(self):

@@ -1,7 +1,8 @@
 """Derivative matrices: ``jacobian``, ``hessian``, and the product of a Hessian and a vector.
 
-A Jacobian consists of the gradients of weighted sums of the expression's elements, where the weights are the rows of
-the identity matrix. ``map_rows`` computes them for all rows at once by matrix operations, or row by row.
+In reverse mode a Jacobian consists of the gradients of weighted sums of the expression's elements, where the weights
+are the rows of the identity matrix; in forward mode, of the derivatives along the rows of the identity matrix.
+``map_rows`` computes them for all rows at once by matrix operations, or row by row.
 """
 from __future__ import annotations
 
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy
 
 from phintys.graph.debug_values import get_debug_values
+from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import format_as, grad
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import eye
 from phintys.ops.graphs.inner_graph import gradient_type
+from phintys.ops.loops.building import dependents
 from phintys.ops.loops.row_map import map_rows
-from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.rearranging.rearranging import moveaxis
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,39 +29,47 @@ if TYPE_CHECKING:
     from phintys.ops.operators import TensorVariable
 
     Reaction = Literal["ignore", "warn", "raise"]
+    Direction = Literal["reverse", "forward"]
 
 
 @overload
 def jacobian(expression: Variable, wrt: Variable, consider_constant: Iterable[Variable] | None = None,
-             disconnected_inputs: Reaction = "raise") -> TensorVariable: ...
+             disconnected_inputs: Reaction = "raise", mode: Direction = "reverse") -> TensorVariable: ...
 @overload
 def jacobian(expression: Variable, wrt: Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
-             disconnected_inputs: Reaction = "raise") -> list[TensorVariable]: ...
+             disconnected_inputs: Reaction = "raise", mode: Direction = "reverse") -> list[TensorVariable]: ...
 
 
 def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
-             consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise") -> Any:
-    """The derivatives of all elements of a vector.
+             consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise",
+             mode: Direction = "reverse") -> Any:
+    """The derivatives of all elements of a tensor.
 
     Parameters
     ----------
     expression : TensorVariable
-        A vector; for a scalar, the result is its gradient.
+        Of any rank; for a scalar, the result is its gradient.
     wrt : Variable, or list or tuple of Variable
     consider_constant : list of Variable, optional
         Variables through which no gradient is propagated.
     disconnected_inputs : {'raise', 'warn', 'ignore'}
         How to treat elements of ``wrt`` on which the expression does not depend; their Jacobian is 0.
+    mode : {'reverse', 'forward'}
+        Whether to compute a gradient for each element of the expression, or a derivative along each element of
+        ``wrt``; the latter is faster if ``wrt`` has fewer elements.
 
     Returns
     -------
     TensorVariable, or list or tuple of TensorVariable, as ``wrt``
-        Each has one dimension more than the element of ``wrt``: entry i is the gradient of ``expression[i]``.
+        The dimensions of the expression, then those of the element of ``wrt``: entry i is the gradient of
+        ``expression[i]``.
 
     Raises
     ------
     TypeError
-        If the expression is not a variable or has more than one dimension.
+        If the expression is not a variable.
+    ValueError
+        For another mode, or ``consider_constant`` in forward mode.
     DisconnectedInputError
         See ``disconnected_inputs``.
 
@@ -69,16 +82,49 @@ def jacobian(expression: Variable, wrt: Variable | Sequence[Variable],
     """
     if not isinstance(expression, Variable):
         raise TypeError(f"tensor.jacobian expects a Variable as `expression`, got {expression!r}")
-    if expression.type.ndim > 1:
-        raise TypeError("tensor.jacobian expects a 1 dimensional variable as `expression`. If not use flatten to "
-                             f"make it a vector; {expression} has {expression.type.ndim} dimensions")
+    _check_mode("jacobian", mode, consider_constant)
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     options = dict(consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
-    if expression.type.ndim == 0:
+    if mode == "forward":
+        results = [_columns(expression, variable, disconnected_inputs) for variable in wanted]
+    elif expression.type.ndim == 0:
         results = grad(expression, wanted, **options)
-    else:
+    elif expression.type.ndim == 1:
         results = _rows_of_gradients(expression, wanted, options)
+    else:
+        rows = _rows_of_gradients(flatten(expression), wanted, options)
+        results = [_split(row, 0, expression) for row in rows]
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
+
+
+def _check_mode(name, mode, consider_constant):
+    if mode not in ("reverse", "forward"):
+        raise ValueError(f"tensor.{name}: mode must be 'reverse' or 'forward', got {mode!r}")
+    if mode == "forward" and consider_constant:
+        raise ValueError(f"tensor.{name}: consider_constant is not supported in forward mode; use disconnected_grad")
+
+
+def _split(x, axis, like):
+    """``x`` with one dimension split into those of ``like``."""
+    lengths = [shape_i(x, number) for number in range(x.type.ndim)]
+    lengths[axis:axis + 1] = [shape_i(like, number) for number in range(like.type.ndim)]
+    flags = list(x.type.broadcastable)
+    flags[axis:axis + 1] = like.type.broadcastable
+    return patternbroadcast(reshape(x, lengths, ndim=len(lengths)), flags)
+
+
+def _columns(expression, variable, disconnected_inputs):
+    """The Jacobian by one variable in forward mode."""
+    if expression not in dependents([variable], [expression]):
+        return jacobian(expression, variable, disconnected_inputs=disconnected_inputs)          # zeros, or an error
+    direction = variable.type.make_variable()
+    for value in get_debug_values(variable):
+        direction.tag.test_value = numpy.zeros_like(value)
+    derivative = Rop(expression, variable, direction, disconnected_inputs)
+    count = shape(variable).prod() if variable.type.ndim else 1
+    identity = _split(eye(count, dtype=direction.type.dtype), 1, variable)
+    columns, = map_rows([derivative], [(direction, identity)], name="jacobian")
+    return _split(moveaxis(columns, 0, -1), expression.type.ndim, variable)
 
 
 def _rows_of_gradients(expression, wanted, options):
@@ -94,33 +140,44 @@ def _rows_of_gradients(expression, wanted, options):
 
 @overload
 def hessian(cost: Variable, wrt: Variable, consider_constant: Iterable[Variable] | None = None,
-            disconnected_inputs: Reaction = "raise") -> TensorVariable: ...
+            disconnected_inputs: Reaction = "raise", mode: Direction = "reverse",
+            mixed: bool = False) -> TensorVariable: ...
 @overload
 def hessian(cost: Variable, wrt: Sequence[Variable], consider_constant: Iterable[Variable] | None = None,
-            disconnected_inputs: Reaction = "raise") -> list[TensorVariable]: ...
+            disconnected_inputs: Reaction = "raise", mode: Direction = "reverse",
+            mixed: bool = False) -> list[TensorVariable]: ...
 
 
 def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
-            consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise") -> Any:
-    """The second derivatives of a scalar with respect to each vector separately.
+            consider_constant: Iterable[Variable] | None = None, disconnected_inputs: Reaction = "raise",
+            mode: Direction = "reverse", mixed: bool = False) -> Any:
+    """The second derivatives of a scalar with respect to each variable, or to each pair of them.
 
     Parameters
     ----------
     cost : TensorVariable
         A scalar.
-    wrt : vector, or list or tuple of vectors
+    wrt : Variable, or list or tuple of Variable
+        Of any rank.
     consider_constant, disconnected_inputs
         See ``jacobian``.
+    mode : {'reverse', 'forward'}
+        How the gradient is differentiated; see ``jacobian``.
+    mixed : bool
+        Whether to return the derivatives by each pair of ``wrt`` instead of those by each element alone.
 
     Returns
     -------
     TensorVariable, or list or tuple of TensorVariable, as ``wrt``
-        Matrices.
+        Each has the dimensions of its variable twice. With ``mixed``, a list or tuple of such lists or tuples: entry
+        i, j has the dimensions of ``wrt[i]``, then those of ``wrt[j]``.
 
     Raises
     ------
     TypeError
-        If the cost is not a scalar, or an element of ``wrt`` is not a vector.
+        If the cost is not a scalar, or an element of ``wrt`` is not a variable.
+    ValueError
+        See ``jacobian``.
 
     Examples
     --------
@@ -137,15 +194,12 @@ def hessian(cost: Variable, wrt: Variable | Sequence[Variable],
     for variable in wanted:
         if not isinstance(variable, Variable):
             raise TypeError(f"tensor.hessian expects a (list of) Variable as `wrt`, got {variable!r}")
-        if variable.type.ndim != 1:
-            raise TypeError("tensor.hessian expects a (list of) 1 dimensional variable as `wrt`, "
-                                 f"{variable} has {variable.type.ndim}")
+    gradients = grad(cost, wanted, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
     results = []
-    for variable in wanted:
-        gradient = grad(cost, variable, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs)
+    for gradient, variable in zip(gradients, wanted):
         # A gradient that does not depend on the variable is not an error: the cost is linear in the variable.
-        options = dict(consider_constant=consider_constant, disconnected_inputs="ignore")
-        results += _rows_of_gradients(gradient, [variable], options)
+        rows = jacobian(gradient, wanted if mixed else [variable], consider_constant, "ignore", mode)
+        results += [format_as(isinstance(wrt, list), isinstance(wrt, tuple), rows)] if mixed else rows
     return format_as(isinstance(wrt, list), isinstance(wrt, tuple), results)
 
 

@@ -180,8 +180,8 @@ MISTAKES = {
 
     # ---- gradients
     "hessian of a vector": (lambda: T.hessian(v, v), TypeError, "0 dimensional variable.*v has 1"),
-    "hessian by a matrix": (lambda: T.hessian(m.sum(), m), TypeError, "1 dimensional variable.*m has 2"),
-    "jacobian of a matrix": (lambda: T.jacobian(m, m), TypeError, "1 dimensional variable.*m has 2"),
+    "hessian by a number": (lambda: T.hessian(m.sum(), 2.0), TypeError, "Variable as `wrt`, got 2.0"),
+    "jacobian of a number": (lambda: T.jacobian(2.0, m), TypeError, "Variable as `expression`, got 2.0"),
     "grad of a vector": (lambda: T.grad(v, v), TypeError, "cost must be a scalar. v .*has 1"),
     "grad by a stranger": (lambda: T.grad(x, w), phintys.gradient.DisconnectedInputError, "not part of.*: w "),
     "grad by a name": (lambda: T.grad(x, "x"), TypeError, "Expected Variable, got x"),

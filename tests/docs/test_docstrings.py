@@ -18,6 +18,7 @@ from phintys.optimizer.engine import registered
 from phintys.theano_modules import MODULES as MODULES_OF_THEANO
 
 NOT_DOCUMENTED = {
+    "phintys.array_api": "NumPy's functions under the array API's names",
     "phintys.compat": "objects of Python",
     "phintys.pickled": "what only pickles name",
     "phintys.distributed": "where Dask is installed only: see below",

@@ -1,6 +1,6 @@
 """PyTensor's optimizers: ops of its inner graph; read when a graph has the first of them."""
-from phintys.interop.pytensor.optimizers import Minimum, Root, ScalarMinimum, ScalarRoot
 from phintys.interop.pytensor.translation import named_input, row, translated
+from phintys.solvers.optimizers import Minimum, Root, ScalarMinimum, ScalarRoot
 
 KINDS = {"MinimizeOp": Minimum, "MinimizeScalarOp": ScalarMinimum, "RootOp": Root, "RootScalarOp": ScalarRoot}
 

@@ -20,8 +20,8 @@ from pytensor_reference import pytensor
 import phintys
 from phintys.interop.pytensor import translate
 from phintys.interop.pytensor.fallback import Performed
-from phintys.interop.pytensor.optimizers import Minimum, Optimizer
 from phintys.interop.pytensor_versions import version_of
+from phintys.solvers.optimizers import Minimum, Optimizer
 
 pt = pytensor.tensor
 VERSION = version_of(pytensor.__version__)

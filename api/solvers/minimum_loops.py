@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys import tensor as T
-from phintys.interop.pytensor.root_loops import looped
-from phintys.interop.pytensor.vector_loops import options_of
+from phintys.solvers.root_loops import looped
+from phintys.solvers.vector_loops import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from phintys import tensor as T
-from phintys.interop.pytensor.root_loops import looped
 from phintys.ops.factorizations.orthogonal import qr
 from phintys.ops.factorizations.solve import solve_triangular
 from phintys.ops.graphs.ifelse import ifelse
+from phintys.solvers.root_loops import looped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

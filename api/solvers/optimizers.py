@@ -16,12 +16,13 @@ from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
 from phintys.graph.traversal import clone_replace, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
-from phintys.interop.pytensor.minimum_loops import minimum_by_loop
-from phintys.interop.pytensor.root_loops import root_by_loop as scalar_root_by_loop
-from phintys.interop.pytensor.vector_loops import root_by_loop
 from phintys.ops.graphs.ifelse import ifelse
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.op_from_graph import OpFromGraph
+from phintys.solvers.fixed_points import fixed_point_by_loop
+from phintys.solvers.minimum_loops import minimum_by_loop
+from phintys.solvers.root_loops import root_by_loop as scalar_root_by_loop
+from phintys.solvers.vector_loops import root_by_loop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -275,3 +276,13 @@ class ScalarRoot(Optimizer):
         derivatives = {name: partial(values.number, 1 + position) for position, name in enumerate(names)}
         found = root_scalar(partial(values.number, 0), x0=start, **derivatives, **options)
         return found.root, found.converged
+
+
+class FixedPoint(Optimizer):
+    """``scipy.optimize.fixed_point``; the output of the inner graph is the function."""
+
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
+        return fixed_point_by_loop(self.method, self.options, values, inputs[0])
+
+    def condition(self) -> Any:
+        return self.local_outputs[0] - self.local_inputs[0]

@@ -1,0 +1,286 @@
+"""Ordinary differential equations: Dormand's and Prince's method of fifth order with steps of adapted length, as
+SciPy's RK45 takes them, in a loop; the derivatives are solutions of equations beside the given ones.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from phintys import tensor as T
+from phintys.graph.gradients.forward_gradient import Rop
+from phintys.graph.gradients.gradient import grad
+from phintys.graph.valueless_types import DisconnectedType, disconnected_type
+from phintys.ops.graphs.op_from_graph import OpFromGraph
+from phintys.ops.loops.building import Body, make_loop
+from phintys.ops.loops.row_map import map_rows
+from phintys.ops.types.dtypes import continuous_dtypes
+from phintys.scan_module import scan
+from phintys.solvers.problem import problem_of, replaced, start_of
+from phintys.solvers.root_loops import looped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.variable import Variable
+
+# Dormand's and Prince's pair: times, weights of the stages, of the result, of its error, and of Shampine's polynomials
+# of the share of a step.
+TIMES = (0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1)
+STAGES = ((), (1 / 5,), (3 / 40, 9 / 40), (44 / 45, -56 / 15, 32 / 9),
+          (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+          (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656))
+RESULT = numpy.array([35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84])
+ERROR = numpy.array([-71 / 57600, 0, 71 / 16695, -71 / 1920, 17253 / 339200, -22 / 525, 1 / 40])
+BETWEEN = numpy.array([
+    [1, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+    [0, 0, 0, 0],
+    [0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+    [0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+    [0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+    [0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+    [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423]])
+SAFETY, SHORTEST, LONGEST = 0.9, 0.2, 10        # of the factor from step to step
+EPSILON = numpy.finfo("float64").eps
+
+
+class _Equation(NamedTuple):
+    """The inner graph: state (a vector), time, parameters, and the state's derivative; and the tolerances."""
+
+    state: Variable
+    time: Variable
+    parameters: list
+    slope: Variable
+    rtol: float
+    atol: float
+    max_steps: int
+
+    def at(self, state, time, parameters):
+        """The derivative of a state."""
+        return replaced(self.slope, [self.state, self.time, *self.parameters], [state, time, *parameters])
+
+    def along(self, states, times, parameters):
+        """The derivatives of all states at their times, as rows."""
+        state, time = self.state.type(), self.time.type()
+        return map_rows([self.at(state, time, parameters)], [(state, states), (time, times)])[0]
+
+
+def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.49012e-8, atol: float = 1.49012e-8,
+           max_steps: int = 100_000) -> Any:
+    """Solve ordinary differential equations.
+
+    Parameters
+    ----------
+    func : callable
+        Takes the state, the time and ``args``, as variables, and returns the state's derivative. It may also read other
+        variables.
+    y0 : tensor-like
+        The state at the first time, of any rank; it is converted to float64.
+    t : tensor-like
+        A vector of times, ascending or descending.
+    *args : tensor-like
+    rtol, atol : float
+        The error of each step is at most ``atol + rtol * abs(state)``, as a root of a mean square.
+    max_steps : int
+        Between two times.
+
+    Returns
+    -------
+    TensorVariable
+        The states at all times; the first dimension is that of ``t``. NaN from where a step would be shorter than
+        numbers can tell, or where there would be more than ``max_steps``. Derivatives with respect to ``y0``, ``t``,
+        ``args`` and other variables are solutions of further equations, of the same tolerances.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For complex numbers, or if the derivative has another rank than the state.
+
+    Notes
+    -----
+    The steps are those of ``scipy.integrate.solve_ivp(method="RK45")``. Stiff equations take very many of them.
+
+    Examples
+    --------
+    >>> rate = T.dscalar("rate")
+    >>> y = phintys.solvers.odeint(lambda y, t: -rate * y, 1.0, [0.0, 1.0])
+    >>> phintys.function([rate], [y[1], phintys.grad(y[1], rate)])(1.0)
+    [array(0.36787944), array(-0.3678794...)]
+    """
+    y0, t = start_of("odeint", y0), start_of("odeint", t)
+    if t.type.ndim != 1:
+        raise ValueError(f"odeint: t must be a vector, got {t} of type {t.type}")
+    state, time = y0.type(), T.dscalar()
+    problem = problem_of("odeint", func, [state, time], args)
+    if problem.value.type.ndim != state.type.ndim:
+        raise ValueError(f"odeint: the function returns {problem.value.type.ndim} dimensions, but the state has "
+                         f"{state.type.ndim}")
+    lengths = [y0.shape[number] for number in range(y0.type.ndim)]
+    vector, inner = T.dvector(), [length.type() for length in lengths]
+    shaped = T.patternbroadcast(T.reshape(vector, inner, ndim=len(inner)), state.type.broadcastable)
+    slope = T.unbroadcast(replaced(problem.value, [state], [shaped]).flatten(), 0)
+    equation = _Equation(vector, time, [*problem.parameters, *inner], slope, max(rtol, 100 * EPSILON), atol, max_steps)
+    found = _solved(equation, T.unbroadcast(y0.flatten(), 0), T.unbroadcast(t, 0), [*problem.outer, *lengths])
+    return T.reshape(found, [t.shape[0], *lengths], ndim=1 + len(lengths))
+
+
+def _solved(equation, start, times, parameters):
+    """The states at the times, as the rows of a matrix, with their derivatives."""
+    inner = [start.type(), times.type(), *[parameter.type() for parameter in parameters]]
+    op = OpFromGraph(inner, [_by_steps(equation, inner[0], inner[1], inner[2:])], inline=True,
+                     lop_overrides=lambda inputs, outputs, gradients: _backward(equation, inputs, outputs, gradients),
+                     rop_overrides=lambda inputs, points: [_forward(equation, inputs, points)], name="odeint",
+                     connection_pattern=[[variable.type.dtype in continuous_dtypes] for variable in inner])
+    return op(start, times, *parameters)
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+def _size(x):
+    return T.sqrt(T.mean(x ** 2))
+
+
+def _first_length(equation, y, f, time, direction, whole, parameters):
+    """Hairer's choice of the first step, from how the derivative changes."""
+    scale = equation.atol + abs(y) * equation.rtol
+    d0, d1 = _size(y / scale), _size(f / scale)
+    h0 = T.switch(T.or_(T.lt(d0, 1e-5), T.lt(d1, 1e-5)), 1e-6, 0.01 * d0 / d1)
+    h0 = T.minimum(h0, whole)
+    after = equation.at(y + h0 * direction * f, time + h0 * direction, parameters)
+    d2 = _size((after - f) / scale) / h0
+    flat = T.and_(T.le(d1, 1e-15), T.le(d2, 1e-15))
+    h1 = T.switch(flat, T.maximum(1e-6, h0 * 1e-3), (0.01 / T.maximum(d1, d2)) ** (1 / 5))
+    return T.minimum(T.minimum(100 * h0, h1), whole)
+
+
+def _step(equation, y, f, time, length, parameters):
+    """The next state, its derivative, and the derivatives of all stages."""
+    stages = [f]
+    for share, weights in zip(TIMES[1:], STAGES[1:]):
+        moved = sum([weight * stage for weight, stage in zip(weights, stages)])
+        stages.append(equation.at(y + moved * length, time + share * length, parameters))
+    after = y + length * sum([weight * stage for weight, stage in zip(RESULT, stages) if weight])
+    stages.append(equation.at(after, time + length, parameters))
+    return after, stages[-1], T.stack(stages)
+
+
+def _by_steps(equation, start, times, parameters):
+    end = times[-1]
+    direction = T.switch(T.lt(end, times[0]), -1.0, 1.0)
+
+    def step(before, y, f, from_, time, length, stages, rejected, failed, count, target):
+        least = 10 * abs(T.nextafter(time, direction * numpy.inf) - time)
+        length = T.switch(rejected, length, T.maximum(length, least))
+        too_short = T.or_(T.invert(T.ge(length, least)), T.ge(count, equation.max_steps))
+        after_time = time + length * direction
+        after_time = T.switch(T.gt(direction * (after_time - end), 0), end, after_time)
+        signed = after_time - time
+        after, slope, found = _step(equation, y, f, time, signed, parameters)
+        scale = equation.atol + T.maximum(abs(y), abs(after)) * equation.rtol
+        error = _size(T.dot(ERROR, found) * signed / scale)
+        good = T.and_(T.lt(error, 1), T.invert(too_short))
+        change = SAFETY * error ** (-1 / 5)
+        wider = T.switch(T.eq(error, 0), float(LONGEST), T.minimum(change, LONGEST))
+        wider = T.switch(rejected, T.minimum(wider, 1), wider)
+        narrower = T.switch(T.gt(change, SHORTEST), change, SHORTEST)               # of NaN, the shortest
+        following = {"before": T.switch(good, y, before), "y": T.switch(good, after, y), "f": T.switch(good, slope, f),
+                     "from_": T.switch(good, time, from_), "time": T.switch(good, after_time, time),
+                     "length": abs(signed) * T.switch(good, wider, narrower), "stages": T.switch(good, found, stages),
+                     "rejected": T.invert(good), "failed": T.or_(failed, too_short), "count": count + 1,
+                     "target": target}
+        return following, T.or_(too_short, T.ge(direction * (following["time"] - target), 0))
+
+    f = equation.at(start, times[0], parameters)
+    nothing = T.stack([T.zeros_like(start)] * 7)
+    first = {"before": start, "y": start, "f": f, "from_": times[0], "time": times[0],
+             "length": _first_length(equation, start, f, times[0], direction, abs(end - times[0]), parameters),
+             "stages": nothing, "rejected": T.constant(False), "failed": T.constant(False)}
+    inner = {name: value.type() for name, value in first.items()}
+    target = T.dscalar()
+    goes = T.and_(T.lt(direction * (inner["time"] - target), 0), T.invert(inner["failed"]))
+    last = looped("RK45", step, {**inner, "count": T.constant(0, dtype="int64"), "target": target},
+                  T.switch(goes, T.constant(1 << 62), T.constant(0)))
+    span = last["time"] - last["from_"]
+    share = (target - last["from_"]) / T.switch(T.eq(span, 0), 1.0, span)
+    weights = T.dot(T.as_tensor_variable(BETWEEN), T.stack([share, share ** 2, share ** 3, share ** 4]))
+    there = last["before"] + span * T.dot(weights, last["stages"])
+    there = T.switch(last["failed"], numpy.nan, there)
+    body = Body([(target, times)], stacked=[there],
+                carried=[(inner[name], last[name], value) for name, value in first.items()])
+    return make_loop(times.shape[0], body, "odeint", lifts=False).stacked[0]        # the first is the start
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+def _backward(equation, inputs, outputs, gradients):
+    """The gradient by the adjoint equations, which are solved from the last time to the first."""
+    start, times, *parameters = inputs
+    by_states = gradients[0]
+    if isinstance(by_states.type, DisconnectedType):
+        return [disconnected_type() for _ in inputs]
+    numbers = [place for place, inner in enumerate(equation.parameters) if inner.type.dtype in continuous_dtypes]
+    adjoint = _adjoint(equation, numbers)
+    count = start.shape[0]
+    sizes = [parameters[place].size for place in numbers]
+    nothing = T.zeros([sum(sizes, T.constant(0, dtype="int64"))], dtype="float64")
+
+    def back(state, weight, now, before, slope, collected, *known):
+        joined = T.concatenate([state, slope + weight, collected])
+        found = _solved(adjoint, joined, T.stack([now, before]), list(known))[-1]
+        return found[count:2 * count], found[2 * count:]
+
+    states = outputs[0]
+    (slopes, collected), _ = scan(
+        back, sequences=[states[:0:-1], by_states[:0:-1], times[:0:-1], times[-2::-1]],
+        outputs_info=[T.zeros_like(start), nothing], non_sequences=parameters)
+    # With one time only, nothing is behind the start.
+    slope = T.concatenate([T.shape_padleft(T.zeros_like(start)), slopes])[-1]
+    collected = T.concatenate([T.shape_padleft(nothing), collected])[-1]
+    along = equation.along(states, times, parameters)
+    by_times = T.set_subtensor((by_states * along).sum(axis=1)[:1], -T.dot(slope, along[0]).dimshuffle("x"))
+    results = [slope + by_states[0], by_times, *[disconnected_type() for _ in parameters]]
+    position = 0
+    for place, size in zip(numbers, sizes):
+        part = collected[position:position + size]
+        shaped = T.reshape(part, parameters[place].shape, ndim=parameters[place].type.ndim)
+        results[2 + place] = T.cast(T.patternbroadcast(shaped, parameters[place].type.broadcastable),
+                                    parameters[place].type.dtype)
+        position = position + size
+    return results
+
+
+def _adjoint(equation, numbers):
+    """The equation of the state, its adjoint, and the parameters' gradients, as one vector."""
+    inner = [parameter.type() for parameter in equation.parameters]
+    chosen = [inner[place] for place in numbers]
+    joined, state = T.dvector(), equation.state.type()
+    count = (joined.shape[0] - sum([part.size for part in chosen], T.constant(0, dtype="int64"))) // 2
+    slope = equation.at(state, equation.time, inner)
+    weight = T.dvector()
+    found = grad(None, [state, *chosen], known_grads={slope: weight}, disconnected_inputs="ignore")
+    value = T.concatenate([slope, *[-T.cast(part, "float64").flatten() for part in found]])
+    value = replaced(value, [state, weight], [joined[:count], joined[count:2 * count]])
+    return _Equation(joined, equation.time, inner, value, equation.rtol, equation.atol, equation.max_steps)
+
+
+def _forward(equation, inputs, points):
+    """The derivative along a direction, whose equation is solved beside that of the state."""
+    start, times, *parameters = inputs
+    known = [None if point is None or isinstance(point.type, DisconnectedType) else point for point in points]
+    moved = [place for place, point in enumerate(known[2:]) if point is not None]
+    inner = [parameter.type() for parameter in equation.parameters]
+    directions = [known[2 + place].type() for place in moved]
+    joined, state, direction = T.dvector(), equation.state.type(), equation.state.type()
+    count = joined.shape[0] // 2
+    slope = equation.at(state, equation.time, inner)
+    change = Rop(slope, [state, *[inner[place] for place in moved]], [direction, *directions],
+                 disconnected_outputs="ignore")
+    value = replaced(T.concatenate([slope, change]), [state, direction], [joined[:count], joined[count:]])
+    beside = _Equation(joined, equation.time, [*inner, *directions], value, equation.rtol, equation.atol,
+                       equation.max_steps)
+    first = T.zeros_like(start) if known[0] is None else known[0]
+    if known[1] is not None:
+        first = first - equation.at(start, times[0], parameters) * known[1][0]
+    found = _solved(beside, T.concatenate([start, first]), times, [*parameters, *[known[2 + place] for place in moved]])
+    derivative = found[:, start.shape[0]:]
+    if known[1] is None:
+        return derivative
+    return derivative + equation.along(found[:, :start.shape[0]], times, parameters) * known[1].dimshuffle(0, "x")

@@ -1,0 +1,67 @@
+"""What the solvers take: the graph of a Python function of some unknowns, and the outer variables that it reads."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from phintys import tensor as T
+from phintys.graph.traversal import clone_replace, graph_inputs
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Problem(NamedTuple):
+    """Inner variables, outer ones in the same order, and what the function computes from the inner ones.
+
+    Attributes
+    ----------
+    unknowns : list of Variable
+    parameters : list of Variable
+        Inside; the function reads them besides the unknowns.
+    outer : list of Variable
+        The values of the parameters.
+    value : Variable
+    """
+
+    unknowns: list
+    parameters: list
+    outer: list
+    value: Variable
+
+
+def problem_of(name: str, function: Callable[..., Any], unknowns: Sequence[Variable], args: Sequence[Any]) -> Problem:
+    """The problem of a function that takes the unknowns, then ``args``; it may also read other variables.
+
+    Raises
+    ------
+    TypeError
+        If it does not return what can be a tensor of real numbers.
+    """
+    value = T.as_tensor_variable(function(*unknowns, *args))
+    if value.type.dtype in T.complex_dtypes:
+        raise TypeError(f"{name}: the function must return real numbers, got {value} of type {value.type}")
+    value = T.cast(value, "float64")
+    outer = [leaf for leaf in graph_inputs([value]) if not isinstance(leaf, Constant) and leaf not in unknowns]
+    inner = [leaf.type() for leaf in outer]
+    return Problem(list(unknowns), inner, outer, clone_replace(value, dict(zip(outer, inner))))
+
+
+def start_of(name: str, x: Any) -> Variable:
+    """A start as a variable of float64, with which all methods compute.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers.
+    """
+    x = T.as_tensor_variable(x)
+    if x.type.dtype in T.complex_dtypes:
+        raise TypeError(f"{name}: complex numbers are not supported, got {x} of type {x.type}")
+    # What is a solution of the first step need not have the lengths of 1 that the start's type knows.
+    return T.unbroadcast(T.cast(x, "float64"), *range(x.type.ndim))
+
+
+def replaced(outputs: Any, old: Sequence[Variable], new: Sequence[Variable]) -> Any:
+    """The outputs with other variables for some of an inner graph."""
+    return clone_replace(outputs, dict(zip(old, new)))

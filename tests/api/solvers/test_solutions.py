@@ -1,0 +1,111 @@
+"""Roots, fixed points and minima of Python functions of variables, and their derivatives of both orders.
+
+That the steps are SciPy's is tested for PyTensor's graphs: ``tests/api/interop/test_pytensor_optimizers.py``.
+"""
+import numpy
+import pytest
+import scipy.optimize
+
+import phintys
+import phintys.tensor as T
+from phintys import solvers
+from phintys.solvers.optimizers import Optimizer
+
+
+def is_native(f):
+    """Whether no solver is called from Python."""
+    return not any([isinstance(node.op, Optimizer) for node in f.maker.fgraph.apply_nodes])
+
+
+# Of the unknown and a number, at 2: (solver, arguments, the solution by the number).
+PROBLEMS = {
+    "root": (lambda a: solvers.root(lambda x: x ** 3 - a * T.as_tensor([1.0, 4.0]), [1.0, 1.0]),
+             lambda a: numpy.cbrt(a * numpy.array([1.0, 4.0]))),
+    "root of a matrix": (lambda a: solvers.root(lambda x: T.dot(x, x) - a * T.eye(2), T.eye(2)),
+                         lambda a: numpy.sqrt(a) * numpy.eye(2)),
+    "root with args": (lambda a: solvers.root(lambda x, b: x ** 3 - b, [1.0], args=(a * 2,)),
+                       lambda a: numpy.cbrt([2 * a])),
+    "bracket": (lambda a: solvers.root_scalar(lambda x: x ** 3 - a, bracket=(0.0, 5.0)), numpy.cbrt),
+    "newton": (lambda a: solvers.root_scalar(lambda x: x ** 3 - a, x0=1.0), numpy.cbrt),
+    "halley": (lambda a: solvers.root_scalar(lambda x: x ** 3 - a, x0=1.0, method="halley", xtol=1e-12), numpy.cbrt),
+    "fixed point": (lambda a: solvers.fixed_point(lambda x: (x + a / x) / 2, [1.0, 2.0]),
+                    lambda a: numpy.sqrt(a) * numpy.ones(2)),
+    "iteration": (lambda a: solvers.fixed_point(lambda x: (x + a / x) / 2, 1.0, method="iteration"), numpy.sqrt),
+    "minimum": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], tol=1e-10),
+                lambda a: numpy.sqrt(a) * numpy.ones(2)),
+    "minimum by SciPy": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], method="Newton-CG",
+                                                    tol=1e-12), lambda a: numpy.sqrt(a) * numpy.ones(2)),
+    "another root": (lambda a: solvers.root(lambda x: x ** 3 - a, [1.0], method="lm", tol=1e-12),
+                     lambda a: numpy.cbrt([a])),
+}
+BY_SCIPY = ("minimum by SciPy", "another root", "minimum")         # the last only where its own search fails
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_solutions_and_derivatives_of_both_orders(name):
+    build, wanted = PROBLEMS[name]
+    a = T.dscalar("a")
+    x, success = build(a)
+    slope = phintys.grad((x * 1.0).sum(), a)
+    f = phintys.function([a], [x, success, slope, phintys.grad(slope, a), T.Rop(x, a, T.constant(1.0))])
+    found, good, first, second, forward = f(2.0)
+    step = 1e-4
+    low, middle, high = [wanted(value) for value in (2 - step, 2.0, 2 + step)]
+    assert good and is_native(f) == (name not in BY_SCIPY)
+    numpy.testing.assert_allclose(found, middle, rtol=1e-6, atol=1e-8)
+    numpy.testing.assert_allclose(first, (high - low).sum() / (2 * step), rtol=1e-6)
+    numpy.testing.assert_allclose(forward, (high - low) / (2 * step), rtol=1e-6, atol=1e-7)
+    numpy.testing.assert_allclose(second, (high - 2 * middle + low).sum() / step ** 2, rtol=1e-4)
+
+
+def test_what_the_function_reads_from_outside_has_derivatives():
+    """Variables, computed ones and shared ones; not those that only the start reads."""
+    a, start = T.dvector("a"), T.dvector("start")
+    scale = phintys.shared(3.0)
+    x = solvers.root(lambda x: x * scale - T.exp(a), start).x
+    by_a, by_start, by_scale = phintys.grad(x.sum(), [a, start, scale])
+    f = phintys.function([a, start], [x, by_a, by_start, by_scale])
+    values = numpy.array([0.5, 1.0])
+    numpy.testing.assert_allclose(f(values, [1.0, 1.0])[0], numpy.exp(values) / 3)
+    numpy.testing.assert_allclose(f(values, [1.0, 1.0])[1], numpy.exp(values) / 3)
+    assert f(values, [1.0, 1.0])[2].tolist() == [0, 0]
+    numpy.testing.assert_allclose(f(values, [1.0, 1.0])[3], -numpy.exp(values).sum() / 9)
+
+
+def test_fixed_points_are_those_of_scipy():
+    c = numpy.array([1.2, 0.8])
+    x = T.dvector("x")
+    f = phintys.function([x], solvers.fixed_point(lambda x: T.sqrt(10 / (x + c)), x))
+    found, success = f([1.2, 1.3])
+    numpy.testing.assert_allclose(found, scipy.optimize.fixed_point(lambda x: numpy.sqrt(10 / (x + c)), [1.2, 1.3]),
+                                  rtol=1e-12)
+    assert success
+    found, success = phintys.function([], solvers.fixed_point(lambda x: -x + 3, 1.0, method="iteration"))()
+    assert not success and numpy.isfinite(found)
+
+
+def test_a_start_of_float32_is_computed_in_float64():
+    x = T.fvector("x")
+    f = phintys.function([x], solvers.minimize(lambda x: ((x - 0.1) ** 2).sum(), x).x)
+    assert f.maker.fgraph.outputs[0].type.dtype == "float64"
+    numpy.testing.assert_allclose(f(numpy.ones(2, "float32")), [0.1, 0.1], rtol=1e-6)
+
+
+def test_inside_a_loop():
+    a = T.dvector("a")
+    rows, _ = phintys.scan(lambda a: solvers.root_scalar(lambda x: x ** 3 - a, bracket=(0.0, 5.0)).x, sequences=[a])
+    f = phintys.function([a], [rows, phintys.grad(rows.sum(), a)])
+    values = numpy.array([1.0, 8.0, 27.0])
+    numpy.testing.assert_allclose(f(values)[0], [1, 2, 3])
+    numpy.testing.assert_allclose(f(values)[1], 1 / (3 * numpy.cbrt(values) ** 2))
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: solvers.root(lambda x: x, [1j]), TypeError, "root: complex numbers are not supported"),
+    (lambda: solvers.root(lambda x: x * 1j, [1.0]), TypeError, "root: the function must return real numbers"),
+    (lambda: solvers.minimize(lambda x: x, [1.0]), TypeError, "minimize: the function must return a number"),
+    (lambda: solvers.fixed_point(T.cos, 1.0, method="no"), ValueError, "method must be 'del2' or 'iteration'"),
+    (lambda: solvers.root_scalar(T.cos), TypeError, "bracket or x0 must be given")])
+def test_mistakes(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
