@@ -131,6 +131,16 @@ def _flat(position):
     return [trace for part in parts for trace in (part.parts if type(part) is Traces else (part,))]
 
 
+def innermost(position: Any) -> Any:
+    """Return a hashable value that is equal for positions whose innermost frames, in each part, are at one place."""
+    if type(position) is Traces:
+        return tuple([innermost(part) for part in position.parts])
+    if not position:
+        return None
+    place = position[0] if type(position[0]) is tuple else (id(position[0]), position[1])
+    return (place, innermost(position.source)) if type(position) is GradientTrace else place
+
+
 def resolve(position: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
     """Return a position in a form that can be pickled, without code objects."""
     if type(position) is GradientTrace:

@@ -81,7 +81,7 @@ class InnerGraphOp(Op):
     def do_constant_folding(self, node):
         return False                                # folding would compile the graph, which costs more than it saves
 
-    def shapes_outside(self, inputs, input_shapes, inside=()):
+    def shapes_outside(self, inputs, input_shapes, inside=(), outputs=None):
         """The shapes of the outputs.
 
         Parameters
@@ -92,17 +92,20 @@ class InnerGraphOp(Op):
             The lengths of ``local_inputs`` as outer variables.
         inside : collection of Variable
             The ``local_inputs`` that have no outer variable.
+        outputs : list of Variable, optional
+            Those of ``local_outputs`` whose shapes are wanted; by default all.
 
         Returns
         -------
         list of tuple or None
             None for a shape that depends on values computed in the inner graph.
         """
-        computed = {output for node in io_toposort(self.local_inputs, self.local_outputs) for output in node.outputs}
+        outputs = self.local_outputs if outputs is None else outputs
+        computed = {output for node in io_toposort(self.local_inputs, outputs) for output in node.outputs}
         given = {length for shape in input_shapes for length in shape or ()
                  if isinstance(length, Variable) and not _is_read_from(length, inside)}
         shapes = [shape if shape is not None and _is_known(shape, given, computed, inside) else None
-                  for shape in self.local_shapes(input_shapes)]
+                  for shape in inferred_shapes(self.local_inputs, outputs, input_shapes)]
         lengths = [length for shape in shapes for length in shape or () if isinstance(length, Variable)]
         replace = {local: outer for local, outer in zip(self.local_inputs, inputs) if local not in inside}
         outer = dict(zip(lengths, clone_replace(lengths, replace)))

@@ -279,9 +279,10 @@ class Scan(TheanoNames, InnerGraphOp):
                    for shape, variable in zip(outer.carried, inner.carried)],
                  *outer.wholes]
         moving = self.local_inputs[:parts.n_moving]
+        stacked = self.inner_outputs.stacked
         inside = self.shapes_outside([*moving, *node.inputs[len(node.inputs) - len(inner.wholes):]], local,
-                                     set(moving))
-        rows = [shape[1:] for shape in outer.states] + list(parts.inner_outputs(inside).stacked)
+                                     set(moving), stacked) if stacked else []
+        rows = [shape[1:] for shape in outer.states] + inside
         lengths = [*[self._length(steps, number) for number in range(parts.n_states)],
                    *[steps if count is node.inputs[0] else scalar.minimum(steps, count)
                      for count in parts.outer_inputs(node.inputs).stacked]]

@@ -1,6 +1,14 @@
-"""The kernel of a loop: its inner graph, compiled to a program that the kernel runs step by step."""
+"""The kernel of a loop: its inner graph, compiled to a program that the kernel runs step by step.
+
+Loops with equal bodies, such as the layers of a network and their gradients, share the program as long as one of them
+lives; each has a kernel and frames of its own.
+"""
+from weakref import WeakKeyDictionary
+
 from phintys.graph import hooks
 from phintys.graph.config import change_flags, config
+from phintys.graph.toposort import io_toposort
+from phintys.graph.trace import innermost
 from phintys.ops.elementwise.scalar import add
 from phintys.ops.loops.in_registers import scalar_body
 from phintys.ops.loops.recurrences import recurrence_body
@@ -9,7 +17,9 @@ from phintys.ops.types.tensor_type import TensorType
 
 # Options by which programs of one graph differ, besides the mode that a loop itself may have.
 COMPILED_BY = ("mode", "optimizer", "linker", "optimizer_excluding", "optimizer_including", "optimizer_requiring",
-               "floatX", "math", "cpu")
+               "floatX", "math", "cpu", "math_rules")
+
+_programs = WeakKeyDictionary()     # loop, which equal loops find → {(options, what errors and listings tell): program}
 
 
 def native_kernel(op, kernels):
@@ -29,11 +39,22 @@ def native_kernel(op, kernels):
     key = tuple([getattr(config, name) for name in COMPILED_BY])
     if key not in kernels:
         with change_flags(allow_gc=op.options.allow_gc):
-            kernels[key] = _compiled(op)
+            kernels[key] = _compiled(op, key)
     return kernels[key]
 
 
-def _compiled(op):
+def _told_by(op):
+    """What errors and listings tell of a loop: titles, names of variables, lines that made them. None: the body holds a
+    graph itself, whose frames other loops would find bound to their own arrays."""
+    nodes = io_toposort(op.local_inputs, op.local_outputs)
+    if any([hasattr(node.op, "local_outputs") for node in nodes]):
+        return None
+    variables = [*op.local_inputs, *[out for node in nodes for out in node.outputs]]
+    places = [innermost(node._position) for node in nodes]
+    return str(op), tuple([variable.name for variable in variables]), tuple(places)
+
+
+def _compiled(op, key):
     """Compile a loop's inner graph for the kernel of loops; None if this is not possible.
 
     Sums become carried values to which the inner graph adds, so that it may add in place.
@@ -48,9 +69,14 @@ def _compiled(op):
     totals = [_total(total, term) for total, term in zip(sums, outputs.summed)]
     condition = [] if outputs.condition is None else [outputs.condition]
     options = {"on_unused_input": "ignore", "name": str(op), "profile": False, **op.kwargs}
-    function = hooks.function(mutable, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
-                              **options)
-    program = getattr(function, "program", None)
+    told = _told_by(op)
+    known = {} if told is None else _programs.setdefault(op, {})
+    entry = key, op.options.mode, told
+    program = known.get(entry)
+    if program is None:
+        function = hooks.function(mutable, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
+                                  **options)
+        program = known[entry] = getattr(function, "program", None)
     if program is None:
         return None
     groups = len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried), op.parts.is_while

@@ -1,5 +1,6 @@
 """The compiled body of a loop: made once, with the memory that ``scan(allow_gc=)`` asks for."""
 import copy
+import gc
 import pickle
 
 import numpy
@@ -8,6 +9,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.graph import hooks
+from phintys.ops.loops import native_steps
 from phintys.vm.loops.loop_kernel import loops_in
 from tests.support.loop_listings import loops_of
 
@@ -107,3 +109,60 @@ def test_the_bodies_of_nested_loops_are_found():
     assert len(loops_in(f.program)) == 2
     f.free()
     assert f(numpy.ones((2, 3))).tolist() == [[1, 2, 3]] * 2
+
+
+# ---- programs that equal loops share ---------------------------------------------------------------------------------
+X = T.dmatrix("X")
+
+
+def layer(rows, name="h", factor=2.0):
+    """The rows of a loop, whose body is made by this line."""
+    return phintys.scan(lambda row, h: T.tanh(row + factor * h), rows, T.zeros((3,)), name=name)[0]
+
+
+def programs_of(rows, **options):
+    """The programs of the bodies of the loops in a function, which has to live, and the function."""
+    function = phintys.function([X], rows, **options)
+    return [kernel.program for kernel in loops_in(function.program)], function
+
+
+def test_loops_with_equal_bodies_share_a_program():
+    (first, second), function = programs_of(layer(layer(T.exp(X))))
+    assert first is second
+    plain = phintys.function([X], layer(layer(T.exp(X))), mode="FAST_COMPILE")
+    for count in (4, 2, 7):
+        value = numpy.random.RandomState(count).rand(count, 3)
+        numpy.testing.assert_allclose(function(value), plain(value), rtol=1e-14)
+    (again,), _ = programs_of(layer(T.exp(X[1:])))                 # of another function
+    assert again is first
+
+
+@pytest.mark.parametrize("other", [
+    lambda: layer(X, name="other"), lambda: layer(X, factor=3.0), lambda: layer(T.cast(X, "float32")),
+    lambda: phintys.scan(lambda row, h: T.tanh(row + 2.0 * h), X, T.zeros((3,)), name="h")[0],
+    lambda: phintys.scan(lambda row, g: T.tanh(row + 2.0 * g), X, T.zeros((3,)), name="h")[0]])
+def test_loops_with_another_title_line_type_or_number_share_none(other):
+    (first,), kept = programs_of(layer(X))
+    (second,), _ = programs_of(other())
+    assert first is not second
+
+
+def test_programs_are_shared_under_equal_rules_and_while_a_loop_lives():
+    (first,), function = programs_of(layer(X))
+    with phintys.config.change_flags(math_rules="strict"):
+        (second,), strict = programs_of(layer(X))
+    assert second is not first
+    count = len(native_steps._programs)
+    del first, second, function, strict
+    gc.collect()
+    assert len(native_steps._programs) < count
+
+
+def test_a_body_with_a_loop_is_not_shared():
+    def inner(row, h):
+        return phintys.scan(lambda x, total: total + x * h[0], row, T.zeros(()))[0][-1] + h
+
+    rows = phintys.scan(inner, X, T.ones((2,)), name="outer")[0]
+    both = phintys.scan(inner, T.tile(rows, (1, 2))[:, :3], T.ones((2,)), name="outer")[0]
+    kernels = loops_in(phintys.function([X], [rows, both]).program)
+    assert len(kernels) > 1 and len({id(kernel.program) for kernel in kernels}) == len(kernels)
