@@ -11,6 +11,7 @@ from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, float_dtypes, upcast
 
@@ -134,12 +135,6 @@ def _in_period(x, xp, fp, period):
 
 
 # ---- differences and integrals ---------------------------------------------------------------------------------------
-def _axis(name, axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"{name}: axis {axis} is out of bounds for {rank} dimensions")
-    return axis % rank
-
-
 def _part(x, axis, start, stop):
     return getitem(x, (slice(None),) * axis + (slice(start, stop),))
 
@@ -183,9 +178,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     if f.type.dtype == "bool":
         raise TypeError(f"gradient: bools have no differences, got {f}; convert them: f.astype('int8')")
     f = _float(f)
-    rank = f.type.ndim
-    axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [_axis("gradient", number, rank) for number in axes]
+    axes = several_axes("gradient", f, axis)
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: 'edge_order' greater than 2 not supported, got {edge_order}")
     spacing = [as_tensor_variable(part) for part in varargs or (1.0,)]
@@ -256,7 +249,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     4.0
     """
     y = as_tensor_variable(y)
-    axis = _axis("trapezoid", axis, y.type.ndim)
+    axis = one_axis("trapezoid", y, axis)
     before, after = _part(y, axis, None, -1), _part(y, axis, 1, None)
     # NumPy adds small integers in their own dtype. Here they do not wrap around, but the sum of two bools is a bool.
     pairs = _float(elementwise.or_(after, before)) if y.type.dtype == "bool" else _float(after) + _float(before)

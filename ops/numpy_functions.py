@@ -15,6 +15,7 @@ from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
@@ -66,7 +67,7 @@ def flip(m, axis=None):
            [1, 2]])
     """
     m = as_tensor_variable(m)
-    turned = _axes("flip", m.type.ndim, axis)
+    turned = several_axes("flip", m, axis)
     return getitem(m, tuple([slice(None, None, -1 if number in turned else None) for number in range(m.type.ndim)]))
 
 
@@ -79,18 +80,9 @@ def expand_dims(a, axis):
     array([[1, 2]])
     """
     a = as_tensor_variable(a)
-    rank = a.type.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    new, old = _axes("expand_dims", rank, axis), iter(range(a.type.ndim))
-    return dimshuffle(a, *["x" if number in new else next(old) for number in range(rank)])
-
-
-def _axes(name, rank, axis):
-    """``axis`` as a set of non-negative dimensions; None means all of them."""
-    axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    for number in axes:
-        if not -rank <= number < rank:
-            raise IndexError(f"{name}: axis {number} is out of bounds for {rank} dimensions")
-    return {number % rank for number in axes}
+    more = len(axis) if isinstance(axis, (tuple, list)) else 1
+    new, old = several_axes("expand_dims", a, axis, more), iter(range(a.type.ndim))
+    return dimshuffle(a, *["x" if number in new else next(old) for number in range(a.type.ndim + more)])
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """Elements chosen by others: ``take_along_axis``, ``put_along_axis``, ``select``, ``extract``, ``lexsort`` ..."""
-from phintys.ops.compositions.parts import beside, one_axis, positions, tensors
+from phintys.ops.compositions.parts import beside, positions, tensors
 from phintys.ops.creation.allocation import alloc, arange, tri
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.identity.assertion import Check
@@ -12,6 +12,7 @@ from phintys.ops.shape.join import stack
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting import argsort
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 

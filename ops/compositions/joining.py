@@ -1,7 +1,7 @@
 """Other ways to join, divide, turn, lengthen and shorten tensors: ``block``, ``insert``, ``rot90``, ``dsplit`` ..."""
 import numpy
 
-from phintys.ops.compositions.parts import one_axis, part, positions, tensors
+from phintys.ops.compositions.parts import part, positions, tensors
 from phintys.ops.creation.allocation import alloc, arange, as_lengths
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
@@ -18,6 +18,7 @@ from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
 from phintys.ops.shape.split import Split
 from phintys.ops.sorting.sorting import argsort
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes, upcast
 

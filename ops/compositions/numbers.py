@@ -3,7 +3,7 @@ import math
 
 import numpy
 
-from phintys.ops.compositions.parts import one_axis, part
+from phintys.ops.compositions.parts import part
 from phintys.ops.cumulative.cumulative import cumsum, diff
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise import scalar
@@ -13,6 +13,7 @@ from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting import sort
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, continuous_dtypes, discrete_dtypes, int_dtypes, uint_dtypes
 

@@ -3,7 +3,7 @@
 Dimensions are padded one after the other, as NumPy does it. The modes that repeat elements (``POSITIONS``) say for each
 place of the result which element it has; the others put two parts beside the tensor (``ENDS``).
 """
-from phintys.ops.compositions.parts import beside, one_axis, part
+from phintys.ops.compositions.parts import beside, part
 from phintys.ops.creation.allocation import alloc, arange
 from phintys.ops.creation.linspace import linspace
 from phintys.ops.elementwise import elementwise_functions as elementwise
@@ -15,6 +15,7 @@ from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.partitioning import median
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 

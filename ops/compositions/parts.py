@@ -8,20 +8,6 @@ from phintys.ops.types.constant import as_tensor_variable
 WHOLE = slice(None)
 
 
-def one_axis(name, x, axis):
-    """``axis`` of ``x`` as a number that is not negative.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis.
-    """
-    rank = x.type.ndim
-    if not -rank <= axis < rank:
-        raise ValueError(f"{name}: axis {axis} is out of bounds for {x} with {rank} dimensions")
-    return axis % rank
-
-
 def part(x, axis, index):
     """``x`` with ``index`` in one dimension, and all of the others."""
     return getitem(x, (*[WHOLE] * axis, index))

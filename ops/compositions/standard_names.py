@@ -1,11 +1,11 @@
 """Functions of the array API standard that have other names, or other arguments, in NumPy's older interface."""
-from phintys.ops.compositions.parts import one_axis
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sets import unique
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import reduced_dtype
 

@@ -1,7 +1,7 @@
 """Products and norms of vectors and matrices in stacks: ``cross``, ``vecdot``, ``linalg.vector_norm``, ``cond`` ..."""
 import numpy
 
-from phintys.ops.compositions.parts import one_axis, tensors
+from phintys.ops.compositions.parts import tensors
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.identity.assertion import Check
@@ -13,6 +13,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.partitioning import one_axis_last, restored
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 

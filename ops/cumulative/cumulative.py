@@ -19,6 +19,7 @@ from phintys.ops.reduction.careduce import lines_with_mask
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -56,12 +57,10 @@ class CumOp(Op):
 
     def make_node(self, x):
         x = as_tensor_variable(x)
-        rank = x.type.ndim
         if self.axis is None:
             size = None if None in x.type.shape else _product(x.type.shape)
             return Apply(self, [x], [TensorType(x.type.dtype, (False,), shape=(size,))()])
-        if not -rank <= self.axis < rank:
-            raise ValueError(f"axis(={self.axis}) out of bounds for {x} with {rank} dimensions")
+        one_axis("CumOp", x, self.axis)
         return Apply(self, [x], [x.type()])
 
     def make_kernel(self, node):
@@ -231,12 +230,9 @@ class DiffOp(Op):
 
     def make_node(self, x):
         x = as_tensor_variable(x)
-        rank = x.type.ndim
-        if not -rank <= self.axis < rank:
-            raise ValueError(f"DiffOp: axis {self.axis} is out of bounds for {x} with {rank} dimensions")
+        axis = one_axis("DiffOp", x, self.axis)
         if not self.n:
             return Apply(self, [x], [x.type()])
-        axis = self.axis % rank
         flags = [flag and number != axis for number, flag in enumerate(x.type.broadcastable)]
         lengths = [max(length - self.n, 0) if number == axis and length is not None else length
                    for number, length in enumerate(x.type.shape)]

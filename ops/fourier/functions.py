@@ -9,6 +9,7 @@ from phintys.ops.fourier.transform import COMPLEX_OF, FourierTransform, is_compl
 from phintys.ops.rearranging.rearranging import roll
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes
 
@@ -46,12 +47,6 @@ def _operand(name, a, real):
     return a if real or is_complex(a) else scalar.as_dtype(a, COMPLEX_OF[a.type.dtype])
 
 
-def _axis(name, axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"{name}: axis {axis} is out of bounds for {rank} dimensions")
-    return axis % rank
-
-
 def _length(name, n):
     n = as_tensor_variable(n)
     if n.type.ndim or n.type.dtype not in discrete_dtypes:
@@ -61,7 +56,7 @@ def _length(name, n):
 
 def _transform(name, kind, a, n, axis, norm):
     a = _operand(name, a, kind == "real")
-    axis = _axis(name, axis, a.type.ndim)
+    axis = one_axis(name, a, axis)
     if n is None:
         n = shape_i(a, axis)
         n = (n - 1) * 2 if kind == "hermitian" else n
@@ -74,7 +69,7 @@ def _plan(name, a, s, axes, kind):
     rank = a.type.ndim
     if axes is None:
         axes = range(rank) if s is None else range(rank - len(s), rank)
-    axes = [_axis(name, axis, rank) for axis in axes]
+    axes = [one_axis(name, a, axis) for axis in axes]
     if s is None:
         lengths = [shape_i(a, axis) for axis in axes]
         if kind == "hermitian" and axes:
@@ -431,10 +426,7 @@ def rfftfreq(n, d=1.0):
 
 def _shifted(name, x, axes, backward):
     x = as_tensor_variable(x)
-    rank = x.type.ndim
-    axes = range(rank) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
-    for axis in axes:
-        axis = _axis(name, axis, rank)
+    for axis in several_axes(name, x, axes):
         half = shape_i(x, axis) // 2
         x = roll(x, -half if backward else half, axis=axis)
     return x

@@ -9,6 +9,7 @@ from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.subtensor import WHOLE
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 
 # Mode → function that brings positions into range, for a dimension of the given length.
@@ -53,9 +54,7 @@ def take(a, indices, axis=None, mode="raise"):
         raise ValueError(f"take: mode must be one of {', '.join(MODES)}, not {mode!r}")
     if axis is None:
         a, axis = flatten(a), 0
-    if not -a.type.ndim <= axis < a.type.ndim:
-        raise ValueError(f"take: axis {axis} is out of bounds for {a}, which has {a.type.ndim} dimensions")
-    axis %= a.type.ndim
+    axis = one_axis("take", a, axis)
     if indices.type.dtype == "uint64" and mode != "raise":
         indices = cast_op("int64")(indices)              # uint64 and the length together would be float64
     indices = MODES[mode](indices, shape_i(a, axis))

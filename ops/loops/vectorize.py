@@ -15,6 +15,7 @@ from phintys.ops.loops.with_initial import WithInitial
 from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.tensor_type import TensorType
 
@@ -247,10 +248,8 @@ def vectorize(function, in_axes=0, out_axes=0):
 
 
 def _rows_first(argument, axis):
-    rank = argument.type.ndim
-    if not -rank <= axis < rank:
-        raise ValueError(f"vectorize: axis {axis} is out of bounds for {argument} with {rank} dimensions")
-    return moveaxis(argument, axis, 0) if axis % rank else argument
+    axis = one_axis("vectorize", argument, axis)
+    return moveaxis(argument, axis, 0) if axis else argument
 
 
 def _flat(results):

@@ -9,16 +9,8 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
-
-
-def _checked_axis(name, x, axis):
-    """``axis`` of ``x``, made non-negative; raises ``IndexError``, the base class of NumPy's ``AxisError``, if it does
-    not exist."""
-    rank = x.type.ndim
-    if not -rank <= axis < rank:
-        raise IndexError(f"{name}: axis {axis} is out of bounds for {x} with {rank} dimensions")
-    return axis % rank
 
 
 def roll(x, shift, axis=None):
@@ -58,7 +50,7 @@ def roll(x, shift, axis=None):
     if len(shifts) != len(axes):
         raise ValueError(f"roll: there are {len(axes)} axes, but {len(shifts)} shifts")
     for positions, dimension in zip(shifts, axes):
-        x = _rolled(x, positions, _checked_axis("roll", x, dimension))
+        x = _rolled(x, positions, one_axis("roll", x, dimension))
     return x
 
 
@@ -90,7 +82,7 @@ def squeeze(x, axis=None):
     if axis is None:
         dropped = [number for number, flag in enumerate(x.type.broadcastable) if flag]
     else:
-        dropped = [_checked_axis("squeeze", x, number)
+        dropped = [one_axis("squeeze", x, number)
                    for number in (axis if isinstance(axis, (tuple, list)) else [axis])]
     return dimshuffle(x, [number for number in range(x.type.ndim) if number not in dropped])
 
@@ -117,7 +109,7 @@ def moveaxis(x, source, destination):
     (3, 4, 2)
     """
     x = as_tensor_variable(x)
-    source, destination = [[_checked_axis("moveaxis", x, number)
+    source, destination = [[one_axis("moveaxis", x, number)
                             for number in (axes if isinstance(axes, (tuple, list)) else [axes])]
                            for axes in (source, destination)]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(source):

@@ -24,6 +24,7 @@ from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.known_length import known_integer
@@ -81,9 +82,7 @@ class RepeatOp(Op):
         x, repeats = as_tensor_variable(x), _checked_repeats(repeats)
         if self.axis is None:
             return Apply(self, [x, repeats], [TensorType(x.type.dtype, (False,))()])
-        rank = x.type.ndim
-        if not -rank <= self.axis < rank:
-            raise ValueError(f"RepeatOp: axis {self.axis} is out of bounds for {x} with {rank} dimensions")
+        one_axis("RepeatOp", x, self.axis)
         flags, lengths = list(x.type.broadcastable), list(x.type.shape)
         if known_integer(repeats) != 1:
             flags[self.axis], lengths[self.axis] = False, None
@@ -194,8 +193,8 @@ def repeat(x, repeats, axis=None):
     array([1, 1, 2, 2])
     """
     x, repeats = as_tensor_variable(x), _checked_repeats(repeats)
-    if axis is not None and not -x.type.ndim <= axis < x.type.ndim:
-        raise ValueError(f"repeat: axis {axis} is out of bounds for {x} with {x.type.ndim} dimensions")
+    if axis is not None:
+        one_axis("repeat", x, axis)
     if repeats.type.ndim == 1 and not repeats.type.broadcastable[0]:
         return RepeatOp(axis=axis)(x, repeats)
     if repeats.type.ndim == 1:

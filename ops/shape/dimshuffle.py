@@ -8,6 +8,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops.native.shape_kernel import DimShuffleKernel
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -206,9 +207,7 @@ def swapaxes(y, axis1, axis2):
     """
     y = as_tensor_variable(y)
     order = list(range(y.type.ndim))
-    for axis in (axis1, axis2):
-        if not -len(order) <= axis < len(order):
-            raise IndexError(f"swapaxes: axis {axis} is out of bounds for {y} with {len(order)} dimensions")
+    axis1, axis2 = several_axes("swapaxes", y, (axis1, axis2))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return dimshuffle(y, order)
 

@@ -22,6 +22,7 @@ from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting import along, checked_axis, put_back, with_axis
 from phintys.ops.sorting.sorting_kernel import PartitionKernel
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import (
     complex_dtypes,
@@ -191,15 +192,10 @@ def as_float(name, x):
 
 def one_axis_last(name, x, axis):
     """The tensor with the reduced axes joined to one axis, the last; and these axes."""
-    rank = x.type.ndim
-    axes = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    for number in axes:
-        if not -rank <= number < rank:
-            raise ValueError(f"{name}: axis {number} is out of bounds for {rank} dimensions")
-    axes = tuple([number % rank for number in axes])
+    axes = several_axes(name, x, axis)
     if len({*axes}) < len(axes):
         raise ValueError(f"{name}: repeated axis in {axis}")
-    kept = [number for number in range(rank) if number not in axes]
+    kept = [number for number in range(x.type.ndim) if number not in axes]
     x = dimshuffle(x, *kept, *axes)
     if len(axes) != 1:
         x = reshape(x, concatenate([x.shape[:len(kept)], [-1]]) if kept else [-1], ndim=len(kept) + 1)

@@ -157,7 +157,7 @@ def test_without_numpys_ufuncs(monkeypatch):
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda x: fft.fft(x, axis=2), ValueError, "axis 2 is out of bounds for 2 dimensions"),
+    (lambda x: fft.fft(x, axis=2), ValueError, "fft: axis 2 is out of bounds for .* with 2 dimensions"),
     (lambda x: fft.fft(x, 2.5), TypeError, "length must be an integer"),
     (lambda x: fft.fft(x, norm="no_norm"), ValueError, "Invalid norm value no_norm"),
     (lambda x: fft.complex_rfft(T.zvector()), TypeError, "rfft: the input must be real"),

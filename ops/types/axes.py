@@ -1,0 +1,23 @@
+"""Axes that arguments name: each must be one of the tensor's, counted from its first dimension or back from its end."""
+from numpy.exceptions import AxisError
+
+
+def one_axis(name, x, axis, more=0):
+    """``axis`` of ``x``, or of a result with ``more`` dimensions, as a number that is not negative.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        A ValueError and an IndexError: there is no such axis. It begins with ``name``, that of the function.
+    """
+    rank = x.type.ndim + more
+    if not -rank <= axis < rank:
+        raise AxisError(f"{name}: axis {axis} is out of bounds for {'the result of ' * bool(more)}{x} with {rank} "
+                        "dimensions")
+    return axis % rank
+
+
+def several_axes(name, x, axis, more=0):
+    """One axis, a sequence of them, or None for all, as a tuple of numbers that are not negative; see `one_axis`."""
+    axes = range(x.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple([one_axis(name, x, number, more) for number in axes])
