@@ -1,8 +1,8 @@
 #!/bin/bash
 # CasADi 3.8.2: expressions are rewritten by algebra while they are written down, with SX as with MX. So x + 1e20 - 1e20
-# is x, which is 1 at 1, where Python gives 0; x / x at 0 is 1, and 0 * x at inf is 0. NaN counts as true in if_else, and
-# the larger of NaN and 1 is 1. A spline that is asked beyond its grid is 0 there, without a word; a linear interpolant
-# goes on.
+# is x, which is 1 at 1, where Python gives 0; x / x at 0 is 1, and 0 * x at inf is 0. NaN counts as true in if_else,
+# and the larger of NaN and 1 is 1. A spline that is asked beyond its grid is 0 there, without a word; a linear
+# interpolant goes on.
 . "$(dirname "$0")/environment" "$(mktemp -d)"
 PYTHON=${PYTHON:-python3.12} install casadi==3.8.2 numpy==2.5.5
 shows "x + 1e20 - 1e20 at 1.0: SX 1.0, MX 1.0
