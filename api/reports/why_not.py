@@ -137,6 +137,10 @@ def _against(row, function, graph):
     fitting = [node for node in nodes if not row.of or row.of & _inputs_of(node)]
     if not fitting:
         return f"no {_any(row.keys)} has an input that is {_any(row.of)}"
+    match = getattr(row.apply, "match", None)
+    fitting = [node for node in fitting if match is None or match(node.inputs, {})]
+    if not fitting:
+        return f"nothing matches {row.identity.partition(' -> ')[0]}``"
     return "its condition does not hold" + _condition(row) + " for " + ", ".join(
         [written(node.outputs[0]) for node in fitting[:MOST_NODES]])
 

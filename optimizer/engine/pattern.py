@@ -209,7 +209,7 @@ def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Call
             return None
         return build(found, out)
 
-    apply.condition = condition
+    apply.match, apply.condition = match, condition
     apply.__doc__ = f"``{_text(pattern)} -> {_text(replacement)}``"
     inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, OpPattern)]
     inside += [NUMBERS for argument in pattern.arguments if not isinstance(argument, Expression)]

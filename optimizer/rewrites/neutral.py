@@ -222,7 +222,7 @@ REWRITES = [
     Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS),
             changes="errors"),
     Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
-    rule("local_neg_neg", neg(neg(x)), x, keeps_dtype),
+    rule("local_neg_neg", neg(neg(x)), x),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype, changes="range rounding"),
     rule("local_conj_conj", conj(conj(x)), x),
     rule("local_invert_invert", invert(invert(x)), x),

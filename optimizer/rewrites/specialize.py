@@ -119,7 +119,7 @@ def product_with_condition(fgraph, node):
 TO_INTEGERS = frozenset([f"convert_to_{dtype}" for dtype in integer_dtypes])
 
 REWRITES = [
-    rule("local_mul_to_sqr", mul(x, x), sqr(x), same_dtype),
+    rule("local_mul_to_sqr", mul(x, x), sqr(x)),
     rule("local_sqr_of_abs", sqr(absolute(x)), sqr(x), same_real_dtype),
     rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),

@@ -35,10 +35,11 @@ class State:
 
     def set(self, table, key, value):
         """Change a fact and record the old one."""
-        old = self._now(table, key)
+        facts = getattr(self, table)
+        old = facts.get(key) if table == "overwritten" else facts[key]
         if old != value:
             self._changes.append((table, key, old))
-            getattr(self, table)[key] = value
+            facts[key] = value
             if self.entries.readers:
                 self._tell(table, key, value)
 
@@ -55,6 +56,10 @@ class State:
     def memory_of(self, cell):
         """Return the root that represents the memory which a cell refers to."""
         return self.memory(self.root[cell])
+
+    def is_intact(self, cell):
+        """Return whether nothing has overwritten the memory that a cell refers to."""
+        return self.overwritten.get(self.memory(self.root[cell])) is None
 
     def memory(self, root):
         """Return the root that represents the memory of ``root``."""

@@ -20,7 +20,7 @@ from phintys.vm.linking.branch_checks import Branch, State, Summary
 from phintys.vm.opcodes import CONTINUES, OPCODES
 from phintys.vm.places import DEVICE, HOST, WORK_AT_DEVICE, place_name
 from phintys.vm.program import ACCESS, DTYPES, INSTRUCTION_FORMAT, MANY_INPUTS, OBJECT_TYPENUM
-from phintys.vm.symbolic import ROWS
+from phintys.vm.symbolic import EMPTIES, READS, ROWS, WRITES
 from phintys.vm.texts import cells_of_inputs
 
 # What an opcode may require of an operand → whether a program has it, and what is wrong if not.
@@ -40,6 +40,7 @@ class ProgramError(Exception):
 
 
 ALWAYS = frozenset(["LOAD", "RESULT", "PREPARE", "COMMIT", "RUN", "STORE", "HALT"])     # never in a branch or a block
+AFTER_COMMIT = frozenset([name for name in ALWAYS if not ROWS[name].may_fail])
 
 
 def verify(program, check_instruction=None):
@@ -115,6 +116,7 @@ class _Check:
     def __init__(self, program, check_instruction=None):
         self.program, self.instructions, self.check_operands = program, [], check_instruction
         self.cells, self.pool = program.cells, program.pool
+        self.is_on_host = all([layout.place == HOST for layout in self.cells])
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
         self.lost = {}                              # cell whose value is lost after COMMIT → the RUN that overwrote it
         self.blocks = {}                            # number → its Summary
@@ -208,19 +210,19 @@ class _Check:
             instruction = code[self.position]
             self.name = instruction.name
             self._end_branches()
-            if self.committed and (ROWS[self.name].may_fail or self.name not in ALWAYS):
+            name = self.name
+            if self.committed and name not in AFTER_COMMIT:
                 self.fail("is after COMMIT, but can fail or run Python code")
-            if self.name in ALWAYS and (self.branches or self.block is not None):
+            if name in ALWAYS and (self.branches or self.block is not None):
                 self.fail("is in a branch or a block")
-            for cell in instruction.reads():
+            for cell in READS[name](instruction, None):
                 self.read(cell)
-            for operand, holds, message in REQUIREMENTS[self.name]:
+            for operand, holds, message in REQUIREMENTS[name]:
                 number = getattr(instruction, operand)
                 if not holds(self.program, number):
                     self.fail(message.format(number))
-            check = getattr(self, "check_" + self.name, None)
-            if check is not None:
-                check(instruction)
+            if name in CHECKS:
+                CHECKS[name](self, instruction)
             if self.check_operands is not None and instruction.computes():
                 self._check_computation(instruction)
             self._change(instruction)
@@ -251,6 +253,8 @@ class _Check:
         state = self.state
         if not 0 <= cell < len(self.cells):
             self.fail(f"there is no cell C{cell}")
+        if self.block is None and state.filled[cell] and not self.lost and state.is_intact(cell):     # as nearly always
+            return
         if self.block is not None and self.home.get(cell) != self.here and not (state.filled[cell]
                                                                                 and self.cells[cell].kind == "value"):
             self._read_outside(cell)
@@ -315,15 +319,20 @@ class _Check:
 
     def _change(self, instruction):
         """Apply an instruction: the cells it writes and empties by the opcode table, its overwrites and views."""
-        roots = {view: self.state.root[source] for view, source in self._views(instruction)}
-        destroyed = self._destroyed(instruction)
-        for cell in instruction.writes():
+        op, name = getattr(instruction.node, "op", None), self.name
+        if op is not None and not op.view_map and not op.destroy_map and name not in ("ALIAS", "MOVE") \
+                and self.program.nodes is not None:
+            roots, destroyed = {}, ()
+        else:
+            roots = {view: self.state.root[source] for view, source in self._views(instruction)}
+            destroyed = self._destroyed(instruction)
+        for cell in WRITES[name](instruction, None):
             self.write(cell)
         for output, source in destroyed:
             self.overwrite(source, output)
         for view, root in roots.items():
             self.state.set("root", view, root)
-        for cell in instruction.empties(self.cells):
+        for cell in EMPTIES[name](instruction, self.cells):
             self.state.set("filled", cell, False)
 
     def _views(self, instruction):
@@ -369,7 +378,7 @@ class _Check:
 
     # ---- instructions --------------------------------------------------------------------------------------------
     def check_KERNEL(self, instruction):
-        if type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
+        if self.is_on_host or type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
             return
         for cell in (*instruction.reads(), *instruction.writes()):
             if self.cells[cell].place != HOST:
@@ -564,3 +573,6 @@ class _Check:
     def check_BACK(self, instruction):
         if self.block is None or self.position != self.block.last or instruction.a in self.blocks:
             self.fail(f"ends no block {instruction.a}")
+
+
+CHECKS = {row.name: getattr(_Check, "check_" + row.name) for row in OPCODES if hasattr(_Check, "check_" + row.name)}

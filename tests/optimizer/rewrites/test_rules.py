@@ -17,7 +17,7 @@ from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer import rewrites
 from phintys.optimizer.engine import pattern as patterns
 from phintys.optimizer.engine.pattern import Hole, OpPattern, compile_builder
-from phintys.optimizer.engine.values import as_type
+from phintys.optimizer.engine.values import as_type, key_of
 
 PLAIN = phintys.Mode(optimizer=None)
 GRIDS = {"float64": numpy.array([-12.0, -2.5, -1, -0.75, -0.0, 0.25, 0.5, 1, 3.5, 40, 1e200, -1e-200,
@@ -94,3 +94,25 @@ def test_values_stay(name, pattern, row):
             assert not changed or changed == {"value"} and "range" in row.changes, f"{name} does not say: {changed}"
         known = numpy.isfinite(before)
         numpy.testing.assert_allclose(after[known], before[known], rtol=1e-9, atol=1e-12, err_msg=f"{name}: {dtype}")
+
+
+@pytest.mark.parametrize("name, pattern, row", RULES, ids=[name for name, *_ in RULES])
+def test_each_row_applies_and_its_condition_holds_it_back(name, pattern, row):
+    applied, held_back, match = set(), set(), patterns.match_arguments(pattern)
+    for dtype in GRIDS:
+        found = {hole: TensorType(dtype, (False,))(hole) for hole in holes_of(pattern)}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                out = compile_builder(pattern)(found, next(iter(found.values())))
+        except (RuntimeWarning, TypeError, ValueError, NotImplementedError):
+            continue
+        if out.owner is not None and key_of(out.owner.op) == pattern.key and match(out.owner.inputs, {}):
+            fgraph = FunctionGraph(list(found.values()), [out], clone=False)
+            (held_back if row.apply(fgraph, out.owner) is None else applied).add(dtype)
+    assert applied, f"{name} applies to no dtype: the test needs another operand, or the row is wrong"
+    if row.apply.condition is None:
+        assert not held_back, f"{name} is held back without a condition: {held_back}"
+    else:
+        assert held_back, f"{name} has a condition that holds for every operand"
+    assert row.identity.startswith("``") and " -> " in row.identity
