@@ -16,6 +16,7 @@ from phintys.making.function_copies import Recipe, kept_program, remake
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
+from phintys.vm.places import HOST
 
 if TYPE_CHECKING:
     import os
@@ -528,7 +529,8 @@ def _visits_of(inputs):
 def _fitting_of(function):
     """What keeps the calls of a function within its limit of memory, or None."""
     maker = function.maker
-    if not maker.memory_limit or not maker.mode.runs_graph:
+    if not maker.memory_limit or not maker.mode.runs_graph or any([
+            cell.place != HOST for cell in function.program.cells]):
         return None
     from phintys.making.fitting import Fitting
 

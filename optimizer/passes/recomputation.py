@@ -29,6 +29,7 @@ from phintys.vm.linking.schedule import schedule
 from phintys.vm.places import HOST
 
 SMALLEST = 1 << 10              # bytes of a value that is worth giving up
+SMALL = 16                      # how many times smaller a value is that is kept because of what is computed from it
 DEEPEST = 60                    # how often computing a value again may have to give up what the next one needs
 
 # Seconds, for one core of an ordinary processor; only ratios matter.
@@ -273,7 +274,7 @@ class _Simulation:
 
     def _run_all(self, limit, choice):
         self.limit, self.choice = limit, choice
-        self.alive, self.used, self.peak, self.now = set(), 0, 0, 0
+        self.alive, self.used, self.peak, self.now = {}, 0, 0, 0        # a dict: choices do not depend on ids
         self.locks, self.needed_by, self.borders, self.costs = dict.fromkeys(self.size, 0), {}, {}, {}
         self.events, self.next_use = [], dict.fromkeys(self.size, 0)
         for position, node in enumerate([*self.order, *self.late]):
@@ -372,7 +373,12 @@ class _Simulation:
     def _is_over(self, value, made=()):
         """Whether nobody reads a value after the node that runs now and computes ``made``."""
         return (value not in self.kept and self._next(value) is None
-                and not self.needed_by.get(value, set()).difference(made))
+                and not self.needed_by.get(value, set()).difference(made) and not self._starts_others(value))
+
+    def _starts_others(self, value):
+        """Whether a small value is what much larger ones, that are still read, could be computed again from."""
+        return any([other in self.alive and other in self.again and self.size[value] * SMALL <= self.size[other]
+                    and self._next(other) is not None for other in self.children[value]])
 
     def _next(self, value):
         """The position of the next node that reads a value, after the one that runs now; None: there is none."""
@@ -385,10 +391,10 @@ class _Simulation:
     def _change(self, value, is_alive):
         """Make a value alive or not; what it costs to compute others again changes."""
         if is_alive:
-            self.alive.add(value)
+            self.alive[value] = None
             self.used += self.size[value]
         else:
-            self.alive.discard(value)
+            self.alive.pop(value, None)
             self.used -= self.size[value]
         waiting = [value]
         while waiting:
@@ -401,6 +407,8 @@ class _Simulation:
         """Free a value that nobody needs any more."""
         if value in self.alive and not self.locks[value] and self._is_over(value):
             self._change(value, False)
+            for other in self.reads[value.owner]:
+                self._free_if_over(other)
 
     def _make_room(self, size):
         """Give up values until another one of this size fits."""
