@@ -100,6 +100,19 @@ def test_what_orders_leave_is_searched(seed, pieces):
     assert more > total or pieces < 40
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_names_and_the_direction_of_time_do_not_matter(seed):
+    """The order in which values are given, and time that runs backwards, lead to other searches."""
+    values = cut_rectangle(0, 120)
+    random.Random(seed).shuffle(values)
+    if seed % 2:
+        values = [Value(value.size, -value.last, -value.first) for value in values]
+    with phintys.change_flags(plan_seconds=60):
+        offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert total == lower_bound(values)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_layouts_that_cannot_be_without_a_gap_get_better(seed):
     """A hole of memory that no value can fill: the lower bound is not reached, and the layout is never made larger."""
