@@ -22,16 +22,11 @@ MOST_INPUTS = 1 << 20               # of what a constructor counts
 
 
 def rule(*names):
-    """Enter a function as the rule of classes."""
+    """Enter a function as the rule of classes. Rules that are one expression are rows of tables."""
     def enter(function):
         RULES.update(dict.fromkeys(names, function))
         return function
     return enter
-
-
-def fixed(text, *names):
-    """Enter the rule of classes whose constructors take nothing."""
-    rule(*names)(lambda: text)
 
 
 def need(holds, what):
@@ -65,18 +60,23 @@ def listed(*parts):
 
 
 # ---- shapes, views and new arrays ------------------------------------------------------------------------------------
-fixed("T:r -> T:r | view 0 of 0", "ContiguousKernel")
-fixed("T:?, int:1 -> T:? | view 0 of 0", "ReshapeKernel")
-fixed("T:r, int:1 -> T:r | view 0 of 0", "SpecifyShapeKernel")
-fixed("any:? -> int64:1", "ShapeKernel")
-fixed("int:0 -> float64:1", "BartlettKernel")
-fixed("T:?, int:1 -> T:?", "TileKernel")
-fixed("bool:>=1 -> int64:2", "NonzeroKernel")
-
-
-@rule("ComplexPartsKernel")
-def _complex_parts():
-    return "C:r -> part:r+1 | view 0 of 0"
+RULES.update({
+    "ContiguousKernel": lambda: "T:r -> T:r | view 0 of 0",
+    "ReshapeKernel": lambda: "T:?, int:1 -> T:? | view 0 of 0",
+    "SpecifyShapeKernel": lambda: "T:r, int:1 -> T:r | view 0 of 0",
+    "ShapeKernel": lambda: "any:? -> int64:1",
+    "BartlettKernel": lambda: "int:0 -> float64:1",
+    "TileKernel": lambda: "T:?, int:1 -> T:?",
+    "NonzeroKernel": lambda: "bool:>=1 -> int64:2",
+    "ComplexPartsKernel": lambda: "C:r -> part:r+1 | view 0 of 0",
+    "RebroadcastKernel": lambda ones: f"T:r>={max(distinct(ones, LARGEST_RANK), default=-1) + 1} -> T:r | view 0 of 0",
+    "ShapeIKernel": lambda axis: f"any:r>={whole(axis, 0, LARGEST_RANK - 1) + 1} -> int64:0",
+    "MakeVectorKernel": lambda count:
+        f"{listed(*['T:0'] * whole(count, 1, MOST_INPUTS, 'a number of elements'))} -> T:1",
+    "AllocEmptyKernel": lambda rank: f"{listed(*['int:0'] * whole(rank))} -> any:{rank}",
+    "ARangeKernel": lambda exact:
+        "int:0, int:0, int:0 -> index:1" if exact else "number:0, number:0, number:0 -> number:1",
+})
 
 
 @rule("DimShuffleKernel")
@@ -84,16 +84,6 @@ def _dimshuffle(input_rank, new_order):
     kept = distinct([axis for axis in new_order if axis != "x"], whole(input_rank))
     need(len(kept) <= input_rank, "more dimensions than there are")
     return f"T:{input_rank} -> T:{whole(len(new_order))} | view 0 of 0"
-
-
-@rule("RebroadcastKernel")
-def _rebroadcast(ones):
-    return f"T:r>={max(distinct(ones, LARGEST_RANK), default=-1) + 1} -> T:r | view 0 of 0"
-
-
-@rule("ShapeIKernel")
-def _shape_i(axis):
-    return f"any:r>={whole(axis, 0, LARGEST_RANK - 1) + 1} -> int64:0"
 
 
 @rule("JoinKernel")
@@ -112,31 +102,16 @@ def _split(count):
             + "".join([f" | view {number} of 0" for number in range(count)]))
 
 
-@rule("MakeVectorKernel")
-def _make_vector(count):
-    return f"{listed(*['T:0'] * whole(count, 1, MOST_INPUTS, 'a number of elements'))} -> T:1"
-
-
 @rule("AllocKernel")
 def _alloc(rank, repeats=None):
     need(isinstance(repeats, (str, type(None))), f"a name {repeats!r}")
     return f"{listed(f'T:<={whole(rank)}', *['int:0'] * rank)} -> T:{rank}"
 
 
-@rule("AllocEmptyKernel")
-def _alloc_empty(rank):
-    return f"{listed(*['int:0'] * whole(rank))} -> any:{rank}"
-
-
 @rule("EyeKernel", "TriKernel")
 def _eye(one):
     need(isinstance(one, numpy.ndarray) and one.ndim == 0, "a one that is no number")
     return f"int:0, int:0, int:0 -> {one_of(one.dtype.name)}:2"
-
-
-@rule("ARangeKernel")
-def _arange(exact):
-    return "int:0, int:0, int:0 -> index:1" if exact else "number:0, number:0, number:0 -> number:1"
 
 
 @rule("SumStretchedKernel")
@@ -192,6 +167,11 @@ def _equal_lengths(n_inputs, groups, guards, values):
 
 
 # ---- elementwise work and reductions ---------------------------------------------------------------------------------
+RULES.update({
+    "VectorConvolutionKernel": lambda dtype: f"{one_of(dtype, LAPACK | {'int64'})}:1, {dtype}:1 -> {dtype}:1",
+})
+
+
 def need_code(code, outputs=None):
     """A ``ScalarCode`` and how many results it has."""
     need(type(code).__name__ == "ScalarCode", "code that is none")
@@ -250,7 +230,7 @@ def _reduction(code, patterns, loop, axes, accumulator_dtype, output_dtype, keep
     return f"{listed(*[f'{dtype}:{rank}' for dtype in code.input_dtypes])} -> {one_of(output_dtype)}:{kept}"
 
 
-@rule("ArgKernel", "ExtremumKernel")
+@rule("ArgKernel")
 def _arg(dtype, rank, axes, which, keepdims=False):
     one_of(which, ("argmax", "argmin"), "a search")
     kept = whole(rank) if keepdims else rank - len(distinct(axes, rank))
@@ -277,12 +257,12 @@ def _difference(dtype, axis, times):
     return f"{one_of(dtype)}:r>={whole(axis, 0, LARGEST_RANK - 1, 'an axis') + 1} -> {dtype}:r"
 
 
-@rule("VectorConvolutionKernel")
-def _vector_convolution(dtype):
-    return f"{one_of(dtype, LAPACK | {'int64'})}:1, {dtype}:1 -> {dtype}:1"
-
-
 # ---- products --------------------------------------------------------------------------------------------------------
+RULES.update({
+    "GerKernel": lambda dtype: f"{one_of(dtype)}:2, {dtype}:0, {dtype}:1, {dtype}:1 -> {dtype}:2 | over 0 by 0",
+})
+
+
 @rule("ProductKernel")
 def _product(dtype, left_rank, right_rank, form="plain", spread=(False, False)):
     left, right = whole(left_rank, 1, 2), whole(right_rank, 1, 2)
@@ -302,12 +282,31 @@ def _batched_product(dtype, left_rank, right_rank, spread=(False, False)):
     return f"{one_of(dtype)}:{left + 1}, {dtype}:{right + 1} -> {dtype}:{left + right - 1}"
 
 
-@rule("GerKernel")
-def _ger(dtype):
-    return f"{one_of(dtype)}:2, {dtype}:0, {dtype}:1, {dtype}:1 -> {dtype}:2 | over 0 by 0"
-
-
 # ---- stacks of matrices ----------------------------------------------------------------------------------------------
+RULES.update({
+    "CholeskyKernel": lambda dtype, lead, lower, nan: stack(dtype, lead, (2, 2), 1, [(0, 0)]),
+    "InverseKernel": lambda dtype, lead: stack(dtype, lead, (2, 2), 1, [(0, 0)]),
+    "MirrorKernel": lambda dtype, lead: stack(dtype, lead, (2, 2), 1, [(0, 0)]),
+    "AdjugateKernel": lambda dtype, lead: stack(dtype, lead, (2, 2), 1),
+    "ExpmKernel": lambda dtype, lead: stack(dtype, lead, (2, 2), 1),
+    "CholeskyInverseKernel": lambda dtype, lead, nan: stack(dtype, lead, (2, 2), 1, [(0, 0)]),
+    "EigKernel": lambda dtype, lead: stack(dtype, lead, (2, 1, 2), 1),
+    "EighKernel": lambda dtype, lead, lower, vectors:
+        stack(dtype, lead, [2, 1, 2][:3 if vectors else 2], 1, (), {1: real_part(dtype)}),
+    "RelativeEighKernel": lambda dtype, lead, lower: stack(one_of(dtype, FLOAT), lead, (2, 1, 2), 1),
+    "LUFactorKernel": lambda dtype, lead: stack(dtype, lead, (2, 2, 1), 1, (), {2: "int32"}),
+    "LUSolveKernel": lambda dtype, lead, rank, transposed, nan=False, spread=():
+        stack(dtype, lead, (2, 1, whole(rank, 1, 2), rank), 3, [(0, 2)], {1: "int32"}, spread),
+    "SolveKernel": lambda dtype, lead, rank, nan=False, spread=():
+        stack(dtype, lead, (2, whole(rank, 1, 2), rank), 2, [(0, 1)], None, spread),
+    "PivotedQRKernel": lambda dtype, lead, mode: f"{_qr(dtype, lead, mode)}, int32:{lead + 1}",
+    "SVDKernel": lambda dtype, lead, full, vectors, by_numpy=False:
+        stack(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1, (), {2 if vectors else 1: real_part(dtype)}),
+    "SylvesterKernel": lambda dtype, lead, spread, triangular, nan:
+        stack(dtype, lead, (2, 2, 2, 2), 3, [(0, 2)], None, spread),
+})
+
+
 def stack(dtype, lead, ranks, inputs, over=(), other=None, spread=()):
     """The rule of a ``StackKernel`` with items of such ranks; ``other``: dtypes that are not that of the kernel."""
     one_of(dtype, LAPACK)
@@ -323,56 +322,6 @@ def stack(dtype, lead, ranks, inputs, over=(), other=None, spread=()):
 def real_part(dtype):
     """The dtype of magnitudes."""
     return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
-
-
-@rule("CholeskyKernel")
-def _cholesky(dtype, lead, lower, nan):
-    return stack(dtype, lead, (2, 2), 1, [(0, 0)])
-
-
-@rule("MirrorKernel", "InverseKernel")
-def _square(dtype, lead):
-    return stack(dtype, lead, (2, 2), 1, [(0, 0)])
-
-
-@rule("ExpmKernel", "AdjugateKernel")
-def _square_beside(dtype, lead):
-    return stack(dtype, lead, (2, 2), 1)
-
-
-@rule("CholeskyInverseKernel")
-def _cholesky_inverse(dtype, lead, nan):
-    return stack(dtype, lead, (2, 2), 1, [(0, 0)])
-
-
-@rule("EigKernel")
-def _eig(dtype, lead):
-    return stack(dtype, lead, (2, 1, 2), 1)
-
-
-@rule("EighKernel")
-def _eigh(dtype, lead, lower, vectors):
-    return stack(dtype, lead, [2, 1, 2][:3 if vectors else 2], 1, (), {1: real_part(dtype)})
-
-
-@rule("RelativeEighKernel")
-def _relative_eigh(dtype, lead, lower):
-    return stack(one_of(dtype, FLOAT), lead, (2, 1, 2), 1)
-
-
-@rule("LUFactorKernel")
-def _lu_factor(dtype, lead):
-    return stack(dtype, lead, (2, 2, 1), 1, (), {2: "int32"})
-
-
-@rule("LUSolveKernel")
-def _lu_solve(dtype, lead, rank, transposed, nan=False, spread=()):
-    return stack(dtype, lead, (2, 1, whole(rank, 1, 2), rank), 3, [(0, 2)], {1: "int32"}, spread)
-
-
-@rule("SolveKernel")
-def _solve(dtype, lead, rank, nan=False, spread=()):
-    return stack(dtype, lead, (2, whole(rank, 1, 2), rank), 2, [(0, 1)], None, spread)
 
 
 @rule("TriangularSolveKernel")
@@ -400,20 +349,10 @@ def _least_squares(dtype, lead, rank, with_ratio, spread=()):
                  spread)
 
 
-@rule("QRKernel", "PivotedQRKernel")
+@rule("QRKernel")
 def _qr(dtype, lead, mode):
     return stack(dtype, lead, {"r": [2, 2], "raw": [2, 2, 1]}.get(one_of(mode, ("reduced", "complete", "r", "raw"),
                                                                         "a mode"), [2, 2, 2]), 1)
-
-
-@rule("PivotedQRKernel")
-def _pivoted_qr(dtype, lead, mode):
-    return f"{_qr(dtype, lead, mode)}, int32:{lead + 1}"
-
-
-@rule("SVDKernel")
-def _svd(dtype, lead, full, vectors, by_numpy=False):
-    return stack(dtype, lead, [2, 2, 1, 2] if vectors else [2, 1], 1, (), {2 if vectors else 1: real_part(dtype)})
 
 
 @rule("SchurKernel")
@@ -427,11 +366,6 @@ def _generalized_schur(dtype, lead, spread, sort, nan):
     need(isinstance(sort, (str, type(None))), "an order that is none")
     alpha = dtype if dtype.startswith("complex") else {"float32": "complex64"}.get(dtype, "complex128")
     return stack(dtype, lead, (2, 2, 2, 2, 1, 1, 2, 2), 2, (), {4: alpha}, spread)
-
-
-@rule("SylvesterKernel")
-def _sylvester(dtype, lead, spread, triangular, nan):
-    return stack(dtype, lead, (2, 2, 2, 2), 3, [(0, 2)], None, spread)
 
 
 @rule("TransformKernel")
@@ -579,46 +513,31 @@ def _permute_rows(order_dtype, repeated):
 
 
 # ---- diagonals, triangles, polynomials, repetitions ------------------------------------------------------------------
+RULES.update({
+    "ExtractDiagKernel": lambda offset, first, second:
+        f"T:r>={max(axes_pair(offset, first, second), 2)} -> T:r-1 | view 0 of 0",
+    "SetDiagonalKernel": lambda offset, first, second:
+        f"T:r>={max(axes_pair(offset, first, second), 2)}, T:<=r-1 -> T:r | over 0 by 0",
+    "FillDiagonalKernel": lambda has_offset:
+        f"{'T:2, T:0, int:0 -> T:2' if has_offset else 'T:r>=2, T:0 -> T:r'} | over 0 by 0",
+    "TriangleKernel": lambda upper: "T:r>=2, int:0 -> T:r | over 0 by 0",
+    "HornerKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:1, {dtype}:r -> {dtype}:r",
+    "PowerSumsKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:r, {dtype}:r, int:0 -> {dtype}:1",
+    "SumRepeatsKernel": lambda dtype, axis:
+        f"{one_of(dtype)}:r>={whole(axis, 0, LARGEST_RANK - 1, 'an axis') + 1}, int:<=1, int:0 -> {dtype}:r",
+})
+
+
 def axes_pair(offset, first, second):
     """The least rank of what has these two dimensions."""
     whole(offset, -(1 << 62), 1 << 62, "an offset")
     return max(distinct([first, second], LARGEST_RANK)) + 1
 
 
-@rule("ExtractDiagKernel")
-def _extract_diag(offset, first, second):
-    return f"T:r>={max(axes_pair(offset, first, second), 2)} -> T:r-1 | view 0 of 0"
-
-
-@rule("SetDiagonalKernel")
-def _set_diagonal(offset, first, second):
-    return f"T:r>={max(axes_pair(offset, first, second), 2)}, T:<=r-1 -> T:r | over 0 by 0"
-
-
 @rule("AllocDiagKernel")
 def _alloc_diag(offset, first, second):
     need(first < second, "dimensions in the wrong order")
     return f"T:r>={axes_pair(offset, first, second) - 1} -> T:r+1"
-
-
-@rule("FillDiagonalKernel")
-def _fill_diagonal(has_offset):
-    return f"{'T:2, T:0, int:0 -> T:2' if has_offset else 'T:r>=2, T:0 -> T:r'} | over 0 by 0"
-
-
-@rule("TriangleKernel")
-def _triangle(upper):
-    return "T:r>=2, int:0 -> T:r | over 0 by 0"
-
-
-@rule("HornerKernel")
-def _horner(dtype):
-    return f"{one_of(dtype, FLOAT)}:1, {dtype}:r -> {dtype}:r"
-
-
-@rule("PowerSumsKernel")
-def _power_sums(dtype):
-    return f"{one_of(dtype, FLOAT)}:r, {dtype}:r, int:0 -> {dtype}:1"
 
 
 @rule("RepeatKernel")
@@ -628,12 +547,15 @@ def _repeat(axis):
     return f"T:r>={axis + 1}, int:<=1 -> T:r"
 
 
-@rule("SumRepeatsKernel")
-def _sum_repeats(dtype, axis):
-    return f"{one_of(dtype)}:r>={whole(axis, 0, LARGEST_RANK - 1, 'an axis') + 1}, int:<=1, int:0 -> {dtype}:r"
-
-
 # ---- sorting and searching -------------------------------------------------------------------------------------------
+RULES.update({
+    "RowOrderKernel": lambda dtype: f"{one_of(dtype)}:2 -> int64:1",
+    "SearchsortedKernel": lambda dtype, right, ordered:
+        f"{one_of(dtype)}:1, {dtype}:r{', int64:1' if ordered else ''} -> int64:r",
+    "CountersKernel": lambda: "int:1, int:0 -> int64:0",
+})
+
+
 KINDS_OF_SORT = ("quicksort", "mergesort", "heapsort", "stable", None)
 
 
@@ -663,51 +585,27 @@ def _top_k(dtype, axis, sorted, position_dtype, values, positions):
     return f"{one_of(dtype)}:r>={whole(axis, 0, LARGEST_RANK - 1, 'an axis') + 1}, int:0 -> {listed(*results)}"
 
 
-@rule("RowOrderKernel")
-def _row_order(dtype):
-    return f"{one_of(dtype)}:2 -> int64:1"
-
-
-@rule("SearchsortedKernel")
-def _searchsorted(dtype, right, ordered):
-    return f"{one_of(dtype)}:1, {dtype}:r{', int64:1' if ordered else ''} -> int64:r"
-
-
-@rule("CountersKernel")
-def _counters():
-    return "int:1, int:0 -> int64:0"
-
-
 # ---- neural networks -------------------------------------------------------------------------------------------------
-@rule("SoftmaxKernel")
-def _softmax(dtype, logarithm=False, bias=False):
-    return f"{one_of(dtype, FLOAT)}:2{f', {dtype}:1' if bias else ''} -> {dtype}:2"
+RULES.update({
+    "SoftmaxKernel": lambda dtype, logarithm=False, bias=False:
+        f"{one_of(dtype, FLOAT)}:2{f', {dtype}:1' if bias else ''} -> {dtype}:2",
+    "CrossentropyKernel": lambda dtype, bias=True, as_index=False, leading=False:
+        f"{one_of(dtype, FLOAT)}:2, {dtype}:1, I:1 -> {dtype}:1, {dtype}:2, I:1",
+    "CrossentropyGradKernel": lambda rank, as_index=False, leading=False: f"F:{whole(rank, 0, 1)}, F:2, index:1 -> F:2",
+    "LabelLossKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:2, index:1 -> {dtype}:1",
+    "LabelLossGradKernel": lambda: "F:1, F:2, index:1 -> F:2",
+    "HingeKernel": lambda: "F:2, index:1, F:0 -> F:1",
+    "HingeGradKernel": lambda: "F:>=1, F:2, index:1, F:0 -> F:2",
+    "BlockGemvKernel": lambda position_dtypes: f"F:3, F:4, F:3, {positions_pair(position_dtypes)} -> F:3 | over 0 by 0",
+    "BlockOuterKernel": lambda position_dtypes:
+        f"F:4, F:3, F:3, {positions_pair(position_dtypes)}, F:0 -> F:4 | over 0 by 0",
+})
 
 
 @rule("SoftmaxGradKernel")
 def _softmax_grad(dtype, spread=(False, False)):
     need(len(spread) == 2, "a spread of other operands")
     return f"{one_of(dtype, FLOAT)}:2, {dtype}:2 -> {dtype}:2"
-
-
-@rule("CrossentropyKernel")
-def _crossentropy(dtype, bias=True, as_index=False, leading=False):
-    return f"{one_of(dtype, FLOAT)}:2, {dtype}:1, I:1 -> {dtype}:1, {dtype}:2, I:1"
-
-
-@rule("CrossentropyGradKernel")
-def _crossentropy_grad(rank, as_index=False, leading=False):
-    return f"F:{whole(rank, 0, 1)}, F:2, index:1 -> F:2"
-
-
-@rule("LabelLossKernel")
-def _label_loss(dtype):
-    return f"{one_of(dtype, FLOAT)}:2, index:1 -> {dtype}:1"
-
-
-fixed("F:1, F:2, index:1 -> F:2", "LabelLossGradKernel")
-fixed("F:2, index:1, F:0 -> F:1", "HingeKernel")
-fixed("F:>=1, F:2, index:1, F:0 -> F:2", "HingeGradKernel")
 
 
 @rule("PrependKernel")
@@ -746,16 +644,6 @@ def positions_pair(position_dtypes):
     """Two matrices of positions."""
     first, second = position_dtypes
     return f"{one_of(first, INTEGERS)}:2, {one_of(second, INTEGERS)}:2"
-
-
-@rule("BlockGemvKernel")
-def _block_gemv(position_dtypes):
-    return f"F:3, F:4, F:3, {positions_pair(position_dtypes)} -> F:3 | over 0 by 0"
-
-
-@rule("BlockOuterKernel")
-def _block_outer(position_dtypes):
-    return f"F:4, F:3, F:3, {positions_pair(position_dtypes)}, F:0 -> F:4 | over 0 by 0"
 
 
 NEIGHBOURS = ("valid", "half", "full", "wrap_centered", "ignore_borders")
@@ -851,6 +739,14 @@ def _convolution(dtype, role, rank, border, stride, dilation, flip, groups, unsh
 
 
 # ---- random numbers --------------------------------------------------------------------------------------------------
+RULES.update({
+    "MultinomialKernel": lambda chooses, replace, checked: "real:2, real:1, int:0 -> real:2",
+    "MrgUniformKernel": lambda only_used=False: "int32:2, int:1 -> int32:2, real:? | over 0 by 0",
+    "MrgNormalKernel": lambda: "int32:2, int:1 -> int32:2, float:?",
+    "StateRowsKernel": lambda: "int32:2, int32:2 -> int32:2 | over 0 by 0",
+})
+
+
 PARAMETERS = {          # of distributions: real numbers or integers
     "random": "r", "normal": "rr", "exponential": "r", "gamma": "rr", "standard_cauchy": "", "laplace": "rr",
     "gumbel": "rr", "logistic": "rr", "rayleigh": "r", "chisquare": "r", "pareto": "r", "power": "r", "standard_t": "r",
@@ -922,20 +818,6 @@ def _multinomial_draw(kind, legacy, narrow, exact=True):
 def _dirichlet(kind, legacy):
     need_generator(kind, legacy)
     return "uint64:1, int:1, float64:>=1 -> uint64:1, float64:>=1 | over 0 by 0"
-
-
-@rule("MultinomialKernel")
-def _multinomial(chooses, replace, checked):
-    return "real:2, real:1, int:0 -> real:2"
-
-
-@rule("MrgUniformKernel")
-def _mrg_uniform(only_used=False):
-    return "int32:2, int:1 -> int32:2, real:? | over 0 by 0"
-
-
-fixed("int32:2, int:1 -> int32:2, float:?", "MrgNormalKernel")
-fixed("int32:2, int32:2 -> int32:2 | over 0 by 0", "StateRowsKernel")
 
 
 # ---- loops -----------------------------------------------------------------------------------------------------------
