@@ -43,14 +43,8 @@ def _function(op, node, *inputs):
     return reduce(function, inputs) if of_many and len(inputs) != 2 else function(*inputs)
 
 
-@row("scalar.Identity")
-def _identity(op, node, x):
-    return x
-
-
-@row("scalar.Cast")
-def _cast(op, node, x):
-    return T.cast(x, op.o_type.dtype)
+row("scalar.Identity")(lambda op, node, x: x)
+row("scalar.Cast")(lambda op, node, x: T.cast(x, op.o_type.dtype))
 
 
 @row("scalar.Clip")
@@ -68,9 +62,7 @@ def _log1mexp(op, node, x):
     return T.switch(T.lt(x, -0.6931471805599453), T.log1p(-T.exp(x)), T.log(-T.expm1(x)))
 
 
-@row("scalar.NdtriExp")
-def _ndtri_exp(op, node, y):
-    return ndtri_exp(y)
+row("scalar.NdtriExp")(lambda op, node, y: ndtri_exp(y))
 
 
 def ndtri_exp(y: Any) -> Any:
@@ -85,19 +77,10 @@ def ndtri_exp(y: Any) -> Any:
     return T.switch(T.or_(T.gt(y, -5), T.isinf(y)), middle, x)
 
 
-@row("scalar.MulWithoutZeros")
-def _mul_without_zeros(op, node, x, y):
-    return T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y))
-
-
-@row("scalar.Composite")
-def _composite(op, node, *inputs):
-    return translated(op.fgraph.outputs, dict(zip(op.fgraph.inputs, inputs)))
-
-
-@row("tensor.Elemwise")
-def _elementwise(op, node, *inputs):
-    return applied(op.scalar_op, node, list(inputs)) if _has_row(op.scalar_op, len(inputs)) else None
+row("scalar.MulWithoutZeros")(lambda op, node, x, y: T.switch(T.eq(x, 0), y, T.switch(T.eq(y, 0), x, x * y)))
+row("scalar.Composite")(lambda op, node, *inputs: translated(op.fgraph.outputs, dict(zip(op.fgraph.inputs, inputs))))
+row("tensor.Elemwise")(lambda op, node, *inputs:
+    applied(op.scalar_op, node, list(inputs)) if _has_row(op.scalar_op, len(inputs)) else None)
 
 
 def _has_row(scalar_op, count):
@@ -147,9 +130,8 @@ def _extremum_of_any(function, x, axes):
     return function(x, axis=axes)
 
 
-@row("tensor.Argmax")
-def _argmax(op, node, x):
-    return T.argmax(x, axis=None if op.axis is None or not x.type.ndim else list(op.axis))
+row("tensor.Argmax")(lambda op, node, x:
+    T.argmax(x, axis=None if op.axis is None or not x.type.ndim else list(op.axis)))
 
 
 # ---- softmax -------------------------------------------------------------------------------------------------------

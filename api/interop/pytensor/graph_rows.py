@@ -2,10 +2,7 @@
 from phintys.interop.pytensor.translation import row, translated
 from phintys.ops.graphs.ifelse import ifelse
 
-
-@row("compile.OpFromGraph")
-def _op_from_graph(op, node, *inputs):
-    return translated(op.fgraph.outputs, dict(zip(op.fgraph.inputs, inputs)))
+row("compile.OpFromGraph")(lambda op, node, *inputs: translated(op.fgraph.outputs, dict(zip(op.fgraph.inputs, inputs))))
 
 
 @row("compile.IfElse")

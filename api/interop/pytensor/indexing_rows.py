@@ -10,9 +10,7 @@ from phintys.ops.lists.typed_lists import MakeList
 EVERYTHING = slice(None)
 
 
-@row("tensor.MakeSlice")
-def _slice(op, node, start, stop, step):
-    return [slice(number(start), number(stop), number(step))]
+row("tensor.MakeSlice")(lambda op, node, start, stop, step: [slice(number(start), number(stop), number(step))])
 
 
 def _index(op, parts):
@@ -31,9 +29,7 @@ def _without_variables(part):
     return number(part)
 
 
-@row("tensor.AdvancedSubtensor", "tensor.AdvancedSubtensor1")
-def _advanced_subtensor(op, node, x, *parts):
-    return x[_index(op, parts)]
+row("tensor.AdvancedSubtensor", "tensor.AdvancedSubtensor1")(lambda op, node, x, *parts: x[_index(op, parts)])
 
 
 @row("tensor.Subtensor")
@@ -73,6 +69,4 @@ def _choose(op, node, numbers, choices):
                     mode=op.mode)
 
 
-@row("tensor.PermuteRowElements")
-def _permute_row_elements(op, node, x, orders):
-    return T.permute_row_elements(x, orders, inverse=op.inverse)
+row("tensor.PermuteRowElements")(lambda op, node, x, orders: T.permute_row_elements(x, orders, inverse=op.inverse))

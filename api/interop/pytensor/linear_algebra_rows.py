@@ -18,37 +18,17 @@ from phintys.ops.factorizations.schur import GeneralizedSchur, Schur, SolveSylve
 from phintys.ops.factorizations.solve import Solve, cho_solve, solve_triangular
 from phintys.ops.products.products import kron
 
-
 # ---- products ------------------------------------------------------------------------------------------------------
-@row("tensor.Dot", "tensor.Dot22")
-def _dot(op, node, a, b):
-    return T.dot(a, b) if a.type.ndim <= 2 and b.type.ndim <= 2 else T.matmul(a, b)
-
-
-@row("tensor.Dot22Scalar")
-def _scaled_dot(op, node, a, b, factor):
-    return factor * T.dot(a, b)
-
-
-@row("tensor.Gemv", "tensor.Gemm")
-def _added_dot(op, node, y, factor, a, b, kept):
-    return kept * y + factor * T.dot(a, b)
-
-
-@row("tensor.Ger")
-def _added_outer(op, node, a, factor, x, y):
-    return a + factor * T.outer(x, y)
-
-
-@row("tensor.BatchedDot")
-def _batched_dot(op, node, a, b):
-    return T.batched_dot(a, b)
+row("tensor.Dot", "tensor.Dot22")(lambda op, node, a, b:
+    T.dot(a, b) if a.type.ndim <= 2 and b.type.ndim <= 2 else T.matmul(a, b))
+row("tensor.Dot22Scalar")(lambda op, node, a, b, factor: factor * T.dot(a, b))
+row("tensor.Gemv", "tensor.Gemm")(lambda op, node, y, factor, a, b, kept: kept * y + factor * T.dot(a, b))
+row("tensor.Ger")(lambda op, node, a, factor, x, y: a + factor * T.outer(x, y))
+row("tensor.BatchedDot")(lambda op, node, a, b: T.batched_dot(a, b))
 
 
 # ---- matrices, and stacks of them ----------------------------------------------------------------------------------
-@row("tensor.Cholesky")
-def _cholesky(op, node, a):
-    return Cholesky(lower=op.lower, on_error="nan")(a)
+row("tensor.Cholesky")(lambda op, node, a: Cholesky(lower=op.lower, on_error="nan")(a))
 
 
 @row("tensor.SolveTriangular")
@@ -57,9 +37,8 @@ def _solve_triangular(op, node, a, b):
                                                              on_error="nan"))
 
 
-@row("tensor.CholeskySolve")
-def _cho_solve(op, node, a, b):
-    return _solved(op, b, lambda b: cho_solve((a, op.lower), b, on_error="nan"))
+row("tensor.CholeskySolve")(lambda op, node, a, b:
+    _solved(op, b, lambda b: cho_solve((a, op.lower), b, on_error="nan")))
 
 
 @row("tensor.Solve")
@@ -118,9 +97,8 @@ def _lu_factor(op, node, a):
     return [T.switch(T.any(T.eq(T.diagonal(packed), 0)), numpy.nan, packed), pivots]
 
 
-@row("tensor.PivotToPermutations")
-def _permutation(op, node, pivots):
-    return _order(pivots) if op.inverse else T.inverse_permutation(_order(pivots))
+row("tensor.PivotToPermutations")(lambda op, node, pivots:
+    _order(pivots) if op.inverse else T.inverse_permutation(_order(pivots)))
 
 
 def _order(pivots):
@@ -128,44 +106,14 @@ def _order(pivots):
     return PivotsToPermutation()(pivots + 1)
 
 
-@row("tensor.Lstsq")
-def _least_squares(op, node, a, b, ratio):
-    return LeastSquares()(a, b, ratio) if b.type.ndim == 2 else None
-
-
-@row("tensor.TensorInv")
-def _tensor_inverse(op, node, a):
-    return tensorinv(a, ind=op.ind)
-
-
-@row("tensor.TensorSolve")
-def _tensor_solution(op, node, a, b):
-    return tensorsolve(a, b, axes=op.axes)
-
-
-@row("tensor.MatrixInverse")
-def _inverse(op, node, a):
-    return matrix_inverse(a)
-
-
-@row("tensor.MatrixPinv")
-def _pinv(op, node, a):
-    return pinv(a)
-
-
-@row("tensor.Det")
-def _det(op, node, a):
-    return det(a)
-
-
-@row("tensor.SLogDet")
-def _slogdet(op, node, a):
-    return list(slogdet(a))
-
-
-@row("tensor.Expm")
-def _expm(op, node, a):
-    return expm(a)
+row("tensor.Lstsq")(lambda op, node, a, b, ratio: LeastSquares()(a, b, ratio) if b.type.ndim == 2 else None)
+row("tensor.TensorInv")(lambda op, node, a: tensorinv(a, ind=op.ind))
+row("tensor.TensorSolve")(lambda op, node, a, b: tensorsolve(a, b, axes=op.axes))
+row("tensor.MatrixInverse")(lambda op, node, a: matrix_inverse(a))
+row("tensor.MatrixPinv")(lambda op, node, a: pinv(a))
+row("tensor.Det")(lambda op, node, a: det(a))
+row("tensor.SLogDet")(lambda op, node, a: list(slogdet(a)))
+row("tensor.Expm")(lambda op, node, a: expm(a))
 
 
 @row("tensor.Eigh")
@@ -185,29 +133,11 @@ def _generalized_eigh(a, b, lower):
     return [values, solve_triangular(factor.T, vectors, lower=False)]
 
 
-@row("tensor.EighGrad")
-def _eigh_gradient(op, node, *inputs):
-    return EighGrad(op.UPLO)(*inputs)
-
-
-@row("tensor.Eig")
-def _eig(op, node, a):
-    return list(eig(a))
-
-
-@row("tensor.Eigvalsh")
-def _eigvalsh(op, node, *matrices):
-    return eigvalsh(*matrices, lower=op.lower)
-
-
-@row("tensor.EigvalshGrad")
-def _eigvalsh_gradient(op, node, *inputs):
-    return EigvalshGrad(op.lower)(*inputs)
-
-
-@row("tensor.SVD")
-def _svd(op, node, a):
-    return svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
+row("tensor.EighGrad")(lambda op, node, *inputs: EighGrad(op.UPLO)(*inputs))
+row("tensor.Eig")(lambda op, node, a: list(eig(a)))
+row("tensor.Eigvalsh")(lambda op, node, *matrices: eigvalsh(*matrices, lower=op.lower))
+row("tensor.EigvalshGrad")(lambda op, node, *inputs: EigvalshGrad(op.lower)(*inputs))
+row("tensor.SVD")(lambda op, node, a: svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv))
 
 
 @row("tensor.QR")
@@ -232,26 +162,10 @@ def _qz(op, node, a, b):
     return [s, t, alpha, beta, q, z] if op.return_eigenvalues else [s, t, q, z]
 
 
-@row("tensor.TRSYL")
-def _trsyl(op, node, a, b, c):
-    return SolveSylvester(triangular=True, on_error="nan")(a, b, c)
-
-
-@row("tensor.SolveSylvester")
-def _solve_sylvester(op, node, a, b, c):
-    return SolveSylvester(on_error="nan")(a, b, c)
-
-
-@row("tensor.KroneckerProduct")
-def _kron(op, node, a, b):
-    return kron(a, b)
-
-
-@row("tensor.BlockDiagonal")
-def _block_diagonal(op, node, *matrices):
-    return block_diag(*matrices)
-
-
+row("tensor.TRSYL")(lambda op, node, a, b, c: SolveSylvester(triangular=True, on_error="nan")(a, b, c))
+row("tensor.SolveSylvester")(lambda op, node, a, b, c: SolveSylvester(on_error="nan")(a, b, c))
+row("tensor.KroneckerProduct")(lambda op, node, a, b: kron(a, b))
+row("tensor.BlockDiagonal")(lambda op, node, *matrices: block_diag(*matrices))
 # Ops whose rows take stacks of matrices.
 OF_STACKS = {f"tensor.{name}" for name in ("Cholesky", "SolveTriangular", "CholeskySolve", "Solve", "MatrixInverse",
                                            "MatrixPinv", "Det", "SLogDet", "Schur", "QZ", "TRSYL", "SolveSylvester",

@@ -12,6 +12,4 @@ for _name, _function in SAME_INPUTS.items():
     row(f"typed_list.{_name}")(lambda op, node, *inputs, function=_function: function(*inputs))
 
 
-@row("typed_list.MakeList")
-def _list(op, node, *elements):
-    return typed_lists.make_list(elements)
+row("typed_list.MakeList")(lambda op, node, *elements: typed_lists.make_list(elements))

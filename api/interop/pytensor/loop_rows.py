@@ -59,9 +59,7 @@ def _fitted(rows, count, is_while):
     return T.join(0, last, T.alloc(T.constant(0, dtype=rows.type.dtype), *missing))
 
 
-@row("compile.Scan")
-def _scan(op, node, *inputs):
-    return _Translation(op, node, list(inputs)).outputs()
+row("compile.Scan")(lambda op, node, *inputs: _Translation(op, node, list(inputs)).outputs())
 
 
 class _Translation:

@@ -15,14 +15,9 @@ def _same(op, node, x):
     return x
 
 
-@row("compile.Print")
-def _print(op, node, x):
-    return printing.Print(op.message, op.attrs, op.global_fn)(x)
-
-
-@row("compile.CheckAndRaise")
-def _check(op, node, value, *conditions):
-    return Check(op.exc_type, op.msg)(value, *conditions) if conditions else value
+row("compile.Print")(lambda op, node, x: printing.Print(op.message, op.attrs, op.global_fn)(x))
+row("compile.CheckAndRaise")(lambda op, node, value, *conditions:
+    Check(op.exc_type, op.msg)(value, *conditions) if conditions else value)
 
 
 # ---- shapes --------------------------------------------------------------------------------------------------------
@@ -77,39 +72,14 @@ def _specify_shape(op, node, x, *lengths):
 
 
 # ---- creation ------------------------------------------------------------------------------------------------------
-@row("tensor.Alloc")
-def _alloc(op, node, value, *lengths):
-    return T.alloc(value, *map(number, lengths))
-
-
-@row("tensor.AllocEmpty")
-def _alloc_empty(op, node, *lengths):
-    return T.AllocEmpty(op.dtype)(*map(number, lengths))
-
-
-@row("tensor.ARange")
-def _arange(op, node, start, stop, step):
-    return T.arange(number(start), number(stop), number(step), dtype=op.dtype)
-
-
-@row("tensor.Eye")
-def _eye(op, node, rows, columns, offset):
-    return T.eye(rows, columns, offset, dtype=op.dtype)
-
-
-@row("tensor.MakeVector")
-def _make_vector(op, node, *items):
-    return T.MakeVector(op.dtype)(*[T.cast(item, op.dtype) for item in items])
-
-
-@row("tensor.ExtractDiag")
-def _extract_diag(op, node, x):
-    return T.ExtractDiag(op.offset, op.axis1, op.axis2)(x)
-
-
-@row("tensor.AllocDiag")
-def _alloc_diag(op, node, x):
-    return T.AllocDiag(op.offset, op.axis1, op.axis2)(x)
+row("tensor.Alloc")(lambda op, node, value, *lengths: T.alloc(value, *map(number, lengths)))
+row("tensor.AllocEmpty")(lambda op, node, *lengths: T.AllocEmpty(op.dtype)(*map(number, lengths)))
+row("tensor.ARange")(lambda op, node, start, stop, step:
+    T.arange(number(start), number(stop), number(step), dtype=op.dtype))
+row("tensor.Eye")(lambda op, node, rows, columns, offset: T.eye(rows, columns, offset, dtype=op.dtype))
+row("tensor.MakeVector")(lambda op, node, *items: T.MakeVector(op.dtype)(*[T.cast(item, op.dtype) for item in items]))
+row("tensor.ExtractDiag")(lambda op, node, x: T.ExtractDiag(op.offset, op.axis1, op.axis2)(x))
+row("tensor.AllocDiag")(lambda op, node, x: T.AllocDiag(op.offset, op.axis1, op.axis2)(x))
 
 
 # ---- joining -------------------------------------------------------------------------------------------------------
@@ -135,15 +105,11 @@ def _split(op, node, x, *inputs):
     return found if isinstance(found, (list, tuple)) else [found]
 
 
-@row("tensor.Repeat")
-def _repeat(op, node, x, repeats):
-    return T.repeat(x, number(repeats), axis=op.axis)
+row("tensor.Repeat")(lambda op, node, x, repeats: T.repeat(x, number(repeats), axis=op.axis))
 
 
 # ---- along an axis -------------------------------------------------------------------------------------------------
-@row("tensor.CumOp")
-def _cumulative(op, node, x):
-    return {"add": T.cumsum, "mul": T.cumprod}[op.mode](x, axis=op.axis)
+row("tensor.CumOp")(lambda op, node, x: {"add": T.cumsum, "mul": T.cumprod}[op.mode](x, axis=op.axis))
 
 
 @row("tensor.SortOp", "tensor.ArgSortOp")
@@ -153,9 +119,8 @@ def _sort(op, node, x, *inputs):
     return None if axis is None else function(x, axis=axis, kind=op.kind)
 
 
-@row("tensor.SearchsortedOp")
-def _searchsorted(op, node, x, values, *sorter):
-    return T.searchsorted(x, values, side=op.side, sorter=sorter[0] if sorter else None)
+row("tensor.SearchsortedOp")(lambda op, node, x, values, *sorter:
+    T.searchsorted(x, values, side=op.side, sorter=sorter[0] if sorter else None))
 
 
 @row("tensor.Unique")
@@ -168,19 +133,10 @@ def _unique(op, node, x):
     return [result.flatten() if k == inverse else result for k, result in enumerate(results)]
 
 
-@row("tensor.FillDiagonal")
-def _fill_diagonal(op, node, x, value):
-    return T.fill_diagonal(x, value)
-
-
-@row("tensor.FillDiagonalOffset")
-def _fill_diagonal_offset(op, node, x, value, offset):
-    return T.fill_diagonal_offset(x, value, offset)
-
-
-@row("tensor.UnravelIndex")
-def _unravel_index(op, node, positions, lengths):
-    return list(T.unravel_index(positions, lengths, order=op.order, ndim=len(node.outputs)))
+row("tensor.FillDiagonal")(lambda op, node, x, value: T.fill_diagonal(x, value))
+row("tensor.FillDiagonalOffset")(lambda op, node, x, value, offset: T.fill_diagonal_offset(x, value, offset))
+row("tensor.UnravelIndex")(lambda op, node, positions, lengths:
+    list(T.unravel_index(positions, lengths, order=op.order, ndim=len(node.outputs))))
 
 
 @row("tensor.RavelMultiIndex")
@@ -189,6 +145,4 @@ def _ravel_multi_index(op, node, *inputs):
     return T.ravel_multi_index(positions, lengths, mode=op.mode, order=op.order)
 
 
-@row("tensor.Nonzero")
-def _nonzero(op, node, x):
-    return list(T.nonzero(x, return_matrix=False))
+row("tensor.Nonzero")(lambda op, node, x: list(T.nonzero(x, return_matrix=False)))

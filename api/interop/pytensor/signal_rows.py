@@ -9,9 +9,8 @@ from phintys.tensor import nnet
 FLOATS = ("float32", "float64")
 
 
-@row("tensor.Convolve1d")
-def _convolution(op, node, a, b, full):
-    return _of_mode(full, lambda: T.convolve(a, b, "full"), lambda: T.convolve(a, b, "valid"))
+row("tensor.Convolve1d")(lambda op, node, a, b, full:
+    _of_mode(full, lambda: T.convolve(a, b, "full"), lambda: T.convolve(a, b, "valid")))
 
 
 @row("tensor.Convolve2d")
@@ -37,21 +36,7 @@ def _choice(condition, then, otherwise):
     return ifelse(condition, then(), otherwise()) if known is condition else then() if known else otherwise()
 
 
-@row("tensor.RFFTOp")
-def _real_transform(op, node, x, lengths):
-    return rfft_op(x, lengths)
-
-
-@row("tensor.IRFFTOp")
-def _inverse_real_transform(op, node, x, lengths):
-    return irfft_op(x, lengths)
-
-
-@row("tensor.Fourier")
-def _transform(op, node, x, length, axis):
-    return fourier(x, length, number(axis))
-
-
-@row("tensor.Bartlett")
-def _bartlett(op, node, length):
-    return T.bartlett(length)
+row("tensor.RFFTOp")(lambda op, node, x, lengths: rfft_op(x, lengths))
+row("tensor.IRFFTOp")(lambda op, node, x, lengths: irfft_op(x, lengths))
+row("tensor.Fourier")(lambda op, node, x, length, axis: fourier(x, length, number(axis)))
+row("tensor.Bartlett")(lambda op, node, length: T.bartlett(length))

@@ -42,16 +42,7 @@ for _name, _make in SAME_PROPERTIES.items():
     row(f"sparse.{_name}")(lambda op, node, *inputs, make=_make: make(op)(*inputs))
 
 
-@row("sparse.GetItemScalar")
-def _element(op, node, x, *positions):
-    return sparse.get_item_scalar(x, positions)
-
-
-@row("sparse.GetItem2d")
-def _part(op, node, x, *bounds):
-    return Apply(sparse.get_item_2d, [x, *bounds], [x.type()]).outputs
-
-
-@row("sparse.ConstructSparseFromList")
-def _from_rows(op, node, shape, values, positions):
-    return sparse.construct_sparse_from_list.of_shape(shape, node.outputs[0].type.dtype, values, positions).outputs
+row("sparse.GetItemScalar")(lambda op, node, x, *positions: sparse.get_item_scalar(x, positions))
+row("sparse.GetItem2d")(lambda op, node, x, *bounds: Apply(sparse.get_item_2d, [x, *bounds], [x.type()]).outputs)
+row("sparse.ConstructSparseFromList")(lambda op, node, shape, values, positions:
+    sparse.construct_sparse_from_list.of_shape(shape, node.outputs[0].type.dtype, values, positions).outputs)

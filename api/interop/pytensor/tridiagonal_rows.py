@@ -7,10 +7,8 @@ from phintys import tensor as T
 from phintys.interop.pytensor.translation import row
 from phintys.ops.loops.building import Body, make_loop
 
-
-@row("tensor.LUFactorTridiagonal")
-def _factor(op, node, below, diagonal, above):
-    return factored(*_of_one_dtype(node, below, diagonal, above))
+row("tensor.LUFactorTridiagonal")(lambda op, node, below, diagonal, above:
+    factored(*_of_one_dtype(node, below, diagonal, above)))
 
 
 @row("tensor.SolveLUFactorTridiagonal")
