@@ -54,6 +54,9 @@ COMPILE_ARGS = ["-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=o
                 "-Wno-unused-function", "-Wno-psabi"]
 LOOPS, GLUE = ["-O3"], ["-O1", "-finline-small-functions", "-fpartial-inlining", "-foptimize-sibling-calls"]
 MACHINE = ["-O2", "-fno-inline-functions-called-once"]
+# Clang refuses flags that it does not know, and its -O1 inlines little.
+FOR_CLANG = {"-O1": "-O2", "-finline-small-functions": None, "-fpartial-inlining": None,
+             "-fno-inline-functions-called-once": None, "-fvect-cost-model=dynamic": None}
 ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 # Modules with loops in C that gain nothing from -O3, measured; most of their code is glue. Others lose without: sums
 # take 2 to 6 times as long, selections by a mask twice, searches in sorted values, products of integers and random
@@ -313,6 +316,9 @@ class TranslateAndBuild(build_ext):
         return translate(missing) if missing else []
 
     def build_extensions(self):
+        if is_clang(getattr(self.compiler, "compiler_so", [])):
+            for extension in self.extensions:
+                extension.extra_compile_args = flags_for_clang(extension.extra_compile_args)
         self.outdated = [extension for extension in self.extensions
                          if self.force or newer_group(extension.sources + extension.depends,
                                                       self.get_ext_fullpath(extension.name), "newer")]
@@ -324,6 +330,18 @@ class TranslateAndBuild(build_ext):
         if extension in self.outdated:
             print(f"[{next(self.begun)}/{len(self.outdated)}] Compiling {extension.name}", flush=True)
         super().build_extension(extension)
+
+
+def is_clang(command):
+    """Whether a command of a compiler, whose first words may be those of ccache, is Clang."""
+    program = next((word for word in command if word != "ccache" and not word.startswith("-")), None)
+    if program is None or shutil.which(program) is None:
+        return False
+    return "clang" in subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+
+
+def flags_for_clang(flags):
+    return [kept for flag in flags if (kept := FOR_CLANG.get(flag, flag)) is not None]
 
 
 def translate(extensions, **options):

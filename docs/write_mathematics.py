@@ -17,8 +17,9 @@ Several libraries have inner loops for functions such as `exp`. phintys uses the
 {MOST_ULPS} ulp (units in the last place); loops of other libraries than NumPy and SciPy must be at least {WORTH} times
 as fast as theirs. *libmvec* is a part of glibc: it has had `exp`, `log`, `power`, `sin` and `cos` since version 2.22,
 the others since 2.35. phintys looks for it when the first function is compiled. `tanh`, `gammaln`, `psi`, `erfinv` and
-`softplus` are built in (*phintys*); without vectors, `softplus` is `log1p` of `exp`. On other processors, and with
-other C libraries, the loops of NumPy and SciPy are used. `f.explain()` names the provider of each loop.
+`softplus` are built in (*phintys*); without vectors, `softplus` is `log1p` of `exp`. On ARM (NEON) these five
+have the bits that they have with AVX2; the other functions are NumPy's and SciPy's there, and with other C libraries
+than glibc. `f.explain()` names the provider of each loop.
 
 | option | value | functions that are compiled from now on use |
 |---|---|---|
@@ -45,7 +46,8 @@ used up to the sizes at which BLAS is faster: with AVX2 or AVX-512 until the ope
 otherwise up to 5 x 5 by 5 x 5 and 24 x 24 by a vector. Each element of a result is one sum in the order of the rows of
 the right operand. If this operand is a vector and the rows of the matrix are contiguous, 32 bytes of partial sums are
 added pairwise. So an element depends only on its row and its column. With AVX2 and AVX-512, multiplication and addition
-are rounded once, and both give the same bits; the baseline also rounds the product. BLAS adds in other orders.
+are rounded once, and both give the same bits, as NEON does; the baseline of x86 also rounds the product. BLAS adds in
+other orders.
 
 Powers with a whole, constant exponent up to 32 are products; with `config.math="numpy"` only squares are.
 """

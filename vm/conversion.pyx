@@ -131,7 +131,7 @@ cdef object array_from(const Target* target, object value):
 
 
 cdef inline object cast_by_numpy(cnp.ndarray array, int typenum):
-    """Make an array in native byte order, of the same type or from bool, integers or float16: these do not warn."""
+    """Make an array in native byte order, of the same type or from bool or integers: these do not warn."""
     cdef cnp.dtype descr = cnp.PyArray_DescrFromType(typenum)
     Py_INCREF(descr)
     return PyArray_FromArray(array, descr, NPY_ARRAY_FORCECAST)
@@ -167,7 +167,7 @@ cdef object converted(cnp.ndarray array, int typenum, bint exact):
     cdef int source = cnp.PyArray_TYPE(array)
     cdef bint is_discrete = source < cnp.NPY_FLOAT
     if (source == typenum or (is_discrete and typenum <= cnp.NPY_DOUBLE and not exact)
-            or ((is_discrete or source == cnp.NPY_FLOAT16) and PyArray_CanCastSafely(source, typenum))):
+            or (is_discrete and PyArray_CanCastSafely(source, typenum))):
         return cast_by_numpy(array, typenum)
     return cast_by_loop(array, typenum, exact)
 

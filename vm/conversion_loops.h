@@ -5,7 +5,7 @@
  * NaN. Without it, integers wrap around as in NumPy. A float must lie in the range of the integers it is cast to,
  * because other casts are undefined in C. Numbers are read as int64, float64 and complex128, the NumPy types of
  * Python's numbers. Casts of float arrays are here, too, because NumPy's check the floating-point flags and may warn,
- * even about a signalling NaN that becomes float64.
+ * even about a signalling NaN that becomes float64, and on ARM about any NaN of float16.
  */
 #include <math.h>
 #include <stdint.h>
@@ -123,6 +123,35 @@ PHINTYS_CAST_TO_COMPLEX(phintys_float64_to_complex64, double, float,
                         ((double)(float)value == value) | (value != value))
 PHINTYS_CAST_TO_COMPLEX(phintys_float64_to_complex128, double, double, 1)
 
+/* The bits of a float16 at the place of those of a float32 are the number times 2^-112, also of a subnormal one. */
+static inline float phintys_wider_half(uint16_t half) {
+    uint32_t bits = (uint32_t)(half & 0x7fff) << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f;
+    memcpy(&bits, &value, sizeof bits);
+    bits |= (half & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;                /* infinite, or NaN */
+    bits |= (uint32_t)(half & 0x8000) << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define PHINTYS_CAST_HALF(NAME, PART, STEP)                                                                            \
+    static int NAME(const void* from, void* to, npy_intp count, int exact) {                                           \
+        PART* restrict write = (PART*)to;                                                                              \
+        (void)exact;                                                                                                   \
+        for (npy_intp index = 0; index < count; index++) {                                                             \
+            write[STEP * index] = phintys_wider_half(((const uint16_t*)from)[index]);                                  \
+            if (STEP == 2) write[STEP * index + 1] = 0;                                                                \
+        }                                                                                                              \
+        return 1;                                                                                                      \
+    }
+
+PHINTYS_CAST_HALF(phintys_float16_to_float32, float, 1)
+PHINTYS_CAST_HALF(phintys_float16_to_float64, double, 1)
+PHINTYS_CAST_HALF(phintys_float16_to_complex64, float, 2)
+PHINTYS_CAST_HALF(phintys_float16_to_complex128, double, 2)
+
 #define PHINTYS_TO_INTEGERS_AND_COMPLEX(FROM)                                                                          \
     case NPY_INT8: return phintys_##FROM##_to_int8;                                                                    \
     case NPY_INT16: return phintys_##FROM##_to_int16;                                                                  \
@@ -162,12 +191,23 @@ static phintys_cast phintys_cast_from_float32(int to) {
     return NULL;
 }
 
+static phintys_cast phintys_cast_from_float16(int to) {
+    switch (to) {
+        case NPY_FLOAT32: return phintys_float16_to_float32;
+        case NPY_FLOAT64: return phintys_float16_to_float64;
+        case NPY_COMPLEX64: return phintys_float16_to_complex64;
+        case NPY_COMPLEX128: return phintys_float16_to_complex128;
+    }
+    return NULL;
+}
+
 /* The cast between two of NumPy's type numbers, or NULL: there is none here. */
 static phintys_cast phintys_cast_of(int from, int to) {
     switch (from) {
         case NPY_INT64: return phintys_cast_from_int64(to);
         case NPY_FLOAT64: return phintys_cast_from_float64(to);
         case NPY_FLOAT32: return phintys_cast_from_float32(to);
+        case NPY_FLOAT16: return phintys_cast_from_float16(to);
         case NPY_COMPLEX64: return to == NPY_COMPLEX128 ? phintys_complex64_to_complex128 : NULL;
         case NPY_COMPLEX128:
             return to == NPY_COMPLEX64 ? phintys_complex128_to_complex64

@@ -5,8 +5,8 @@
  * compiler's, *(TYPED(Vector)*)place loads and stores, at any address. TYPED(Wide) has 32 bytes for every set, so that
  * its lanes are always added in one order. What the compiler does not have is below; the name says what it does.
  *
- * A set of another kind of processor is one more branch of each function, at the place of AVX2's, or nothing: the last
- * branch is made of the compiler's own vectors, and right everywhere.
+ * NEON is one more branch where the compiler makes less of the last one, which is made of its own vectors, and right
+ * everywhere. So is a set of yet another kind of processor.
  */
 #ifndef SET
 #ifndef PHINTYS_VECTORS_H
@@ -21,6 +21,17 @@
 #include <immintrin.h>
 static const int64_t phintys_first_lanes_double[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 static const int32_t phintys_first_lanes_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+#elif defined(__GNUC__) && defined(__aarch64__)         /* part of the baseline there */
+#define PHINTYS_HAS_NEON
+#include <arm_neon.h>
+static const uint32_t phintys_bits_of_lanes[4] = {1, 2, 4, 8};
+#endif
+
+/* In a file that each_set.h compiles: whether the set has fused multiplications and float16. */
+#ifdef PHINTYS_HAS_NEON
+#define SET_FUSES 1
+#else
+#define SET_FUSES (SET_LEVEL > 0)
 #endif
 
 #define BITS_float uint32_t
@@ -30,6 +41,9 @@ static const int32_t phintys_first_lanes_float[16] = {-1, -1, -1, -1, -1, -1, -1
 #define SUFFIX PHINTYS_NAMED(SUFFIX, T)
 #define AVX(NAME) PHINTYS_NAMED(_mm256_##NAME, SUFFIX)
 #define AVX512(NAME) PHINTYS_NAMED(_mm512_##NAME, SUFFIX)
+#define NEON_SUFFIX_float f32
+#define NEON_SUFFIX_double f64
+#define NEON(NAME) PHINTYS_NAMED(NAME, PHINTYS_NAMED(NEON_SUFFIX, T))
 #define AVX512_MASK(NAME) PHINTYS_NAMED(AVX512(NAME), mask)
 
 #define LOOPS "native/vectors.h"
@@ -44,6 +58,10 @@ typedef T TYPED(Wide) __attribute__((vector_size(32), aligned(sizeof(T)), may_al
 typedef PHINTYS_NAMED(BITS, T) TYPED(Bits) __attribute__((vector_size(SET_BYTES)));   /* a cast keeps the bits */
 typedef T TYPED(Register) __attribute__((vector_size(SET_BYTES)));      /* as functions of vectors take and return it */
 
+#ifdef PHINTYS_HAS_NEON
+typedef union { TYPED(Wide) wide; TYPED(Register) half[2]; } TYPED(Halves);
+#endif
+
 PHINTYS_INLINE TYPED(Vector) TYPED(broadcast)(T value) { return value - (TYPED(Vector)){0}; }  /* also of -0 and NaN */
 
 /* a * b + c: where there is such an instruction, rounded once. */
@@ -52,6 +70,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(multiply_add)(TYPED(Vector) a, TYPED(Vector) 
     return AVX512(fmadd)(a, b, c);
 #elif SET_LEVEL == 1
     return AVX(fmadd)(a, b, c);
+#elif defined(PHINTYS_HAS_NEON)
+    return NEON(vfmaq)(c, a, b);
 #else
     return a * b + c;
 #endif
@@ -59,12 +79,17 @@ PHINTYS_INLINE TYPED(Vector) TYPED(multiply_add)(TYPED(Vector) a, TYPED(Vector) 
 PHINTYS_INLINE TYPED(Wide) TYPED(wide_multiply_add)(TYPED(Wide) a, TYPED(Wide) b, TYPED(Wide) c) {
 #if SET_LEVEL
     return AVX(fmadd)(a, b, c);
+#elif defined(PHINTYS_HAS_NEON)
+    const TYPED(Halves) x = {.wide = a}, y = {.wide = b};
+    TYPED(Halves) sum = {.wide = c};
+    for (int half = 0; half < 2; half++) sum.half[half] = NEON(vfmaq)(sum.half[half], x.half[half], y.half[half]);
+    return sum.wide;
 #else
     return a * b + c;
 #endif
 }
 PHINTYS_INLINE T TYPED(number_multiply_add)(T a, T b, T c) {
-#if SET_LEVEL
+#if SET_FUSES
     return sizeof(T) == sizeof(float) ? (T)__builtin_fmaf((float)a, (float)b, (float)c) : (T)__builtin_fma(a, b, c);
 #else
     return a * b + c;
@@ -77,6 +102,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(larger)(TYPED(Vector) a, TYPED(Vector) b) {
     return AVX512(max)(a, b);
 #elif SET_LEVEL == 1
     return AVX(max)(a, b);
+#elif defined(PHINTYS_HAS_NEON)
+    return NEON(vbslq)((TYPED(Bits))(a > b), a, b);
 #else
     for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) b[l] = a[l] > b[l] ? a[l] : b[l];
     return b;
@@ -87,6 +114,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(smaller)(TYPED(Vector) a, TYPED(Vector) b) {
     return AVX512(min)(a, b);
 #elif SET_LEVEL == 1
     return AVX(min)(a, b);
+#elif defined(PHINTYS_HAS_NEON)
+    return NEON(vbslq)((TYPED(Bits))(a < b), a, b);
 #else
     for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) b[l] = a[l] < b[l] ? a[l] : b[l];
     return b;
@@ -141,6 +170,9 @@ PHINTYS_INLINE unsigned TYPED(bits_of)(TYPED(Mask) mask) {      /* a bit for eac
     return mask;
 #elif SET_LEVEL == 1
     return (unsigned)AVX(movemask)((TYPED(Vector))mask);
+#elif defined(PHINTYS_HAS_NEON)
+    if (sizeof(T) == sizeof(double)) return (unsigned)(mask[0] & 1) | (unsigned)(mask[1] & 2);
+    return vaddvq_u32(vandq_u32((uint32x4_t)mask, vld1q_u32(phintys_bits_of_lanes)));
 #else
     unsigned bits = 0;
     for (int l = 0; l < SET_BYTES / (int)sizeof(T); l++) bits |= (unsigned)(mask[l] & 1) << l;
@@ -162,6 +194,8 @@ PHINTYS_INLINE T TYPED(total)(TYPED(Vector) value) {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return (T)_mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
+#elif defined(PHINTYS_HAS_NEON)
+    return NEON(vaddvq)(value);
 #else
     T total = value[0];
     for (int lane = 1; lane < SET_BYTES / (int)sizeof(T); lane++) total += value[lane];
@@ -253,6 +287,15 @@ PHINTYS_INLINE void TYPED(wide_sums)(TYPED(Wide) a, TYPED(Wide) b, TYPED(Wide) c
         const __m256 all = _mm256_hadd_ps((__m256)ab, (__m256)cd);
         _mm_storeu_ps((float*)sums, _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1)));
     }
+#elif defined(PHINTYS_HAS_NEON)
+    const TYPED(Halves) of[4] = {{.wide = a}, {.wide = b}, {.wide = c}, {.wide = d}};
+    TYPED(Register) two[4];                                                 /* of double: a sum each, of neighbours */
+    for (int k = 0; k < 4; k++) two[k] = NEON(vpaddq)(of[k].half[0], of[k].half[1]);
+    const TYPED(Register) ab = NEON(vpaddq)(two[0], two[1]), cd = NEON(vpaddq)(two[2], two[3]);
+    if (sizeof(T) == sizeof(double)) {
+        *(TYPED(Vector)*)sums = ab;
+        *(TYPED(Vector)*)(sums + 2) = cd;
+    } else *(TYPED(Vector)*)sums = NEON(vpaddq)(ab, cd);
 #else
     enum { LANES = 32 / sizeof(T) };
     const TYPED(Wide) all[4] = {a, b, c, d};
@@ -292,6 +335,25 @@ PHINTYS_INLINE void TYPED(transposed)(const T* from, npy_intp step, T* to, npy_i
         _mm256_storeu_ps((float*)(to + 2 * width), _mm256_shuffle_ps(ab1, cd1, 0x44));
         _mm256_storeu_ps((float*)(to + 3 * width), _mm256_shuffle_ps(ab1, cd1, 0xee));
     }
+#elif defined(PHINTYS_HAS_NEON)
+    enum { PART = 16 / sizeof(T) };
+    for (int i = 0; i < LANES; i += PART)
+        for (int j = 0; j < LANES; j += PART) {             /* a square of as many rows as a register has lanes */
+            TYPED(Vector) x[4];
+            for (int k = 0; k < PART; k++) x[k] = *(const TYPED(Vector)*)((const T*)(at + (j + k) * step) + i);
+            T* out = to + i * width + j;
+            const TYPED(Vector) ab0 = NEON(vtrn1q)(x[0], x[1]), ab1 = NEON(vtrn2q)(x[0], x[1]);
+            if (PART == 2) {
+                *(TYPED(Vector)*)out = ab0;
+                *(TYPED(Vector)*)(out + width) = ab1;
+                continue;
+            }
+            const float64x2_t cd0 = (float64x2_t)NEON(vtrn1q)(x[2], x[3]), cd1 = (float64x2_t)NEON(vtrn2q)(x[2], x[3]);
+            *(TYPED(Vector)*)out = (TYPED(Vector))vtrn1q_f64((float64x2_t)ab0, cd0);
+            *(TYPED(Vector)*)(out + width) = (TYPED(Vector))vtrn1q_f64((float64x2_t)ab1, cd1);
+            *(TYPED(Vector)*)(out + 2 * width) = (TYPED(Vector))vtrn2q_f64((float64x2_t)ab0, cd0);
+            *(TYPED(Vector)*)(out + 3 * width) = (TYPED(Vector))vtrn2q_f64((float64x2_t)ab1, cd1);
+        }
 #else
     for (int i = 0; i < LANES; i++)
         for (int j = 0; j < LANES; j++) to[i * width + j] = ((const T*)(at + j * step))[i];

@@ -59,12 +59,15 @@ PHINTYS_INLINE double OF(plus_double)(double a, double b) { return a + b; }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
     return a + OF(float_squares)(data);
 }
-#ifdef PHINTYS_HAS_SETS
-static __attribute__((noinline))
+#ifdef __aarch64__
+PHINTYS_INLINE float OF(one_half)(const char *data) { return *(const __fp16 *)data; }
+#elif defined(PHINTYS_HAS_SETS)
+static __attribute__((noinline)) float OF(one_half)(const char *data) {
+    return (float)phintys_from_half(*(const uint16_t *)data);
+}
 #else
-PHINTYS_INLINE
+PHINTYS_INLINE float OF(one_half)(const char *data) { return (float)phintys_from_half(*(const uint16_t *)data); }
 #endif
-float OF(one_half)(const char *data) { return (float)phintys_from_half(*(const uint16_t *)data); }
 PHINTYS_INLINE phintys_floats OF(halves)(const char *data) {
     phintys_floats values;
     for (int l = 0; l < 8; l++) values[l] = OF(one_half)(data + 2 * l);

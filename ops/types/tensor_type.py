@@ -18,7 +18,7 @@ from phintys.graph.public_names import at_home
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
-from phintys.ops.types.refused_values import inexact, not_numbers, shortened
+from phintys.ops.types.refused_values import above_integers, inexact, not_numbers, shortened
 from phintys.vm.abi import LARGEST_RANK
 from phintys.vm.places import HOST
 
@@ -283,7 +283,8 @@ class TensorType(Type):
     def _convert_exactly(self, value):
         """Convert a number or nested lists if every element keeps its value."""
         original, array = self._original_and_cast(value)
-        if not TensorType.values_eq(original, array, force_same_dtype=False):
+        if (not TensorType.values_eq(original, array, force_same_dtype=False)
+                or numpy.any(above_integers(original, self.numpy_dtype))):
             raise TypeError(
                 f"{self} cannot store accurately value {shortened(value)}, it would be represented as "
                 f"{inexact(original, array)}. If you do not mind this precision loss, you can: 1) explicitly convert "

@@ -307,3 +307,19 @@ def test_the_build_says_what_is_missing(tree, setup_py, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(SystemExit, match=r"^phintys cannot be built: there is no C compiler .*Install it: .*[^\n]$"):
         setup_py.names["refuse_what_cannot_be_built"]()
+
+
+def test_clang_gets_no_flags_that_only_gcc_has(tree, setup_py):
+    setup_py(tree)
+    names = setup_py.names
+    for level in ("LOOPS", "GLUE", "MACHINE", "VECTORIZED"):
+        assert names["flags_for_clang"](names[level]) in (["-O3"], ["-O2"], ["-O2", "-foptimize-sibling-calls"],
+                                                          ["-O2", "-ftree-vectorize"])
+    assert not names["is_clang"]([]) and not names["is_clang"](["no-such-compiler"])
+    if shutil.which("clang"):
+        flags = [flag for level in ("LOOPS", "GLUE", "MACHINE", "VECTORIZED") for flag in names[level]]
+        flags = names["flags_for_clang"](flags + names["COMPILE_ARGS"])
+        done = subprocess.run(["clang", *flags, "-fsyntax-only", "-x", "c", "-"], input="", text=True,
+                              capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert names["is_clang"](["ccache", "clang", "-shared"])

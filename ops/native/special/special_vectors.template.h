@@ -1,7 +1,7 @@
 /* gammaln, psi and erfinv of one instruction set; see special_vectors.h, which lets each_set.h include this file after
  * vector_functions.template.h. float32 is computed in double.
  */
-#if SET_LEVEL
+#if SET_FUSES
 #define T double
 #define ALL ((1u << WIDTH) - 1)
 #define MASK TYPED(Mask)
@@ -162,11 +162,17 @@ PHINTYS_INLINE __m512 phintys_in_double_avx512(IN_SET(Register_double) (*of)(IN_
     const __m256 high = _mm512_cvtpd_ps(of(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))));
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
-#else
+#elif SET_LEVEL == 1
 PHINTYS_INLINE __m256 phintys_in_double_avx2(IN_SET(Register_double) (*of)(IN_SET(Register_double)), __m256 x) {
     const __m128 low = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_castps256_ps128(x))));
     const __m128 high = _mm256_cvtpd_ps(of(_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))));
     return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
+#else
+PHINTYS_INLINE float32x4_t phintys_in_double_baseline(IN_SET(Register_double) (*of)(IN_SET(Register_double)),
+                                                      float32x4_t x) {
+    const float32x2_t low = vcvt_f32_f64(of(vcvt_f64_f32(vget_low_f32(x))));
+    return vcvt_high_f32_f64(low, of(vcvt_high_f64_f32(x)));
 }
 #endif
 #define IN_DOUBLE(NAME) \

@@ -1,7 +1,7 @@
 /* tanh and softplus of one type and instruction set, and what functions of vectors have in common. The constants of
  * softplus are in vector_functions.h, which lets each_set.h include this file.
  */
-#if SET_LEVEL
+#if SET_FUSES
 #define V TYPED(Vector)
 #define BITS TYPED(Bits)
 #define DOUBLE (sizeof(T) == sizeof(double))

@@ -39,6 +39,8 @@ typedef struct {
 #include "native/each_set.h"
 static const phintys_vector_set* const phintys_vector_sets[PHINTYS_SETS] = FOR_EACH_SET(&vectors);
 
+static int phintys_has_neon(void) { return phintys_vector_sets[0]->letter != 0; }
+
 /* The address of a built-in function by its name in C; NULL if there is none. */
 static void* phintys_built_in_vector_function(int set, const char* name, int is_double) {
     const phintys_vector_function* functions = phintys_vector_sets[set]->functions;

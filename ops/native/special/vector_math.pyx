@@ -5,7 +5,7 @@ where it is missing (older than 2.22, another C library, another processor) or l
 there is no loop. Built-in functions are in ``special/vector_functions.h``. A provider is named by library and
 instruction set, ``"libmvec avx2"``. This file only finds loops: ``providers.py`` says which are worth using.
 """
-from phintys.ops.native.sets import NAMES, sets_of_processor
+from phintys.ops.native.sets import NAMES, sets_of_processor, usable_sets
 
 cdef extern from "native/special/vector_math.h" nogil:
     enum: PHINTYS_VECTOR_TYPES
@@ -18,6 +18,7 @@ cdef extern from "native/special/vector_math.h" nogil:
     const phintys_vector_set* const phintys_vector_sets[3]
     void* phintys_built_in_vector_function(int set, const char* name, int is_double)
     void* phintys_libmvec_function(const char* symbol)
+    bint phintys_has_neon()
 
 # ufunc, or one of NO_UFUNCS: name in C
 UNARY = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
@@ -37,9 +38,23 @@ cdef dict DTYPES = {"float16": (0, 4, "f"), "float32": (1, 4, "f"), "float64": (
 LIBRARIES = ("libmvec", "phintys")
 
 
+def vector_sets():
+    """The sets whose vector functions a kernel that is made now may use, the widest last."""
+    return usable_sets() or (("neon",) if phintys_has_neon() else ())
+
+
+cdef bint has_set(str instructions) except -1:
+    return instructions in sets_of_processor() or (instructions == "neon" and phintys_has_neon())
+
+
+cdef int level_of(str instructions) except -1:
+    """The level in sets.h. NEON is the baseline of its processors."""
+    return NAMES.index(instructions) if instructions in NAMES else 0
+
+
 cdef const phintys_vector_set* set_of(str instructions) except NULL:
     """What there is for an instruction set; one without a letter has nothing."""
-    return phintys_vector_sets[<int>NAMES.index(instructions) if instructions in NAMES else 0]
+    return phintys_vector_sets[level_of(instructions)]
 
 
 def symbol_of(str name, str dtype, str instructions):
@@ -61,11 +76,11 @@ cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_ca
     """The loop of a ufunc's function, and its data; NULL where there is none or the processor cannot run it."""
     library, _, instructions = provider.partition(" ")
     symbol = symbol_of(name, dtype, instructions)
-    if library not in LIBRARIES or symbol is None or instructions not in sets_of_processor():
+    if library not in LIBRARIES or symbol is None or not has_set(instructions):
         return NULL
     call.fills = False
     if library == "phintys":
-        call.function = phintys_built_in_vector_function(NAMES.index(instructions), FUNCTIONS[name].encode(),
+        call.function = phintys_built_in_vector_function(level_of(instructions), FUNCTIONS[name].encode(),
                                                          dtype == "float64")
     else:
         call.function = phintys_libmvec_function(symbol.encode())

@@ -1,7 +1,7 @@
 /* The loops of vector_math.h, and the table of them, for one instruction set; each_set.h includes this file. The
- * baseline has none: an empty table.
+ * baseline of x86 has none: an empty table.
  */
-#if SET_LEVEL
+#if SET_FUSES
 
 /* ---- operands without gaps --------------------------------------------------------------------------------------- */
 #define PHINTYS_LINES(TYPE) \
@@ -45,6 +45,7 @@ static inline void IN_SET(scatter_##TYPE)(char* to, const TYPE* from, intptr_t s
 PHINTYS_BLOCKS(double)
 PHINTYS_BLOCKS(float)
 
+#if SET_LEVEL
 static inline void IN_SET(gather_half)(float* to, const char* from, intptr_t step, intptr_t n) {
     intptr_t i = 0;
     if (step == 2)
@@ -60,6 +61,16 @@ static inline void IN_SET(scatter_half)(char* to, const float* from, intptr_t st
                              _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     for (; i < n; i++) *(uint16_t*)(to + i * step) = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT);
 }
+#else                                                       /* the compiler makes vectors of these */
+static inline void IN_SET(gather_half)(float* to, const char* from, intptr_t step, intptr_t n) {
+    if (step == 2) for (intptr_t i = 0; i < n; i++) to[i] = ((const __fp16*)from)[i];
+    else for (intptr_t i = 0; i < n; i++) to[i] = *(const __fp16*)(from + i * step);
+}
+static inline void IN_SET(scatter_half)(char* to, const float* from, intptr_t step, intptr_t n) {
+    if (step == 2) for (intptr_t i = 0; i < n; i++) ((__fp16*)to)[i] = (__fp16)from[i];
+    else for (intptr_t i = 0; i < n; i++) *(__fp16*)(to + i * step) = (__fp16)from[i];
+}
+#endif
 
 /* ---- the loops: NAME is the kind of element in memory, TYPE what is computed with, GAPLESS the step of operands
  * that need no block (-1: all need one) ---------------------------------------------------------------------------- */
@@ -137,7 +148,7 @@ static void IN_SET(float_to_half)(char** args, const intptr_t* dims, const intpt
 }
 
 static const phintys_vector_set IN_SET(vectors) = {
-    .letter = SET_LEVEL == 2 ? 'e' : 'd', .bytes = SET_BYTES,
+    .letter = SET_LEVEL == 2 ? 'e' : SET_LEVEL ? 'd' : 'n', .bytes = SET_BYTES,
     .loops = {{IN_SET(unary_half), IN_SET(binary_half)}, {IN_SET(unary_float), IN_SET(binary_float)},
               {IN_SET(unary_double), IN_SET(binary_double)}},
     .half_to_float = IN_SET(half_to_float), .float_to_half = IN_SET(float_to_half),

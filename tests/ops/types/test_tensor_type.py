@@ -160,6 +160,20 @@ def test_the_difference_is_shown_with_all_digits(dtype, value, text):
     assert "would be represented as " + text in str(error.value)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_the_first_float_above_all_integers_is_refused(dtype, monkeypatch):
+    """Where the processor gives the largest integer for it, as ARM does, it equals the float when both are float64."""
+    above, type_ = float(2 ** numpy.iinfo(dtype).max.bit_length()), TensorType(dtype, (False,))
+    assert type_.filter([above / 2]).tolist() == [above / 2]
+    saturated = numpy.array([0, numpy.iinfo(dtype).max], dtype)
+    monkeypatch.setattr(type_, "_original_and_cast", lambda value: (numpy.array(value), saturated))
+    with pytest.raises(TypeError, match=r"element \[1\]: .* would become"):
+        type_.filter([0.0, above])
+    monkeypatch.undo()
+    with pytest.raises(TypeError, match=r"element \[1\]: .* would become"):
+        type_.filter([0.0, above])
+
+
 @pytest.mark.parametrize("dtype, pattern, value, options, message", REFUSED, ids=range(len(REFUSED)))
 def test_refused(dtype, pattern, value, options, message):
     with pytest.raises(TypeError) as error:
