@@ -1,5 +1,6 @@
-"""Diagonals of matrices that are subtracted from the matrices again.
+"""Diagonals of products, products with diagonal matrices, and diagonals that are subtracted from their matrices again.
 
+    diagonal(dot(A, B)) = sum(A * B.T, axis=1)       dot(diag(v), B) = v[:, None] * B       dot(A, diag(v)) = A * v
     x * c - diag(k * diagonal(x)) = x * (c - k * identity)
     (x + x.T) * c - diag(k * diagonal(x)) = (x + x.T) * (c - k / 2 * identity)
 
@@ -10,9 +11,12 @@ matrix for the diagonal, and has no difference of equal numbers.
 import numpy
 
 from phintys.graph.variable import Constant
+from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import constant
+from phintys.ops.types.dtypes import CONTINUOUS_DTYPES
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.values import apply_op, is_inside, key
+from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import sums
 from phintys.optimizer.rewrites.factors import product_of
 
@@ -86,5 +90,52 @@ def _without_part(matrix, mask, multiple, scale):
     return apply_op("mul", matrix, constant(changed))
 
 
-REWRITES = [Rewrite("local_subtracted_diagonal", ("add", "sub"), subtracted_diagonal, (FAST_RUN,),
-                    beside=("AllocDiag",), changes="nan range rounding")]
+def diagonal_of_product(fgraph, node):
+    """``diagonal(dot(A, B)) -> sum(A * B.T, axis=1)``, of as many rows as the product has numbers on its diagonal, if
+    nothing else reads the product. A trace of a product therefore takes no product of all rows with all columns."""
+    product, out = node.inputs[0], node.outputs[0]
+    if key(product) != "Dot" or (node.op.offset, node.op.axis1, node.op.axis2) != (0, 0, 1) \
+            or len(fgraph.clients[product]) != 1 or not _are_matrices(product.owner.inputs, out.type.dtype):
+        return None
+    a, b = product.owner.inputs
+    lengths = feature_of(fgraph)
+    if a.type.broadcastable != b.type.broadcastable[::-1]:
+        return None
+    if not lengths.is_length(lengths.shape(a)[0], b, 1):
+        count = apply_op("minimum", shape_i(a, 0), shape_i(b, 1))
+        a, b = a[:count], b[:, :count]
+    return apply_op("mul", a, b.dimshuffle(1, 0)).sum(axis=1)
+
+
+def product_with_diagonal(fgraph, node):
+    """``dot(diag(v), B) -> v[:, None] * B`` and ``dot(A, diag(v)) -> A * v``."""
+    first, second = node.inputs
+    if not _are_matrices(node.inputs, node.outputs[0].type.dtype):
+        return None
+    if _is_diagonal(first) and first.type.broadcastable[1] == second.type.broadcastable[0]:
+        return apply_op("mul", first.owner.inputs[0].dimshuffle(0, "x"), second)
+    if _is_diagonal(second) and first.type.broadcastable[1] == second.type.broadcastable[0]:
+        return apply_op("mul", first, second.owner.inputs[0].dimshuffle("x", 0))
+    return None
+
+
+def _are_matrices(variables, dtype):
+    return dtype in CONTINUOUS_DTYPES and all(
+        [variable.type.ndim == 2 and variable.type.dtype == dtype for variable in variables])
+
+
+def _is_diagonal(variable):
+    """Return whether a matrix is made of its main diagonal."""
+    if key(variable) != "AllocDiag" or variable.owner.inputs[0].type.ndim != 1:
+        return False
+    return (variable.owner.op.offset, variable.owner.op.axis1, variable.owner.op.axis2) == (0, 0, 1)
+
+
+REWRITES = [
+    Rewrite("local_subtracted_diagonal", ("add", "sub"), subtracted_diagonal, (FAST_RUN,), beside=("AllocDiag",),
+            changes="nan range rounding"),
+    Rewrite("local_diagonal_of_dot", ("ExtractDiag",), diagonal_of_product, (FAST_RUN,), of=("Dot",),
+            changes="rounding"),
+    Rewrite("local_dot_of_diagonal", ("Dot",), product_with_diagonal, (FAST_RUN,), of=("AllocDiag",),
+            changes="nan rounding"),
+]

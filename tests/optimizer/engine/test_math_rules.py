@@ -152,6 +152,30 @@ def test_a_row_that_says_too_little_is_found(monkeypatch):
     assert [claim[:2] for claim in broken] == [("local_mul_canonizer", ["nan"])]
 
 
+def literal_values_differ(seeds):
+    """Seeds of random formulas whose values under strict rules are not those without any rewrites."""
+    differing = []
+    for seed in seeds:
+        random = numpy.random.RandomState(seed)
+        formula = random_formula(random)
+        values = [random.choice(SPECIAL, shape) for shape in [(4,), (4,), (), (4, 4)]]
+        expected = phintys.function([v, w, s, M], formula, mode=PLAIN, on_unused_input="ignore")(*values)
+        with change_flags(math_rules="strict"):
+            f = phintys.function([v, w, s, M], formula, mode="FAST_RUN", on_unused_input="ignore")
+        if changes_between(expected, f(*values)) - {"rounding"}:
+            differing.append(seed)
+    return differing
+
+
+def test_strict_rules_compute_random_formulas_as_written():
+    assert literal_values_differ(range(60)) == []
+
+
+@pytest.mark.long
+def test_strict_rules_compute_random_formulas_as_written_long():
+    assert literal_values_differ(range(60, 5060)) == []
+
+
 @pytest.mark.long
 def test_replacements_change_what_their_rows_say_long():
     assert claims_of_formulas(range(150, 10_150))[0] == []
