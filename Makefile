@@ -6,6 +6,7 @@
 # EDITABLE where that of `make develop` is           make develop EDITABLE=/tmp/editable
 # ARGS     arguments for pytest, ruff, the demo, asv make test ARGS="tests/graph -x"
 # PYTENSOR the version for the tests of PyMC           make test-interop PYTENSOR=2.38   (3.0; 3.3 from Python 3.12 on)
+# MINUTES  how long a campaign runs this time         make campaign-random MINUTES=60
 # WORKERS  how many tests run at a time              make test WORKERS=0 ARGS="tests/graph --pdb"
 
 PYTHON ?= python3
@@ -13,6 +14,7 @@ VENV ?= .venv
 EDITABLE ?= .venv-editable
 ARGS ?=
 WORKERS ?= auto
+MINUTES ?= 10
 PYTENSOR ?= 3.3
 
 RUN := "$(VENV)/bin/python"
@@ -60,6 +62,7 @@ help:
 	@echo 'make build-times  build anew and say what Cython and the C compiler take for each module'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
+	@echo 'make campaign-random MINUTES=60  look for faults: also -faults -signals -forks -threads -sanitizers -mutants'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
 	@echo 'make docs      build the site in build/site, with its notebooks, and check its links'
 	@echo 'make clean     remove everything that can be built again'
@@ -112,13 +115,26 @@ build-times: $(STAMPS)/build-requirements.stamp
 	CCACHE_DISABLE=1 PHINTYS_BUILD_TIMES=1 $(RUN) setup.py -q build_ext
 
 # Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
-# Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends.
+# Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends. pytest holds
+# what a process wrote that ends, so reports go to files.
 stress: $(STAMPS)/test.stamp
 	PHINTYS_FLAGS=stress $(TEST) $(ARGS)
 	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16 PHINTYS_FLAGS=stress \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16:log_path="$(CURDIR)/build/address/report" \
+		PHINTYS_FLAGS=stress \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
 		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS) --ignore=tests/packaging $(ARGS)
+
+# Campaigns go on where the last run stopped; each has a file in build/campaign. Sanitizers need builds of their own.
+campaign-%: $(STAMPS)/test.stamp
+	$(RUN) -I tests/campaign/run.py $* --minutes $(MINUTES) $(ARGS)
+
+campaign-sanitizers: $(STAMPS)/test.stamp
+	for sanitizer in address undefined thread; do \
+		PHINTYS_SANITIZE=$$sanitizer $(RUN) setup.py -q build --build-base build/$$sanitizer \
+			--build-lib build/$$sanitizer/lib || exit; \
+	done
+	$(RUN) -I tests/campaign/run.py sanitizers --minutes $(MINUTES) $(ARGS)
 
 # On the machine's own GPU; `make test` takes the stand-in of tests/gpu where there is none.
 test-gpu: $(STAMPS)/test.stamp $(STAMPS)/gpu.stamp

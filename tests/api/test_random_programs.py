@@ -1,0 +1,49 @@
+"""Random programs over all families, and the first units of the campaigns; ``tests/campaign`` runs them for longer."""
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import random_programs
+
+CAMPAIGNS = Path(__file__).parents[1] / "campaign"
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_programs(first):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + 10):
+            random_programs.check(seed)
+
+
+def test_a_wrong_step_is_found(monkeypatch):
+    rows = [(kinds, least, most, (text, "n.abs(a) + 1" if text == "abs(a)" else plain))
+            for kinds, least, most, (text, plain) in random_programs.ROWS]
+    monkeypatch.setattr(random_programs, "ROWS", [row for row in rows if row[3][0] in ("abs(a)", "-a", "a * a")])
+    with pytest.raises(AssertionError, match=r"abs\(a\) with"):
+        for seed in range(20):
+            random_programs.check(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1000, 9000, 100))
+def test_many_random_programs(first):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + 100):
+            random_programs.check(seed)
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path):
+    path = tmp_path / "signals.json"
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-I", str(CAMPAIGNS / "run.py"), "signals", "--minutes", "0.01",
+                               "--results", str(tmp_path)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        result = json.loads(path.read_text())
+        assert result["next"] == result["units"] == sum([run["units"] for run in result["runs"]]) > 0
+        assert not result["finds"]
+    assert len(result["runs"]) == 2 and result["runs"][1]["units"] > 0

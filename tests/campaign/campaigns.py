@@ -1,0 +1,209 @@
+"""The campaigns and what a unit of each does; a unit returns how many checks it made, and raises what it finds."""
+import gc
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections import namedtuple
+
+import numpy
+import random_branches
+import random_exchanges
+import random_layouts
+import random_loops
+import random_programs
+from kernel_cases import CASES, made
+from long_kernels import KernelOp
+from mutants import survivors_of
+from sanitizers import FILES, run_file
+
+import phintys
+import phintys.tensor as T
+from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.machine.interpreter import interrupt_at_look
+from phintys.vm.pool import fail_allocation, pool_statistics
+
+Campaign = namedtuple("Campaign", "what unit count")
+POLICIES = True, False, "plan"
+
+
+# ---- random programs -------------------------------------------------------------------------------------------------
+def random_unit(number):
+    """Ten programs of one generator, half of them of all families, and the others of those that look closer."""
+    checks = [random_programs.check, random_loops.check, random_programs.check, random_layouts.run_session,
+              random_programs.check, random_branches.check, random_programs.check, random_exchanges.check]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(10 * number, 10 * number + 10):
+            checks[number % len(checks)](seed)
+    return 10
+
+
+# ---- programs around each kernel -------------------------------------------------------------------------------------
+class Subject:
+    """A function that runs a kernel of the case table beside an update, and what it computes."""
+
+    def __init__(self, number):
+        kernel, inputs, _, _ = made(number // len(POLICIES))
+        name, _, _, outputs = CASES[number // len(POLICIES)]
+        self.arguments = [numpy.asarray(value) for value in inputs]
+        variables = [TensorType(value.dtype.name, (False,) * value.ndim)() for value in self.arguments]
+        results = KernelOp(kernel, outputs)(*variables)
+        self.state = phintys.shared(numpy.arange(3.0))
+        results = [*(results if isinstance(results, list) else [results]), T.exp(self.state)]
+        self.function = phintys.function(variables, results, updates=[(self.state, T.tanh(self.state) + 1)],
+                                         mode=phintys.Mode(allow_gc=POLICIES[number % len(POLICIES)]),
+                                         on_unused_input="ignore")
+        self.comparable = name != "AllocEmptyKernel"
+        self.expected = [self.results() for _ in range(2)][1]
+        self.give_back()
+
+    def results(self):
+        found = [numpy.array(result) for result in self.function(*self.arguments)]
+        self.state.set_value(numpy.arange(3.0))
+        return found
+
+    def give_back(self):
+        self.function.free()
+        gc.collect()
+
+    def fails(self, prepare, clean, errors):
+        """Whether a call raises; if so it has changed and kept nothing, and the next one computes what it should."""
+        self.give_back()
+        before = pool_statistics()["live_buffers"]
+        prepare()
+        try:
+            self.function(*self.arguments)
+            return False
+        except errors:
+            pass
+        finally:
+            clean()
+        self.give_back()
+        assert pool_statistics()["live_buffers"] == before, "a buffer is lost"
+        assert (self.state.get_value() == numpy.arange(3.0)).all(), "a shared variable has changed"
+        if self.comparable:
+            for one, other in zip(self.results(), self.expected):
+                assert one.tobytes() == other.tobytes(), f"the next call computes {one}, not {other}"
+        return True
+
+
+def faults_unit(number):
+    """Each allocation of the pool, each instruction and each allocation of Python fails in turn."""
+    subject, checks = Subject(number), 0
+    while subject.fails(lambda: fail_allocation(checks + 1), lambda: fail_allocation(0), MemoryError):
+        checks += 1
+    subject.state.set_value(numpy.arange(3.0))
+    for position in range(len(subject.function.program.instructions())):
+        try:
+            subject.function.fail_at(position)
+        except IndexError:
+            break                                   # from here on nothing can fail
+        assert subject.fails(lambda: None, lambda: subject.function.fail_at(None), RuntimeError)
+        checks += 1
+    testcapi = __import__("_testcapi")
+    position = quiet = 0
+    while quiet < 3:
+        failed = subject.fails(lambda: testcapi.set_nomemory(position, position + 1), testcapi.remove_mem_hooks,
+                               MemoryError)
+        subject.state.set_value(numpy.arange(3.0))
+        quiet = 0 if failed else quiet + 1
+        checks, position = checks + 1, position + 1
+    return checks
+
+
+def signals_unit(number):
+    """Ctrl-C at each look that a kernel makes, were each as long as a large one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    subject, look = Subject(number), 1
+    while look < 200 and subject.fails(lambda: interrupt_at_look(look), lambda: interrupt_at_look(0),
+                                       KeyboardInterrupt):
+        look += 1
+    return look
+
+
+# ---- processes and threads -------------------------------------------------------------------------------------------
+ENDS = """
+import os, sys, threading, time
+sys.path.insert(0, {support!r})
+import numpy, random_programs, phintys, phintys.tensor as T
+x = T.dvector()
+seed, way = {seed}, {way!r}
+with phintys.change_flags(workers=2):
+    f = phintys.function([x], [T.exp(T.tanh(x)), T.cumsum(x)[::-1]])
+value = numpy.linspace(-1, 1, 400_000)
+wanted = [result.tobytes() for result in f(value)]
+def busy():
+    while True:
+        f(value)
+for _ in range(2):
+    threading.Thread(target=busy, daemon=True).start()
+time.sleep(0.01 * (seed % 7))
+if way == "exit":
+    sys.exit(0)
+if way == "fork":
+    child = os.fork()
+    assert [result.tobytes() for result in f(value)] == wanted
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+if way == "spawn":
+    import multiprocessing
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(random_programs.check, (seed,)) is None
+os._exit(0)
+"""
+
+
+def forks_unit(number):
+    """A process with calls in flight forks, spawns, or ends."""
+    way = ("exit", "fork", "spawn")[number % 3]
+    text = ENDS.format(support=os.path.dirname(random_programs.__file__), seed=number, way=way)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{way}: {done.returncode}: {done.stderr[-1500:]}"
+    return 1
+
+
+def threads_unit(number):
+    """Eight threads call the functions of one another; memory stays flat from one round to the next."""
+    choose = random.Random(number)
+    subjects = [Subject(choose.randrange(len(CASES) * len(POLICIES))) for _ in range(6)]
+    wrong, rounds = [], 40
+
+    def work(seed):
+        order = random.Random(seed)
+        for _ in range(rounds):
+            subject = order.choice(subjects)
+            found = [numpy.array(result) for result in subject.function(*subject.arguments)][:-1]
+            if subject.comparable and any([one.tobytes() != other.tobytes()
+                                           for one, other in zip(found, subject.expected)]):
+                wrong.append(found)
+
+    peaks = []
+    for turn in range(3):
+        threads = [threading.Thread(target=work, args=(100 * number + 10 * turn + seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    assert not wrong, wrong[0]
+    assert peaks[2] - peaks[1] < 20_000, f"the process grew by {peaks[2] - peaks[1]} KiB"
+    return 3 * 8 * rounds
+
+
+CAMPAIGNS = {
+    "random": Campaign("programs of random ops, against NumPy, in other modes, threads, copies and files", random_unit,
+                       None),
+    "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, around each kernel",
+                       faults_unit, len(CASES) * len(POLICIES)),
+    "signals": Campaign("Ctrl-C at each look, around each kernel", signals_unit, len(CASES) * len(POLICIES)),
+    "forks": Campaign("processes with calls in flight fork, spawn and end", forks_unit, None),
+    "threads": Campaign("eight threads and functions with updates; memory stays flat", threads_unit, None),
+    "sanitizers": Campaign("test files under AddressSanitizer and UndefinedBehaviorSanitizer", run_file, len(FILES)),
+    "mutants": Campaign("a line of Python is changed: does a test notice?", survivors_of, None),
+}

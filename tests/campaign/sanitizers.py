@@ -1,0 +1,43 @@
+"""Test files under the sanitizers of the C compiler, one process each.
+
+A sanitizer ends the process at its first find, and pytest holds what the process wrote: so the reports go to files.
+A sanitized build is needed, below ``build/address`` and so on; ``make campaign-sanitizers`` makes them.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Sanitizer → its run-time library, its options, the tests; suites that only compute need no look at threads.
+SANITIZERS = {
+    "address": ("libasan.so", "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16", (
+        "tests/vm", "tests/gpu", "tests/ops", "tests/api/scan_module", "tests/api/sparse")),
+    "undefined": ("libubsan.so", "UBSAN_OPTIONS=print_stacktrace=1", ("tests/vm", "tests/ops")),
+    "thread": ("libtsan.so", "TSAN_OPTIONS=report_signal_unsafe=0", (
+        "tests/vm/machine/test_threads_and_fork.py", "tests/vm/containers", "tests/vm/test_pool_and_workers.py",
+        "tests/vm/callables/test_row_calls.py", "tests/vm/machine/test_turns.py"))}
+FILES = [(sanitizer, file.relative_to(ROOT).as_posix()) for sanitizer, (_, _, names) in SANITIZERS.items()
+         for name in names for path in [ROOT / name]
+         for file in (sorted(path.rglob("test_*.py")) if path.is_dir() else [path])]
+
+
+def run_file(number):
+    """Run a file of tests; raise what the sanitizer or pytest reports."""
+    sanitizer, file = FILES[number]
+    library, options, _ = SANITIZERS[sanitizer]
+    build = ROOT / "build" / sanitizer / "lib"
+    if not (build / "phintys").is_dir():
+        raise SystemExit(f"there is no build for the sanitizer in {build}: make campaign-sanitizers makes it")
+    name, _, value = options.partition("=")
+    preloaded = subprocess.run(["gcc", f"-print-file-name={library}"], capture_output=True, text=True).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PHINTYS_FLAGS": "stress", "PYTHONMALLOC": "malloc", "PYTHONPATH": str(build),
+                       "LD_PRELOAD": preloaded, name: f"{value}:log_path={folder}/report"}
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", file],
+                              env=environment, cwd=ROOT, capture_output=True, text=True)
+        reports = [path.read_text() for path in sorted(Path(folder).glob("report*"))]
+    assert not reports, f"{sanitizer}, {file}: {reports[0][:1800]}"
+    assert done.returncode in (0, 5), f"{sanitizer}, {file}: status {done.returncode}: {done.stdout[-1800:]}"
+    return 1
