@@ -65,7 +65,7 @@ def _query(optimizer):
     if optimizer is not None and not isinstance(optimizer, str):
         return optimizer if isinstance(optimizer, Query) else Query(extra_optimizations=[(optimizer, 0)])
     if optimizer not in OPTIMIZERS:
-        raise KeyError(f"there is no optimizer {optimizer!r}; expected one of {sorted(map(str, OPTIMIZERS))}")
+        raise KeyError(f"there is no optimizer {optimizer!r}; expected one of {sorted({*map(str, OPTIMIZERS)})}")
     return OPTIMIZERS[optimizer]
 
 

@@ -20,6 +20,12 @@ __all__ = ["jvp", "linearize", "value_and_grad", "vectorize", "vectorize_graph",
 _public_names.adopt(globals())
 
 
+def _check_function(name: str, function: Any) -> None:
+    """What is no function is told at once, by the name of what takes it."""
+    if not callable(function):
+        raise TypeError(f"{name} takes a function of variables, got {function!r}")
+
+
 def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
                    ) -> Callable[..., Any]:
     """Return a function of the value and the gradient of a function.
@@ -49,6 +55,8 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
     >>> slope.eval({x: [1.0, 2.0]})
     array([2., 4.])
     """
+    _check_function("value_and_grad", function)
+
     def with_gradient(*arguments: Any) -> Any:
         variables = [as_tensor_variable(argument) for argument in arguments]
         found = function(*variables)
@@ -83,6 +91,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
     >>> product(T.as_tensor([1.0, 10.0]))[0].eval()
     array([ 2., 40.])
     """
+    _check_function("vjp", function)
     variables = [as_tensor_variable(primal) for primal in primals]
     value = function(*variables)
 
@@ -144,6 +153,7 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     >>> forward(T.as_tensor([1.0, 10.0])).eval()
     array([ 2., 40.])
     """
+    _check_function("linearize", function)
     variables = [as_tensor_variable(primal) for primal in primals]
     value = function(*variables)
 

@@ -644,6 +644,8 @@ class change_flags:
     """
 
     def __init__(self, changes: Sequence[Any] | Mapping[Any, Any] = (), **values: Any) -> None:
+        if isinstance(changes, str):
+            raise TypeError(f"change_flags takes a dict, or name=value, got {changes!r}: config.read_flags reads text")
         self._new = dict(changes, **values)
         self._old = {}                              # thread → a stack: it may be entered again inside its block
         for name in self._new:

@@ -314,6 +314,10 @@ def clone_replace(output: Variable | Mapping[str, Variable] | Sequence[Variable]
     if replace is not None and not isinstance(replace, (dict, list, tuple)):
         raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
                          f"type {type(replace)}")
+    for variable in output.values() if isinstance(output, dict) else output if isinstance(
+            output, (list, tuple)) else [output]:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"clone copies variables, got {variable!r}")
     replaced = {}
     for old, new in dict(replace or {}).items():
         if not isinstance(old, Variable):

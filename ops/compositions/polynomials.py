@@ -1,6 +1,8 @@
 """Polynomials by their coefficients, and vectors by formulas: ``polymul``, ``polyfit``, ``geomspace``, windows."""
 import math
 
+import numpy
+
 from phintys.graph.config import config
 from phintys.ops.compositions.parts import beside, tensors
 from phintys.ops.creation.allocation import arange
@@ -177,6 +179,8 @@ def polyfit(x, y, deg, rcond=None, w=None):
     """
     from phintys.ops.factorizations.least_squares import least_squares
     x, y = [as_dtype(part, upcast(part.type.dtype, "float64")) for part in tensors((x, y))]
+    if not isinstance(deg, (int, numpy.integer)):
+        raise TypeError(f"polyfit: the degree is an integer, got {deg!r}")
     if deg < 0:
         raise ValueError(f"polyfit: expected deg >= 0, got {deg}")
     if x.type.ndim != 1 or y.type.ndim not in (1, 2):

@@ -60,7 +60,7 @@ class CumOp(Op):
         if self.axis is None:
             size = None if None in x.type.shape else _product(x.type.shape)
             return Apply(self, [x], [TensorType(x.type.dtype, (False,), shape=(size,))()])
-        one_axis("CumOp", x, self.axis)
+        one_axis("cumsum" if self.mode == "add" else "cumprod", x, self.axis)
         return Apply(self, [x], [x.type()])
 
     def make_kernel(self, node):

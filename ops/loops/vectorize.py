@@ -223,6 +223,9 @@ def vectorize(function, in_axes=0, out_axes=0):
     >>> pairwise(T.as_tensor([[0.0, 0.0], [1.0, 1.0]]), T.as_tensor([[3.0, 4.0]])).eval()
     array([[25., 13.]])
     """
+    if not callable(function):
+        raise TypeError(f"vectorize takes a function of variables, got {function!r}")
+
     def of_rows(*arguments):
         arguments = [as_tensor_variable(argument) for argument in arguments]
         axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(arguments)

@@ -55,7 +55,7 @@ def roll(x, shift, axis=None):
 
 
 def _rolled(x, shift, axis):
-    positions = shift % shape_i(x, axis)
+    positions = as_tensor_variable(shift) % shape_i(x, axis)
     before = (slice(None),) * axis
     return join(axis, x[before + (slice(-positions, None),)], x[before + (slice(0, -positions),)])
 

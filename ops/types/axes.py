@@ -11,6 +11,8 @@ def one_axis(name, x, axis, more=0):
         A ValueError and an IndexError: there is no such axis. It begins with ``name``, that of the function.
     """
     rank = x.type.ndim + more
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{name}: an axis is an integer, got {axis!r}")
     if not -rank <= axis < rank:
         raise AxisError(f"{name}: axis {axis} is out of bounds for {'the result of ' * bool(more)}{x} with {rank} "
                         "dimensions")

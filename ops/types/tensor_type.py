@@ -56,7 +56,11 @@ def _checked_pattern(broadcastable):
         example = f"; for {broadcastable} dimensions: {(False,) * broadcastable}" if broadcastable in ranks else ""
         raise TypeError("broadcastable must be a sequence of bools, one for each dimension, got "
                         f"{broadcastable!r}{example}")
-    return tuple([bool(flag) for flag in broadcastable])
+    pattern = tuple(broadcastable)
+    if any([isinstance(flag, int) and flag not in (0, 1) for flag in pattern]):
+        raise TypeError(f"broadcastable has a bool for each dimension, got {broadcastable!r}; lengths are given by "
+                        f"shape={pattern}")
+    return tuple([bool(flag) for flag in pattern])
 
 
 class TensorType(Type):

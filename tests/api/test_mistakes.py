@@ -147,6 +147,31 @@ MISTAKES = {
     "split in 'a'": (lambda: T.split(v, [1, 1], "a"), TypeError, "must be an int, got 'a'"),
     "split axis": (lambda: T.split(v, [1, 1], 2, axis=x), TypeError, "axis must be an integer scalar, got x"),
 
+    # ---- axes, and what should be functions or variables
+    **{f"{name} axis 'a'": (lambda make=make: make("a"), TypeError, f"^{name}: an axis is an integer, got 'a'")
+       for name, make in {
+           "roll": lambda axis: T.roll(m, 1, axis), "cumsum": lambda axis: T.cumsum(m, axis),
+           "cumprod": lambda axis: T.cumprod(m, axis), "take": lambda axis: T.take(m, [0], axis),
+           "repeat": lambda axis: T.repeat(m, 2, axis), "swapaxes": lambda axis: T.swapaxes(m, 0, axis),
+           "DiffOp": lambda axis: T.diff(m, axis=axis), "cross": lambda axis: T.cross(m, n, axis=axis),
+           "fft": lambda axis: T.fft.fft(m, axis=axis), "moveaxis": lambda axis: T.moveaxis(m, axis, 0),
+           "median": lambda axis: T.median(m, axis), "flip": lambda axis: T.flip(m, axis),
+           "vectorize": lambda axis: phintys.vectorize(lambda a: a, in_axes=axis)(m)}.items()},
+    "roll(m, 'a')": (lambda: T.roll(m, "a"), TypeError, "Cannot convert 'a'"),
+    "take axis 7": (lambda: T.take(m, [0], 7), ValueError, "^take: axis 7 is out of bounds for m with 2 dimensions"),
+    "cumsum axis 7": (lambda: T.cumsum(m, 7), ValueError, "^cumsum: axis 7 is out of bounds for m with 2 dimensions"),
+    "polyfit degree": (lambda: T.polyfit(v, w, "a"), TypeError, "^polyfit: the degree is an integer, got 'a'"),
+    "vectorize(5)": (lambda: phintys.vectorize(5), TypeError, "^vectorize takes a function of variables, got 5"),
+    "vjp(5)": (lambda: phintys.vjp(5, v), TypeError, "^vjp takes a function of variables, got 5"),
+    "linearize(5)": (lambda: phintys.linearize(5, v), TypeError, "^linearize takes a function of variables, got 5"),
+    "value_and_grad(5)": (lambda: phintys.value_and_grad(5), TypeError, "^value_and_grad takes a function"),
+    "clone(5)": (lambda: phintys.clone(5), TypeError, "^clone copies variables, got 5"),
+    "clone([v, 5])": (lambda: phintys.clone([v, 5]), TypeError, "^clone copies variables, got 5"),
+    "TensorType of lengths": (lambda: T.TensorType("float64", (2, 3)), TypeError,
+                              r"bool for each dimension, got \(2, 3\); lengths are given by shape=\(2, 3\)"),
+    "change_flags('a=1')": (lambda: phintys.change_flags("workers=1"), TypeError, "takes a dict.*'workers=1'"),
+    "load(5)": (lambda: phintys.load(5), TypeError, "PathLike.*not int"),
+
     # ---- functions
     "an expression as input": (lambda: function([v + 1], v), phintys.compile.UnusedInputError,
                                "index 0.*add.*It is an expression, computed by .*add"),

@@ -265,7 +265,7 @@ def load(path, modules=(), mapped=False, key=None):
     >>> double([1, 2])
     array([2., 4.])
     """
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
     return loads(data, modules, key)
 
