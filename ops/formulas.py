@@ -168,14 +168,8 @@ def formula(op, node, texts):
     return call(name, [*texts, properties] if properties else texts)
 
 
-@formula.register(Elemwise)
-def _elemwise(op, node, texts):
-    return scalar_lines(op.scalar_op, texts)
-
-
-@formula.register(ScalarOp)
-def _scalar(op, node, texts):
-    return scalar_lines(op, texts)
+formula.register(Elemwise)(lambda op, node, texts: scalar_lines(op.scalar_op, texts))
+formula.register(ScalarOp)(lambda op, node, texts: scalar_lines(op, texts))
 
 
 def _reduced(op, text):
@@ -185,9 +179,7 @@ def _reduced(op, text):
     return call(name, [text]) if axes is None else call(name, [text], axis=axes)
 
 
-@formula.register(CAReduce)
-def _reduction(op, node, texts):
-    return _reduced(op, texts[0])
+formula.register(CAReduce)(lambda op, node, texts: _reduced(op, texts[0]))
 
 
 @formula.register(FusedReduction)
@@ -221,9 +213,7 @@ def _index(idx_list, texts):
     return ", ".join(entries)
 
 
-@formula.register(Subtensor)
-def _subtensor(op, node, texts):
-    return f"{atom(texts[0])}[{_index(op.idx_list, texts[1:])}]"
+formula.register(Subtensor)(lambda op, node, texts: f"{atom(texts[0])}[{_index(op.idx_list, texts[1:])}]")
 
 
 @formula.register(IncSubtensor)
@@ -232,9 +222,7 @@ def _inc_subtensor(op, node, texts):
     return call(name, [f"{atom(texts[0])}[{_index(op.idx_list, texts[2:])}]", texts[1]])
 
 
-@formula.register(AdvancedSubtensor1)
-def _rows(op, node, texts):
-    return f"{atom(texts[0])}[{texts[1]}]"
+formula.register(AdvancedSubtensor1)(lambda op, node, texts: f"{atom(texts[0])}[{texts[1]}]")
 
 
 @formula.register(AdvancedIncSubtensor1)
@@ -249,9 +237,7 @@ def _dot(op, node, texts):
     return call("dot", texts)
 
 
-@formula.register(Dot22Scalar)
-def _scaled_dot(op, node, texts):
-    return infix("*", [_as_text(texts[2]), call("dot", texts[:2])])
+formula.register(Dot22Scalar)(lambda op, node, texts: infix("*", [_as_text(texts[2]), call("dot", texts[:2])]))
 
 
 def _accumulated(target, alpha, product, beta):
@@ -274,14 +260,8 @@ def _outer(op, node, texts):
     return _accumulated(target, alpha, call("outer", [x, y]), "1.0")
 
 
-@formula.register(Shape)
-def _shape(op, node, texts):
-    return f"{atom(texts[0])}.shape"
-
-
-@formula.register(Shape_i)
-def _length(op, node, texts):
-    return f"{atom(texts[0])}.shape[{op.i}]"
+formula.register(Shape)(lambda op, node, texts: f"{atom(texts[0])}.shape")
+formula.register(Shape_i)(lambda op, node, texts: f"{atom(texts[0])}.shape[{op.i}]")
 
 
 @formula.register(EqualLengths)
@@ -295,14 +275,8 @@ def _equal_lengths(op, node, texts):
     return call("equal_lengths", [texts[0], *groups])
 
 
-@formula.register(MakeVector)
-def _vector(op, node, texts):
-    return f"[{', '.join(texts)}]"
-
-
-@formula.register(Reshape)
-def _reshape(op, node, texts):
-    return call(f"{atom(texts[0])}.reshape", texts[1:])
+formula.register(MakeVector)(lambda op, node, texts: f"[{', '.join(texts)}]")
+formula.register(Reshape)(lambda op, node, texts: call(f"{atom(texts[0])}.reshape", texts[1:]))
 
 
 @formula.register(IfElse)
