@@ -249,9 +249,10 @@ CHOOSING = {name: arguments for arguments, names in {
     "where mean correction": "var std", "dtype where": "nanmean", "dtype where mean correction": "nanvar nanstd",
 }.items() for name in names.split()}
 
-# NumPy's ufuncs that are not in the table of scalar ops; the tensor namespace has functions of the same names.
-UFUNCS = ("logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign", "fabs", "divmod",
-          "float_power", "signbit", "ldexp", "frexp", "modf", "vecdot", "matvec", "vecmat")
+# NumPy's ufuncs that are not in the table of scalar ops → options beside dtype; the tensor namespace has functions of
+# the same names.
+UFUNCS = {**dict.fromkeys("""logical_and logical_or logical_xor logical_not positive sign fabs divmod float_power
+                             signbit ldexp frexp modf matvec vecmat""".split(), ()), "vecdot": ("axis",)}
 
 # The array API standard's names → those of the tensor namespace.
 STANDARD_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",

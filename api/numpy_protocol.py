@@ -141,7 +141,7 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
             given["axis"] = inputs[1]
         return row_applied(REDUCTIONS[name], inputs[:1], given)
     function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else None)
-    named = {"axis": options["axis"]} if name == "vecdot" and "axis" in options else {}
+    named = {option: options[option] for option in UFUNCS.get(name, ()) if option in options}
     if function is None or method != "__call__" or set(options) - {"dtype", *named}:
         return NotImplemented
     result = function(*inputs, **named)
