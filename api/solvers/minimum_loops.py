@@ -1,5 +1,6 @@
-"""Minima as loops of phintys, which run without Python: Broyden's, Fletcher's, Goldfarb's and Shanno's method with the
-search of Moré and Thuente along a line, step by step as SciPy does them.
+"""Minima as loops of phintys, which run without Python: Broyden's, Fletcher's, Goldfarb's and Shanno's method, and
+Polak's and Ribière's conjugate gradients, with the search of Moré and Thuente along a line, step by step as SciPy does
+them.
 """
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 LEAST, MOST = 1e-100, 1e100             # steps along a line
 NARROW = 1e-14                          # a bracket that is shorter than this share of its end is given up
 TRIALS = 99                             # along a line
-DEFAULTS = {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9}
+DESCENT = 0.01                          # how steep a conjugate gradient must be, as a share of the gradient
+DEFAULTS = {"BFGS": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9},
+            "CG": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.4}}
 
 
 def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..., Any], start: Variable,
@@ -36,31 +39,17 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
     outputs : int
         How many variables ``values`` returns.
     """
-    options = options_of(options, DEFAULTS, "gtol")
-    if method != "BFGS" or outputs < 2 or options is None:
+    options = options_of(options, DEFAULTS[method], "gtol") if method in DEFAULTS else None
+    if outputs < 2 or options is None:
         return None
     x = T.unbroadcast(start.flatten(), 0)
-    count = x.shape[0]
-    most = T.constant(int(options["maxiter"])) if options["maxiter"] is not None else 200 * count
-    c1, c2 = options["c1"], options["c2"]
+    most = T.constant(int(options["maxiter"])) if options["maxiter"] is not None else 200 * x.shape[0]
+    c1, c2, gtol = options["c1"], options["c2"], options["gtol"]
+    next_direction = _by_curvature if method == "BFGS" else _conjugate
 
     def at(point):
         value, gradient = values(point.reshape(start.shape, ndim=start.type.ndim))[:2]
         return value.reshape((), ndim=0), T.unbroadcast(gradient.flatten(), 0)
-
-    def line(x, f, before, gradient, inverse):
-        """The state at the beginning of a search along a line, and whether there is none."""
-        along = -T.dot(inverse, gradient)
-        slope = T.dot(gradient, along)
-        guess = 1.01 * 2 * (f - before) / slope
-        length = T.switch(T.and_(T.lt(guess, 1), T.neq(slope, 0)), T.switch(T.lt(guess, 0), 1.0, guess), 1.0)
-        nothing = T.zeros_like(f)
-        state = {"x": x, "f": f, "before": before, "gradient": gradient, "inverse": inverse, "along": along,
-                 "slope": slope, "length": length, "low": nothing, "f_low": f, "g_low": slope, "high": nothing,
-                 "f_high": f, "g_high": slope, "least": nothing, "most": length + 4 * length,
-                 "width": T.zeros_like(f) + (MOST - LEAST), "width_before": T.zeros_like(f) + 2 * (MOST - LEAST),
-                 "early": _truth(True), "enclosed": _truth(False), "trials": T.constant(0, dtype="int64")}
-        return state, T.or_(T.lt(length, LEAST), T.invert(T.lt(slope, 0)))
 
     def step(steps, found, failed, **state):
         length = state["length"]
@@ -73,31 +62,61 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         after, gives_up = _searched(state, f, slope, bound, c1 * state["slope"])
         gives_up = T.and_(gives_up, T.invert(ends))
 
-        moved, change = length * state["along"], gradient - state["gradient"]
-        product = T.dot(change, moved)
-        weight = T.switch(T.eq(product, 0), 1000.0, 1 / product)
-        left = T.eye(count) - T.outer(moved, change) * weight
-        inverse = T.dot(left, T.dot(state["inverse"], left.T)) + weight * T.outer(moved, moved)
-        begun, no_line = line(point, f, state["f"], gradient, inverse)
+        direction, is_usable = next_direction(state, length * state["along"], gradient)
+        begun, no_line = _line(point, f, state["f"], gradient, direction)
         steps = steps + T.cast(ends, "int64")
-        at_minimum = T.le(T.max(abs(gradient)), options["gtol"])
-        too_many = T.ge(steps, most)
+        steepest = T.max(abs(gradient))
+        at_minimum, too_many = T.le(steepest, gtol), T.ge(steps, most)
         found = T.and_(T.and_(ends, at_minimum), T.invert(too_many))
         stops = T.and_(ends, T.or_(T.or_(at_minimum, too_many), T.invert(T.isfinite(f))))
-        failed = T.or_(gives_up, T.and_(T.and_(ends, no_line), T.invert(stops)))
+        failed = T.or_(gives_up, T.and_(ends, T.or_(T.and_(no_line, T.invert(stops)),
+                                                    T.invert(T.or_(at_minimum, is_usable)))))
         return ({"steps": steps, "found": found, "failed": failed,
                  **{name: T.switch(ends, begun[name], after.get(name, state[name])) for name in state}},
                 T.or_(stops, failed))
 
     f, gradient = at(x)
-    begun, no_line = line(x, f, f + T.sqrt(T.dot(gradient, gradient)) / 2, gradient, T.eye(count))
+    beginning = {"along": -gradient, **({"inverse": T.eye(x.shape[0])} if method == "BFGS" else {})}
+    begun, no_line = _line(x, f, f + T.sqrt(T.dot(gradient, gradient)) / 2, gradient, beginning)
     steepest = T.max(abs(gradient))
-    goes = T.and_(T.gt(steepest, options["gtol"]), T.gt(most, 0))
-    last = looped("BFGS", step, {
+    goes = T.and_(T.gt(steepest, gtol), T.gt(most, 0))
+    last = looped(method, step, {
         "steps": T.constant(0, dtype="int64"), "failed": T.and_(goes, no_line),
-        "found": T.and_(T.and_(T.le(steepest, options["gtol"]), T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
+        "found": T.and_(T.and_(T.le(steepest, gtol), T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
         T.switch(T.and_(goes, T.invert(no_line)), T.constant(1 << 62), T.constant(0)))
     return last["x"].reshape(start.shape, ndim=start.type.ndim), last["found"], last["failed"]
+
+
+def _line(x, f, before, gradient, direction):
+    """The state at the beginning of a search along a line, and whether there is none."""
+    slope = T.dot(gradient, direction["along"])
+    guess = 1.01 * 2 * (f - before) / slope
+    length = T.switch(T.and_(T.lt(guess, 1), T.neq(slope, 0)), T.switch(T.lt(guess, 0), 1.0, guess), 1.0)
+    nothing = T.zeros_like(f)
+    state = {"x": x, "f": f, "before": before, "gradient": gradient, **direction, "slope": slope, "length": length,
+             "low": nothing, "f_low": f, "g_low": slope, "high": nothing, "f_high": f, "g_high": slope,
+             "least": nothing, "most": length + 4 * length, "width": T.zeros_like(f) + (MOST - LEAST),
+             "width_before": T.zeros_like(f) + 2 * (MOST - LEAST), "early": _truth(True), "enclosed": _truth(False),
+             "trials": T.constant(0, dtype="int64")}
+    return state, T.or_(T.lt(length, LEAST), T.invert(T.lt(slope, 0)))
+
+
+def _by_curvature(state, moved, gradient):
+    """The direction by what is known of the inverse of the Hessian after a step, and that it can be taken."""
+    change = gradient - state["gradient"]
+    product = T.dot(change, moved)
+    weight = T.switch(T.eq(product, 0), 1000.0, 1 / product)
+    left = T.eye(moved.shape[0]) - T.outer(moved, change) * weight
+    inverse = T.dot(left, T.dot(state["inverse"], left.T)) + weight * T.outer(moved, moved)
+    return {"along": -T.dot(inverse, gradient), "inverse": inverse}, _truth(True)
+
+
+def _conjugate(state, moved, gradient):
+    """The direction that is conjugate to the one before, and whether it goes down; else SciPy searches once more."""
+    before = state["gradient"]
+    share = T.dot(gradient - before, gradient) / T.dot(before, before)
+    along = T.switch(T.gt(share, 0), share, 0.0) * state["along"] - gradient
+    return {"along": along}, T.le(T.dot(along, gradient), -DESCENT * T.dot(gradient, gradient))
 
 
 def _truth(value):

@@ -243,6 +243,26 @@ def test_batches_are_solved_one_by_one():
     assert good.all()
 
 
+@pytest.mark.parametrize("solve, value, options", [
+    (minimize, ((V - B) ** 2).sum() + (V ** 4).sum(), {"method": "BFGS"}),
+    (minimize, ((V - B) ** 2).sum() + (V ** 4).sum(), {"method": "CG"}), (root, V ** 3 + V - B, {"method": "hybr"})],
+    ids=["BFGS", "CG", "hybr"])
+def test_batches_of_loops_are_solved_one_by_one(solve, value, options):
+    """Each with its own number of steps, and with the gradient of the implicit function (of which PyTensor 2.38 makes a
+    graph that it cannot run)."""
+    found, converged = solve(value, V, **options)
+    rows = pt.dmatrix("rows")
+    batch = vectorize_graph([found, converged], {B: rows})
+    f, g = [pytensor.function([given, V], [*outputs, *([pytensor.grad(outputs[0].sum(), given)] * (VERSION >= (3, 3)))],
+                              mode="PHINTYS") for given, outputs in ((rows, batch), (B, [found, converged]))]
+    assert not any([isinstance(node.op, Optimizer) for node in g.vm.jit_fn.maker.fgraph.apply_nodes]) \
+        or solve is minimize
+    given = np.array([[0.1, 0.2, -0.3], [3.0, -20.0, 1.0], [0.0, 0.0, 0.0], [100.0, 1e-3, 5.0]])
+    for found, wanted in zip(f(given, np.ones(3)), zip(*[g(row, np.ones(3)) for row in given])):
+        np.testing.assert_allclose(found, np.array(wanted), rtol=1e-9, atol=1e-12)
+    assert f(given, np.ones(3))[1].all()
+
+
 @pytest.mark.parametrize("method", WITH_GRADIENT)
 def test_float32(method):
     """Gradients are given to SciPy as float64: some of its methods refuse others. The result is float32."""
@@ -355,8 +375,13 @@ OBJECTIVES = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"maxiter": 3}, {"gtol": 1e-3, "c2": 0.5}], ids=str)
-def test_minima_are_those_of_scipy(options, monkeypatch):
+SECOND_SEARCHES = {"BFGS": {"border", "no minimum", "hill"}, "CG": {"border", "no minimum", "hill", "valley", "flat"}}
+
+
+@pytest.mark.parametrize("method, options", [
+    ("BFGS", {}), ("BFGS", {"maxiter": 3}), ("BFGS", {"gtol": 1e-3, "c2": 0.5}), ("CG", {}),
+    ("CG", {"maxiter": 3})], ids=str)
+def test_minima_are_those_of_scipy(method, options, monkeypatch):
     """Step by step: also where the steps are too few, and whether it is a minimum. SciPy is called only where its first
     search along a line fails."""
     calls, solved = [], Minimum.solved
@@ -364,15 +389,16 @@ def test_minima_are_those_of_scipy(options, monkeypatch):
     draw, unknown = np.random.default_rng(2), pt.dvector("unknown")
     for name, objective in OBJECTIVES.items():
         value = objective(unknown)
-        f = pytensor.function([unknown], minimize(value, unknown, method="BFGS", optimizer_kwargs={"options": options}),
+        f = pytensor.function([unknown], minimize(value, unknown, method=method, optimizer_kwargs={"options": options}),
                               mode="PHINTYS")
         g = pytensor.function([unknown], [value, pytensor.grad(value, unknown)], mode="PHINTYS")
         for scale in (1, 3, 10):
             start = scale * draw.normal(size=3)
             start = abs(start) + 0.1 if name == "border" else start
-            wanted = scipy.optimize.minimize(lambda v: g(v)[0], start, jac=lambda v: g(v)[1], options=options)
+            wanted = scipy.optimize.minimize(lambda v: g(v)[0], start, jac=lambda v: g(v)[1], method=method,
+                                             options=options)
             point, success = f(start)
             assert success == wanted.success, (name, start)
             np.testing.assert_allclose(point, wanted.x, rtol=1e-5, atol=1e-6, err_msg=name)
-        assert not calls or name in ("border", "no minimum", "hill"), name
+        assert not calls or name in SECOND_SEARCHES[method], name
         calls.clear()
