@@ -1,4 +1,4 @@
-"""NumPy's name ``linalg``: the functions of ``numpy.linalg``, for symbolic tensors. Names only."""
+"""The functions of ``numpy.linalg``, and more of ``scipy.linalg``, for symbolic tensors. Names only."""
 from phintys.graph import public_names as _public_names
 from phintys.ops.numpy_functions import norm
 from phintys.ops.products.products import matmul, tensordot
@@ -11,6 +11,9 @@ _FACTORIZATIONS = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "e
               "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
               "tensorinv": "functions", "tensorsolve": "functions"}
 _COMPOSITIONS = {"vectors": "cond matrix_norm matrix_rank svdvals vecdot vector_norm",
+                 "matrix_functions": "cholesky_update expm_frechet logm null_space orth polar sqrtm",
+                 "structured": """circulant companion hankel solve_banded solve_circulant solve_toeplitz solveh_banded
+                                  toeplitz""",
                  "matrices": "cross diagonal outer trace", "joining": "matrix_transpose"}
 _ON_DEMAND = {**{name: f"factorizations.{place}" for name, place in _FACTORIZATIONS.items()},
               **{name: f"compositions.{file}" for file, names in _COMPOSITIONS.items() for name in names.split()}}

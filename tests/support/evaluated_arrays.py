@@ -78,7 +78,7 @@ for _name in ("bool", "int", "float", "complex", "index"):
 def _operator(name):
     def method(self, *others):
         for other in others:
-            if not isinstance(other, (Array, bool, int, float, complex)):
+            if not isinstance(other, (Array, int, float, complex)):
                 return NotImplemented
         return computed(EQUALITIES.get(name) or _methods.setdefault(name, partial(_method, name)), self, *others)
     return method
