@@ -7,6 +7,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.vm.linking.branch_checks import State, Summary
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import NUMBER
 from phintys.vm.program import INSTRUCTION_FORMAT, Instruction, Program
@@ -420,3 +421,30 @@ def test_what_a_block_fills_is_read_only_by_who_needs_it():
             with pytest.raises(ProgramError, match="reads empty cells of the blocks|reads the empty cell|no block"):
                 verify(rebuilt(program, changed))
     assert len({instructions[at].b for at in needs(instructions)}) == 2
+
+
+def test_what_is_overwritten_makes_blocks_that_look_at_it_unfit():
+    """A block reads a cell that refers to another one's memory, alone or joined with more: it is checked again when
+    this memory is overwritten, and not for what concerns other cells."""
+    state, block = State([True] * 6), Summary(4, 5)
+    block.reads = {None: {5}}
+    block.close(0, {})
+    state.entries.add(block)
+
+    def is_checked_again():
+        return list(state.entries.unfit(block, None)) == [block]
+
+    assert is_checked_again() and not is_checked_again()
+    state.set("root", 5, 2)
+    assert is_checked_again()
+    state.set("overwritten", 3, 7)
+    assert not is_checked_again()
+    state.set("overwritten", 2, 8)
+    assert is_checked_again() and not is_checked_again()
+    state.set("filled", 5, False)
+    assert is_checked_again()
+    state.set("filled", 2, False)
+    assert not is_checked_again()
+    state.join_memory(2, 4)
+    state.set("overwritten", state.memory(4), 9)
+    assert is_checked_again()
