@@ -38,9 +38,9 @@ def test_many_random_programs(first):
 
 
 def test_a_campaign_goes_on_where_it_stopped(tmp_path):
-    path = tmp_path / "signals.json"
+    path = tmp_path / "faults.json"
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-I", str(CAMPAIGNS / "run.py"), "signals", "--minutes", "0.01",
+        done = subprocess.run([sys.executable, "-I", str(CAMPAIGNS / "run.py"), "faults", "--minutes", "0.01",
                                "--results", str(tmp_path)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         result = json.loads(path.read_text())

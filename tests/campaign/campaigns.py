@@ -17,7 +17,7 @@ import random_layouts
 import random_loops
 import random_programs
 from kernel_cases import CASES, made
-from long_kernels import KernelOp
+from long_kernels import LONG, KernelOp, called
 from mutants import survivors_of
 from sanitizers import FILES, run_file
 
@@ -117,13 +117,21 @@ def faults_unit(number):
 
 
 def signals_unit(number):
-    """Ctrl-C at each look that a kernel makes, were each as long as a large one."""
+    """Ctrl-C at the first looks that a long kernel makes."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    subject, look = Subject(number), 1
-    while look < 200 and subject.fails(lambda: interrupt_at_look(look), lambda: interrupt_at_look(0),
-                                       KeyboardInterrupt):
-        look += 1
-    return look
+    state, stopped = phintys.shared(numpy.arange(3.0)), 0
+    function, arguments = called(sorted(LONG)[number], updates=[(state, T.tanh(state) + 1)])
+    for look in (1, 2, 3, 5, 8, 13):
+        interrupt_at_look(look)
+        try:
+            function(*arguments)
+        except KeyboardInterrupt:
+            stopped += 1
+            assert (state.get_value() == numpy.arange(3.0)).all(), "a shared variable has changed"
+        finally:
+            interrupt_at_look(0)
+        state.set_value(numpy.arange(3.0))
+    return stopped
 
 
 # ---- processes and threads -------------------------------------------------------------------------------------------
@@ -201,7 +209,7 @@ CAMPAIGNS = {
                        None),
     "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, around each kernel",
                        faults_unit, len(CASES) * len(POLICIES)),
-    "signals": Campaign("Ctrl-C at each look, around each kernel", signals_unit, len(CASES) * len(POLICIES)),
+    "signals": Campaign("Ctrl-C at a look of a long kernel, beside an update", signals_unit, len(LONG)),
     "forks": Campaign("processes with calls in flight fork, spawn and end", forks_unit, None),
     "threads": Campaign("eight threads and functions with updates; memory stays flat", threads_unit, None),
     "sanitizers": Campaign("test files under AddressSanitizer and UndefinedBehaviorSanitizer", run_file, len(FILES)),
