@@ -71,7 +71,7 @@ def share(value: float | str) -> float:
 
 def bytes_or_share(value: float | str) -> int:
     """A number of bytes, or below 1 a share of the machine's memory."""
-    number = float(value)
+    number = -1 if isinstance(value, bool) else float(value)
     if not 0 <= number < float("inf"):
         raise ValueError("expected a number of bytes, or a share of the machine's memory below 1")
     return int(number) if number >= 1 else int(number * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -118,13 +118,19 @@ class Fitting:
             found = [self._below(given, commits, parts) for commits in ways]
             fitting = [function for function, peak in found if peak <= self.limit]
             if fitting:
-                return min(fitting, key=lambda function: function.maker.budget.price)
+                return self._measured(min(fitting, key=lambda function: function.maker.budget.price), given)
             least = min([least, *[peak for _, peak in found],
                          peak_of(self._compiled(given, None, ways[-1], parts), given)])
         raise MemoryError(
             f"memory_limit: {self.function.name or 'a function'} needs {plain:,} bytes for these shapes of its "
             f"arguments, {given}, and {least:,} bytes if all that can be computed again is not kept; the limit is "
             f"{self.limit:,} bytes. memory_report(shapes) lists its values")
+
+    def _measured(self, function, given):
+        """The function, made once more for the profile of the one with the limit, if that has one."""
+        budget, profile = function.maker.budget, self.function.profile
+        return function if profile is None else self._compiled(given, budget.limit, budget.commits, budget.parts,
+                                                               profile)
 
     def _numbers_of_parts(self, plain):
         """Into how many parts loops are split, until a program fits."""
@@ -150,7 +156,7 @@ class Fitting:
             budget = min(budget, function.maker.budget.peak) - (peak - self.limit)      # more was alive than foreseen
         return best
 
-    def _compiled(self, given, budget, commits, parts=1):
+    def _compiled(self, given, budget, commits, parts=1, profile=False):
         """The function, with values that are computed again, and loops in parts."""
         def known_of(fgraph: FunctionGraph) -> Any:
             known = dict(zip(fgraph.inputs, given))
@@ -161,7 +167,7 @@ class Fitting:
         recipe, maker = Recipe(self.function), self.function.maker
         stored = [container.data for container in self.function.containers_of_graph()[len(given):]]
         arguments = recipe.arguments | {"memory_limit": 0, "budget": MemoryBudget(budget, known_of, parts, commits),
-                                        "profile": False}
+                                        "profile": profile}
         function = type(maker)(**arguments).create(recipe.input_storage)
         function.trust_input = self.function.trust_input
         return function

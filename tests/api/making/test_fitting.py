@@ -215,6 +215,18 @@ def test_arguments_that_may_be_overwritten():
     assert function.memory_report().again
 
 
+def test_profiles_count_what_runs():
+    inputs, outputs, values = layers(6)
+    limit = int(0.95 * peak_of(phintys.function(inputs, outputs), values))
+    function = limited(inputs, outputs, limit, profile=True)
+    for _ in range(3):
+        function(*values)
+    again = function.memory_report().again
+    products = sum([counts for node, counts in function.profile.apply_callcount.items()
+                    if isinstance(node.op, T.blas.Dot22)])
+    assert function.profile.fct_callcount == 3 and again and products >= 3 * (6 + len(again))
+
+
 def test_lengths_that_are_values():
     x, n, w = T.dmatrix("x"), T.iscalar("n"), T.dmatrix("w")
     hidden = x[:n]
@@ -289,7 +301,7 @@ def test_the_limit_is_a_number_of_bytes_or_a_share():
         half = phintys.config.memory_limit
     with phintys.change_flags(memory_limit="0.25"):
         assert half > 1 << 26 and abs(phintys.config.memory_limit - half / 2) < 2
-    for wrong in (-1, "many", float("inf")):
+    for wrong in (-1, "many", float("inf"), True):
         with pytest.raises(ValueError, match="memory_limit|could not convert"):
             phintys.config.memory_limit = wrong
 
