@@ -477,10 +477,15 @@ def _reduced(t: Translation, kind: str, name: str, axes: Sequence[int]) -> str:
 
 
 def _mean(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    """A sum and a quotient: onnxruntime's ReduceMean of no elements is 0, not NaN."""
     x, result = node.inputs[0].type, node.outputs[0].type.dtype
     axes = list(range(x.ndim)) if node.op.axis is None else list(node.op.axis)
     wide = node.op.accumulator_dtype(x.dtype)
-    value = _reduced(t, "ReduceMean", inputs[0] if wide == x.dtype else t.cast(inputs[0], wide), axes)
+    value = inputs[0] if wide == x.dtype else t.cast(inputs[0], wide)
+    if axes:
+        lengths = t.node("Gather", t.node("Shape", inputs[0]), t.constant(axes, "int64"))
+        count = t.cast(_reduced(t, "ReduceProd", lengths, [0]), wide)
+        value = t.node("Div", _reduced(t, "ReduceSum", value, axes), count)
     return [value if wide == result else t.cast(value, result)]
 
 

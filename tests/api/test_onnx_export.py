@@ -121,6 +121,13 @@ def test_sums_of_floats_are_accumulated_as_here():
     check([x], [x.sum(), x.mean(), (x * x).sum()], numpy.full(100_000, 0.1), rtol=1e-7)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (0, 0, 0)])
+def test_means_of_nothing(shape):
+    x, n = T.ftensor3("x"), T.btensor3("n")
+    means = [T.mean(y, axis, op=op) for y in (x, n) for axis in (None, 0, (0, 1), -1) for op in (True, False)]
+    check([x, n], means, numpy.zeros(shape), numpy.zeros(shape))
+
+
 def test_shapes_and_products():
     x, y, v, n = T.dmatrix("x"), T.dmatrix("y"), T.dvector("v"), T.lscalar("n")
     a, b, c = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(4, 2)), RANDOM.normal(size=4)
