@@ -83,6 +83,8 @@ class PureOp(Properties):
         where its outputs are not needed. Only lengths of its inputs may not fit.
     explains_errors : bool
         Exceptions of ``perform`` already say which node of the op's inner graph failed.
+    shape_as : int or None
+        The input that has the shape of each output; None: `infer_shape` says what shapes they have, or nobody does.
     takes_none : sequence of int
         Positions of integer inputs for which a function may be called with None; see ``ops/creation/absent.py``.
     rewrite_name : str or None
@@ -110,6 +112,7 @@ class PureOp(Properties):
     is_harmless = False
     computes_by_thunk = False                   # whether the class has ``make_thunk``: programs call its thunks
     linear_in: Any = ()
+    shape_as: int | None = None
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()
     first_examined: Any = None
@@ -292,7 +295,9 @@ class PureOp(Properties):
         MethodNotDefined
             If the op has no shape rule.
         """
-        raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
+        if self.shape_as is None:
+            raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
+        return [input_shapes[self.shape_as]] * len(node.outputs)
 
     def do_constant_folding(self, node: Apply) -> bool:
         """Return whether a node with constant inputs may be computed while a function is made."""

@@ -112,6 +112,7 @@ class IncDiagonalSubtensor(Op):
     """
 
     __props__ = ("inplace",)
+    shape_as = 0
 
     def __init__(self, inplace=False):
         self.inplace = inplace
@@ -131,9 +132,6 @@ class IncDiagonalSubtensor(Op):
         view = get_diagonal_subtensor_view(x, i0, i1)
         view += added
         output_storage[0][0] = x
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def grad(self, inputs, output_grads):
         gradient, = output_grads

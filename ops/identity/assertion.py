@@ -28,6 +28,7 @@ class Assert(Op):
     """
 
     __props__ = ("msg",)
+    shape_as = 0
     error = "AssertionError"
     view_map = {0: [0]}
 
@@ -56,9 +57,6 @@ class Assert(Op):
 
     def do_constant_folding(self, node):
         return False                            # a condition that is never true is an error of the call, not before
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True]] + [[False]] * (len(node.inputs) - 1)

@@ -23,6 +23,7 @@ class EqualLengths(Op):
     """
 
     __props__ = ("groups", "guards")
+    shape_as = 0
     view_map = {0: [0]}
 
     def __init__(self, groups, guards=None):
@@ -98,9 +99,6 @@ class EqualLengths(Op):
 
     def do_constant_folding(self, node):
         return False                            # lengths that differ are an error of the call, not before
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True]] + [[False]] * (len(node.inputs) - 1)

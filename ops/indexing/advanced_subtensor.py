@@ -117,6 +117,7 @@ class AdvancedIncSubtensor1(Assignment, Op):
     """
 
     __props__ = ("inplace", "set_instead_of_inc")
+    shape_as = 0
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
@@ -143,9 +144,6 @@ class AdvancedIncSubtensor1(Assignment, Op):
         table = {} if self.set_instead_of_inc or x.type.ndim != 1 else _constants(ilist)
         return AdvancedIncSubtensorKernel([("array", 2, ilist.type.dtype, 1)], 0, 3, x.type.dtype,
                                           self.set_instead_of_inc, **table)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [True], [False]]
@@ -296,6 +294,7 @@ class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
+    shape_as = 0
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
@@ -327,9 +326,6 @@ class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
     def make_kernel(self, node):
         return AdvancedIncSubtensorKernel(self.plan(2), self.lead, len(node.inputs),
                                           node.inputs[0].type.dtype, self.set_instead_of_inc)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [True]] + [[False]] * (len(node.inputs) - 2)

@@ -351,6 +351,7 @@ class IncSubtensor(Assignment, Indexing):
     """
 
     __props__ = ("indices", "inplace", "set_instead_of_inc")
+    shape_as = 0
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
@@ -379,9 +380,6 @@ class IncSubtensor(Assignment, Indexing):
     def make_kernel(self, node):
         return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,
                                   self.set_instead_of_inc)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [True]] + [[False]] * (len(node.inputs) - 2)

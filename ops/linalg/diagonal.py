@@ -117,6 +117,7 @@ class SetDiagonal(Diagonal):
 
     runs_alone = True
     __props__ = ("offset", "axis1", "axis2", "inplace")
+    shape_as = 0
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = True
@@ -137,9 +138,6 @@ class SetDiagonal(Diagonal):
 
     def make_kernel(self, node):
         return SetDiagonalKernel(self.offset, self.axis1, self.axis2)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def grad(self, inputs, output_grads):
         x, y = inputs
@@ -320,6 +318,7 @@ class FillDiagonal(Op):
 
     runs_alone = True
     __props__ = ("inplace",)
+    shape_as = 0
     linear_in = (0, 1)
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = True
@@ -337,9 +336,6 @@ class FillDiagonal(Op):
 
     def make_kernel(self, node):
         return FillDiagonalKernel(False)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def grad(self, inputs, output_grads):
         a, value = inputs

@@ -33,6 +33,7 @@ class Triangle(Op):
 
     runs_alone = True
     __props__ = ("upper", "inplace")
+    shape_as = 0
     linear_in = (0,)
     can_overwrite = {0: (0,)}
     cannot_fail = True
@@ -52,9 +53,6 @@ class Triangle(Op):
 
     def make_kernel(self, node):
         return TriangleKernel(self.upper)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [False]]

@@ -85,6 +85,7 @@ class EnoughRows(Op):
     """
 
     __props__ = ("count",)
+    shape_as = 0
     view_map = {0: [0]}
     linear_in = (0,)
 
@@ -96,9 +97,6 @@ class EnoughRows(Op):
 
     def make_kernel(self, node):
         return FirstRowsKernel(self.count, _name_of(node))
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def grad(self, inputs, output_grads):
         return list(output_grads)

@@ -266,6 +266,8 @@ class AbstractBatchNormInference(BatchNormalizationOp):
     (0,)
     """
 
+    shape_as = 0
+
     native = BatchNormInference
     parameters, settings = (1, 2, 3, 4), (5,)
 
@@ -277,9 +279,6 @@ class AbstractBatchNormInference(BatchNormalizationOp):
 
     def formula(self, x, scale, bias, mean, variance, epsilon):
         return [(x - mean) * (scale / numpy.sqrt(variance + epsilon.astype(variance.dtype))) + bias]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True]] * 5 + [[False]]

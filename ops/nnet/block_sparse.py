@@ -72,6 +72,7 @@ class BlockSparseOp(Op):
     """
 
     __props__ = ("inplace",)
+    shape_as = 0
     registered_opts = []
     can_overwrite = {0: (0,)}
 
@@ -105,9 +106,6 @@ class BlockSparseOp(Op):
     def position_dtypes(self, node):
         """The dtypes of the inputs that are positions."""
         return tuple([variable.type.dtype for variable in node.inputs[3:5]])
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def undefined(self, inputs):
         """The undefined gradients by the inputs that are positions."""

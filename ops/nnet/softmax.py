@@ -113,6 +113,7 @@ class SoftmaxWithBias(FloatOp):
     """
 
     __props__ = ()
+    shape_as = 0
 
     def make_node(self, x, b):
         x, b = as_tensor_variable(x), as_tensor_variable(b)
@@ -124,9 +125,6 @@ class SoftmaxWithBias(FloatOp):
 
     def kernel_for(self, node, dtype):
         return SoftmaxKernel(dtype, False, True)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def L_op(self, inputs, outputs, output_grads):
         if isinstance(output_grads[0].type, DisconnectedType):

@@ -303,8 +303,7 @@ class PoolGrad(PoolingOp):
     True
     """
 
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
+    shape_as = 0
 
 
 class MaxPoolGrad(PoolGrad):

@@ -252,6 +252,7 @@ class Ger(BlasOp):
     """
 
     __props__ = ("destructive",)
+    shape_as = 0
     can_overwrite = {0: (0,)}
     inplace_property = "destructive"
     cannot_fail = True
@@ -282,9 +283,6 @@ class Ger(BlasOp):
 
     def make_kernel(self, node):
         return GerKernel(node.inputs[0].type.dtype)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def __str__(self):
         return f"Ger{{{'destructive' if self.destructive else 'non-destructive'}}}"

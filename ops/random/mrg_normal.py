@@ -60,6 +60,7 @@ class WithFirstRows(Op):
     """A matrix whose first rows are replaced; in place it changes only these."""
 
     __props__ = ("inplace",)
+    shape_as = 0
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = True
 
@@ -77,9 +78,6 @@ class WithFirstRows(Op):
 
     def make_kernel(self, node):
         return StateRowsKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
 
 def normal_samples(rstate, ndim, dtype, size):

@@ -34,6 +34,7 @@ class MultinomialFromUniform(Op):
     """
 
     __props__ = ("odtype",)
+    shape_as = 0
     automatic = None
 
     def __init__(self, odtype):
@@ -65,9 +66,6 @@ class MultinomialFromUniform(Op):
 
     def make_kernel(self, node):
         return MultinomialKernel(False, True, not config.theano_rules)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def grad(self, inputs, output_grads):
         return [variable.zeros_like(dtype=config.floatX) if variable.type.dtype in discrete_dtypes

@@ -45,6 +45,7 @@ class _Partition(Op):
     """
 
     __props__ = ()
+    shape_as = 0
 
     def make_node(self, input, chosen, axis=-1):
         input, chosen = as_tensor_variable(input), as_tensor_variable(chosen)
@@ -55,9 +56,6 @@ class _Partition(Op):
         dtype = self._dtype(input.type)
         return Apply(self, [input, chosen, axis],
                      [TensorType(dtype, input.type.broadcastable, shape=input.type.shape)()])
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [False], [False]]

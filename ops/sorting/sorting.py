@@ -56,6 +56,7 @@ class _AlongAxis(Op):
     """
 
     __props__ = ("kind", "order")
+    shape_as = 0
     kernel = None
 
     def __init__(self, kind="quicksort", order=None):
@@ -76,9 +77,6 @@ class _AlongAxis(Op):
 
     def make_kernel(self, node):
         return type(self).kernel(node.inputs[0].type.dtype, self.kind)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[True], [False]]

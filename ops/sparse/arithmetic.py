@@ -90,12 +90,11 @@ class Neg(SparseOp):
 class _OfTwo(SparseOp):
     """The base class of ops whose result has the format of the first operand and the dtype of both."""
 
+    shape_as = 0
+
     def make_node(self, x, y):
         x, y = as_compressed(self, x), as_compressed(self, y)
         return Apply(self, [x, y], [_type_for(x, y)()])
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
 
 def _type_for(x, *others):
@@ -208,6 +207,8 @@ class StructuredAddSV(SparseOp):
            [13., 24.]])
     """
 
+    shape_as = 0
+
     def make_node(self, x, y):
         x, y = as_compressed(self, x), as_dense(self, y, 1)
         return Apply(self, [x, y], [_type_for(x, y)()])
@@ -220,9 +221,6 @@ class StructuredAddSV(SparseOp):
         x, _ = inputs
         gz, = output_grads
         return [_zero_for(x, gz), sp_sum(gz, axis=0, sparse_grad=True)]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
@@ -259,6 +257,8 @@ class MulSD(BilinearOp):
     array([[ 0., 14.]])
     """
 
+    shape_as = 0
+
     def make_node(self, x, y):
         x, y = as_compressed(self, x), as_dense(self, y, 0, 2)
         return Apply(self, [x, y], [_type_for(x, y)()])
@@ -280,9 +280,6 @@ class MulSD(BilinearOp):
             by_y = sp_sum(x * gz)
         return [_zero_for(x, gz * y), by_y]
 
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
-
 
 class MulSV(BilinearOp):
     """A sparse matrix whose columns are multiplied by the elements of a vector. The gradient is regular.
@@ -296,6 +293,8 @@ class MulSV(BilinearOp):
            [30., 80.]])
     """
 
+    shape_as = 0
+
     def make_node(self, x, y):
         x, y = as_compressed(self, x), as_dense(self, y, 1)
         return Apply(self, [x, y], [_type_for(x, y)()])
@@ -308,9 +307,6 @@ class MulSV(BilinearOp):
         x, y = inputs
         gz, = output_grads
         return [_zero_for(x, mul_s_v(gz, y)), sp_sum(x * gz, axis=0, sparse_grad=True)]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
 
 def _check_length(op, x, y):

@@ -54,6 +54,8 @@ class _Part(SparseOp):
 class _Put(SparseOp):
     """The base class of gradients: the inputs are a matrix whose shape is used, positions, and the part."""
 
+    shape_as = 0
+
     def take(self, gradient, positions):
         """Return the part of a matrix at the positions."""
         raise NotImplementedError
@@ -63,9 +65,6 @@ class _Put(SparseOp):
         *positions, part = others
         part = as_compressed(self, part) if is_sparse(part) else as_tensor_variable(part)
         return Apply(self, [x, *positions, part], [SparseType(x.type.format, part.type.dtype)()])
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         last = len(node.inputs) - 1

@@ -197,6 +197,8 @@ class _StructuredDotGrad(SparseOp):
     """The base class: the data of the gradient of ``a @ b`` by a sparse ``a``. The inputs are the positions of ``a`` in
     two arrays, ``b``, and the gradient by the product."""
 
+    shape_as = 0
+
     linear_in = (3,)
 
     def make_node(self, a_indices, a_indptr, b, g_ab):
@@ -209,9 +211,6 @@ class _StructuredDotGrad(SparseOp):
         major = numpy.repeat(numpy.arange(len(a_indptr) - 1), numpy.diff(a_indptr))
         rows, columns = self.ordered(major, a_indices)
         return sampled_products(g_ab, b, rows, columns)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
     def connection_pattern(self, node):
         return [[False], [False], [True], [True]]

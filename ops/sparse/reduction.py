@@ -97,6 +97,8 @@ def sp_sum(x, axis=None, sparse_grad=False):
 class _Scale(BilinearOp):
     """The base class: the inputs are a matrix and a vector; the gradient is structured."""
 
+    shape_as = 0
+
     along = 1           # the axis whose positions choose the factor
 
     def make_node(self, x, s):
@@ -114,9 +116,6 @@ class _Scale(BilinearOp):
         gz, = output_grads
         by_s = sp_sum(x * gz, axis=1 - self.along)
         return [type(self)()(gz, s), s.zeros_like(dtype=config.floatX) if s.type.dtype in discrete_dtypes else by_s]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0]]
 
 
 class ColScaleCSC(_Scale):

@@ -24,6 +24,7 @@ class Check(Op):
     """
 
     __props__ = ("exception", "message")
+    shape_as = 0
     view_map = {0: [0]}
 
     def __init__(self, exception: Any, message: str) -> None:
@@ -37,9 +38,6 @@ class Check(Op):
         if not all(condition.all() for condition in conditions):
             raise self.exception(self.message)
         output_storage[0][0] = value
-
-    def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
-        return [shapes[0]]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], *[[False] for _ in node.inputs[1:]]]
