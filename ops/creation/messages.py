@@ -93,6 +93,7 @@ class MPIRecvWait(Op):
     """
 
     __props__ = ("tag",)
+    shape_as = 1
 
     def __init__(self, tag):
         self.tag = tag
@@ -104,9 +105,6 @@ class MPIRecvWait(Op):
         request, _ = inputs
         request.wait()
         output_storage[0][0] = request.data
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
 
 class MPISend(Op):

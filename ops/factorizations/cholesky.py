@@ -34,6 +34,7 @@ class Cholesky(MatrixOp):
     """
 
     __props__ = ("lower", "destructive", "on_error")
+    shape_as = 0
     can_overwrite = {0: (0,)}
     inplace_property = "destructive"
 
@@ -50,9 +51,6 @@ class Cholesky(MatrixOp):
 
     def make_kernel(self, node):
         return CholeskyKernel(node.inputs[0].type.dtype, self.lead(node), self.lower, self.on_error == "nan")
-
-    def infer_shape(self, node, input_shapes):
-        return self.same_shape(node, input_shapes)
 
     def L_op(self, inputs, outputs, output_gradients):
         return [gradient_by_factor(outputs[0], output_gradients[0], self.lower, self.on_error == "nan")]

@@ -52,6 +52,7 @@ class MatrixInverse(MatrixOp):
     """
 
     __props__ = ("inplace",)
+    shape_as = 0
     can_overwrite = {0: (0,)}
 
     def __init__(self, inplace=False):
@@ -68,9 +69,6 @@ class MatrixInverse(MatrixOp):
 
     def make_kernel(self, node):
         return InverseKernel(node.inputs[0].type.dtype, self.lead(node))
-
-    def infer_shape(self, node, input_shapes):
-        return self.same_shape(node, input_shapes)
 
     def L_op(self, inputs, outputs, output_gradients):
         inverse = adjoint(outputs[0])
@@ -218,6 +216,7 @@ class Adjugate(MatrixOp):
     """
 
     __props__ = ()
+    shape_as = 0
 
     def make_node(self, x):
         x, = matrices("adjugate", x)
@@ -225,9 +224,6 @@ class Adjugate(MatrixOp):
 
     def make_kernel(self, node):
         return AdjugateKernel(node.inputs[0].type.dtype, self.lead(node))
-
-    def infer_shape(self, node, input_shapes):
-        return self.same_shape(node, input_shapes)
 
     def L_op(self, inputs, outputs, output_gradients):
         u, s, vh, phase = _with_phase(inputs[0])

@@ -126,10 +126,6 @@ class MatrixOp(Op):
         masks = [sum([flag << axis for axis, flag in enumerate(x.type.broadcastable[:lead])]) for x in node.inputs]
         return {"spread": tuple(masks)} if any(masks) else {}
 
-    def same_shape(self, node, input_shapes):
-        """The shape rule of ops whose result has the shape of the first input."""
-        return [input_shapes[0]]
-
 
 class TwiceReversed(MatrixOp):
     """The base class of ops whose R-operator is made from ``L_op``.

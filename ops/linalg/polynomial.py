@@ -33,6 +33,7 @@ class Horner(Op):
     """
 
     __props__ = ()
+    shape_as = 1
 
     def make_node(self, p, x):
         p, x = as_tensor_variable(p), as_tensor_variable(x)
@@ -43,9 +44,6 @@ class Horner(Op):
 
     def make_kernel(self, node):
         return HornerKernel(node.inputs[0].type.dtype)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def L_op(self, inputs, outputs, output_gradients):
         (p, x), (gradient,) = inputs, output_gradients

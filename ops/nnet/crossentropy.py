@@ -141,6 +141,7 @@ class CrossentropySoftmax1HotWithBiasDx(FloatOp):
     """
 
     __props__ = ()
+    shape_as = 1
 
     def __init__(self, labels="classes"):
         self.labels = labels
@@ -153,9 +154,6 @@ class CrossentropySoftmax1HotWithBiasDx(FloatOp):
 
     def kernel_for(self, node, dtype):
         return CrossentropyGradKernel(node.inputs[0].type.ndim, *LABEL_RULES[self.labels])
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def grad(self, inputs, output_grads):
         dy, sm, y_idx = inputs
@@ -268,6 +266,7 @@ class CrossentropyCategorical1HotGrad(FloatOp):
     """
 
     __props__ = ()
+    shape_as = 1
 
     def make_node(self, g_y, coding_dist, true_one_of_n):
         g_y, coding_dist = as_tensor_variable(g_y), as_tensor_variable(coding_dist)
@@ -276,9 +275,6 @@ class CrossentropyCategorical1HotGrad(FloatOp):
 
     def kernel_for(self, node, dtype):
         return LabelLossGradKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def L_op(self, inputs, outputs, output_grads):
         g_y, coding_dist, true_one_of_n = inputs

@@ -19,6 +19,7 @@ class MulticlassHingeLossGrad(FloatOp):
     and delta."""
 
     __props__ = ()
+    shape_as = 1
 
     def make_node(self, gradient, predictions, targets, delta):
         gradient, predictions, targets, delta = map(as_tensor_variable, (gradient, predictions, targets, delta))
@@ -28,9 +29,6 @@ class MulticlassHingeLossGrad(FloatOp):
 
     def kernel_for(self, node, dtype):
         return HingeGradKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def grad(self, inputs, output_grads):
         gradient, predictions, targets, delta = inputs

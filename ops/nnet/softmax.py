@@ -155,6 +155,7 @@ class SoftmaxGrad(FloatOp):
     """
 
     __props__ = ()
+    shape_as = 1
 
     def make_node(self, dy, sm):
         dy, sm = float_rows(dy, "dy"), float_rows(sm, "sm")
@@ -162,9 +163,6 @@ class SoftmaxGrad(FloatOp):
 
     def kernel_for(self, node, dtype):
         return SoftmaxGradKernel(dtype, node.inputs[0].type.broadcastable)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def grad(self, inputs, output_grads):
         dy, sm = inputs

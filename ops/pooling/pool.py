@@ -378,6 +378,8 @@ class DownsampleFactorMaxGradGrad(PoolingOp):
     True
     """
 
+    shape_as = 1
+
     linear_in = (2,)
 
     def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
@@ -392,9 +394,6 @@ class DownsampleFactorMaxGradGrad(PoolingOp):
 
     def make_kernel(self, node):
         return self.made_kernel(MaxSelectedKernel, node)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def grad(self, inputs, output_grads):
         x, maxout, _, *sizes = inputs

@@ -47,6 +47,7 @@ class SearchsortedOp(Op):
     """
 
     __props__ = ("side",)
+    shape_as = 1
 
     def __init__(self, side="left"):
         if side not in ("left", "right"):
@@ -68,9 +69,6 @@ class SearchsortedOp(Op):
 
     def make_kernel(self, node):
         return SearchsortedKernel(node.inputs[0].type.dtype, self.side == "right", len(node.inputs) == 3)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
     def grad(self, inputs, output_grads):
         zero = [_float_zeros(value) for value in inputs[:2]]

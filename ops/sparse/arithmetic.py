@@ -175,6 +175,8 @@ class AddSD(SparseOp):
     array([[1., 3.]])
     """
 
+    shape_as = 1
+
     linear_in = (0, 1)
 
     def make_node(self, x, y):
@@ -190,9 +192,6 @@ class AddSD(SparseOp):
         gz, = output_grads
         by_y = y.zeros_like(dtype=config.floatX) if y.type.dtype in discrete_dtypes else gz
         return [_zero_for(x, x.ones_like() * gz), by_y]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
 
 class StructuredAddSV(SparseOp):

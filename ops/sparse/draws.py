@@ -113,6 +113,8 @@ class Multinomial(_Draw):
     7.0
     """
 
+    shape_as = 1
+
     def make_node(self, n, p):
         n, p = as_dense(self, n, 0, 1), as_compressed(self, p)
         return Apply(self, [n, p], [p.type()])
@@ -127,9 +129,6 @@ class Multinomial(_Draw):
             stored = slice(p.indptr[row], p.indptr[row + 1])
             counts[stored] = numpy.random.multinomial(count, p.data[stored])  # noqa: NPY002
         return with_data(p, counts)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
 
 poisson, multinomial = Poisson(), Multinomial()

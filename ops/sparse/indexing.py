@@ -141,6 +141,8 @@ class GetItem2Lists(_Part):
     array([3., 2.])
     """
 
+    shape_as = 1
+
     def make_node(self, x, ind1, ind2):
         x = as_compressed(self, x)
         return Apply(self, [x, _positions(self, ind1), _positions(self, ind2)], [TensorType(x.type.dtype, (False,))()])
@@ -150,9 +152,6 @@ class GetItem2Lists(_Part):
 
     def put(self, x, positions, gradient):
         return get_item_2lists_grad(x, *positions, gradient)
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[1]]
 
 
 class GetItem2ListsGrad(_Put):

@@ -327,6 +327,8 @@ class SamplingDot(SparseOp):
            [30.,  0.]])
     """
 
+    shape_as = 2
+
     linear_in = (2,)
 
     def make_node(self, x, y, p):
@@ -346,9 +348,6 @@ class SamplingDot(SparseOp):
         weighted = p * gz
         gradients = dot(weighted, y), dot(weighted.T, x), sampling_dot(x, y, gz)
         return [_for_dtype(each, gradient) for each, gradient in zip(inputs, gradients)]
-
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[2]]
 
 
 # ---- a dense result --------------------------------------------------------------------------------------------------

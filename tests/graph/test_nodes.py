@@ -341,3 +341,16 @@ def test_test_values_are_pickled_unless_told_otherwise():
     with change_flags(pickle_test_value=False):
         restored = pickle.loads(pickle.dumps(x))
     assert not hasattr(restored.tag, "test_value") and restored.tag.note == 1
+
+
+def test_the_shape_of_one_input():
+    """``shape_as`` is the shape rule of each output; a class below may have another one."""
+    class Same(Op):
+        shape_as = 1
+
+    class Other(Same):
+        def infer_shape(self, node, input_shapes):
+            return [(7,)]
+    node = Apply(Same(), [scalar(), scalar()], [scalar(), scalar()])
+    assert Same().infer_shape(node, [(2,), (3, 4)]) == [(3, 4), (3, 4)]
+    assert Other().infer_shape(node, [(2,), (3, 4)]) == [(7,)]
