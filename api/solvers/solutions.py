@@ -179,8 +179,8 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
     x0 : tensor-like
     args : sequence of tensor-like
     method : str
-        One of ``scipy.optimize.minimize``. "BFGS" runs as a loop of the compiled function, which calls SciPy only where
-        its search along a line fails; the others call SciPy. Each is given the derivatives that it uses.
+        One of ``scipy.optimize.minimize``. "BFGS" and "CG" run as loops of the compiled function, which call SciPy only
+        where their search along a line fails; the others call SciPy. Each is given the derivatives that it uses.
     tol, options
         As for SciPy's function.
 

@@ -27,6 +27,7 @@ from phintys.ops.nnet.batch_normalization import (
 )
 from phintys.ops.nnet.classification import confusion_matrix, h_softmax, multiclass_hinge_loss
 from phintys.ops.nnet.crossentropy import *  # noqa: F403
+from phintys.ops.nnet.losses import *  # noqa: F403
 from phintys.ops.nnet.prepend import *  # noqa: F403
 from phintys.ops.nnet.softmax import *  # noqa: F403
 from phintys.theano_finder import lookup as _lookup

@@ -88,12 +88,18 @@ __all__ = [
     "crossentropy_softmax_max_and_argmax_1hot_with_bias",
     "ctc",
     "elu",
+    "group_norm",
     "h_softmax",
     "hard_sigmoid",
+    "huber_loss",
+    "layer_norm",
+    "log_ndtr",
     "logsoftmax",
     "logsoftmax_op",
     "multiclass_hinge_loss",
+    "ndtri",
     "neighbours",
+    "nll_loss",
     "nnet",
     "prepend_0_to_each_row",
     "prepend_1_to_each_row",
@@ -102,6 +108,7 @@ __all__ = [
     "scalar_sigmoid",
     "scalar_softplus",
     "scalar_softsign",
+    "scaled_dot_product_attention",
     "selu",
     "separable_conv2d",
     "sigm",
@@ -168,12 +175,21 @@ crossentropy_softmax_argmax_1hot_with_bias: CrossentropySoftmaxArgmax1HotWithBia
 def crossentropy_softmax_max_and_argmax_1hot(x: _TensorLike, y_idx: _Any) -> _Any: ...
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: _TensorLike, b: _TensorLike, y_idx: _Any) -> _Any: ...
 def elu(x: _TensorLike, alpha: int | Variable = 1) -> TensorVariable: ...
+def group_norm(x: _TensorLike, groups: _Any, gamma: _Any = None, beta: _Any = None, epsilon: float = 1e-05
+               ) -> TensorVariable: ...
 def h_softmax(x: _TensorLike, batch_size: _Any, n_outputs: _Any, n_classes: _Any, n_outputs_per_class: _Any,
               W1: _Any, b1: _Any, W2: _Any, b2: _Any, target: _Any = None) -> TensorVariable: ...
 def hard_sigmoid(x: _TensorLike) -> TensorVariable: ...
+def huber_loss(output: _Any, target: _Any, delta: float = 1.0) -> TensorVariable: ...
+def layer_norm(x: _TensorLike, gamma: _Any = None, beta: _Any = None, axis: _Axis = -1, epsilon: float = 1e-05
+               ) -> TensorVariable: ...
+def log_ndtr(x: _TensorLike) -> TensorVariable: ...
 def logsoftmax(c: _TensorLike) -> TensorVariable: ...
 logsoftmax_op: LogSoftmax
 def multiclass_hinge_loss(predictions: _Any, targets: _Any, delta: int | Variable = 1) -> TensorVariable: ...
+def ndtri(p: _Any) -> TensorVariable: ...
+def nll_loss(logits: _Any, labels: _Any, weights: _TensorLike | None = None, label_smoothing: float = 0.0
+             ) -> TensorVariable: ...
 prepend_0_to_each_row: Prepend_scalar_constant_to_each_row
 prepend_1_to_each_row: Prepend_scalar_constant_to_each_row
 prepend_scalar_to_each_row: Prepend_scalar_to_each_row
@@ -181,6 +197,8 @@ def relu(x: _TensorLike, alpha: _TensorLike = 0) -> TensorVariable: ...
 scalar_sigmoid: Op
 scalar_softplus: Op
 scalar_softsign: Op
+def scaled_dot_product_attention(query: _Any, key: _Any, value: _TensorLike, mask: _Any = None,
+                                 is_causal: bool = False, scale: _Any = None) -> TensorVariable: ...
 def selu(x: _TensorLike) -> TensorVariable: ...
 def separable_conv2d(input: _TensorLike, depthwise_filters: _Any, pointwise_filters: _Any, num_channels: _Any,
                      input_shape: _Any = None, depthwise_filter_shape: _Any = None,
