@@ -8,11 +8,11 @@ static void TYPED(patches)(const void* const* lines, npy_intp channels, npy_intp
     T* numbers = to;
     for (npy_intp at = 0; at < 2 * squares * channels; at += 2 * channels)
         for (npy_intp c = at; c < at + elements; c += LANES, numbers += LANES)
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
             for (int i = 0; i < PATCH; i++) {
                 const T *a = (const T*)lines[first[i]] + c, *b = (const T*)lines[second[i]] + c;
                 VECTOR sums[PATCH];
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
                 for (int j = 0; j < PATCH; j++, a += channels, b += channels)
                     sums[j] = i == 1 ? LOAD(a) + LOAD(b) : LOAD(a) - LOAD(b);
                 T* row = numbers + i * PATCH * step;
@@ -36,7 +36,7 @@ static void TYPED(square_tops)(const void* upper, const void* lower, npy_intp sq
     for (npy_intp s = 0; s < squares; s++, numbers += sizeof(TOPS) / sizeof(T)) {
         const TOPS a = from[2 * s], b = from[2 * s + 1], c = below[2 * s], d = below[2 * s + 1];
         const TOPS left[PATCH] = {a, a + c, a - c, -c}, right[PATCH] = {b, b + d, b - d, -d};
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
         for (int i = 0; i < PATCH; i++) {
             T* row = numbers + i * PATCH * step;
             *(TOPS*)row = left[i];
@@ -59,12 +59,12 @@ PHINTYS_INLINE void TYPED(four)(TOPS a, TOPS b, TOPS c, TOPS* to, int step) {
 static void TYPED(square_weights)(const void* taps, void* to, npy_intp step) {
     const TOPS* from = taps;
     TOPS columns[3 * PATCH], row[PATCH];
-#pragma GCC unroll 3
+PHINTYS_UNROLLED(3)
     for (int j = 0; j < 3; j++) TYPED(four)(from[j], from[3 + j], from[6 + j], columns + j, 3);
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
     for (int i = 0; i < PATCH; i++) {
         TYPED(four)(columns[3 * i], columns[3 * i + 1], columns[3 * i + 2], row, 1);
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
         for (int j = 0; j < PATCH; j++) *(TOPS*)((T*)to + (PATCH * i + j) * step) = row[j];
     }
 }
@@ -84,15 +84,15 @@ static void TYPED(square_filter)(const void* sums, npy_intp step, npy_intp chann
     T* elements = to;
     for (npy_intp c = 0; c < channels; c += LANES, from += LANES, elements += LANES) {
         VECTOR columns[3 * PATCH], row[3];
-#pragma GCC unroll 4
+PHINTYS_UNROLLED(4)
         for (int j = 0; j < PATCH; j++)
             TYPED(three)(LOAD(from + j * step), LOAD(from + (PATCH + j) * step), LOAD(from + (2 * PATCH + j) * step),
                          LOAD(from + (3 * PATCH + j) * step), columns + j, PATCH);
-#pragma GCC unroll 3
+PHINTYS_UNROLLED(3)
         for (int i = 0; i < 3; i++) {
             const VECTOR* numbers = columns + i * PATCH;
             TYPED(three)(numbers[0], numbers[1], numbers[2], numbers[3], row, 1);
-#pragma GCC unroll 3
+PHINTYS_UNROLLED(3)
             for (int j = 0; j < 3; j++) STORE(elements + (3 * i + j) * channels, row[j]);
         }
     }

@@ -15,12 +15,12 @@
 PHINTYS_INLINE void TYPED(add_tap)(const int filters, const int vectors, const T* const* at, npy_intp offset,
                                    const T* weights, VECTOR sums[][MOST_VECTORS]) {
     VECTOR x[MOST_VECTORS];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int v = 0; v < vectors; v++) x[v] = LOAD(at[v] + offset);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++) {
         const VECTOR w = SPREAD(weights[f]);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int v = 0; v < vectors; v++) sums[f][v] = FUSED(w, x[v], sums[f][v]);
     }
 }
@@ -32,11 +32,11 @@ PHINTYS_INLINE void TYPED(any_tile)(const int filters, const int vectors, const 
     const T* at[MOST_VECTORS];
     const npy_intp taps = sum->taps, plane = sum->plane;
     const npy_intp* offsets = sum->offsets;
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int v = 0; v < vectors; v++) at[v] = in[v];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int v = 0; v < vectors; v++)
             if (sum->add && f < wanted) sums[f][v] = LOAD(out[v] + f * out_filter);
             else sums[f][v] = SPREAD((T)0);
@@ -49,27 +49,27 @@ PHINTYS_INLINE void TYPED(any_tile)(const int filters, const int vectors, const 
             for (npy_intp t = 0; t < taps; t++, weights += filters)
                 TYPED(add_tap)(filters, vectors, at, offsets[t], weights, sums);
             weights += sum->skipped;
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int v = 0; v < vectors; v++) at[v] += plane;
         }
     }
     if (sum->bias != NULL)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int f = 0; f < filters; f++)
             if (f < wanted)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
                 for (int v = 0; v < vectors; v++) sums[f][v] += SPREAD(((const T*)sum->bias)[f]);
     if (sum->limited) {
         const VECTOR low = SPREAD((T)sum->low), high = SPREAD((T)sum->high);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int f = 0; f < filters; f++)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int v = 0; v < vectors; v++) sums[f][v] = SMALLER(high, LARGER(low, sums[f][v]));
     }
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++)
         if (f < wanted)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int v = 0; v < vectors; v++) STORE(out[v] + f * out_filter, sums[f][v]);
 }
 
@@ -83,12 +83,12 @@ PHINTYS_INLINE void TYPED(row_vector)(const int filters, const int planes, const
                                       const TYPED(row)* row, const T* in, npy_intp plane, T* out,
                                       npy_intp out_filter) {
     VECTOR values[PLANES_OF_ROW];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int p = 0; p < planes; p++) values[p] = LOAD(in + p * plane);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++) {
         VECTOR result = {0};
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int p = 0; p < planes; p++) result = FUSED(row->weights[f][p], values[p], result);
         result += row->bias[f];
         if (limited) result = SMALLER(row->high, LARGER(row->low, result));
@@ -111,10 +111,10 @@ PHINTYS_INLINE void TYPED(row_vectors)(const int filters, const int planes, cons
 PHINTYS_INLINE void TYPED(any_row)(const int filters, const int planes, const phintys_sum* sum, const T* in,
                                    T* out, npy_intp out_filter, npy_intp length, const T* weights) {
     TYPED(row) row = {.low = SPREAD((T)sum->low), .high = SPREAD((T)sum->high)};
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++) {
         row.bias[f] = SPREAD(sum->bias == NULL ? (T)0 : ((const T*)sum->bias)[f]);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int p = 0; p < planes; p++) row.weights[f][p] = SPREAD(weights[p * sum->skipped + f]);
     }
     if (sum->limited) TYPED(row_vectors)(filters, planes, 1, row, in, sum->plane, out, out_filter, length);
@@ -133,12 +133,12 @@ ROW(1, 1) ROW(1, 2) ROW(1, 3) ROW(1, 4) ROW(2, 2) ROW(2, 3) ROW(2, 4)
 PHINTYS_INLINE void TYPED(add_dots)(const int filters, const int taps, const T* top, npy_intp top_plane,
                                     const T* const* at, npy_intp offset, VECTOR sums[][MOST_VECTORS]) {
     VECTOR values[MOST_VECTORS];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int t = 0; t < taps; t++) values[t] = LOAD(at[t] + offset);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++) {
         const VECTOR g = LOAD(top + f * top_plane);
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int t = 0; t < taps; t++) sums[f][t] = FUSED(g, values[t], sums[f][t]);
     }
 }
@@ -157,29 +157,29 @@ PHINTYS_INLINE void TYPED(any_dots)(const int filters, const int taps, const phi
                                     const T* top, const T* image, const npy_intp* offsets, T* result) {
     VECTOR sums[MOST_FILTERS][MOST_VECTORS];
     const T* at[MOST_VECTORS];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int t = 0; t < taps; t++) sums[f][t] = SPREAD((T)0);
     for (npy_intp n = 0; n < positions->images; n++, image += positions->image) {
         const T* y = top + n * positions->top_image + positions->first * positions->top_line;
         if (positions->top_line == LANES) {     /* without a loop, whose end a processor would not foresee */
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int t = 0; t < taps; t++) at[t] = image + offsets[t];
             for (npy_intp line = positions->first; line < positions->last; line++, y += LANES)
                 TYPED(add_dots)(filters, taps, y, positions->top_plane, at, positions->lines[line], sums);
             continue;
         }
         for (npy_intp line = positions->first; line < positions->last; line++, y += positions->top_line) {
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int t = 0; t < taps; t++) at[t] = image + positions->lines[line] + offsets[t];
             for (npy_intp v = 0; v < positions->top_line; v += LANES)
                 TYPED(add_dots)(filters, taps, y + v, positions->top_plane, at, v, sums);
         }
     }
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
     for (int f = 0; f < filters; f++)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
         for (int t = 0; t < taps; t++) result[f * taps + t] = TOTAL(sums[f][t]);
 }
 

@@ -26,15 +26,15 @@ static void TYPED(transpose)(const void* source, npy_intp from_row, npy_intp row
             exchange_four_float((const float*)(from + c), from_row, (float*)(to + c * to_row), to_row);
         for (; c + SQUARE <= columns; c += SQUARE) {
             TYPED(Vector) x[SQUARE];
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
             for (int k = 0; k < SQUARE; k++)
                 x[k] = *(const TYPED(Vector)*)(from + (k < count ? k : 0) * from_row + c);
             PHINTYS_NAMED(exchange, T)((void*)x);
             if (count == SQUARE)
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
                 for (int k = 0; k < SQUARE; k++) *(TYPED(Vector)*)(to + (c + k) * to_row) = x[k];
             else
-#pragma GCC unroll 8
+PHINTYS_UNROLLED(8)
                 for (int k = 0; k < SQUARE; k++)
                     TYPED(store_part)(to + (c + k) * to_row, x[k], (int)count);
         }
