@@ -33,6 +33,7 @@ HOMES = {
         "ops.graphs.op_from_graph": "OpFromGraph",
         "shared": "SharedVariable",
         "updates": "OrderedUpdates",
+        "reports.why_not": "why_not",
     },
     "phintys.compile": {
         "debugging.debug_mode": "DebugMode",

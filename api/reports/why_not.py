@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from phintys.graph.config import config
 from phintys.graph.lazy_regions import known_regions
+from phintys.graph.public_names import at_home
 from phintys.graph.scratchpad import position_of
 from phintys.graph.trace import lines_of
 from phintys.graph.variable import Constant
@@ -54,6 +55,7 @@ def _line(place):
     return f"{place[0]}:{place[1]}"
 
 
+@at_home
 def why_not(function: Function, what: str) -> str:
     """Return which condition held a rewrite back, in the graph of a compiled function.
 
