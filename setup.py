@@ -366,7 +366,7 @@ def translate(extensions, **options):
 def mend(code):
     """Correct what Cython 3.3.1 writes for list comprehensions: if the list cannot grow, its new element was released
     twice."""
-    text = code.read_text()
+    text = code.read_text() if code.exists() else ""
     if RELEASED_TWICE in text:
         code.write_text(text.replace(RELEASED_TWICE, RELEASED_BY_THE_CALLER))
 
