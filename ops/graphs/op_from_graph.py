@@ -160,6 +160,7 @@ class OpFromGraph(InnerGraphOp):
         pattern = [list(row) for row in io_connection_pattern(self.local_inputs, self.local_outputs)]
         if self._gradient.is_default:
             return pattern
+        self._gradient.pattern = pattern                # a derivative that contains the op asks for it again
         derivative, valueless = self._gradient_op((True,) * len(self.outputs))
         first = len(self.local_inputs) + len(self.local_outputs)
         by_gradients = [] if derivative is None else io_connection_pattern(derivative.local_inputs[first:],

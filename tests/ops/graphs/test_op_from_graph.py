@@ -223,6 +223,13 @@ def test_wrong_overrides(override, error):
         grad(OpFromGraph([x, y], [x * y], grad_overrides=override)(x, y).sum(), x)
 
 
+def test_an_override_may_use_the_op_itself(inline):
+    op = OpFromGraph([x], [T.exp(x)], inline, grad_overrides=lambda inputs, gradients: [op(inputs[0]) * gradients[0]])
+    first = grad(op(x).sum(), x)
+    for value in at([first, grad(first.sum(), x)]):
+        numpy.testing.assert_array_equal(value, numpy.exp(A))
+
+
 def test_an_override_can_be_set_later():
     op = OpFromGraph([x], [x * 2])
     numpy.testing.assert_allclose(at(grad(op(x).sum(), x)), 2.0)
