@@ -86,7 +86,7 @@ def test_givens_and_draws_are_in_the_graph():
 
 def test_a_graph_of_any_depth_is_written_again():
     total = x
-    for number in range(3000):
+    for number in range(1000):
         total = total * 0.5 + number
     f = loads(dumps(phintys.function([x], total), include_graph=True))
     graph = graph_again(f)                                                   # a loaded function writes its own
