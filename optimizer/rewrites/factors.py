@@ -189,11 +189,13 @@ def stays_under_power(name, exponent):
 
 def is_inside_product(fgraph, variable):
     """Return whether ``variable`` is an inner node of a larger product, whose root includes its factors."""
+    if not stays_under_power(key(variable), 2):         # at once: a chain of signs may be long
+        return is_inside(fgraph, variable, KEYS)
     inner = variable
     while is_inside(fgraph, inner, KEYS):
         inner = only_reader(fgraph, inner)
         if key(inner) not in ("neg", "inv"):
-            return key(inner) not in ("sqr", "pow") or not stays_under_power(key(variable), 2)
+            return key(inner) not in ("sqr", "pow")
     return inner is not variable
 
 

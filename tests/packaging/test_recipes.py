@@ -107,7 +107,7 @@ def run(package, program):
 
 def run_python(package, arguments, folder=None):
     result = subprocess.run([sys.executable, *arguments], cwd=folder or package, capture_output=True, text=True,
-                            env=dict(os.environ, PYTHONPATH=str(package)))
+                            env=dict(os.environ, PYTHONPATH=str(package), PYTEST_ADDOPTS=""))
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
