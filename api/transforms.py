@@ -11,7 +11,7 @@ from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, grad
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.elementwise_functions import tensor_copy
-from phintys.ops.loops.vectorize import vectorize, vectorize_graph
+from phintys.ops.loops.vectorize import check_function, vectorize, vectorize_graph
 from phintys.ops.types.constant import as_tensor_variable
 
 if TYPE_CHECKING:
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["jvp", "linearize", "value_and_grad", "vectorize", "vectorize_graph", "vjp"]
 _public_names.adopt(globals())
-
-
-def _check_function(name: str, function: Any) -> None:
-    """What is no function is told at once, by the name of what takes it."""
-    if not callable(function):
-        raise TypeError(f"{name} takes a function of variables, got {function!r}")
 
 
 def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
@@ -56,7 +50,7 @@ def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 
     >>> slope.eval({x: [1.0, 2.0]})
     array([2., 4.])
     """
-    _check_function("value_and_grad", function)
+    check_function("value_and_grad", function)
 
     def with_gradient(*arguments: Any) -> Any:
         variables = [as_tensor_variable(argument) for argument in arguments]
@@ -92,7 +86,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
     >>> product(T.as_tensor([1.0, 10.0]))[0].eval()
     array([ 2., 40.])
     """
-    _check_function("vjp", function)
+    check_function("vjp", function)
     variables = [as_tensor_variable(primal) for primal in primals]
     value = function(*variables)
 
@@ -156,7 +150,7 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     >>> forward(T.as_tensor([1.0, 10.0])).eval()
     array([ 2., 40.])
     """
-    _check_function("linearize", function)
+    check_function("linearize", function)
     variables = [as_tensor_variable(primal) for primal in primals]
     value = function(*variables)
 

@@ -314,8 +314,10 @@ def clone_replace(output: Variable | Mapping[str, Variable] | Sequence[Variable]
     if replace is not None and not isinstance(replace, (dict, list, tuple)):
         raise ValueError(f"replace is neither a dictionary, list, tuple or None! The value provided is {replace}, of "
                          f"type {type(replace)}")
-    for variable in output.values() if isinstance(output, dict) else output if isinstance(
-            output, (list, tuple)) else [output]:
+    keys = list(output) if isinstance(output, dict) else None
+    wanted = [output[key] for key in keys] if keys is not None else \
+        list(output) if isinstance(output, (list, tuple)) else [output]
+    for variable in wanted:
         if not isinstance(variable, Variable):
             raise TypeError(f"clone copies variables, got {variable!r}")
     replaced = {}
@@ -324,9 +326,6 @@ def clone_replace(output: Variable | Mapping[str, Variable] | Sequence[Variable]
             raise TypeError(f"given keys must be Variable, got {old!r}")
         replaced[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
     equiv = dict(replaced) if share_inputs else _with_own_leaves(replaced)
-    keys = list(output) if isinstance(output, dict) else None
-    wanted = [output[key] for key in keys] if keys is not None else \
-        list(output) if isinstance(output, (list, tuple)) else [output]
     for node in io_toposort(list(replaced), wanted):
         _copy_node(node, equiv, not share_inputs, strict)
     for variable in wanted:

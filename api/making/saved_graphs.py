@@ -1,6 +1,6 @@
 """Graphs in files of programs: what functions compute, as the user wrote it, for gradients and other functions later.
 
-A graph lies behind the programs of its file, and is read when somebody asks for it. It is written flat, so that it may
+A graph follows the programs of its file, and is read when somebody asks for it. It is written flat, so that it may
 be of any depth: a computed variable as the nodes that no variable before it needed, inputs first, and which output of
 which node it is. A node is its op, its inputs, and the names of its outputs. Ops are written as programs have them,
 with the graphs inside them; functions of Python in an op (an override of a gradient) are refused.
@@ -64,18 +64,16 @@ def graph_of(function: Callable) -> SavedGraph:
     Parameters
     ----------
     function : Function or SavedFunction
+        Without states that callers may set: `options_of` has refused those.
 
     Raises
     ------
     TypeError
-        If it has states that callers may set (``In`` with an update), or was loaded from a file without its graph.
+        If it was loaded from a file without its graph.
     """
     if not hasattr(function, "maker"):
         return function.graph()
     maker = function.maker
-    if any([spec.update is not None for spec in maker.arguments]) or function.has_states:
-        raise Unsaved(f"{function!r}, which has states that callers may set (In with update): make them shared "
-                      "variables")
     given = maker.given_arguments()
     arguments = [given["inputs"][position].variable for position in maker.positions]
     copied = rebuild([output.variable for output in maker.outputs], arguments, given["givens"], given["updates"],
@@ -85,7 +83,7 @@ def graph_of(function: Callable) -> SavedGraph:
 
 
 class GraphWriter(Writer):
-    """Writes graphs behind what another writer has written, and refers to it.
+    """Writes graphs after what another writer has written, and refers to it.
 
     Parameters
     ----------
@@ -133,7 +131,7 @@ class GraphWriter(Writer):
 
 
 class GraphReader(Reader):
-    """Reads graphs behind what another reader has read.
+    """Reads graphs after what another reader has read.
 
     Parameters
     ----------

@@ -25,6 +25,11 @@ def _vectors(name, *vectors):
     return [as_dtype(vector, dtype) for vector in found]
 
 
+def _column_and_row(name, c, r, default):
+    """Both vectors in one dtype; without a row, what ``default`` makes of the column."""
+    c, = _vectors(name, c)
+    return _vectors(name, c, default(c) if r is None else r)
+
 
 def toeplitz(c, r=None):
     """A matrix with constant diagonals, like ``scipy.linalg.toeplitz``.
@@ -48,8 +53,7 @@ def toeplitz(c, r=None):
            [2, 1],
            [3, 2]])
     """
-    c, = _vectors("toeplitz", c)
-    c, r = _vectors("toeplitz", c, conjugated(c) if r is None else r)
+    c, r = _column_and_row("toeplitz", c, r, conjugated)
     values = concatenate([c[::-1], r[1:]])
     height, width = shape_i(c, 0), shape_i(r, 0)
     return getitem(values, rows(arange(width)) - columns(arange(height)) + (height - 1))
@@ -76,8 +80,7 @@ def hankel(c, r=None):
     array([[1, 2, 3],
            [2, 3, 4]])
     """
-    c, = _vectors("hankel", c)
-    c, r = _vectors("hankel", c, c.zeros_like() if r is None else r)
+    c, r = _column_and_row("hankel", c, r, lambda column: column.zeros_like())
     return getitem(concatenate([c, r[1:]]), columns(arange(shape_i(c, 0))) + rows(arange(shape_i(r, 0))))
 
 

@@ -193,6 +193,12 @@ def _all_rows(outputs, rows):
     return [next(stacked) if output in depending else repeated(output, count) for output in outputs]
 
 
+def check_function(name, function):
+    """What is no function is told at once, by the name of what takes it."""
+    if not callable(function):
+        raise TypeError(f"{name} takes a function of variables, got {function!r}")
+
+
 def vectorize(function, in_axes=0, out_axes=0):
     """A function of single rows as one of all rows, like JAX's ``vmap``.
 
@@ -223,8 +229,7 @@ def vectorize(function, in_axes=0, out_axes=0):
     >>> pairwise(T.as_tensor([[0.0, 0.0], [1.0, 1.0]]), T.as_tensor([[3.0, 4.0]])).eval()
     array([[25., 13.]])
     """
-    if not callable(function):
-        raise TypeError(f"vectorize takes a function of variables, got {function!r}")
+    check_function("vectorize", function)
 
     def of_rows(*arguments):
         arguments = [as_tensor_variable(argument) for argument in arguments]
