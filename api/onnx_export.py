@@ -659,7 +659,7 @@ def _convolution(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
 
 
 def _pooling(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
-    """ONNX pools what lies behind two dimensions, and leaves maxima of NaN open."""
+    """ONNX pools the dimensions after the first two, and does not say what the maximum of NaN is."""
     op, type_ = node.op, node.inputs[0].type
     sizes, steps, borders = [getattr(vector, "data", None) for vector in node.inputs[1:]]
     if sizes is None or steps is None or borders is None:

@@ -2,7 +2,7 @@
 
 A loop becomes ONNX's ``Loop``. Its body reads values from outside by their names, and rows of sequences by ``Gather``;
 what goes from step to step is carried: of each state a window of as many rows as its earliest tap looks back. ONNX
-stacks the rows of all steps; those that the function does not keep are cut off behind the loop.
+stacks the rows of all steps; those that the function does not keep are cut off after the loop.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from phintys.onnx_export import Translation
 
-FAR = 2 ** 63 - 1               # a position behind all rows
+FAR = 2 ** 63 - 1               # a position after all rows
 
 
 def choice(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:

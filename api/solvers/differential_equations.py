@@ -231,7 +231,7 @@ def _backward(equation, inputs, outputs, gradients):
     (slopes, collected), _ = scan(
         back, sequences=[states[:0:-1], by_states[:0:-1], times[:0:-1], times[-2::-1]],
         outputs_info=[T.zeros_like(start), nothing], non_sequences=parameters)
-    # With one time only, nothing is behind the start.
+    # With one time only, nothing comes after the start.
     slope = T.concatenate([T.shape_padleft(T.zeros_like(start)), slopes])[-1]
     collected = T.concatenate([T.shape_padleft(nothing), collected])[-1]
     along = equation.along(states, times, parameters)
