@@ -7,6 +7,7 @@ what type a parameter has is said here, by its name or its default. A test says 
 import importlib
 import inspect
 from pathlib import Path
+from textwrap import fill
 from types import ModuleType
 
 from phintys.graph.op import Op
@@ -77,6 +78,8 @@ RETURNS = {name: annotation for annotation, names in RESULTS.items() for name in
 
 CONSTRUCTORS = "phintys.tensor.constructors"
 ELEMENTWISE = {-1: "_OfMany", 1: "_OfOne", 2: "_OfTwo", 3: "_OfThree"}
+
+NO_BREAK = "\N{NO-BREAK SPACE}"                   # at which `textwrap` does not begin a line
 
 HEADER = '''"""Written by docs/write_stubs.py."""
 '''
@@ -164,9 +167,10 @@ def constructor_text(name, value):
 
 
 def imported(value, name):
-    """``from ... import ... as name``, which says that the name is public."""
+    """``from ... import name as name``, which says that the name is public; another name is given to what is imported.
+    """
     own = value.__name__
-    return f"from {defined_in(value)} import {own} as {name}"
+    return f"from {defined_in(value)} import {own} as {own}" if name == own else f"{name} = {own}"
 
 
 def is_annotated(function):
@@ -208,19 +212,35 @@ def declaration(package, name, value):
     return f"{name}: _Any"
 
 
+def import_lines(texts):
+    """The imports of a stub, one for each module, from texts like ``from ... import ... as ...``."""
+    names = {}
+    for text in texts:
+        start, _, name = text.partition(" import ")
+        names.setdefault(start, set()).add(name)
+    for start, found in sorted(names.items()):
+        listed = ", ".join(sorted(found)).replace(" as ", f"{NO_BREAK}as{NO_BREAK}")
+        line = f"{start} import {listed}"
+        if len(line) > 120:
+            line = f"{start} import (\n{fill(listed, 120, initial_indent='    ', subsequent_indent='    ')},\n)"
+        yield line.replace(NO_BREAK, " ")
+
+
 def namespace_stub(package):
-    """The stub of a namespace, with all names of its ``__all__``."""
+    """The stub of a namespace, with all names of its ``__all__``.
+
+    It needs no ``__all__`` itself: in a stub, what is imported ``as`` its own name is public, and what is not is
+    private.
+    """
     module = importlib.import_module(package)
     texts = {name: declaration(package, name, getattr(module, name)) for name in module.__all__}
-    imports = sorted({text for text in texts.values() if text.startswith("from ")})
-    known = {line.rpartition(" ")[2] for line in imports}
-    extra = [f"from {defined_in(cls)} import {cls.__name__}" for cls in needed_classes(module)
-             if cls.__name__ not in known]
+    public = {text for text in texts.values() if text.startswith("from ")}
+    known = {line.rpartition(" ")[2] for line in public}
+    needed = [*needed_classes(module), *[getattr(module, name) for name, text in texts.items() if f"{name} = " in text]]
+    extra = {f"from {defined_in(value)} import {value.__name__}" for value in needed if value.__name__ not in known}
     aliases = "from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike"
     body = [text for text in texts.values() if not text.startswith("from ")]
-    names = "\n".join(f"    {name!r}," for name in module.__all__).replace("'", '"')
-    return (HEADER + IMPORTS + "\n".join([*imports, *extra, aliases]) + f"\n\n__all__ = [\n{names}\n]\n\n"
-            + "\n".join(body) + "\n")
+    return HEADER + IMPORTS + "\n".join([*import_lines(public | extra | {aliases}), "", *body]) + "\n"
 
 
 def needed_classes(module):

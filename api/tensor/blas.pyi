@@ -6,46 +6,14 @@ from typing import Any as _Any
 from numpy.typing import DTypeLike
 
 from phintys.graph.errors import InconsistencyError as InconsistencyError
-from phintys.ops.products.batched_product import BatchedDot as BatchedDot
-from phintys.ops.products.blas import Dot22 as Dot22
-from phintys.ops.products.blas import Dot22Scalar as Dot22Scalar
-from phintys.ops.products.blas import Gemm as Gemm
-from phintys.ops.products.blas import Gemv as Gemv
-from phintys.ops.products.blas import Ger as Ger
-from phintys.ops.products.dot import Dot as Dot
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "BatchedDot",
-    "Dot",
-    "Dot22",
-    "Dot22Scalar",
-    "Gemm",
-    "Gemv",
-    "Ger",
-    "InconsistencyError",
-    "_dot22",
-    "_dot22scalar",
-    "batched_dot",
-    "dot",
-    "dot22",
-    "dot22scalar",
-    "gemm",
-    "gemm_inplace",
-    "gemm_no_inplace",
-    "gemv",
-    "gemv_inplace",
-    "gemv_no_inplace",
-    "ger",
-    "ger_destructive",
-    "outer",
-    "tensordot",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.products.batched_product import BatchedDot as BatchedDot
+from phintys.ops.products.blas import Dot22 as Dot22, Dot22Scalar as Dot22Scalar, Gemm as Gemm, Gemv as Gemv, Ger as Ger
+from phintys.ops.products.dot import Dot as Dot
+from phintys.ops.types.tensor_type import TensorType
 
 _dot22: Dot22
 _dot22scalar: Dot22Scalar

@@ -5,57 +5,18 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import Bartlett as Bartlett
-from phintys.ops.cumulative.cumulative import CumOp as CumOp
-from phintys.ops.cumulative.cumulative import DiffOp as DiffOp
-from phintys.ops.indexing.flat_index import RavelMultiIndex as RavelMultiIndex
-from phintys.ops.indexing.flat_index import UnravelIndex as UnravelIndex
-from phintys.ops.linalg.diagonal import FillDiagonal as FillDiagonal
-from phintys.ops.linalg.diagonal import FillDiagonalOffset as FillDiagonalOffset
+from phintys.ops.cumulative.cumulative import CumOp as CumOp, DiffOp as DiffOp
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.indexing.flat_index import RavelMultiIndex as RavelMultiIndex, UnravelIndex as UnravelIndex
+from phintys.ops.linalg.diagonal import FillDiagonal as FillDiagonal, FillDiagonalOffset as FillDiagonalOffset
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
 from phintys.ops.rearranging.repeat import RepeatOp as RepeatOp
 from phintys.ops.shape.contiguous import CpuContiguous as CpuContiguous
-from phintys.ops.sorting.searching import SearchsortedOp as SearchsortedOp
-from phintys.ops.sorting.searching import Unique as Unique
-from phintys.ops.elementwise.elementwise import Elemwise
-from phintys.graph.op import Op
+from phintys.ops.sorting.searching import SearchsortedOp as SearchsortedOp, Unique as Unique
 from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
-from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "Bartlett",
-    "CpuContiguous",
-    "CumOp",
-    "CumprodOp",
-    "CumsumOp",
-    "DiffOp",
-    "FillDiagonal",
-    "FillDiagonalOffset",
-    "RavelMultiIndex",
-    "RepeatOp",
-    "SearchsortedOp",
-    "Unique",
-    "UnravelIndex",
-    "bartlett",
-    "bartlett_",
-    "bincount",
-    "compress",
-    "cpu_contiguous",
-    "cumprod",
-    "cumsum",
-    "diff",
-    "fill_diagonal",
-    "fill_diagonal_",
-    "fill_diagonal_offset",
-    "fill_diagonal_offset_",
-    "ravel_multi_index",
-    "repeat",
-    "searchsorted",
-    "squeeze",
-    "to_one_hot",
-    "unravel_index",
-]
 
 def CumprodOp(axis: _Axis = None) -> TensorVariable: ...
 def CumsumOp(axis: _Axis = None) -> TensorVariable: ...

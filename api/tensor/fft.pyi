@@ -5,41 +5,12 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.fourier.fourier import IRFFTOp as IRFFTOp
-from phintys.ops.fourier.fourier import RFFTOp as RFFTOp
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "IRFFTOp",
-    "RFFTOp",
-    "complex_irfft",
-    "complex_rfft",
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfft_op",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfft_op",
-    "rfftfreq",
-    "rfftn",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.fourier.fourier import IRFFTOp as IRFFTOp, RFFTOp as RFFTOp
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.types.tensor_type import TensorType
 
 def complex_irfft(a: _TensorLike, n: _Any = None, axis: _Axis = -1, norm: _Any = None) -> TensorVariable: ...
 def complex_rfft(a: _TensorLike, n: _Any = None, axis: _Axis = -1, norm: _Any = None) -> TensorVariable: ...

@@ -5,64 +5,19 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.factorizations.eigen import Eig as Eig
-from phintys.ops.factorizations.eigen import Eigh as Eigh
-from phintys.ops.factorizations.eigen import EighGrad as EighGrad
-from phintys.ops.factorizations.functions import TensorInv as TensorInv
-from phintys.ops.factorizations.functions import TensorSolve as TensorSolve
-from phintys.ops.factorizations.inverse import Det as Det
-from phintys.ops.factorizations.inverse import MatrixInverse as MatrixInverse
-from phintys.ops.factorizations.inverse import MatrixPinv as MatrixPinv
-from phintys.ops.factorizations.inverse import SLogDet as SLogDet
-from phintys.ops.factorizations.least_squares import LeastSquares as LeastSquares
-from phintys.ops.factorizations.least_squares import LeastSquares as lstsq
-from phintys.ops.factorizations.orthogonal import QRFull as QRFull
-from phintys.ops.factorizations.orthogonal import QRIncomplete as QRIncomplete
-from phintys.ops.factorizations.orthogonal import SVD as SVD
-from phintys.ops.linalg.diagonal import AllocDiag as AllocDiag
-from phintys.ops.linalg.diagonal import ExtractDiag as ExtractDiag
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "AllocDiag",
-    "Det",
-    "Eig",
-    "Eigh",
-    "EighGrad",
-    "ExtractDiag",
-    "LeastSquares",
-    "MatrixInverse",
-    "MatrixPinv",
-    "QRFull",
-    "QRIncomplete",
-    "SLogDet",
-    "SVD",
-    "TensorInv",
-    "TensorSolve",
-    "alloc_diag",
-    "det",
-    "diag",
-    "eig",
-    "eigh",
-    "extract_diag",
-    "lstsq",
-    "matrix_dot",
-    "matrix_inverse",
-    "matrix_power",
-    "norm",
-    "pinv",
-    "qr",
-    "slogdet",
-    "svd",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.factorizations.eigen import Eig as Eig, Eigh as Eigh, EighGrad as EighGrad
+from phintys.ops.factorizations.functions import TensorInv as TensorInv, TensorSolve as TensorSolve
+from phintys.ops.factorizations.inverse import (
+    Det as Det, MatrixInverse as MatrixInverse, MatrixPinv as MatrixPinv, SLogDet as SLogDet,
+)
+from phintys.ops.factorizations.least_squares import LeastSquares as LeastSquares
+from phintys.ops.factorizations.orthogonal import QRFull as QRFull, QRIncomplete as QRIncomplete, SVD as SVD
+from phintys.ops.linalg.diagonal import AllocDiag as AllocDiag, ExtractDiag as ExtractDiag
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.types.tensor_type import TensorType
 
 def alloc_diag(x: _TensorLike) -> TensorVariable: ...
 det: Det
@@ -70,6 +25,7 @@ def diag(v: _TensorLike, k: _Any = 0) -> TensorVariable: ...
 eig: Eig
 def eigh(a: _TensorLike, UPLO: str = 'L') -> list[TensorVariable]: ...
 extract_diag: ExtractDiag
+lstsq = LeastSquares
 def matrix_dot(*args: _Any) -> TensorVariable: ...
 matrix_inverse: MatrixInverse
 def matrix_power(M: _Any, n: _Any) -> TensorVariable: ...

@@ -5,59 +5,18 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.factorizations.cholesky import Cholesky as Cholesky
-from phintys.ops.factorizations.cholesky import CholeskyGrad as CholeskyGrad
-from phintys.ops.factorizations.eigen import Eigvalsh as Eigvalsh
-from phintys.ops.factorizations.eigen import EigvalshGrad as EigvalshGrad
-from phintys.ops.factorizations.exponential import Expm as Expm
-from phintys.ops.factorizations.exponential import ExpmGrad as ExpmGrad
-from phintys.ops.factorizations.schur import GeneralizedSchur as GeneralizedSchur
-from phintys.ops.factorizations.schur import Schur as Schur
-from phintys.ops.factorizations.schur import SolveSylvester as SolveSylvester
-from phintys.ops.factorizations.solve import Solve as Solve
-from phintys.ops.factorizations.solve import SolveTriangular as SolveTriangular
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "Cholesky",
-    "CholeskyGrad",
-    "Eigvalsh",
-    "EigvalshGrad",
-    "Expm",
-    "ExpmGrad",
-    "GeneralizedSchur",
-    "MATRIX_STRUCTURES",
-    "Schur",
-    "Solve",
-    "SolveSylvester",
-    "SolveTriangular",
-    "block_diag",
-    "cho_solve",
-    "cholesky",
-    "eigvalsh",
-    "expm",
-    "imported_scipy",
-    "kron",
-    "lu",
-    "lu_factor",
-    "ordqz",
-    "qr",
-    "qz",
-    "schur",
-    "solve",
-    "solve_continuous_lyapunov",
-    "solve_discrete_lyapunov",
-    "solve_lower_triangular",
-    "solve_sylvester",
-    "solve_symmetric",
-    "solve_triangular",
-    "solve_upper_triangular",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.factorizations.cholesky import Cholesky as Cholesky, CholeskyGrad as CholeskyGrad
+from phintys.ops.factorizations.eigen import Eigvalsh as Eigvalsh, EigvalshGrad as EigvalshGrad
+from phintys.ops.factorizations.exponential import Expm as Expm, ExpmGrad as ExpmGrad
+from phintys.ops.factorizations.schur import (
+    GeneralizedSchur as GeneralizedSchur, Schur as Schur, SolveSylvester as SolveSylvester,
+)
+from phintys.ops.factorizations.solve import Solve as Solve, SolveTriangular as SolveTriangular
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.types.tensor_type import TensorType
 
 MATRIX_STRUCTURES: tuple[TensorType, ...]
 def block_diag(*matrices: _Any) -> TensorVariable: ...

@@ -5,127 +5,30 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.convolution.old_interface import ConvOp as ConvOp
-from phintys.ops.nnet.crossentropy import CrossentropyCategorical1Hot as CrossentropyCategorical1Hot
-from phintys.ops.nnet.crossentropy import CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad
-from phintys.ops.nnet.crossentropy import CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx
-from phintys.ops.nnet.crossentropy import CrossentropySoftmaxArgmax1HotWithBias as CrossentropySoftmaxArgmax1HotWithBias
-from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row as Prepend_scalar_constant_to_each_row
-from phintys.ops.nnet.prepend import Prepend_scalar_to_each_row as Prepend_scalar_to_each_row
-from phintys.ops.nnet.softmax import LogSoftmax as LogSoftmax
-from phintys.ops.nnet.softmax import Softmax as Softmax
-from phintys.ops.nnet.softmax import SoftmaxGrad as SoftmaxGrad
-from phintys.ops.nnet.softmax import SoftmaxWithBias as SoftmaxWithBias
-from phintys.tensor.nnet import Conv3D as Conv3D
-from phintys.tensor.nnet import ConvGrad3D as ConvGrad3D
-from phintys.tensor.nnet import ConvTransp3D as ConvTransp3D
-from phintys.tensor.nnet import abstract_conv as abstract_conv
-from phintys.tensor.nnet import blocksparse as blocksparse
-from phintys.tensor.nnet import bn as bn
-from phintys.tensor.nnet import conv as conv
-from phintys.tensor.nnet import conv3d2d as conv3d2d
-from phintys.tensor.nnet import corr as corr
-from phintys.tensor.nnet import corr3d as corr3d
-from phintys.tensor.nnet import ctc as ctc
-from phintys.tensor.nnet import neighbours as neighbours
-from phintys.tensor.nnet import nnet as nnet
-from phintys.tensor.nnet import sigm as sigm
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "Conv3D",
-    "ConvGrad3D",
-    "ConvOp",
-    "ConvTransp3D",
-    "CrossentropyCategorical1Hot",
-    "CrossentropyCategorical1HotGrad",
-    "CrossentropySoftmax1HotWithBiasDx",
-    "CrossentropySoftmaxArgmax1HotWithBias",
-    "LogSoftmax",
-    "Prepend_scalar_constant_to_each_row",
-    "Prepend_scalar_to_each_row",
-    "ScalarSigmoid",
-    "ScalarSoftplus",
-    "ScalarSoftsign",
-    "Softmax",
-    "SoftmaxGrad",
-    "SoftmaxWithBias",
-    "UltraFastScalarSigmoid",
-    "abstract_conv",
-    "abstract_conv2d",
-    "batch_normalization",
-    "batch_normalization_test",
-    "batch_normalization_train",
-    "binary_crossentropy",
-    "blocksparse",
-    "bn",
-    "categorical_crossentropy",
-    "causal_conv1d",
-    "confusion_matrix",
-    "conv",
-    "conv2d",
-    "conv2d_grad_wrt_inputs",
-    "conv2d_transpose",
-    "conv3D",
-    "conv3d",
-    "conv3d2d",
-    "convGrad3D",
-    "convTransp3D",
-    "corr",
-    "corr3d",
-    "crossentropy_categorical_1hot",
-    "crossentropy_categorical_1hot_grad",
-    "crossentropy_softmax_1hot",
-    "crossentropy_softmax_1hot_with_bias",
-    "crossentropy_softmax_1hot_with_bias_dx",
-    "crossentropy_softmax_argmax_1hot_with_bias",
-    "crossentropy_softmax_max_and_argmax_1hot",
-    "crossentropy_softmax_max_and_argmax_1hot_with_bias",
-    "ctc",
-    "elu",
-    "group_norm",
-    "h_softmax",
-    "hard_sigmoid",
-    "huber_loss",
-    "layer_norm",
-    "log_ndtr",
-    "logsoftmax",
-    "logsoftmax_op",
-    "multiclass_hinge_loss",
-    "ndtri",
-    "neighbours",
-    "nll_loss",
-    "nnet",
-    "prepend_0_to_each_row",
-    "prepend_1_to_each_row",
-    "prepend_scalar_to_each_row",
-    "relu",
-    "scalar_sigmoid",
-    "scalar_softplus",
-    "scalar_softsign",
-    "scaled_dot_product_attention",
-    "selu",
-    "separable_conv2d",
-    "sigm",
-    "sigmoid",
-    "sigmoid_binary_crossentropy",
-    "sigmoid_inplace",
-    "softmax",
-    "softmax_grad",
-    "softmax_graph",
-    "softmax_op",
-    "softmax_with_bias",
-    "softplus",
-    "softsign",
-    "ultra_fast_scalar_sigmoid",
-    "ultra_fast_sigmoid",
-    "ultra_fast_sigmoid_inplace",
-]
+from phintys.ops.convolution.old_interface import ConvOp as ConvOp
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.nnet.crossentropy import (
+    CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
+    CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad,
+    CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx,
+    CrossentropySoftmaxArgmax1HotWithBias as CrossentropySoftmaxArgmax1HotWithBias,
+)
+from phintys.ops.nnet.prepend import (
+    Prepend_scalar_constant_to_each_row as Prepend_scalar_constant_to_each_row,
+    Prepend_scalar_to_each_row as Prepend_scalar_to_each_row,
+)
+from phintys.ops.nnet.softmax import (
+    LogSoftmax as LogSoftmax, Softmax as Softmax, SoftmaxGrad as SoftmaxGrad, SoftmaxWithBias as SoftmaxWithBias,
+)
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.types.tensor_type import TensorType
+from phintys.tensor.nnet import (
+    Conv3D as Conv3D, ConvGrad3D as ConvGrad3D, ConvTransp3D as ConvTransp3D, abstract_conv as abstract_conv,
+    blocksparse as blocksparse, bn as bn, conv as conv, conv3d2d as conv3d2d, corr as corr, corr3d as corr3d,
+    ctc as ctc, neighbours as neighbours, nnet as nnet, sigm as sigm,
+)
 
 ScalarSigmoid: type[Op]
 ScalarSoftplus: type[Op]

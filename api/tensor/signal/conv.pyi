@@ -5,16 +5,11 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "conv2d",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.types.tensor_type import TensorType
 
 def conv2d(input: _TensorLike, filters: _Any, image_shape: _Any = None, filter_shape: _Any = None,
            border_mode: str = 'valid', subsample: _Any = (1, 1), **kargs: _Any) -> TensorVariable: ...

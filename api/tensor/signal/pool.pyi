@@ -5,30 +5,15 @@ from typing import Any as _Any
 
 from numpy.typing import DTypeLike
 
-from phintys.ops.pooling.pool import AveragePoolGrad as AveragePoolGrad
-from phintys.ops.pooling.pool import DownsampleFactorMaxGradGrad as DownsampleFactorMaxGradGrad
-from phintys.ops.pooling.pool import MaxPoolGrad as MaxPoolGrad
-from phintys.ops.pooling.pool import MaxPoolRop as MaxPoolRop
-from phintys.ops.pooling.pool import Pool as Pool
-from phintys.ops.pooling.pool import PoolGrad as PoolGrad
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.graph.op import Op
-from phintys.ops.types.tensor_type import TensorType
-from phintys.ops.operators import TensorVariable
 from phintys.graph.variable import Variable
-from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-
-__all__ = [
-    "AveragePoolGrad",
-    "DownsampleFactorMaxGradGrad",
-    "MaxPoolGrad",
-    "MaxPoolRop",
-    "Pool",
-    "PoolGrad",
-    "max_pool_2d_same_size",
-    "pool_2d",
-    "pool_3d",
-]
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
+from phintys.ops.pooling.pool import (
+    AveragePoolGrad as AveragePoolGrad, DownsampleFactorMaxGradGrad as DownsampleFactorMaxGradGrad,
+    MaxPoolGrad as MaxPoolGrad, MaxPoolRop as MaxPoolRop, Pool as Pool, PoolGrad as PoolGrad,
+)
+from phintys.ops.types.tensor_type import TensorType
 
 def max_pool_2d_same_size(input: _TensorLike, patch_size: _Any) -> TensorVariable: ...
 def pool_2d(input: _TensorLike, ws: _Any = None, ignore_border: _Any = None, stride: _Any = None,
