@@ -1,7 +1,8 @@
 """Sums of arrays over the processes of a communicator of MPI, in which a failure of one is an error in all.
 
 A *round* is one call of the function in each process. Its arrays are started one by one, as soon as each is computed;
-the sums are waited for together. Invariants:
+the sums are waited for together. On one machine they are added in memory that the processes share (``common_memory``),
+else by messages. Invariants:
 
 * Each process starts the same arrays, in the same order, in each round. A process that fails takes part in the rest of
   the round with zeros (``abandon``), and what is told at its end makes the others raise ``ProcessError``.
@@ -13,6 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+
+from phintys.distributed.common_memory import CommonMemory
 
 DTYPES = frozenset("float32 float64 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 
@@ -38,6 +41,79 @@ def agree(comm: Any, what: str, mine: Any) -> None:
             raise ProcessError(f"the processes differ in {what}: process 0 has {said[0]}, process {rank} has {other}")
 
 
+class Messages:
+    """Sums by MPI, in the order that it prefers; those of earlier arrays proceed in each call.
+
+    All ways of adding have these methods: ``start`` for each array of a round, ``add`` when all are started, and
+    ``sums`` when all processes have added.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a round."""
+        self.arrays: list[Any] = []
+        self.requests: list[Any] = []
+
+    def start(self, array: Any) -> None:
+        """Start the sum of the next array; it is copied."""
+        from mpi4py import MPI
+
+        array = numpy.array(array, order="C")
+        self.arrays.append(array)
+        self.requests.append(self._sent(array))
+        MPI.Request.Testall(self.requests)
+
+    def _sent(self, array):
+        from mpi4py import MPI
+
+        return self.comm.Iallreduce(MPI.IN_PLACE, array)
+
+    def add(self) -> None:
+        """Wait for the sums that this process takes part in."""
+        for request in self.requests:                           # not Waitall: each keeps its array until it is done
+            request.Wait()
+
+    def sums(self) -> list[Any]:
+        """The sums, which are the caller's."""
+        return self.arrays
+
+
+class MessagesInOrder(Messages):
+    """Sums in the order of the processes: each gets a part of an array from all, adds them, sends the sum to all."""
+
+    def begin(self) -> None:
+        """Begin a round."""
+        super().begin()
+        self.parts: list[Any] = []
+
+    def _sent(self, array):
+        parts = numpy.zeros((self.comm.size, -(-array.size // self.comm.size)), array.dtype)
+        parts.reshape(-1)[:array.size] = array.reshape(-1)
+        self.parts.append(numpy.empty_like(parts))
+        return self.comm.Ialltoall(parts, self.parts[-1])
+
+    def sums(self) -> list[Any]:
+        """The sums, which are the caller's."""
+        for parts in self.parts:
+            self.comm.Allgather(added_in_order(parts).copy(), parts)
+        return [parts.reshape(-1)[:array.size].reshape(array.shape).copy()
+                for array, parts in zip(self.arrays, self.parts)]
+
+
+def added_in_order(parts: Any) -> Any:
+    """The sum of the rows, in the first."""
+    for part in parts[1:]:
+        parts[0] += part
+    return parts[0]
+
+
 class Exchange:
     """The sums of several arrays, round after round.
 
@@ -50,35 +126,35 @@ class Exchange:
     average : bool
         Divide the sums by the number of processes.
     deterministic : bool
-        Add in the order of the processes, where MPI may choose any: each process gets a part of the array from all,
-        adds them, and sends the sum to all.
+        Add in the order of the processes, where MPI may choose any; on one machine it is always so.
     """
 
     def __init__(self, comm: Any, dtypes: list[str], average: bool, deterministic: bool) -> None:
-        self.comm, self.dtypes, self.average, self.deterministic = comm, dtypes, average, deterministic
+        self.comm, self.dtypes, self.average = comm, dtypes, average
         self.shapes: list[tuple[int, ...]] | None = None        # agreed on by the first round
         self.rounds = 0                                         # that have succeeded
+        self._way: Any = (MessagesInOrder if deterministic else Messages)(comm)
         self.begin()
 
     def begin(self) -> None:
         """Begin a round."""
-        self.arrays: list[Any] = []                             # this process's, then the sums
-        self._requests: list[Any] = []
-        self._parts: list[Any] = []
+        self.started = 0                                        # arrays of this round
+        self._first: list[Any] = []                             # those of the first round
+        self._way.begin()
         self.failure: str | None = None                         # of this process, in this round
         self.is_over = False
 
     def start(self, array: Any) -> None:
         """Start the sum of the next array of this round; it is copied."""
-        array = numpy.array(array, order="C")
-        number = len(self.arrays)
-        if self.shapes is not None:
-            if array.shape != self.shapes[number]:
-                self.failure = self.failure or (f"array {number} of the exchange has the shape {array.shape}, and had "
-                                                f"{self.shapes[number]} in the first call")
-                array = numpy.zeros(self.shapes[number], array.dtype)
-            self._send(array)
-        self.arrays.append(array)
+        if self.shapes is None:
+            self._first.append(numpy.array(array, order="C"))
+        elif array.shape == (shape := self.shapes[self.started]):
+            self._way.start(array)
+        else:
+            self.failure = self.failure or (f"array {self.started} of the exchange has the shape {array.shape}, and "
+                                            f"had {shape} in the first call")
+            self._way.start(numpy.zeros(shape, array.dtype))
+        self.started += 1
 
     def finish(self) -> list[Any]:
         """Wait for the sums of this round.
@@ -90,56 +166,34 @@ class Exchange:
         """
         if self.shapes is None:
             self._compare_shapes()
-            for array in self.arrays:
-                self._send(array)
-        for request in self._requests:                          # not Waitall: each keeps its array until it is done
-            request.Wait()
+            self._way = CommonMemory.of(self.comm, self.shapes, self.dtypes) or self._way
+            for array in self._first:
+                self._way.start(array)
+        self._way.add()
         self.is_over = True
         self._compare_states()
-        arrays, self.arrays, self._requests = self.arrays, [], []
-        if self.deterministic:
-            arrays = [self._in_order(*pair) for pair in zip(arrays, self._parts)]
+        sums = self._way.sums()
         if self.average:
-            arrays = [array / self.comm.size for array in arrays]
+            sums = [numpy.divide(array, self.comm.size, out=array if array.dtype.kind in "fc" else None)
+                    for array in sums]
+        self.begin()
+        self.is_over = True
         self.rounds += 1
-        return arrays
+        return sums
 
     def abandon(self, failure: str) -> None:
         """Take part in the rest of the round, and let the others know why this process has failed."""
         self.failure = failure
         if self.shapes is not None:
-            for number in range(len(self.arrays), len(self.dtypes)):
+            for number in range(self.started, len(self.dtypes)):
                 self.start(numpy.zeros(self.shapes[number], self.dtypes[number]))
         try:
             self.finish()
         except ProcessError:
             pass
 
-    def _send(self, array):
-        """Start what brings an array to other processes; that of earlier ones proceeds meanwhile."""
-        from mpi4py import MPI
-
-        if self.deterministic:
-            parts = numpy.zeros((self.comm.size, -(-array.size // self.comm.size)), array.dtype)
-            parts.reshape(-1)[:array.size] = array.reshape(-1)
-            gathered = numpy.empty_like(parts)
-            self._parts.append(gathered)
-            request = self.comm.Ialltoall(parts, gathered)
-        else:
-            request = self.comm.Iallreduce(MPI.IN_PLACE, array)
-        self._requests.append(request)
-        MPI.Request.Testall(self._requests)
-
-    def _in_order(self, array, parts):
-        """The sum of the processes' arrays, in their order."""
-        total = parts[0].copy()
-        for part in parts[1:]:
-            total += part
-        self.comm.Allgather(total, parts)
-        return parts.reshape(-1)[:array.size].reshape(array.shape).copy()
-
     def _compare_shapes(self):
-        said = self.comm.allgather((self.failure, [array.shape for array in self.arrays]))
+        said = self.comm.allgather((self.failure, [array.shape for array in self._first]))
         self.is_over = True
         self._raise([failure for failure, _ in said])
         shapes = [shapes for _, shapes in said]

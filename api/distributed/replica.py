@@ -3,8 +3,8 @@
 ``replicate`` replaces the gradients in the updates by their sums over the processes: a node for each gradient starts
 its sum when it is computed, a last node waits for all. The nodes are in a chain, those of the last layers first, so
 that every process starts them in the same order. What the virtual machine computes between the first start and the
-wait, the rest of the backward pass, overlaps with the messages as far as the MPI library works on them meanwhile: many
-libraries do so only inside of their functions, and each start is one. The updates themselves come after all sums.
+wait, the rest of the backward pass, overlaps with messages to other machines as far as the MPI library works on them
+meanwhile: many do so only inside of their functions, and each start is one. The updates themselves come after all sums.
 """
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StartSum(Op):
         return Apply(self, [gradient, *before], [generic()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
-        if len(inputs) == 1 and self.exchange.arrays:           # the first
+        if len(inputs) == 1 and self.exchange.started:          # the first
             raise ProcessError("an earlier call failed in the middle of an exchange: call a function that "
                                "Replica.function has made, which tells the other processes of a failure")
         self.exchange.start(inputs[0])
@@ -269,7 +269,7 @@ def replicate(updates: Any, gradients: Any = (), comm: Any = None, average: bool
     average : bool
         Divide the sums by the number of processes, for costs that are means.
     deterministic : bool
-        Add in the order of the processes, so that results repeat bit by bit; costs some time.
+        Add in the order of the processes, so that results repeat bit by bit; costs some time between machines.
     every : int, optional
         Sum no gradients; average the values of the processes after so many calls instead.
 

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 import phintys
 import phintys.tensor as T
-from phintys.distributed import ProcessError, replicate
+from phintys.distributed import ProcessError, common_memory, exchange, replicate
 from phintys.ifelse import ifelse
 
 comm = MPI.COMM_WORLD
@@ -90,6 +90,32 @@ def test_in_a_fixed_order():
     w, x = phintys.shared(0.0, "w"), T.dscalar("x")             # Reduce and Allreduce of MPI give 2 and 0
     replicate([(w, x)], [x], deterministic=True).function([x])([1e16, 1.0, -1e16, 1.0][comm.rank])
     assert w.get_value() == 1
+
+
+def test_by_messages_as_on_several_machines():
+    """All that is exchanged, in another way; and the way that one machine takes, if there is no room in its memory."""
+    mapped, paths = common_memory._mapped, []
+
+    def refusing_one(path, length):                             # it cannot open what process 0 has made
+        paths.append(path)
+        return None if comm.rank == 2 else mapped(path, length)
+
+    ways = {"on_one_machine": lambda comm: False, "FOLDER": "/no/such/folder", "LINE": 1 << 50, "_mapped": refusing_one}
+    for name, other in ways.items():
+        present = getattr(common_memory, name)
+        setattr(common_memory, name, other)
+        try:
+            replica, _, weights, _ = trained()
+            assert type(replica._exchange._way) is exchange.Messages and everywhere(values_of(weights))
+            if name == "on_one_machine":
+                for test in (test_as_in_one_process, test_in_a_fixed_order, test_memory_orders_and_lengths,
+                             test_shapes_that_differ, test_a_call_that_fails, test_means_and_other_dtypes):
+                    test()
+        finally:
+            setattr(common_memory, name, present)
+    assert len(paths) == 1 and not os.path.exists(paths[0])
+    replica, _, weights, _ = trained()
+    assert type(replica._exchange._way) is common_memory.CommonMemory
 
 
 def test_modes():
