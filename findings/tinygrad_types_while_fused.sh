@@ -6,7 +6,7 @@
 . "$(dirname "$0")/environment" "$(mktemp -d)"
 command -v clang >/dev/null || { echo "clang is needed"; exit 1; }
 PYTHON=${PYTHON:-python3.12} install tinygrad==0.14.0 numpy==2.5.5
-export CPU=1
+export DEV=CPU
 unset PYTHON            # tinygrad takes it for the switch of a device, and fails if it is not a whole number
 shows "uint8 255 + 1: 0
 uint8 255 + 1, as float: 256.0, contiguous before that: 0.0
