@@ -31,6 +31,7 @@ from phintys.vm.places import HOST
 OF_NUMBERS = frozenset(["IfElse", "TensorFromScalar", "ScalarFromTensor", "StepCount"])       # in lengths
 Expression = namedtuple("Expression", "op index operands")        # of a length: the operands are tokens
 DEEPEST = 32                   # nodes of the expression of a length
+MOST_LOOKS = 32                # at single lengths, before all are looked at: so that time is linear
 
 
 class NotedLengths:
@@ -164,7 +165,7 @@ class Remaining:
         self.of_inputs = {}            # token -> a length of an input that has it
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
-        self.is_thorough = False
+        self.inferred, self.looks, self.is_thorough = set(), 0, False   # the tokens that were united by expressions
         self.parts_of = {**noted.parts_of, **self.lengths.parts_of}
         self.branches = {}             # way -> the roots that the branch joins to others: root -> root
         self.required = None           # way -> pairs of tokens that nodes of the graph require to be equal there
@@ -182,15 +183,12 @@ class Remaining:
             joined_roots = self._in_branch(way)
             if len({_followed(joined_roots, token) for token in tokens}) < 2:
                 return None, ()
-        self._be_thorough()
-        group, joined_roots = {}, self._in_branch(way) if way else {}
-        for source in sources:
-            length = self._present(source, DEEPEST)
-            if length is not None and _is_kept(length):
-                token = self._token(length)
-                group.setdefault(_followed(joined_roots, token), self.of_inputs.get(token, length))
-        if len(group) < 2:
-            return None, ()
+        for look in self._look_at, self._be_thorough:
+            look(self._groups(sources, way))
+            group = self._groups(sources, way)
+            if len(group) < 2:
+                return None, ()
+        joined_roots = self._in_branch(way)
         if way:
             first, *others = group
             joined_roots.update(dict.fromkeys(others, first))
@@ -218,6 +216,8 @@ class Remaining:
 
     def _in_branch(self, way):
         """Return what the nodes on a way require beside those that always run: a dict from roots to roots."""
+        if not way:
+            return {}
         if self.required is None:
             self.required = {}
             for own, _, *pair in _held_in(self.lengths):
@@ -241,7 +241,7 @@ class Remaining:
             tokens = lengths.tokens.get(self.noted.now(variable))
             token = None if tokens is None else tokens[axis]
         else:
-            source = self.noted.now(source)
+            source = self._bound_now(source)
             token = lengths.known.get(source)
             if token is None:
                 return (source,)                # equal for the same number, but no token
@@ -253,21 +253,45 @@ class Remaining:
         number = constant_value(bound) if isinstance(bound, Variable) else bound
         return bound if number is None else int(number)
 
-    def _be_thorough(self):
-        """Unite dimensions of the graph whose lengths are equal expressions."""
-        if self.is_thorough:
-            return
-        self.is_thorough, self.required, self.branches = True, None, {}
-        sources = list(enumerate(self.lengths.sources))
-        for token, source in sources:
-            length = None
+    def _groups(self, sources, way):
+        """Return one length for each set of those that are equal, as far as is known: a dict from tokens to lengths."""
+        group, joined_roots = {}, self._in_branch(way)
+        for source in sources:
+            length = self._present(source, DEEPEST)
+            if length is not None and _is_kept(length):
+                token = self._token(length)
+                group.setdefault(_followed(joined_roots, token), self.of_inputs.get(token, length))
+        return group
+
+    def _look_at(self, roots):
+        """Unite dimensions that have one of some roots with others whose lengths are equal expressions: this is nearly
+        always enough. Each time takes a walk over all tokens."""
+        if len(roots) > 1 and self.looks < MOST_LOOKS and not self.is_thorough:
+            self.looks += 1
+            lengths = self.lengths
+            self._unite([token for token in range(len(lengths.sources))
+                         if token not in self.inferred and lengths.root(token) in roots])
+
+    def _be_thorough(self, roots):
+        """Unite all dimensions of the graph whose lengths are equal expressions."""
+        if not self.is_thorough:
+            self.is_thorough = True
+            sources = self.lengths.sources[:]
+            self._unite([token for token in range(len(sources)) if token not in self.inferred])
+            self._note_inputs(sources)
+
+    def _unite(self, tokens):
+        """Unite dimensions with others whose lengths are equal expressions."""
+        self.required, self.branches = None, {}
+        self.inferred.update(tokens)
+        for token in tokens:
+            length, source = None, self.lengths.sources[token]
             if type(source) is Part:
                 length = self._present(source, DEEPEST)
             elif type(source) is tuple and source[0].owner is not None:
                 length = self._inferred(*source, DEEPEST)
             if length is not None:
                 self.lengths.equal(token, self._token(length))
-        self._note_inputs([source for _, source in sources])
 
     def _note_inputs(self, sources):
         """Note lengths of inputs: they are compared rather than others, because that keeps no value in memory."""
