@@ -12,7 +12,7 @@ unset PYTHON            # tinygrad takes it for the switch of a device, and fail
 shows "uint8 255 + 1: 0
 uint8 255 + 1, as float: 256.0, contiguous before that: 0.0
 uint8 255 + 1, halved: 128, contiguous before that: 0
-int8 127 + 1 < 0: False, contiguous before that: True
+int8 127 + 1 < 0, as a number: 0, contiguous before that: 1
 sum of int8 100 + 100: 200, contiguous before that: -56
 minus uint8 1, as float: -1.0, contiguous before that: 255.0
 sort of [3, nan, 1, 2]: [1.0, 2.0, 3.0, 3.0] by positions [2, 3, 0, 0]
@@ -25,18 +25,18 @@ def tensor(value, dtype="float32"):
     return Tensor(numpy.array(value, dtype))
 
 def both(before, after):
-    return f"{after(before()).tolist()}, contiguous before that: {after(before().contiguous()).tolist()}"
+    return f"{after(before()).sum().item()}, contiguous before that: {after(before().contiguous()).sum().item()}"
 
 def more(value, dtype):
-    return lambda: tensor(value, dtype) + 1
+    return lambda: tensor([value], dtype) + 1
 
 nan, inf = numpy.nan, numpy.inf
-print("uint8 255 + 1:", more(255, "uint8")().tolist())
+print("uint8 255 + 1:", more(255, "uint8")().item())
 print("uint8 255 + 1, as float:", both(more(255, "uint8"), lambda x: x.float()))
 print("uint8 255 + 1, halved:", both(more(255, "uint8"), lambda x: x // 2))
-print("int8 127 + 1 < 0:", both(more(127, "int8"), lambda x: x < 0))
+print("int8 127 + 1 < 0, as a number:", both(more(127, "int8"), lambda x: x < 0))
 print("sum of int8 100 + 100:", both(lambda: tensor([100], "int8") + tensor([100], "int8"), lambda x: x.sum()))
-print("minus uint8 1, as float:", both(lambda: -tensor(1, "uint8"), lambda x: x.float()))
+print("minus uint8 1, as float:", both(lambda: -tensor([1], "uint8"), lambda x: x.float()))
 values, positions = tensor([3, nan, 1, 2]).sort()
 print("sort of [3, nan, 1, 2]:", values.tolist(), "by positions", positions.tolist())
 print("max of [1, nan, 3]:", f"{tensor([1, nan, 3]).max().tolist()}, of [nan, 1, 3]:", tensor([nan, 1, 3]).max().tolist())
