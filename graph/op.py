@@ -16,7 +16,7 @@ from phintys.graph.debug_values import compute_test_values, get_test_value
 from phintys.graph.errors import MethodNotDefined, made_at
 from phintys.graph.properties import Properties
 from phintys.graph.thunks import perform_by_thunk, storage_for
-from phintys.graph.valueless_types import grad_not_implemented
+from phintys.graph.valueless_types import disconnected_type, grad_not_implemented
 from phintys.vm.abi import run_kernel
 from phintys.vm.call_stack import user_trace
 
@@ -31,9 +31,17 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 
+ON_ALL = slice(None)                            # of ``depends_on``
+
+
 def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
     """Tell type checkers that a subclass may give the method other parameters."""
     return method
+
+
+def _chosen(positions, count):
+    """Return the positions that an attribute names of ``count`` inputs."""
+    return range(count)[positions] if isinstance(positions, slice) else positions
 
 
 class PureOp(Properties):
@@ -69,6 +77,11 @@ class PureOp(Properties):
     linear_in : sequence of int, or slice
         Positions of inputs in which, taken together, the outputs are linear while the others are fixed. The default
         ``R_op`` follows from it; if it is empty, there is no default.
+    depends_on : sequence of int, or slice
+        Positions of inputs on whose elements the outputs depend, all on the same ones; else `connection_pattern` says
+        it. If it is empty, no gradient passes, and no derivative along a direction.
+    is_foldable : bool
+        A node with constant inputs may be computed while a function is made; what `do_constant_folding` says.
     first_examined : int or None
         ``prepare`` examines the values of this and all later inputs, not only their shapes (they are indices, for
         instance); the kernel's ``examined`` names the same inputs. Nodes that compute such an input never run after
@@ -112,6 +125,8 @@ class PureOp(Properties):
     is_harmless = False
     computes_by_thunk = False                   # whether the class has ``make_thunk``: programs call its thunks
     linear_in: Any = ()
+    depends_on: Any = ON_ALL
+    is_foldable = True
     shape_as: int | None = None
     gives_memory: Any = ()
     takes_none: tuple[int, ...] = ()
@@ -293,15 +308,17 @@ class PureOp(Properties):
         Raises
         ------
         MethodNotDefined
-            If the op has no shape rule.
+            If the op has no shape rule, and results with dimensions.
         """
-        if self.shape_as is None:
-            raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
-        return [input_shapes[self.shape_as]] * len(node.outputs)
+        if self.shape_as is not None:
+            return [input_shapes[self.shape_as]] * len(node.outputs)
+        if all([getattr(output.type, "ndim", None) == 0 for output in node.outputs]):
+            return [()] * len(node.outputs)
+        raise MethodNotDefined("infer_shape", type(self), type(self).__name__)
 
     def do_constant_folding(self, node: Apply) -> bool:
         """Return whether a node with constant inputs may be computed while a function is made."""
-        return True
+        return self.is_foldable
 
     @property
     def as_merged(self) -> PureOp:
@@ -344,11 +361,14 @@ class PureOp(Properties):
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input a list that says for each output whether it depends on the input's elements."""
-        return [[True] * len(node.outputs) for _ in node.inputs]
+        connected = _chosen(self.depends_on, len(node.inputs))
+        return [[position in connected] * len(node.outputs) for position in range(len(node.inputs))]
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Return gradients of the cost with respect to the inputs, given those with respect to the outputs."""
-        return [grad_not_implemented(self, position, variable) for position, variable in enumerate(inputs)]
+        connected = _chosen(self.depends_on, len(inputs))
+        return [grad_not_implemented(self, position, variable) if position in connected else disconnected_type()
+                for position, variable in enumerate(inputs)]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Return gradients as ``grad`` does; the outputs are available, too."""
@@ -377,16 +397,16 @@ class PureOp(Properties):
         """Return derivatives of the outputs along ``eval_points``: for each input a Variable, or None for no change.
 
         A result of None means no change, too; one of a NullType is undefined, and `Rop` raises. The default, for an op
-        that is ``linear_in`` some inputs, is the op itself, applied to the points.
+        that is ``linear_in`` some inputs, is the op itself, applied to the points; for one that ``depends_on`` no
+        input, no change.
 
         Raises
         ------
         NotImplementedError
             If the op is linear in no input.
         """
-        count = len(inputs)
-        linear = range(count)[self.linear_in] if isinstance(self.linear_in, slice) else self.linear_in
-        if not linear:
+        linear = _chosen(self.linear_in, len(inputs))
+        if not linear and self.depends_on:
             raise NotImplementedError(f"{self} of class {type(self).__name__} does not implement R_op.")
         if all([eval_points[position] is None for position in linear]):
             return [None] * len(self.make_node(*inputs).outputs)

@@ -38,6 +38,7 @@ class StartSum(Op):
     """
 
     __props__ = ("exchange",)
+    is_foldable = False
 
     def __init__(self, exchange: Any) -> None:
         self.exchange = exchange
@@ -52,9 +53,6 @@ class StartSum(Op):
         self.exchange.start(inputs[0])
         output_storage[0][0] = self.exchange
 
-    def do_constant_folding(self, node: Any) -> bool:
-        return False
-
     def __str__(self) -> str:
         return "StartSum"
 
@@ -68,6 +66,7 @@ class WaitForSums(Op):
     """
 
     __props__ = ("types",)
+    is_foldable = False
 
     def __init__(self, types: Any) -> None:
         self.types = types
@@ -78,9 +77,6 @@ class WaitForSums(Op):
     def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         for storage, array in zip(output_storage, inputs[0].finish()):
             storage[0] = array
-
-    def do_constant_folding(self, node: Any) -> bool:
-        return False
 
     def __str__(self) -> str:
         return "WaitForSums"

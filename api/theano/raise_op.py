@@ -31,6 +31,7 @@ class Raise(Op):
     """
 
     __props__ = ("msg", "exc")
+    is_foldable = False
 
     def __init__(self, msg: str = "", exc: type = NotImplementedError) -> None:
         self.msg, self.exc = msg, exc
@@ -40,9 +41,6 @@ class Raise(Op):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]]) -> None:
         raise self.exc(self.msg)
-
-    def do_constant_folding(self, node: Apply) -> bool:
-        return False
 
     def __str__(self):
         return f"Raise{{{self.exc}({self.msg})}}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph import hooks
 from phintys.graph.gradients.view_op import ViewOp
-from phintys.graph.op import Op
+from phintys.graph.op import ON_ALL, Op
 from phintys.graph.toposort import io_toposort
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Paths:
 def connection_pattern(node: Apply) -> list[list[bool]] | None:
     """Return the op's connection pattern, checked, or None if every output depends on every input."""
     op = node.op
-    if type(op).connection_pattern is Op.connection_pattern:
+    if type(op).connection_pattern is Op.connection_pattern and op.depends_on == ON_ALL:
         return None
     pattern = op.connection_pattern(node)
     if not isinstance(pattern, list):

@@ -274,9 +274,7 @@ class GradientOp(BaseAbstractConv):
     """The base class of both gradients: the third input is a vector of lengths that shapes do not determine."""
 
     first_examined = 2
-
-    def connection_pattern(self, node):
-        return [[True], [True], [False]]
+    depends_on = (0, 1)
 
 
 class AbstractConv_gradWeights(GradientOp):

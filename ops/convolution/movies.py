@@ -70,6 +70,7 @@ class DiagonalSubtensor(Op):
     """
 
     __props__ = ("inplace",)
+    depends_on = (0,)
 
     def __init__(self, inplace=False):
         self.inplace = inplace
@@ -93,9 +94,6 @@ class DiagonalSubtensor(Op):
         by_x = inc_diagonal_subtensor(x.zeros_like(), *axes, output_grads[0])
         return [by_x, disconnected_type(), disconnected_type()]
 
-    def connection_pattern(self, node):
-        return [[True], [False], [False]]
-
 
 class IncDiagonalSubtensor(Op):
     """A tensor with values added to its elements near a diagonal: ``(x, i0, i1, values)``.
@@ -113,6 +111,7 @@ class IncDiagonalSubtensor(Op):
 
     __props__ = ("inplace",)
     shape_as = 0
+    depends_on = (0, 3)
 
     def __init__(self, inplace=False):
         self.inplace = inplace
@@ -137,9 +136,6 @@ class IncDiagonalSubtensor(Op):
         gradient, = output_grads
         _, i0, i1, _ = inputs
         return [gradient, disconnected_type(), disconnected_type(), diagonal_subtensor(gradient, i0, i1)]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False], [True]]
 
 
 diagonal_subtensor = DiagonalSubtensor()

@@ -60,6 +60,7 @@ class Alloc(Op):
 
     __props__ = ()
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, repeats=None):
         self.repeats = repeats
@@ -78,9 +79,6 @@ class Alloc(Op):
 
     def infer_shape(self, node, input_shapes):
         return [tuple(node.inputs[1:])]
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def grad(self, inputs, output_grads):
         value, *lengths = inputs
@@ -105,6 +103,7 @@ class SumStretched(Op):
     __props__ = ("axis",)
     linear_in = (0,)
     view_map = {0: [0]}
+    depends_on = (0,)
 
     def __init__(self, axis):
         self.axis = axis
@@ -123,9 +122,6 @@ class SumStretched(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(*input_shapes[0][:self.axis], node.inputs[1], *input_shapes[0][self.axis + 1:])]
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def L_op(self, inputs, outputs, output_grads):
         x, _ = inputs

@@ -55,6 +55,8 @@ class AllocEmpty(Op):
     """
 
     __props__ = ("dtype",)
+    depends_on = ()
+    is_foldable = False
 
     def __init__(self, dtype):
         self.dtype = canonical_dtype(dtype)
@@ -71,15 +73,6 @@ class AllocEmpty(Op):
 
     def infer_shape(self, node, input_shapes):
         return [tuple(node.inputs)]
-
-    def do_constant_folding(self, node):
-        return False
-
-    def connection_pattern(self, node):
-        return [[False]] * len(node.inputs)
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type() for _ in inputs]
 
     def R_op(self, inputs, eval_points):
         return [zeros(inputs, self.dtype)]
@@ -99,6 +92,7 @@ class ARange(Op):
     """
 
     __props__ = ("dtype",)
+    depends_on = (0, 2)
 
     def __init__(self, dtype):
         self.dtype = canonical_dtype(dtype)
@@ -139,9 +133,6 @@ class ARange(Op):
             return [(scalar.maximum(distance, 0),)]
         steps = scalar.ceil(distance.astype("float64") / step).astype("int64")
         return [(scalar.maximum(steps, 0),)]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [True]]
 
     def L_op(self, inputs, outputs, output_grads):
         start, _, step = inputs
@@ -184,6 +175,7 @@ class Eye(Op):
     runs_alone = True
     takes_none = (1,)
     __props__ = ("dtype",)
+    depends_on = ()
 
     def __init__(self, dtype=None):
         self.dtype = canonical_dtype(dtype or config.floatX)
@@ -198,14 +190,8 @@ class Eye(Op):
     def infer_shape(self, node, input_shapes):
         return [tuple(node.inputs[:2])]
 
-    def connection_pattern(self, node):
-        return [[False]] * 3
-
     def grad(self, inputs, output_grads):
         return [grad_undefined(self, position, value) for position, value in enumerate(inputs)]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
 
 
 class Tri(Eye):

@@ -8,7 +8,6 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.type import generic
-from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.types.tensor_type import TensorType
 
@@ -40,6 +39,8 @@ class LoadFromDisk(Op):
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
     gives_memory = (0,)
+    depends_on = ()
+    is_foldable = False
 
     def __init__(self, dtype, broadcastable, mmap_mode=None):
         if mmap_mode not in (None, "c"):
@@ -62,15 +63,6 @@ class LoadFromDisk(Op):
             raise TypeError(f"{path}: Expected an array of type {self.dtype}, got {value.dtype} instead")
         node.outputs[0].type.filter(value, strict=True)
         output_storage[0][0] = value
-
-    def do_constant_folding(self, node):
-        return False
-
-    def connection_pattern(self, node):
-        return [[False]]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type()]
 
     def __str__(self):
         return f"Load{{dtype: {self.dtype}, broadcastable: {self.broadcastable}, mmap_mode: {self.mmap_mode}}}"

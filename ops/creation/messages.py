@@ -59,6 +59,7 @@ class MPIRecv(Op):
     """
 
     __props__ = ("source", "tag", "shape", "dtype")
+    is_foldable = False
 
     def __init__(self, source, tag, shape, dtype):
         self.source, self.tag, self.shape, self.dtype = source, tag, tuple(shape), numpy.dtype(dtype)
@@ -74,9 +75,6 @@ class MPIRecv(Op):
 
     def infer_shape(self, node, input_shapes):
         return [None, self.shape]
-
-    def do_constant_folding(self, node):
-        return False
 
 
 class MPIRecvWait(Op):
@@ -123,6 +121,7 @@ class MPISend(Op):
 
     __props__ = ("dest", "tag")
     view_map = {1: [0]}
+    is_foldable = False
 
     def __init__(self, dest, tag):
         self.dest, self.tag = dest, tag
@@ -139,9 +138,6 @@ class MPISend(Op):
 
     def infer_shape(self, node, input_shapes):
         return [None, input_shapes[0]]
-
-    def do_constant_folding(self, node):
-        return False
 
 
 class MPISendWait(Op):

@@ -139,10 +139,6 @@ class ScalarOp(Op):
         for storage, result, variable in zip(output_storage, results if self.nout > 1 else [results], node.outputs):
             storage[0] = numpy.asarray(result, dtype=variable.type.dtype)[()]
 
-    def infer_shape(self, node, input_shapes):
-        """Numbers have no dimensions."""
-        return [()] * len(node.outputs)
-
     def connection_pattern(self, node):
         connected = self.connected or (True,) * len(node.inputs)
         return [[flag] * len(node.outputs) for flag in connected]

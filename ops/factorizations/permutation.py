@@ -15,6 +15,8 @@ class PivotsToPermutation(Op):
     """The order of rows after LAPACK's exchanges: vectors of int64 from vectors of pivots that count from 1."""
 
     __props__ = ()
+    depends_on = ()
+    shape_as = 0
 
     def make_node(self, pivots):
         pivots = as_tensor_variable(pivots)
@@ -29,12 +31,6 @@ class PivotsToPermutation(Op):
             for position, pivot in enumerate(line):
                 order[[position, pivot - 1]] = order[[pivot - 1, position]]
         output_storage[0][0] = orders.reshape(pivots.shape)
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
-
-    def connection_pattern(self, node):
-        return [[False]]
 
 
 def permutation_matrix(pivots, dtype):

@@ -327,6 +327,7 @@ class LUSolve(MatrixOp):
 
     __props__ = ("trans", "inplace", "on_error")
     can_overwrite = {0: (2,)}
+    depends_on = (0, 2)
 
     def __init__(self, trans=False, inplace=False, on_error="raise"):
         self.on_error = checked_on_error(on_error)
@@ -350,9 +351,6 @@ class LUSolve(MatrixOp):
         if node.inputs[2].type.ndim == 1:
             return [input_shapes[2]]
         return [(*broadcast_lead(node, input_shapes, 0, 2), *input_shapes[2][-2:])]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [True]]
 
 
 solve = Solve()

@@ -50,6 +50,7 @@ class Fourier(Op):
     """
 
     __props__ = ()
+    depends_on = (0,)
 
     def __call__(self, a, n=None, axis=None, **options):
         node = self.make_node(a, n, axis)
@@ -92,9 +93,6 @@ class Fourier(Op):
     def infer_shape(self, node, input_shapes):
         _, n, axis = node.inputs
         return [tuple([switch(eq(axis, number), n, length) for number, length in enumerate(input_shapes[0])])]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False]]
 
     def grad(self, inputs, output_grads):
         if not isinstance(inputs[2], Constant):

@@ -51,6 +51,7 @@ class FourierTransform(Op):
 
     __props__ = ("kind", "axis", "inplace")
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, kind, axis, inplace=False):
         if kind not in KINDS:
@@ -95,9 +96,6 @@ class FourierTransform(Op):
         shape, length = list(input_shapes[0]), scalar.as_dtype(node.inputs[1], "int64")
         shape[self.axis] = length // 2 + 1 if self.kind == "real" else length
         return [tuple(shape)]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False]]
 
     def grad(self, inputs, output_grads):
         x, length, factor = inputs

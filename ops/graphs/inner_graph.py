@@ -42,6 +42,7 @@ class InnerGraphOp(Op):
     """
 
     _function = None
+    is_foldable = False                         # folding would compile the graph, which costs more than it saves
 
     def __init__(self, inputs, outputs, name=None, **options):
         for kind, variables in (("inputs", inputs), ("outputs", outputs)):
@@ -77,9 +78,6 @@ class InnerGraphOp(Op):
     def lower(self, emitter, node):
         self.fn                                     # compiled now, so that the first call is as fast as later ones
         emitter.call(node)
-
-    def do_constant_folding(self, node):
-        return False                                # folding would compile the graph, which costs more than it saves
 
     def shapes_outside(self, inputs, input_shapes, inside=(), outputs=None):
         """The shapes of the outputs.

@@ -31,6 +31,8 @@ class Assert(Op):
     shape_as = 0
     error = "AssertionError"
     view_map = {0: [0]}
+    depends_on = (0,)
+    is_foldable = False                         # a condition that is never true is an error of the call, not before
 
     def __init__(self, msg="phintys Assert failed!"):
         self.msg = msg
@@ -54,12 +56,6 @@ class Assert(Op):
         if not all(conditions):
             raise ERRORS[self.error](self.msg)
         output_storage[0][0] = value
-
-    def do_constant_folding(self, node):
-        return False                            # a condition that is never true is an error of the call, not before
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def grad(self, inputs, output_grads):
         return [output_grads[0]] + [disconnected_type() for _ in inputs[1:]]

@@ -25,6 +25,8 @@ class EqualLengths(Op):
     __props__ = ("groups", "guards")
     shape_as = 0
     view_map = {0: [0]}
+    depends_on = (0,)
+    is_foldable = False                         # lengths that differ are an error of the call, not before
 
     def __init__(self, groups, guards=None):
         self.groups = tuple([tuple([tuple(entry) for entry in group]) for group in groups])
@@ -96,12 +98,6 @@ class EqualLengths(Op):
             if len(lengths) > 1 and not any([value is None or bool(value) != wanted for value, wanted in conditions]):
                 return ValueError(mismatch_text(list(lengths)[:2], list(lengths.values())[:2]))
         return None
-
-    def do_constant_folding(self, node):
-        return False                            # lengths that differ are an error of the call, not before
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def L_op(self, inputs, outputs, output_grads):
         return [output_grads[0]] + [disconnected_type() for _ in inputs[1:]]

@@ -39,6 +39,8 @@ class Print(Op):
 
     __props__ = ("message", "attrs", "global_fn")
     view_map = {0: [0]}
+    is_foldable = False                         # folding would print during compilation, and never at run time
+    shape_as = 0
 
     def __init__(self, message="", attrs=("__str__",), global_fn=print_attributes):
         self.message = message
@@ -51,12 +53,6 @@ class Print(Op):
     def perform(self, node, inputs, output_storage, params=None):
         output_storage[0][0] = inputs[0]
         self.global_fn(self, inputs[0])
-
-    def do_constant_folding(self, node):
-        return False                                # folding would print during compilation, and never at run time
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def grad(self, inputs, output_grads):
         return list(output_grads)

@@ -71,6 +71,7 @@ class AdvancedSubtensor1(Op):
     __props__ = ()
     moves_elements = True
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, sparse_grad=False):
         self.sparse_grad = sparse_grad
@@ -86,9 +87,6 @@ class AdvancedSubtensor1(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[1][0], *input_shapes[0][1:])]
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def grad(self, inputs, output_grads):
         x, ilist = inputs
@@ -122,6 +120,7 @@ class AdvancedIncSubtensor1(Assignment, Op):
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
+    depends_on = (0, 1)
 
     def __init__(self, inplace=False, set_instead_of_inc=False):
         self.inplace, self.set_instead_of_inc = bool(inplace), bool(set_instead_of_inc)
@@ -144,9 +143,6 @@ class AdvancedIncSubtensor1(Assignment, Op):
         table = {} if self.set_instead_of_inc or x.type.ndim != 1 else _constants(ilist)
         return AdvancedIncSubtensorKernel([("array", 2, ilist.type.dtype, 1)], 0, 3, x.type.dtype,
                                           self.set_instead_of_inc, **table)
-
-    def connection_pattern(self, node):
-        return [[True], [True], [False]]
 
     def grad(self, inputs, output_grads):
         x, y, ilist = inputs
@@ -221,6 +217,7 @@ class AdvancedSubtensor(AdvancedIndexing):
     __str__ = AdvancedIndexing.__str__
     runs_alone = True
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, idx_list=None):
         AdvancedIndexing.__init__(self, idx_list)
@@ -239,9 +236,6 @@ class AdvancedSubtensor(AdvancedIndexing):
 
     def infer_shape(self, node, input_shapes):
         return [self.region_shape(input_shapes[0], node.inputs[1:], input_shapes[1:])]
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def grad(self, inputs, output_grads):
         x, *rest = inputs
@@ -300,6 +294,7 @@ class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
     taking = AdvancedSubtensor
+    depends_on = (0, 1)
 
     def __init__(self, inplace=False, set_instead_of_inc=False, idx_list=None):
         AdvancedIndexing.__init__(self, idx_list)
@@ -326,9 +321,6 @@ class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
     def make_kernel(self, node):
         return AdvancedIncSubtensorKernel(self.plan(2), self.lead, len(node.inputs),
                                           node.inputs[0].type.dtype, self.set_instead_of_inc)
-
-    def connection_pattern(self, node):
-        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
 
     def grad(self, inputs, output_grads):
         x, y, *rest = inputs

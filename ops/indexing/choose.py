@@ -38,6 +38,7 @@ class Choose(Op):
     __props__ = ("mode", "listed")
     runs_alone = True
     linear_in = slice(1, None)
+    depends_on = slice(1, None)
 
     def __init__(self, mode, listed=False):
         if mode not in MODES:
@@ -81,9 +82,6 @@ class Choose(Op):
         shapes = [input_shapes[0], *[shape[not self.listed:] for shape in input_shapes[1:]]]
         return [tuple([next((length for flag, length in zip(flags, lengths) if not flag), 1)
                        for flags, lengths in zip(zip(*self._patterns(node)), zip(*shapes))])]
-
-    def connection_pattern(self, node):
-        return [[False]] + [[True]] * (len(node.inputs) - 1)
 
     def grad(self, inputs, output_grads):
         a, *choices = inputs

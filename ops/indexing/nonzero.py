@@ -29,6 +29,7 @@ class Nonzero(Op):
 
     __props__ = ()
     runs_alone = True
+    depends_on = ()
 
     def make_node(self, a):
         a = as_tensor_variable(a)
@@ -43,14 +44,8 @@ class Nonzero(Op):
     def infer_shape(self, node, input_shapes):
         return [(len(input_shapes[0]), Sum(None, dtype="int64")(node.inputs[0]))]
 
-    def connection_pattern(self, node):
-        return [[False]]
-
     def grad(self, inputs, output_grads):
         return [grad_undefined(self, 0, inputs[0])]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
 
 
 _nonzero = Nonzero()

@@ -273,6 +273,7 @@ class Subtensor(Indexing):
     moves_elements = True
     linear_in = (0,)
     view_map = {0: [0]}
+    depends_on = (0,)
 
     def __init__(self, idx_list, new_axes=False):
         Indexing.__init__(self, idx_list)
@@ -295,9 +296,6 @@ class Subtensor(Indexing):
             if isinstance(entry, slice):
                 lengths.append(slice_length(entry, length))
         return [tuple(lengths)]
-
-    def connection_pattern(self, node):
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
 
     def grad(self, inputs, output_grads):
         x, *integers = inputs
@@ -356,6 +354,7 @@ class IncSubtensor(Assignment, Indexing):
     can_overwrite = {0: (0,)}
     cannot_fail = changes_part = runs_alone = writes_by_strides = True
     first_examined = 2
+    depends_on = (0, 1)
 
     def __init__(self, idx_list, inplace=False, set_instead_of_inc=False, destroyhandler_tolerate_aliased=None):
         Indexing.__init__(self, idx_list)
@@ -380,9 +379,6 @@ class IncSubtensor(Assignment, Indexing):
     def make_kernel(self, node):
         return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,
                                   self.set_instead_of_inc)
-
-    def connection_pattern(self, node):
-        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
 
     def grad(self, inputs, output_grads):
         x, y, *integers = inputs

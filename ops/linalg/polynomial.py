@@ -68,6 +68,7 @@ class PowerSums(Op):
     """
 
     __props__ = ()
+    depends_on = (0, 1)
 
     def make_node(self, g, x, terms):
         g, x, terms = as_tensor_variable(g), as_tensor_variable(x), as_dtype(as_tensor_variable(terms), "int64")
@@ -81,9 +82,6 @@ class PowerSums(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(node.inputs[2],)]
-
-    def connection_pattern(self, node):
-        return [[True], [True], [False]]
 
     def L_op(self, inputs, outputs, output_gradients):
         (g, x, _), (gradient,) = inputs, output_gradients

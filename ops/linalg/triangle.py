@@ -37,6 +37,7 @@ class Triangle(Op):
     linear_in = (0,)
     can_overwrite = {0: (0,)}
     cannot_fail = True
+    depends_on = (0,)
 
     def __init__(self, upper=False, inplace=False):
         self.upper, self.inplace = bool(upper), bool(inplace)
@@ -53,9 +54,6 @@ class Triangle(Op):
 
     def make_kernel(self, node):
         return TriangleKernel(self.upper)
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def grad(self, inputs, output_grads):
         m, k = inputs

@@ -12,7 +12,6 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.public_names import at_home
-from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.lists.typed_list_type import TypedListType
@@ -55,12 +54,7 @@ class _ListOp(Op):
     """The base class: the inputs are a list and others; nothing has a gradient."""
 
     __props__ = ()
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type() for _ in inputs]
-
-    def connection_pattern(self, node):
-        return [[False]] * len(node.inputs)
+    depends_on = ()
 
     def __str__(self):
         return type(self).__name__
@@ -235,9 +229,6 @@ class _Search(_ListOp):
     def perform(self, node, inputs, output_storage):
         output_storage[0][0] = numpy.asarray(self.found(node, *inputs), node.outputs[0].type.dtype)
 
-    def infer_shape(self, node, input_shapes):
-        return [()]
-
 
 class Index(_Search):
     """The position of the first element that equals another one.
@@ -295,9 +286,6 @@ class Length(_ListOp):
 
     def perform(self, node, inputs, output_storage):
         output_storage[0][0] = numpy.asarray(len(inputs[0]), "int64")
-
-    def infer_shape(self, node, input_shapes):
-        return [()]
 
 
 class MakeList(_ListOp):

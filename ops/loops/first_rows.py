@@ -35,6 +35,7 @@ class FirstRows(Op):
     view_map = {0: [0]}
     first_examined = 1
     rule = None                         # of ops that were pickled before there were rules
+    depends_on = (0,)
 
     def __init__(self, rule=None):
         self.rule = rule
@@ -49,9 +50,6 @@ class FirstRows(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(node.inputs[1], *input_shapes[0][1:])]
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def grad(self, inputs, output_grads):
         x, count = inputs
@@ -118,6 +116,7 @@ class StepCount(Op):
 
     __props__ = ()                      # loops with different names, but the same number of steps, are merged
     view_map = {0: [0]}
+    depends_on = ()
 
     def __init__(self, name):
         self.name = name
@@ -133,9 +132,3 @@ class StepCount(Op):
 
     def infer_shape(self, node, input_shapes):
         return [()]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type()]
-
-    def connection_pattern(self, node):
-        return [[False]]

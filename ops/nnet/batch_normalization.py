@@ -270,6 +270,7 @@ class AbstractBatchNormInference(BatchNormalizationOp):
 
     native = BatchNormInference
     parameters, settings = (1, 2, 3, 4), (5,)
+    depends_on = slice(5)
 
     def make_node(self, x, scale, bias, estimated_mean, estimated_variance, epsilon=1e-4):
         return super().make_node(x, scale, bias, estimated_mean, estimated_variance, epsilon)
@@ -279,9 +280,6 @@ class AbstractBatchNormInference(BatchNormalizationOp):
 
     def formula(self, x, scale, bias, mean, variance, epsilon):
         return [(x - mean) * (scale / numpy.sqrt(variance + epsilon.astype(variance.dtype))) + bias]
-
-    def connection_pattern(self, node):
-        return [[True]] * 5 + [[False]]
 
 
 def BNComposite(dtype):

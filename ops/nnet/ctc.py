@@ -142,9 +142,6 @@ class ConnectionistTemporalClassification(Op):
     def infer_shape(self, node, input_shapes):
         return [(input_shapes[0][1],), *[input_shapes[0]] * self.compute_grad]
 
-    def connection_pattern(self, node):
-        return [[True] * len(node.outputs) for _ in node.inputs]
-
     def L_op(self, inputs, outputs, output_grads):
         if not self.compute_grad:
             raise ValueError(f"{self} was made without gradients")

@@ -196,6 +196,7 @@ class SumNeibs(NeighboursOp):
     """
 
     linear_in = (0,)
+    depends_on = (0,)
 
     def make_node(self, neibs, neib_shape, neib_step, image_shape):
         neibs = as_tensor_variable(neibs)
@@ -210,9 +211,6 @@ class SumNeibs(NeighboursOp):
 
     def infer_shape(self, node, input_shapes):
         return [tuple(numbers_of(node.inputs[3], 4))]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False], [False]]
 
     def grad(self, inputs, output_grads):
         return [Images2Neibs(self.mode)(output_grads[0], *inputs[1:3]), *[disconnected_type()] * 3]

@@ -162,6 +162,7 @@ class PoolingOp(Op):
     """
 
     __props__ = ("ignore_border", "mode", "ndim")
+    depends_on = slice(-3)
 
     def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
         self.ignore_border, self.ndim, self.openmp = ignore_border, ndim, openmp
@@ -237,9 +238,6 @@ class PoolingOp(Op):
     def pooled_lengths(self, shape, ws, stride, pad):
         """The same for windows whose numbers are given."""
         return shape_of_results(shape, ws, self.ignore_border, stride, pad, self.ndim)
-
-    def connection_pattern(self, node):
-        return [[position < len(node.inputs) - 3] for position in range(len(node.inputs))]
 
 
 class Pool(PoolingOp):

@@ -38,6 +38,7 @@ class DrawnElemwise(Op):
 
     __props__ = ("draw", "count", "scalar_op", "operand", "broadcastable", "inplace")
     can_overwrite = {0: (0,)}
+    is_foldable = False
 
     def __init__(self, draw, count, scalar_op, operand, broadcastable, inplace=False):
         self.draw, self.count, self.scalar_op, self.operand = draw, int(count), scalar_op, int(operand)
@@ -80,6 +81,3 @@ class DrawnElemwise(Op):
     def infer_shape(self, node, input_shapes):
         shape = sample_shape(node.inputs[1], node.outputs[1].type.ndim)
         return [(WORDS[self.draw.kind],), *[shape] * (len(node.outputs) - 1)]
-
-    def do_constant_folding(self, node):
-        return False

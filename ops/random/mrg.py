@@ -118,6 +118,7 @@ class mrg_uniform_base(Op):
 
     __props__ = ("output_type", "inplace")
     can_overwrite = {0: (0,)}
+    depends_on = (0,)
 
     def __init__(self, output_type, inplace=False):
         if output_type.dtype not in SAMPLED:
@@ -128,9 +129,6 @@ class mrg_uniform_base(Op):
 
     def __str__(self):
         return f"{type(self).__name__}{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
-
-    def connection_pattern(self, node):
-        return [[True, True], [False, False]]
 
     def grad(self, inputs, output_grads):
         return [grad_undefined(self, 0, inputs[0], "No gradient defined through random sampling op"),

@@ -10,7 +10,7 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.errors import MethodNotDefined
 from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type, grad_undefined
+from phintys.graph.valueless_types import grad_undefined
 from phintys.graph.variable import Constant
 from phintys.ops.random.generator_states import random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import RandomStateType, twin_of
@@ -52,6 +52,7 @@ class RandomFunction(Op):
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
+    is_foldable = False
 
     def __init__(self, fn, outtype, inplace=False, ndim_added=0, native_name=None):
         self.fn, self.outtype, self.inplace, self.ndim_added = fn, outtype, inplace, ndim_added
@@ -78,9 +79,6 @@ class RandomFunction(Op):
 
     def overwriting(self, pairs):
         return RandomFunction(self.fn, self.outtype, bool(pairs), self.ndim_added, self.native_name)
-
-    def do_constant_folding(self, node):
-        return False
 
     def infer_shape(self, node, input_shapes):
         size = node.inputs[1]
@@ -213,6 +211,7 @@ class SeededState(Op):
     """
 
     __props__ = ("position",)
+    depends_on = ()
 
     def __init__(self, position):
         self.position = position
@@ -231,9 +230,3 @@ class SeededState(Op):
 
     def infer_shape(self, node, input_shapes):
         return [(STATE_WORDS,)]
-
-    def connection_pattern(self, node):
-        return [[False]]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type()]

@@ -22,6 +22,7 @@ class Sampling(Op):
     """
 
     depends = True
+    is_foldable = False
 
     def as_state(self, state):
         """The state as a variable, a vector of uint64."""
@@ -29,9 +30,6 @@ class Sampling(Op):
         if state.type != TensorType("uint64", (False,)):
             raise TypeError(f"{self} draws from a state that is a vector of uint64, got {state} of type {state.type}")
         return state
-
-    def do_constant_folding(self, node):
-        return False
 
     def connection_pattern(self, node):
         return [[True, True], [False, False], *[[False, self.depends] for _ in node.inputs[2:]]]

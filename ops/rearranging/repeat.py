@@ -74,6 +74,7 @@ class RepeatOp(Op):
     __props__ = ("axis",)
     runs_alone = True
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, axis=None):
         self.axis = axis
@@ -106,9 +107,6 @@ class RepeatOp(Op):
             lengths[axis] = number if several else lengths[axis] * number
         return [tuple(lengths)]
 
-    def connection_pattern(self, node):
-        return [[True], [False]]
-
     def grad(self, inputs, output_grads):
         x, repeats = inputs
         gz, = output_grads
@@ -139,6 +137,7 @@ class SumRepeats(Op):
     __props__ = ("axis",)
     runs_alone = True
     linear_in = (0,)
+    depends_on = (0,)
 
     def __init__(self, axis):
         self.axis = axis
@@ -155,9 +154,6 @@ class SumRepeats(Op):
     def infer_shape(self, node, input_shapes):
         return [tuple([node.inputs[2] if axis == self.axis else length
                        for axis, length in enumerate(input_shapes[0])])]
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False]]
 
     def grad(self, inputs, output_grads):
         return [RepeatOp(self.axis)(output_grads[0], inputs[1]), disconnected_type(), disconnected_type()]

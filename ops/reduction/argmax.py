@@ -108,9 +108,6 @@ class MaxAndArgmax(Op):
     def infer_shape(self, node, input_shapes):
         return Argmax(self.axis).infer_shape(node, input_shapes) * 2
 
-    def connection_pattern(self, node):
-        return [[True, True]]
-
     def L_op(self, inputs, outputs, output_grads):
         by_max, by_position = output_grads
         if isinstance(by_max.type, DisconnectedType):

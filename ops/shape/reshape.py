@@ -78,6 +78,7 @@ class Reshape(Op):
     moves_elements = True
     linear_in = (0,)
     view_map = {0: [0]}
+    depends_on = (0,)
 
     def __init__(self, ndim):
         self.ndim = int(ndim)
@@ -115,9 +116,6 @@ class Reshape(Op):
         missing = size // maximum(-_product(wanted), 1)
         return [tuple([entry if isinstance(entry, int) or is_length(entry) else switch(eq(entry, -1), missing, entry)
                        for entry in wanted])]
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def grad(self, inputs, output_grads):
         x, _ = inputs

@@ -50,6 +50,7 @@ class Shape(Op):
     """
 
     __props__ = ()
+    depends_on = ()
 
     def make_node(self, x):
         if not isinstance(x, Variable):
@@ -70,15 +71,6 @@ class Shape(Op):
     def infer_shape(self, node, input_shapes):
         return [(len(input_shapes[0]),)]
 
-    def connection_pattern(self, node):
-        return [[False]]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
-
 
 class Shape_i(Op):
     """One length of a tensor, a 0-d int64.
@@ -95,6 +87,7 @@ class Shape_i(Op):
     """
 
     __props__ = ("i",)
+    depends_on = ()
 
     def __init__(self, i):
         self.i = int(i)
@@ -115,17 +108,8 @@ class Shape_i(Op):
             return super().perform(node, inputs, output_storage)
         output_storage[0][0] = numpy.array(inputs[0].shape[self.i], "int64")
 
-    def infer_shape(self, node, input_shapes):
-        return [()]
-
-    def connection_pattern(self, node):
-        return [[False]]
-
     def grad(self, inputs, output_grads):
         return [grad_not_implemented(self, 0, inputs[0], "No gradient for the shape of a tensor is implemented.")]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
 
     def __str__(self):
         return f"Shape_i{{{self.i}}}"
@@ -286,6 +270,7 @@ class SpecifyShape(Op):
     __props__ = ()
     linear_in = (0,)
     view_map = {0: [0]}
+    depends_on = (0,)
 
     def make_node(self, x, shape):
         x, shape = as_tensor_variable(x), as_tensor_variable(shape)
@@ -307,9 +292,6 @@ class SpecifyShape(Op):
         if isinstance(wanted, Constant):
             return [tuple([constant(length, dtype="int64") for length in wanted.data])]
         return [tuple([wanted[axis] for axis in range(node.inputs[0].type.ndim)])]
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def grad(self, inputs, output_grads):
         return [specify_shape(output_grads[0], inputs[1]), disconnected_type()]

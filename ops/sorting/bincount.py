@@ -5,7 +5,6 @@ weights.
 """
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.creation.allocation import zeros
 from phintys.ops.elementwise import scalar
 from phintys.ops.identity.assertion import Assert
@@ -27,24 +26,13 @@ class Counters(Op):
     """
 
     __props__ = ()
+    depends_on = ()
 
     def make_node(self, x, least):
         return Apply(self, [x, least], [TensorType("int64", ())()])
 
     def make_kernel(self, node):
         return CountersKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [()]
-
-    def connection_pattern(self, node):
-        return [[False], [False]]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type(), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
 
 
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):

@@ -46,6 +46,7 @@ class _Partition(Op):
 
     __props__ = ()
     shape_as = 0
+    depends_on = (0,)
 
     def make_node(self, input, chosen, axis=-1):
         input, chosen = as_tensor_variable(input), as_tensor_variable(chosen)
@@ -56,9 +57,6 @@ class _Partition(Op):
         dtype = self._dtype(input.type)
         return Apply(self, [input, chosen, axis],
                      [TensorType(dtype, input.type.broadcastable, shape=input.type.shape)()])
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False]]
 
 
 class PartitionOp(_Partition):

@@ -48,6 +48,7 @@ class SearchsortedOp(Op):
 
     __props__ = ("side",)
     shape_as = 1
+    depends_on = (0, 1)
 
     def __init__(self, side="left"):
         if side not in ("left", "right"):
@@ -73,9 +74,6 @@ class SearchsortedOp(Op):
     def grad(self, inputs, output_grads):
         zero = [_float_zeros(value) for value in inputs[:2]]
         return zero + [disconnected_type() for _ in inputs[2:]]
-
-    def connection_pattern(self, node):
-        return [[True]] * 2 + [[False]] * (len(node.inputs) - 2)
 
     def R_op(self, inputs, eval_points):
         return [None]

@@ -58,6 +58,7 @@ class _AlongAxis(Op):
     __props__ = ("kind", "order")
     shape_as = 0
     kernel = None
+    depends_on = (0,)
 
     def __init__(self, kind="quicksort", order=None):
         if kind not in KINDS:
@@ -77,9 +78,6 @@ class _AlongAxis(Op):
 
     def make_kernel(self, node):
         return type(self).kernel(node.inputs[0].type.dtype, self.kind)
-
-    def connection_pattern(self, node):
-        return [[True], [False]]
 
     def __str__(self):
         return f"{type(self).__name__}{{{self.kind}, {self.order}}}"

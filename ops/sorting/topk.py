@@ -53,6 +53,7 @@ class TopKOp(Op):
     """
 
     __props__ = ("axis", "sorted", "return_values", "return_indices", "idx_dtype")
+    depends_on = (0,)
 
     def __init__(self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True):
         if not isinstance(axis, int):
@@ -90,9 +91,6 @@ class TopKOp(Op):
         shape = list(input_shapes[0])
         shape[self.axis] = abs_(node.inputs[1])
         return [tuple(shape)] * len(node.outputs)
-
-    def connection_pattern(self, node):
-        return [[True] * len(node.outputs), [False] * len(node.outputs)]
 
     def _positions(self, inputs, outputs):
         if self.return_indices:

@@ -69,6 +69,7 @@ class Neg(SparseOp):
     """
 
     linear_in = (0,)
+    shape_as = 0
 
     def make_node(self, x):
         x = as_compressed(self, x)
@@ -79,9 +80,6 @@ class Neg(SparseOp):
 
     def grad(self, inputs, output_grads):
         return [-output_grads[0]]
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def __str__(self):
         return "SparseNeg"

@@ -6,7 +6,6 @@ and ``>=`` of sparse matrices store most positions.
 import numpy
 
 from phintys.graph.apply import Apply
-from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.sparse.arithmetic import operands_of
 from phintys.ops.sparse.sparse_op import SparseOp, as_compressed, as_dense, check_shapes
 from phintys.ops.sparse.sparse_type import SparseType
@@ -23,19 +22,11 @@ class _Comparison(SparseOp):
     """The base class; a subclass has ``compare``, a ufunc. Nothing depends smoothly on the operands."""
 
     shape_as = 0
+    depends_on = ()
 
     def compute(self, x, y):
         check_shapes(self, x, y)
         return self.compare(x.toarray(), y.toarray() if hasattr(y, "toarray") else y)
-
-    def connection_pattern(self, node):
-        return [[False], [False]]
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type(), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
 
 
 class _OfSparse(_Comparison):

@@ -98,6 +98,7 @@ class CSM(SparseOp):
     """
 
     __props__ = ("format",)
+    depends_on = (0,)
 
     def __init__(self, format, kmap=None):
         if format not in COMPRESSED:
@@ -117,9 +118,6 @@ class CSM(SparseOp):
     def compute(self, data, indices, indptr, shape):
         _check_parts("CSM", self.format, data, indices, indptr, shape)
         return MATRICES[self.format]((data, indices, indptr), tuple(shape.tolist()), copy=True)
-
-    def connection_pattern(self, node):
-        return [[True], [False], [False], [False]]
 
     def grad(self, inputs, output_grads):
         data = inputs[0]
@@ -153,6 +151,7 @@ class CSMGrad(SparseOp):
     shape_as = 1
 
     linear_in = (4,)
+    depends_on = (4,)
 
     def __init__(self, kmap=None):
         if kmap is not None:
@@ -177,9 +176,6 @@ class CSMGrad(SparseOp):
             return g_data.copy()
         lines = numpy.repeat(numpy.arange(count), numpy.diff(x_indptr))
         return elements_at(given, lines, x_indices)
-
-    def connection_pattern(self, node):
-        return [[position == 4] for position in range(8)]
 
     def grad(self, inputs, output_grads):
         gradients = [disconnected_type() for _ in inputs]

@@ -29,6 +29,7 @@ class DenseFromSparse(SparseOp):
     """
 
     linear_in = (0,)
+    shape_as = 0
 
     def __init__(self, structured=True):
         self.sparse_grad = structured           # no property: nodes that differ in it compute the same
@@ -46,9 +47,6 @@ class DenseFromSparse(SparseOp):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
         return [x.ones_like() * gz if self.sparse_grad else SparseFromDense(x.type.format)(gz)]
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def __str__(self):
         return f"DenseFromSparse{{structured_grad={self.sparse_grad}}}"
@@ -72,6 +70,7 @@ class SparseFromDense(SparseOp):
 
     __props__ = ("format",)
     linear_in = (0,)
+    shape_as = 0
 
     def __init__(self, format):
         self.format = format
@@ -90,9 +89,6 @@ class SparseFromDense(SparseOp):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
         return [TensorType.patternbroadcast(dense_from_sparse(output_grads[0]), x.type.broadcastable)]
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def __str__(self):
         return f"SparseFromDense{{{self.format}}}"
@@ -114,6 +110,7 @@ class Cast(SparseOp):
 
     __props__ = ("out_type",)
     linear_in = (0,)
+    shape_as = 0
 
     def __init__(self, out_type):
         self.out_type = out_type
@@ -133,9 +130,6 @@ class Cast(SparseOp):
         if x.type.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX) if self.out_type in discrete_dtypes else gz]
         return [x.zeros_like() if self.out_type in discrete_dtypes else Cast(x.type.dtype)(gz)]
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def __str__(self):
         return f"Cast({self.out_type})"

@@ -15,8 +15,7 @@ from phintys.ops.types.dtypes import discrete_dtypes, float_dtypes
 class _Draw(SparseOp):
     """The base class of ops whose result differs from call to call."""
 
-    def do_constant_folding(self, node):
-        return False
+    is_foldable = False
 
     def grad(self, inputs, output_grads):
         return [grad_undefined(self, position, x, f"{type(self).__name__} draws random numbers")
@@ -37,6 +36,8 @@ class Poisson(_Draw):
     (1, 2)
     """
 
+    shape_as = 0
+
     def make_node(self, x):
         x = as_compressed(self, x)
         return Apply(self, [x], [x.type()])
@@ -45,9 +46,6 @@ class Poisson(_Draw):
         drawn = with_data(x, numpy.random.poisson(x.data).astype(x.dtype))  # noqa: NPY002
         drawn.eliminate_zeros()
         return drawn
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
 
 class Binomial(_Draw):
@@ -68,6 +66,7 @@ class Binomial(_Draw):
     """
 
     __props__ = ("format", "dtype")
+    depends_on = (0, 1)
 
     def __init__(self, format, dtype):
         self.format, self.dtype = format, dtype
@@ -82,9 +81,6 @@ class Binomial(_Draw):
 
     def compute(self, n, p, shape):
         return numpy.random.binomial(n, p, size=tuple(shape.tolist()))  # noqa: NPY002
-
-    def connection_pattern(self, node):
-        return [[True], [True], [False]]
 
     def grad(self, inputs, output_grads):
         return [*super().grad(inputs[:2], output_grads), disconnected_type()]

@@ -34,13 +34,11 @@ class _Part(SparseOp):
     """The base class: the inputs are a matrix and positions, which have no gradient."""
 
     linear_in = (0,)
+    depends_on = (0,)
 
     def put(self, x, positions, gradient):
         """Return the gradient by the matrix: the gradient by the part, at the positions of the part."""
         raise NotImplementedError
-
-    def connection_pattern(self, node):
-        return [[position == 0] for position in range(len(node.inputs))]
 
     def grad(self, inputs, output_grads):
         x, *positions = inputs
@@ -204,9 +202,6 @@ class GetItemScalar(_Part):
 
     def R_op(self, inputs, eval_points):
         return [None if eval_points[0] is None else self(eval_points[0], tuple(inputs[1:]))]
-
-    def infer_shape(self, node, input_shapes):
-        return [()]
 
 
 # ---- slices ----------------------------------------------------------------------------------------------------------

@@ -200,6 +200,7 @@ class _StructuredDotGrad(SparseOp):
     shape_as = 0
 
     linear_in = (3,)
+    depends_on = (2, 3)
 
     def make_node(self, a_indices, a_indptr, b, g_ab):
         return Apply(self, [a_indices, a_indptr, b, g_ab], [TensorType(g_ab.type.dtype, (False,))()])
@@ -211,9 +212,6 @@ class _StructuredDotGrad(SparseOp):
         major = numpy.repeat(numpy.arange(len(a_indptr) - 1), numpy.diff(a_indptr))
         rows, columns = self.ordered(major, a_indices)
         return sampled_products(g_ab, b, rows, columns)
-
-    def connection_pattern(self, node):
-        return [[False], [False], [True], [True]]
 
     def grad(self, inputs, output_grads):
         indices, pointers, b, g_ab = inputs

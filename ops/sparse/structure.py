@@ -25,6 +25,7 @@ class _SameValue(SparseOp):
     __props__ = ("inplace",)
     linear_in = (0,)
     can_overwrite = {0: (0,)}
+    shape_as = 0
 
     def __init__(self, inplace=False):
         self.inplace = bool(inplace)
@@ -43,9 +44,6 @@ class _SameValue(SparseOp):
     def grad(self, inputs, output_grads):
         x, = inputs
         return [x.zeros_like(dtype=config.floatX) if x.type.dtype in discrete_dtypes else output_grads[0]]
-
-    def infer_shape(self, node, input_shapes):
-        return input_shapes
 
     def __str__(self):
         return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
@@ -343,6 +341,7 @@ class ConstructSparseFromList(SparseOp):
     """
 
     linear_in = (1,)
+    depends_on = (1,)
 
     def make_node(self, x, values, ilist):
         x, values, ilist = as_tensor_variable(x), as_tensor_variable(values), as_tensor_variable(ilist)
@@ -375,9 +374,6 @@ class ConstructSparseFromList(SparseOp):
     def infer_shape(self, node, input_shapes):
         shape = node.inputs[0]
         return [(shape[0], shape[1])]
-
-    def connection_pattern(self, node):
-        return [[False], [True], [False]]
 
     def R_op(self, inputs, eval_points):
         if eval_points[1] is None:

@@ -9,7 +9,6 @@ import operator
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.type import SingletonType
-from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
@@ -91,6 +90,7 @@ class MakeSlice(Op):
     """
 
     __props__ = ()
+    depends_on = ()
 
     def make_node(self, slc, stop=None, step=None):
         parts = (slc.start, slc.stop, slc.step) if isinstance(slc, slice) else (slc, stop, step)
@@ -98,12 +98,6 @@ class MakeSlice(Op):
 
     def perform(self, node, inputs, output_storage):
         output_storage[0][0] = slice(*[None if part is None else int(part) for part in inputs])
-
-    def connection_pattern(self, node):
-        return [[False]] * 3
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type() for _ in inputs]
 
 
 make_slice = MakeSlice()
@@ -114,6 +108,7 @@ class SliceParts(Op):
     and the length."""
 
     __props__ = ()
+    depends_on = ()
 
     def make_node(self, slc, length):
         return Apply(self, [slc, as_tensor_variable(length)], [TensorType("int64", ())() for _ in range(3)])
@@ -124,12 +119,6 @@ class SliceParts(Op):
         stop = stop if stop >= 0 else -int(length) - 1       # -1 would mean the last element
         for storage, part in zip(output_storage, (start, stop, step)):
             storage[0] = node.outputs[0].type.filter(part)
-
-    def connection_pattern(self, node):
-        return [[False] * 3] * 2
-
-    def grad(self, inputs, output_grads):
-        return [disconnected_type() for _ in inputs]
 
 
 def as_slice(variable, length):

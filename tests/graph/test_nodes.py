@@ -260,12 +260,34 @@ def test_defaults_of_optional_methods():
     op, node = Op(), negate(scalar()).owner
     assert op.make_kernel(node) is None and op.do_constant_folding(node) and op.connection_pattern(node) == [[True]]
     assert op.view_map == op.destroy_map == {} and op.default_output is None
-    for call in (lambda: op.perform(node, [], []), lambda: op.infer_shape(node, [])):
+    assert op.infer_shape(node, []) == [()]
+    for call in (lambda: op.perform(node, [], []), lambda: op.infer_shape(negate(vector()).owner, [])):
         with pytest.raises(MethodNotDefined):
             call()
     with pytest.raises(NotImplementedError):
         op.R_op([], [])
     assert isinstance(op.grad([scalar("x")], [None])[0].type, NullType)
+
+
+@pytest.mark.parametrize("positions, connected", [((), (False, False, False)), ((1,), (False, True, False)),
+                                                  (slice(1, None), (False, True, True)), (slice(-1), (True, True, False))])
+def test_an_op_says_on_which_inputs_it_depends(positions, connected):
+    class Chosen(Op):
+        depends_on, is_foldable = positions, False
+
+        def make_node(self, *inputs):
+            return Apply(self, list(inputs), [scalar(), scalar()])
+
+    op, inputs = Chosen(), [scalar(), scalar(), scalar()]
+    node = op.make_node(*inputs)
+    assert not op.do_constant_folding(node)
+    assert op.connection_pattern(node) == [[flag, flag] for flag in connected]
+    assert [isinstance(term.type, NullType) for term in op.grad(inputs, [None, None])] == list(connected)
+    if any(connected):
+        with pytest.raises(NotImplementedError):
+            op.R_op(inputs, inputs)
+    else:
+        assert op.R_op(inputs, inputs) == [None, None]
 
 
 @pytest.mark.parametrize("kernel, expected", [(None, ["call"]), ("a kernel", ["kernel", "a kernel"])])

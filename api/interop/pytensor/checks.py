@@ -26,6 +26,7 @@ class Check(Op):
     __props__ = ("exception", "message")
     shape_as = 0
     view_map = {0: [0]}
+    depends_on = (0,)
 
     def __init__(self, exception: Any, message: str) -> None:
         self.exception, self.message = exception, message
@@ -38,9 +39,6 @@ class Check(Op):
         if not all(condition.all() for condition in conditions):
             raise self.exception(self.message)
         output_storage[0][0] = value
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], *[[False] for _ in node.inputs[1:]]]
 
     def grad(self, inputs: Sequence[Variable], output_gradients: Any) -> list[Variable]:
         return [output_gradients[0], *[disconnected_type() for _ in inputs[1:]]]
