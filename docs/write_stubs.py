@@ -125,8 +125,6 @@ def annotation_of(function, parameter):
 
 
 def parameter_text(function, parameter):
-    if parameter.name == "self":
-        return "self"
     star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
     annotation = "_Any" if star == "**" else annotation_of(function, parameter)
@@ -136,8 +134,9 @@ def parameter_text(function, parameter):
 def function_text(name, function, indent=""):
     """``def name(...) -> ...: ...`` in lines of at most 120 characters."""
     result = RETURNS.get(name, "TensorVariable")
-    parts, starred = [], False
-    for parameter in inspect.signature(function).parameters.values():
+    parameters = list(inspect.signature(function).parameters.values())
+    parts, starred = ["self"] if indent else [], False
+    for parameter in parameters[len(parts):]:
         if parameter.kind == parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
         starred = starred or parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)

@@ -89,7 +89,10 @@ def valueless(purpose, instead):
 
 
 class TensorOperators:
-    """Python's operators and NumPy's methods for variables of a ``TensorType``."""
+    """Python's operators and NumPy's methods for variables of a ``TensorType``.
+
+    A method without a definition below is the function of that name: its first argument is the variable.
+    """
 
     _is_nonzero = True
     __array_priority__ = 1000
@@ -229,10 +232,7 @@ class TensorOperators:
         copied.name = name
         return copied
 
-    def transfer(self, target):
-        """The tensor on a device; see the function ``transfer``."""
-        return transfer(self, target)
-
+    transfer = transfer
     device = property(lambda self: "cpu", doc="The array API's name of where values are when a function returns them.")
 
     def to_device(self, device, /, *, stream=None):
@@ -271,19 +271,11 @@ class TensorOperators:
         """The symbolic number of elements."""
         return self.shape[0] if self.type.ndim == 1 else prod(self.shape)
 
-    def dimshuffle(self, *pattern):
-        """A view with dimensions permuted, dropped (broadcastable ones) and added (``'x'``)."""
-        return dimshuffle(self, *pattern)
-
     def transpose(self, *axes):
         """A view with the dimensions in another order, by default in reverse order."""
         if not axes:
             return transpose(self)
         return transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
-
-    def swapaxes(self, axis1, axis2):
-        """A view with two dimensions interchanged."""
-        return swapaxes(self, axis1, axis2)
 
     def reshape(self, shape, ndim=None):
         """The elements in another shape, which is a tuple, list or symbolic vector."""
@@ -299,78 +291,19 @@ class TensorOperators:
         """The elements as a vector."""
         return flatten(self)
 
-    def squeeze(self):
-        """A view without the dimensions that are declared broadcastable."""
-        return squeeze(self)
-
-    def repeat(self, repeats, axis=None):
-        """Repeat each element, or each slice along an axis."""
-        return repeat(self, repeats, axis)
-
     def compress(self, condition, axis=None):
         """The elements, or slices along an axis, for which a condition is true."""
         return compress(condition, self, axis=axis)
 
+    dimshuffle, swapaxes, squeeze, repeat = dimshuffle, swapaxes, squeeze, repeat
+
     # ---- reductions --------------------------------------------------------------------------------------
-    def any(self, axis=None, keepdims=False):
-        """Whether any element is true, over the given dimensions or all."""
-        return any_(self, axis=axis, keepdims=keepdims)
-
-    def all(self, axis=None, keepdims=False):
-        """Whether all elements are true, over the given dimensions or all."""
-        return all_(self, axis=axis, keepdims=keepdims)
-
-    def sum(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The sum over the given dimensions or all."""
-        return sum(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
-
-    def prod(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The product over the given dimensions or all."""
-        return prod(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+    any, all, min, max, argmin, argmax, ptp = any_, all_, min, max, argmin, argmax, ptp
+    sum, prod, var, std, cumsum, cumprod = sum, prod, var, std, cumsum, cumprod
 
     def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
         """The mean over the given dimensions or all."""
         return mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
-
-    def var(self, axis=None, ddof=0, keepdims=False, corrected=False):
-        """The variance over the given dimensions or all."""
-        return var(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
-
-    def std(self, axis=None, ddof=0, keepdims=False, corrected=False):
-        """The standard deviation over the given dimensions or all."""
-        return std(self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
-
-    def min(self, axis=None, keepdims=False):
-        """The smallest element over the given dimensions or all."""
-        return min(self, axis=axis, keepdims=keepdims)
-
-    def max(self, axis=None, keepdims=False):
-        """The largest element over the given dimensions or all."""
-        return max(self, axis=axis, keepdims=keepdims)
-
-    def argmin(self, axis=None, keepdims=False):
-        """The position of the smallest element over the given dimensions or all."""
-        return argmin(self, axis=axis, keepdims=keepdims)
-
-    def argmax(self, axis=None, keepdims=False):
-        """The position of the largest element over the given dimensions or all."""
-        return argmax(self, axis=axis, keepdims=keepdims)
-
-    def ptp(self, axis=None):
-        """The difference between the largest and the smallest element."""
-        return ptp(self, axis)
-
-    def cumsum(self, axis=None):
-        """The cumulative sum along an axis or, by default, of the flattened tensor."""
-        return cumsum(self, axis)
-
-    def cumprod(self, axis=None):
-        """The cumulative product along an axis or, by default, of the flattened tensor."""
-        return cumprod(self, axis)
-
-    def searchsorted(self, v, side="left", sorter=None):
-        """The positions at which to insert ``v`` into this sorted vector."""
-        return searchsorted(self, v, side, sorter)
 
     def dot(self, right):
         """The dot product with ``right``; see the function ``dot``."""
@@ -389,7 +322,10 @@ class TensorOperators:
         powers = elementwise.pow(elementwise.abs_(self), L)
         return elementwise.pow(powers.sum(axis=axis, keepdims=keepdims), 1.0 / L)
 
-    # ---- indexing and iteration --------------------------------------------------------------------------
+    # ---- parts and order ---------------------------------------------------------------------------------
+    take, choose, nonzero, nonzero_values, diagonal, trace = take, choose, nonzero, nonzero_values, diagonal, trace
+    sort, argsort, searchsorted = sort, argsort, searchsorted
+
     def __getitem__(self, index):
         return getitem(self, index)
 
@@ -404,38 +340,6 @@ class TensorOperators:
     def __contains__(self, value):
         raise TypeError(f"{self} is symbolic and has no value yet, so its elements are not known; use "
                         "T.any(T.eq(x, value)).")
-
-    def take(self, indices, axis=None, mode="raise"):
-        """Elements, or slices along a dimension, at the given positions; see ``take``."""
-        return take(self, indices, axis, mode)
-
-    def choose(self, choices, out=None, mode="raise"):
-        """Select each element from the tensor of ``choices`` whose number is in this tensor; see ``choose``."""
-        return choose(self, choices, out, mode)
-
-    def nonzero(self, return_matrix=False):
-        """The positions of the elements that are not zero; see ``nonzero``."""
-        return nonzero(self, return_matrix)
-
-    def nonzero_values(self):
-        """The elements that are not zero, as a vector."""
-        return nonzero_values(self)
-
-    def diagonal(self, offset=0, axis1=0, axis2=1):
-        """The diagonals of the matrices along two dimensions."""
-        return diagonal(self, offset, axis1, axis2)
-
-    def trace(self, offset=0, axis1=0, axis2=1):
-        """The sum of a diagonal; see ``trace``."""
-        return trace(self, offset, axis1, axis2)
-
-    def sort(self, axis=-1, kind="quicksort", order=None):
-        """The elements sorted along an axis, as a new tensor; see ``sort``."""
-        return sort(self, axis, kind, order)
-
-    def argsort(self, axis=-1, kind="quicksort", order=None):
-        """The positions of the elements in the order that sorts them; see ``argsort``."""
-        return argsort(self, axis, kind, order)
 
     def __iter__(self):
         """Iterate over a vector whose length is known, as in ``rows, columns = x.shape``."""

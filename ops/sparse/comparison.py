@@ -47,173 +47,34 @@ class _WithDense(_Comparison):
         return Apply(self, [x, y], [TensorType("uint8", (False, False))()])
 
 
-class EqualSS(_OfSparse):
-    """``x == y`` for two sparse matrices.
+EXAMPLE = """{summary}
 
     Examples
     --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.equal_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 0]], dtype=uint8)
+    >>> x, y = phintys.sparse.csr_matrix("x", "float64"), {y}
+    >>> phintys.function([x, y], phintys.sparse.{call})([[0.0, 2.0]], [[0.0, 1.0]])
+    array([[{result}]], dtype=uint8)
+"""
+SPARSE, DENSE = 'phintys.sparse.csr_matrix("y", "float64")', 'T.dmatrix("y")'
+
+
+def _classes(name, symbol, compare, function, result):
+    """Make the classes of a comparison: of two sparse matrices, and of a sparse and a dense one.
+
+    ``function`` is the name of their ops without its ending, and ``result`` what their examples show.
     """
-
-    compare = numpy.equal
-
-
-class EqualSD(_WithDense):
-    """``x == y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.equal_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 0]], dtype=uint8)
-    """
-
-    compare = numpy.equal
+    for base, ending, others, y, made in ((_OfSparse, "SS", "two sparse matrices", SPARSE, "_s_s(x, y).toarray()"),
+                                          (_WithDense, "SD", "a sparse and a dense matrix", DENSE, "_s_d(x, y)")):
+        text = EXAMPLE.format(summary=f"``x {symbol} y`` for {others}.", y=y, call=function + made, result=result)
+        yield type(name + ending, (base,), {"__module__": __name__, "__doc__": text, "compare": compare})
 
 
-class NotEqualSS(_OfSparse):
-    """``x != y`` for two sparse matrices.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.not_equal_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-
-    compare = numpy.not_equal
-
-
-class NotEqualSD(_WithDense):
-    """``x != y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.not_equal_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-
-    compare = numpy.not_equal
-
-
-class LessThanSS(_OfSparse):
-    """``x < y`` for two sparse matrices.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.less_than_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 0]], dtype=uint8)
-    """
-
-    compare = numpy.less
-
-
-class LessThanSD(_WithDense):
-    """``x < y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.less_than_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 0]], dtype=uint8)
-    """
-
-    compare = numpy.less
-
-
-class GreaterThanSS(_OfSparse):
-    """``x > y`` for two sparse matrices.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.greater_than_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-
-    compare = numpy.greater
-
-
-class GreaterThanSD(_WithDense):
-    """``x > y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.greater_than_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-
-    compare = numpy.greater
-
-
-class LessEqualSS(_OfSparse):
-    """``x <= y`` for two sparse matrices.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.less_equal_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 0]], dtype=uint8)
-    """
-
-    compare = numpy.less_equal
-
-
-class LessEqualSD(_WithDense):
-    """``x <= y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.less_equal_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 0]], dtype=uint8)
-    """
-
-    compare = numpy.less_equal
-
-
-class GreaterEqualSS(_OfSparse):
-    """``x >= y`` for two sparse matrices.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
-    >>> phintys.function([x, y], sparse.greater_equal_s_s(x, y).toarray())([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 1]], dtype=uint8)
-    """
-
-    compare = numpy.greater_equal
-
-
-class GreaterEqualSD(_WithDense):
-    """``x >= y`` for a sparse and a dense matrix.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x, y = sparse.csr_matrix("x", "float64"), T.dmatrix("y")
-    >>> phintys.function([x, y], sparse.greater_equal_s_d(x, y))([[0.0, 2.0]], [[0.0, 1.0]])
-    array([[1, 1]], dtype=uint8)
-    """
-
-    compare = numpy.greater_equal
-
+EqualSS, EqualSD = _classes("Equal", "==", numpy.equal, "equal", "1, 0")
+NotEqualSS, NotEqualSD = _classes("NotEqual", "!=", numpy.not_equal, "not_equal", "0, 1")
+LessThanSS, LessThanSD = _classes("LessThan", "<", numpy.less, "less_than", "0, 0")
+GreaterThanSS, GreaterThanSD = _classes("GreaterThan", ">", numpy.greater, "greater_than", "0, 1")
+LessEqualSS, LessEqualSD = _classes("LessEqual", "<=", numpy.less_equal, "less_equal", "1, 0")
+GreaterEqualSS, GreaterEqualSD = _classes("GreaterEqual", ">=", numpy.greater_equal, "greater_equal", "1, 1")
 
 equal_s_s, equal_s_d = EqualSS(), EqualSD()
 not_equal_s_s, not_equal_s_d = NotEqualSS(), NotEqualSD()
@@ -223,86 +84,24 @@ less_equal_s_s, less_equal_s_d = LessEqualSS(), LessEqualSD()
 greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
 
 
-def _compared(name, x, y, of_sparse, of_dense, swapped):
-    x, y, (first, second) = operands_of(name, x, y)
-    if first and second:
-        return of_sparse(x, y)
-    return of_dense(x, y) if first else swapped(y, x)
+def _function(name, symbol, result, of_sparse, of_dense, swapped):
+    """Make the function that chooses the op of a comparison; ``swapped`` compares its operands in the other order."""
+    def compared(x, y):
+        x, y, (first, second) = operands_of(name, x, y)
+        if first and second:
+            return of_sparse(x, y)
+        return of_dense(x, y) if first else swapped(y, x)
+
+    compared.__name__ = compared.__qualname__ = name
+    compared.__doc__ = EXAMPLE.format(
+        summary=f"``x {symbol} y`` for two matrices, at least one of which is sparse: uint8.", y=DENSE,
+        call=f"{name}(x, y)", result=result)
+    return compared
 
 
-def eq(x, y):
-    """``x == y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.eq(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[1, 0]], dtype=uint8)
-    """
-    return _compared("eq", x, y, equal_s_s, equal_s_d, equal_s_d)
-
-
-def neq(x, y):
-    """``x != y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.neq(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-    return _compared("neq", x, y, not_equal_s_s, not_equal_s_d, not_equal_s_d)
-
-
-def lt(x, y):
-    """``x < y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.lt(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[0, 0]], dtype=uint8)
-    """
-    return _compared("lt", x, y, less_than_s_s, less_than_s_d, greater_than_s_d)
-
-
-def gt(x, y):
-    """``x > y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.gt(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[0, 1]], dtype=uint8)
-    """
-    return _compared("gt", x, y, greater_than_s_s, greater_than_s_d, less_than_s_d)
-
-
-def le(x, y):
-    """``x <= y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.le(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[1, 0]], dtype=uint8)
-    """
-    return _compared("le", x, y, less_equal_s_s, less_equal_s_d, greater_equal_s_d)
-
-
-def ge(x, y):
-    """``x >= y`` for two matrices, at least one of which is sparse: uint8.
-
-    Examples
-    --------
-    >>> from phintys import sparse
-    >>> x = sparse.csr_matrix("x", "float64")
-    >>> phintys.function([x], sparse.ge(x, T.as_tensor([[0.0, 1.0]])))([[0.0, 2.0]])
-    array([[1, 1]], dtype=uint8)
-    """
-    return _compared("ge", x, y, greater_equal_s_s, greater_equal_s_d, less_equal_s_d)
+eq = _function("eq", "==", "1, 0", equal_s_s, equal_s_d, equal_s_d)
+neq = _function("neq", "!=", "0, 1", not_equal_s_s, not_equal_s_d, not_equal_s_d)
+lt = _function("lt", "<", "0, 0", less_than_s_s, less_than_s_d, greater_than_s_d)
+gt = _function("gt", ">", "0, 1", greater_than_s_s, greater_than_s_d, less_than_s_d)
+le = _function("le", "<=", "1, 0", less_equal_s_s, less_equal_s_d, greater_equal_s_d)
+ge = _function("ge", ">=", "1, 1", greater_equal_s_s, greater_equal_s_d, less_equal_s_d)

@@ -17,6 +17,11 @@ __all__ = ["SparseConstant", "SparseType", "SparseVariable"]
 _shape = Shape()
 
 
+def reflected(function):
+    """Make the method of a reflected binary operator, where ``self`` is the right operand."""
+    return lambda self, other: function(other, self)
+
+
 @at_home
 class SparseOperators:
     """The methods and operators of variables, constants and shared variables of sparse matrices."""
@@ -50,46 +55,15 @@ class SparseOperators:
         """The transpose, a view."""
         return transpose(self)
 
+    __add__, __radd__ = add, reflected(add)
+    __sub__, __rsub__ = sub, reflected(sub)
+    __mul__, __rmul__ = mul, reflected(mul)
+    __lt__, __le__, __gt__, __ge__ = lt, le, gt, ge
+    __dot__, __rdot__ = structured_dot, reflected(structured_dot)
+    __matmul__, __rmatmul__ = __dot__, __rdot__
+
     def __neg__(self):
         return neg(self)
-
-    def __add__(self, other):
-        return add(self, other)
-
-    def __radd__(self, other):
-        return add(other, self)
-
-    def __sub__(self, other):
-        return sub(self, other)
-
-    def __rsub__(self, other):
-        return sub(other, self)
-
-    def __mul__(self, other):
-        return mul(self, other)
-
-    def __rmul__(self, other):
-        return mul(other, self)
-
-    def __lt__(self, other):
-        return lt(self, other)
-
-    def __le__(self, other):
-        return le(self, other)
-
-    def __gt__(self, other):
-        return gt(self, other)
-
-    def __ge__(self, other):
-        return ge(self, other)
-
-    def __dot__(self, other):
-        return structured_dot(self, other)
-
-    def __rdot__(self, other):
-        return structured_dot(other, self)
-
-    __matmul__, __rmatmul__ = __dot__, __rdot__
 
     def __getitem__(self, index):
         return get_item(self, index)
