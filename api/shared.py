@@ -402,6 +402,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
     if _is_masked(value):
         raise TypeError("masked arrays have no counterpart in phintys: fill the masked elements first, "
                         "for instance with value.filled(0)")
+    if not isinstance(name, (str, type(None))):
+        raise TypeError(f"The name of a shared variable must be a string, got {name!r}.")
     target = kwargs.get("target", "cpu")
     if is_elsewhere(target):
         hooks.values_elsewhere()        # adds the constructor of variables there

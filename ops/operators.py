@@ -137,6 +137,8 @@ class TensorOperators:
     __and__, __rand__ = deferring(elementwise.and_), reflected(elementwise.and_)
     __or__, __ror__ = deferring(elementwise.or_), reflected(elementwise.or_)
     __xor__, __rxor__ = deferring(elementwise.xor), reflected(elementwise.xor)
+    __lshift__, __rlshift__ = deferring(UFUNCS["left_shift"]), reflected(UFUNCS["left_shift"])
+    __rshift__, __rrshift__ = deferring(UFUNCS["right_shift"]), reflected(UFUNCS["right_shift"])
 
     def __invert__(self):
         return elementwise.invert(self)

@@ -7,6 +7,7 @@ both. The copies of the inputs cut the graph: the nodes that compute an input ar
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import made_at
@@ -34,9 +35,9 @@ def pairs(mapping: Pairs | None) -> list[tuple[Any, Any]]:
     >>> list(iter_over_pairs({"a": 1}))
     [('a', 1)]
     """
-    if isinstance(mapping, Variable):
-        raise TypeError("Updates and givens are dictionaries or lists of pairs, not a variable: got "
-                        f"{placed(mapping)}")
+    if isinstance(mapping, Variable) or not (mapping is None or isinstance(mapping, Iterable)):
+        raise TypeError("Updates and givens are dictionaries or lists of pairs: got "
+                        f"{placed(mapping) if isinstance(mapping, Variable) else repr(mapping)}")
     return list(mapping.items()) if hasattr(mapping, "items") else list(mapping or ())
 
 

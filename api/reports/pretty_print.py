@@ -318,6 +318,8 @@ class PPrinter:
 
     def process(self, variable: Variable, state: Any = None) -> str:
         """Return the formula of ``variable`` as text."""
+        if not isinstance(variable, Variable):
+            raise TypeError(f"a variable can be printed as a formula, got {variable!r}")
         state = state if isinstance(state, _State) else _State(self)
         texts, length = [], 0
         waiting = [variable]

@@ -18,7 +18,7 @@ from phintys.ops.elementwise.masks import NONE
 from phintys.ops.elementwise.scalar import add, as_dtype, second, zero_by
 from phintys.ops.elementwise.scalar_code import CodeBuilder
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
-from phintys.ops.elementwise.scalar_protocol import ScalarOp
+from phintys.ops.elementwise.scalar_protocol import ScalarOp, numbers_beside_uint64
 from phintys.ops.elementwise.step_at_fault import step_at_fault
 from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
@@ -132,7 +132,14 @@ class Elemwise(Op):
         if signature is None:
             if len(self._signatures) >= MOST_SIGNATURES:
                 self._signatures.clear()
-            signature = self._signatures[key] = self._make_signature([x.type for x in inputs])
+            try:
+                signature = self._make_signature([x.type for x in inputs])
+            except TypeError:
+                given = numbers_beside_uint64(given, [x.type.dtype for x in inputs])
+                if given is None:
+                    raise
+                return self.make_node(*given)
+            self._signatures[key] = signature
         narrow, rank, output_types = signature
         if narrow:
             for position in narrow:

@@ -17,6 +17,7 @@ from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.ops.types.as_scalar import as_scalar
 from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import uint_dtypes
 from phintys.ops.types.scalar_type import Scalar, get_scalar_type
 
 
@@ -31,6 +32,18 @@ def _means_tensors(inputs):
         elif isinstance(x, (list, tuple)) or getattr(x, "ndim", 0):
             found = True
     return found
+
+
+def numbers_beside_uint64(given, dtypes):
+    """Operands in which Python's integers are uint64 beside unsigned ones, as for NumPy; None if nothing changes.
+
+    By themselves they are int8 or wider, and no integer dtype has all values of int8 and uint64.
+    """
+    numbers = [value for value in given if type(value) is int]
+    others = [dtype for value, dtype in zip(given, dtypes) if type(value) is not int]
+    if not numbers or min(numbers) < 0 or "uint64" not in others or not uint_dtypes.issuperset(others):
+        return None
+    return [numpy.uint64(value) if type(value) is int else value for value in given]
 
 
 class ScalarOp(Op):
@@ -128,8 +141,14 @@ class ScalarOp(Op):
             If an input is not a single number, or the op refuses their number or dtypes.
         """
         self.check_count(inputs)
-        inputs = [as_scalar(x) for x in inputs]
-        dtypes = self.output_dtypes(tuple([x.type.dtype for x in inputs]))
+        given, inputs = inputs, [as_scalar(x) for x in inputs]
+        try:
+            dtypes = self.output_dtypes(tuple([x.type.dtype for x in inputs]))
+        except TypeError:
+            given = numbers_beside_uint64(given, [x.type.dtype for x in inputs])
+            if given is None:
+                raise
+            return self.make_node(*given)
         return Apply(self, inputs, [get_scalar_type(dtype).make_variable() for dtype in dtypes])
 
     # ---- a node on numbers -------------------------------------------------------------------------------------

@@ -150,6 +150,8 @@ class ScalarOperators:
     __and__, __rand__ = operator(scalar.and_), reflected(scalar.and_)
     __or__, __ror__ = operator(scalar.or_), reflected(scalar.or_)
     __xor__, __rxor__ = operator(scalar.xor), reflected(scalar.xor)
+    __lshift__, __rlshift__ = operator(scalar.left_shift), reflected(scalar.left_shift)
+    __rshift__, __rrshift__ = operator(scalar.right_shift), reflected(scalar.right_shift)
     __lt__, __le__ = operator(scalar.lt), operator(scalar.le)
     __gt__, __ge__ = operator(scalar.gt), operator(scalar.ge)
 

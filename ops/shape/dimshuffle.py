@@ -8,7 +8,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops.native.shape_kernel import DimShuffleKernel
-from phintys.ops.types.axes import several_axes
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -246,9 +246,6 @@ def shape_padaxis(t, axis):
     array([[1, 2]])
     """
     t = as_tensor_variable(t)
-    rank = t.type.ndim + 1
-    if not -rank <= axis < rank:
-        raise IndexError(f"axis {axis} is out of bounds [-{rank}, {rank})")
     order = list(range(t.type.ndim))
-    order.insert(axis % rank, "x")
+    order.insert(one_axis("shape_padaxis", t, axis, more=1), "x")
     return dimshuffle(t, order)

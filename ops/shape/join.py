@@ -18,6 +18,7 @@ from phintys.ops.elementwise.complex_derivatives import real_like
 from phintys.ops.shape.dimshuffle import shape_padaxis
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel
 from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.known_length import known_integer
@@ -119,7 +120,9 @@ class Join(Op):
         if axis.type.ndim or axis.type.dtype not in integer_dtypes:
             raise TypeError(f"Join: the axis could not be cast to an integer type: {axis} has type {axis.type}")
         dtype = upcast(*[type_.dtype for type_ in types])
-        return Apply(self, [axis, *tensors], [_joined_type(dtype, _known_axis(axis, types[0].ndim), types)()])
+        known = known_integer(axis)
+        known = None if known is None else one_axis("Join", tensors[0], known)
+        return Apply(self, [axis, *tensors], [_joined_type(dtype, known, types)()])
 
     def make_kernel(self, node):
         dtypes = [tensor.type.dtype for tensor in node.inputs[1:]]
@@ -152,19 +155,6 @@ class Join(Op):
 
     def __str__(self):
         return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
-
-
-def _known_axis(axis, rank):
-    """The value of a constant axis, made non-negative; None for a computed axis."""
-    known = known_integer(axis)
-    if known is None:
-        return None
-    if known < -rank:
-        raise IndexError(f"Join axis {known} out of bounds [{-rank}, {rank})")
-    if known >= rank:
-        raise ValueError(f'Join argument "axis" is out of range (given input dimensions): {known}, but the tensors '
-                         f"have {rank}")
-    return known % rank
 
 
 def _joined_type(dtype, axis, types):
@@ -287,8 +277,7 @@ def stack(*tensors, **kwargs):
     tensors = [as_tensor_variable(tensor) for tensor in tensors]
     if any([tensor.type.ndim for tensor in tensors]):
         return join(axis, *[shape_padaxis(tensor, axis) for tensor in tensors])
-    if axis not in (0, -1):
-        raise IndexError(f"axis {axis} is out of bounds [-1, 1)")
+    one_axis("stack", tensors[0], axis, more=1)
     return MakeVector(upcast(*[tensor.type.dtype for tensor in tensors]))(*tensors)
 
 

@@ -15,6 +15,7 @@ from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting_kernel import ArgSortKernel, SortKernel
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -27,15 +28,13 @@ def checked_axis(name, axis, x):
     axis = as_tensor_variable(axis)
     if axis.type.ndim:
         raise ValueError(f"{name}: the axis must be a number, got {axis} of type {axis.type}")
-    rank = x.type.ndim
-    if not rank:
+    if not x.type.ndim:
         raise ValueError(f"{name}: {x} has no dimension along which it could be sorted")
     if not isinstance(axis, Constant):
         return as_dtype(axis, "float32") if axis.type.dtype == "float16" else axis
     if axis.data != int(axis.data):
         raise ValueError(f"{name}: sort axis must be an integer or None, got {axis.data}")
-    if not -rank <= axis.data < rank:
-        raise ValueError(f"{name}: axis {int(axis.data)} is out of bounds for {rank} dimensions")
+    one_axis(name, x, int(axis.data))
     return axis
 
 

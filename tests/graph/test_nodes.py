@@ -269,8 +269,9 @@ def test_defaults_of_optional_methods():
     assert isinstance(op.grad([scalar("x")], [None])[0].type, NullType)
 
 
-@pytest.mark.parametrize("positions, connected", [((), (False, False, False)), ((1,), (False, True, False)),
-                                                  (slice(1, None), (False, True, True)), (slice(-1), (True, True, False))])
+@pytest.mark.parametrize("positions, connected", [
+    ((), (False, False, False)), ((1,), (False, True, False)), (slice(1, None), (False, True, True)),
+    (slice(-1), (True, True, False))])
 def test_an_op_says_on_which_inputs_it_depends(positions, connected):
     class Chosen(Op):
         depends_on, is_foldable = positions, False

@@ -13,6 +13,7 @@ from phintys.graph.type import generic
 from phintys.ops.elementwise import elementwise_functions as functions
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
+from phintys.ops.types.scalar_type import get_scalar_type
 from phintys.ops.types.tensor_type import TensorType
 
 VECTOR = TensorType("float64", (False,))
@@ -27,7 +28,7 @@ def value_of(output, inputs, values):
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
           operator.lt, operator.le, operator.gt, operator.ge]
-BITS = [operator.and_, operator.or_, operator.xor]
+BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
 
 
 @pytest.mark.parametrize("function", BINARY + BITS)
@@ -50,6 +51,19 @@ def test_binary_operators_with_every_kind_of_operand(function):
 def test_unary_operators(function, values):
     x = TensorType(values.dtype, (False,))()
     numpy.testing.assert_array_equal(value_of(function(x), [x], [values]), function(values))
+
+
+def test_python_numbers_beside_uint64_are_uint64():
+    x, number = TensorType("uint64", (False,))("x"), get_scalar_type("uint64")("number")
+    values = numpy.arange(4, dtype="uint64")
+    for function in (lambda x: x << 2, lambda x: x >> 1, lambda x: x & 6, lambda x: 3 | x, lambda x: x ^ 5,
+                     lambda x: 2 << x, lambda x: 1000 >> x):
+        found = value_of(function(x), [x], [values])
+        assert found.dtype == "uint64" and found.tolist() == function(values).tolist()
+        assert function(number).type.dtype == "uint64"
+    for wrong in (lambda: x << -1, lambda: x & numpy.int8(1), lambda: x | INTEGERS("y")):
+        with pytest.raises(TypeError, match="unsupported operand|no integer dtype"):
+            wrong()
 
 
 def test_divmod():

@@ -18,6 +18,7 @@ from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.absent import is_absent
 from phintys.ops.indexing.subtensor import Subtensor, index_text
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import convert
 from phintys.ops.types.slice_type import NoneConst, NoneTypeT, SliceType, make_slice
 from phintys.scalar import BinaryScalarOp, ScalarConstant, autocast_float_as, int64, upcast_out
@@ -144,20 +145,13 @@ def check_and_normalize_axes(x: Any, axis: int | None) -> Any:
         axis = axis.data
     if axis is None:
         return []
-    try:
-        axes = [int(each) for each in numpy.atleast_1d(numpy.asarray(axis, object))]
-    except (TypeError, ValueError):
-        raise TypeError(f"Axis must be an integer, tuple, list of integers or a TensorVariable. Got {axis}") from None
-    for each in axes:
-        if not -x.type.ndim <= each < x.type.ndim:
-            raise ValueError(f"Computation needs a valid axis number for {x.type.ndim}-D tensor. Got {each}")
-    return sorted({each % x.type.ndim for each in axes})
+    return sorted(set(several_axes("check_and_normalize_axes", x, numpy.atleast_1d(axis).tolist())))
 
 
 def makeKeepDims(x: Any, y: Any, axis: int | None) -> Any:
     """Give a reduction of x along axes, y, these axes again, with length 1."""
     x, y = tensor.as_tensor_variable(x), tensor.as_tensor_variable(y)
-    axes = [each % x.type.ndim for each in (range(x.type.ndim) if axis is None else numpy.atleast_1d(axis).tolist())]
+    axes = several_axes("makeKeepDims", x, None if axis is None else numpy.atleast_1d(axis).tolist())
     kept = iter(range(y.type.ndim))
     return y.dimshuffle(*["x" if each in axes else next(kept) for each in range(x.type.ndim)])
 

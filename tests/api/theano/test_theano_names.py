@@ -90,7 +90,7 @@ def test_values_and_axes():
     assert T.basic.check_and_normalize_axes(x, None) == [] and T.basic.check_and_normalize_axes(x, (-1, 0)) == [0, 2]
     assert T.basic.check_and_normalize_axes(x, T.constant(1)) == [1]
     for axis, kind in ((3, ValueError), (T.iscalar(), TypeError), ("one", TypeError)):
-        with pytest.raises(kind, match="[Nn]eeds|must be an integer"):
+        with pytest.raises(kind, match="needs|out of bounds|an axis is an integer"):
             T.basic.check_and_normalize_axes(x, axis)
     assert T.basic.makeKeepDims(x, x.sum(axis=(0, -1)), (0, -1)).type.broadcastable == (True, False, True)
     lengths, known = T.basic.alloc_validate_shape([1, T.iscalar()])
