@@ -1109,9 +1109,12 @@ cdef int run_recording(Callable self, Frame frame) except -1:
         if at.op == OP_DROP:
             drop_values(&frame.machine, at)
         at += 1
-    if bytes_kept_by_context(&frame.machine.context) > MOST_BYTES:
+    loops = loops_in(self.program)                          # whose bodies keep what they release, too
+    if bytes_kept_by_context(&frame.machine.context) + sum([loop.kept_bytes() for loop in loops]) > MOST_BYTES:
         free(recording)
         keep_no_more(self)
+        for loop in loops:
+            loop.free()
         repeats.layouts = MOST_LAYOUTS                      # calls are too large
     elif hold(recording, &frame.machine):
         repeats.recording = recording

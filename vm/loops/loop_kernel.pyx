@@ -20,6 +20,8 @@ which the body adds. So the program may add in place, or fuse the addition with 
   computed in the rows themselves, where that is possible.
 * Bodies of numbers, or of rows of one shape, run many steps in one call of a kernel: see ``scalar_runs.pxi``; so do
   some bodies on a device: see ``device_runs.pxi``.
+* If all layouts follow from those of the inputs, the kernel is bound as others are: the outputs have memory, and
+  ``run_again`` does what ``prepare`` did. So calls with such loops are recorded, too (``machine/recorded_call.pyx``).
 * The GIL is held, and each kernel of the body that takes long leaves it. Between short steps, the loop looks at signals
   and lets other threads run every 20 ms. In a C function (UNATTENDED) the GIL is left once all steps that may be
   recorded are done, until the last step; or until rows are computed ahead.
@@ -32,8 +34,8 @@ from libc.string cimport memcpy, memmove, memset
 from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
-    CELL_DEVICE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, device_memory, drop,
-    set_contiguous_strides)
+    BOUND, CELL_DEVICE, UNBOUND, Binding, BoundRun, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size,
+    device_memory, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
@@ -98,6 +100,7 @@ cdef class LoopRun:
     """One run of a loop: what its steps need, in C."""
     cdef Frame frame
     cdef Cell** outer               # the operands of the outer instruction
+    cdef bint given                 # the outputs have memory already
     cdef Cell* arguments            # of the body
     cdef Cell** results             # of the body
     cdef void* memory               # of the rows, taps, spares and carried values
@@ -194,7 +197,9 @@ cdef class LoopKernel(Kernel):
     cdef int* depths                # of states: rows before the first step
     cdef npy_intp* kept_rows        # as ``kept``; -1: all
     cdef Tap* first_taps            # which state each tap reads, and how far back
-    cdef bint may_be_short          # whether ``_run_few`` can do all steps
+    cdef bint may_be_short          # whether ``run_few`` can do all steps
+    cdef bint is_foreseeable        # whether layouts of inputs, steps and counts decide all layouts
+    cdef readonly tuple checked     # of which inputs the values decide no layout, then; see `Code._varies`
     cdef tuple taps, kept, row_lengths
     cdef object lengths             # a program, or None
     cdef object title, name
@@ -218,10 +223,13 @@ cdef class LoopKernel(Kernel):
         self.may_be_short = (scalar_body is not None and ahead is None and not is_while and n_carried == 0
                              and n_sequences + self.n_taps + self.n_states + n_stacked <= FEW_LANES
                              and self.n_wholes <= FEW_LANES)
-        self.may_fail = True                        # `examined` stays None: rows have the shapes that values lead to
+        self.may_fail, self.private_bytes = True, sizeof(void*)     # `examined` stays None: `prepare` does all steps
         self.code = Code(program, self.first_tap + self.n_taps + n_carried)
         keep_results(self.code)
         self._find_views()
+        self.is_foreseeable = self._can_be_foreseen()
+        self.checked = () if not self.is_foreseeable else (
+            *range(1, self._first_count()), *range(self._first_count() + n_stacked, self._first_output()))
 
     def __dealloc__(self):
         free(self.copied)
@@ -278,20 +286,40 @@ cdef class LoopKernel(Kernel):
             self.order[index] = number
         return 0
 
+    cdef bint _can_be_foreseen(self) except -1:
+        """Whether the layouts of the inputs decide those of all values, once the number of steps and the counts are
+        known. A ring that has a row more than the output needs memory of its own."""
+        cdef int index
+        for index in range(self.n_states):
+            if self.returns_own_row[index] and self.kept_rows[index] >= 0:
+                return False
+        return not (self.is_while or self.at_device) and is_foreseeable(self.code) and (
+            self.blocks is None or is_foreseeable(self.blocks.code))
+
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        if self.may_be_short and run_few(self, context, operands):
-            return 0
-        with gil:
-            self._run(context, operands)
-        return 0
+        return self._run_anyhow(context, operands, False)
 
     cdef int run(self, Context* context, Cell** operands) noexcept nogil:
         return 0
 
-    cdef int _run(self, Context* context, Cell** operands) except -1:
+    cdef Binding bind(self, Context* context, Cell** operands, BoundRun* bound_run) noexcept nogil:
+        if not self.is_foreseeable or (<long long*>operands[0].data)[0] == 0:      # no steps: lengths are asked for
+            return UNBOUND
+        (<void**>context.private_memory)[0] = <void*>self
+        bound_run[0] = run_again_step
+        return BOUND
+
+    cdef int _run_anyhow(self, Context* context, Cell** operands, bint given) except -1 nogil:
+        if self.may_be_short and run_few(self, context, operands, given):
+            return 0
+        with gil:
+            self._run(context, operands, given)
+        return 0
+
+    cdef int _run(self, Context* context, Cell** operands, bint given) except -1:
         cdef LoopRun run = LoopRun.__new__(LoopRun)
         cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
-        run.frame, run.outer = frame, operands
+        run.frame, run.outer, run.given = frame, operands, given
         cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
@@ -429,12 +457,14 @@ cdef class LoopKernel(Kernel):
 
     cdef int _allocate_tables(self, LoopRun run) except -1:
         """One allocation for all tables: short loops in the steps of others notice more."""
-        cdef int n_rows = self.n_states + self.n_stacked
+        cdef int index, n_rows = self.n_states + self.n_stacked
         run.memory = calloc(1, n_rows * sizeof(Rows) + self.n_taps * sizeof(Tap)
                             + self.n_carried * (sizeof(Cell) + sizeof(Carried)) + 1)
         if run.memory == NULL:
             raise MemoryError()
         run.rows = <Rows*>run.memory
+        for index in range(n_rows):
+            run.rows[index].given = run.given
         run.taps = <Tap*>(run.rows + n_rows)
         run.spares = <Cell*>(run.taps + self.n_taps)
         run.carried = <Carried*>(run.spares + self.n_carried)
@@ -705,11 +735,16 @@ cdef class LoopKernel(Kernel):
     cdef int _end(self, Context* context, LoopRun run) except -1:
         cdef int index
         cdef Cell* out
+        cdef Cell* source
         for index in range(self.n_states + self.n_stacked):
             put_in_order(context, &run.rows[index], run.step)
         for index in range(self.n_carried):
             out = self._output(run, self.n_states + self.n_stacked + index)
-            copy_into(context, out, &run.arguments[self.first_tap + self.n_taps + index])
+            source = &run.arguments[self.first_tap + self.n_taps + index]
+            if run.given:
+                copy_in_place(out.data, source)
+            else:
+                copy_into(context, out, source)
         if self.is_while:
             out = self._output(run, self.n_states + self.n_stacked + self.n_carried)
             allocate(context, out, NULL)
@@ -786,6 +821,25 @@ cdef class LoopKernel(Kernel):
 include "replayed.pxi"
 include "scalar_runs.pxi"
 include "device_runs.pxi"
+
+
+cdef bint is_foreseeable(Code code) except -1:
+    """Whether the layouts of a program's arguments decide all layouts."""
+    cdef int position
+    for position in range(code.halt):
+        if code.ops[position] not in (OP_KERNEL, OP_TOGETHER, OP_COPY, OP_DROP, OP_RESULT) or (
+                code.ops[position] == OP_KERNEL and code.outlines[position].varies):
+            return False
+    return not code.reads_wholes
+
+
+cdef int run_again(Context* context, Cell** operands) except -1 nogil:
+    """The bound run: what ``prepare`` did, in memory that the outputs have."""
+    cdef void* kernel = (<void**>context.private_memory)[0]
+    return (<LoopKernel>kernel)._run_anyhow(context, operands, True)
+
+
+cdef BoundRun run_again_step = <BoundRun>run_again          # returns -1 with the exception set
 
 
 cdef int raise_pending() except -1:

@@ -24,6 +24,7 @@ cdef struct Rows:                   # of a state or a stacked value
     npy_intp depth                  # rows before the first step
     npy_intp kept                   # how many of the steps' rows there is a ring for; -1: there is none
     npy_intp wanted                 # how many of the steps' rows the output has; -1: all
+    bint given                      # the output has its shape and its memory already
     bint direct                     # in replayed steps the body writes into the row
 
 
@@ -31,11 +32,12 @@ cdef int allocate_rows(Context* context, Rows* rows, const npy_intp* shape, npy_
     """Memory for the rows before the first step and those of so many steps."""
     cdef npy_intp whole[MAX_RANK]
     cdef int axis
-    whole[0] = rows.depth + steps
-    for axis in range(1, rows.out.ndim):
-        whole[axis] = shape[axis - 1]
-    allocate(context, rows.out, whole)
-    rows.capacity, rows.bytes = whole[0], rows.out.strides[0] if whole[0] else 0
+    rows.capacity = whole[0] = rows.depth + steps
+    if not rows.given:
+        for axis in range(1, rows.out.ndim):
+            whole[axis] = shape[axis - 1]
+        allocate(context, rows.out, whole)
+    rows.bytes = rows.out.strides[0] if rows.capacity else 0
     return 0
 
 

@@ -1,13 +1,13 @@
 """Steps that a kernel does, many in one call (``vm/scalar_steps.pxd``); part of ``loop_kernel.pyx``.
 
-``run_few`` is called by ``prepare``, without the GIL, a frame or a `LoopRun`: a loop of 10 steps takes less than a
+``run_few`` is called first, without the GIL, a frame or a `LoopRun`: a loop of 10 steps takes less than a
 microsecond. It does all steps or none. ``all_scalar_steps`` does any number of them, a turn of about 20 ms at a time.
 In both, lanes say where the steps read and write; ``move_on`` tells the rows what was written.
 """
 
 
 # ---- few steps, without a frame --------------------------------------------------------------------------------------
-cdef int run_few(LoopKernel kernel, Context* context, Cell** outer) except -1 nogil:
+cdef int run_few(LoopKernel kernel, Context* context, Cell** outer, bint given) except -1 nogil:
     """Do all steps at once, without a frame, if they are few and nothing is wrong; return whether they are done."""
     cdef Rows rows[FEW_LANES]
     cdef Lane lanes[FEW_LANES]
@@ -15,12 +15,15 @@ cdef int run_few(LoopKernel kernel, Context* context, Cell** outer) except -1 no
     cdef double discarded[2]
     cdef ScalarSteps scalar
     cdef int index, n_rows = kernel.n_states + kernel.n_stacked
+    cdef void* private_memory = context.private_memory
     scalar.steps = (<long long*>outer[0].data)[0]
     if shows_progress or (may_show_progress and long_patience < SHORT_PATIENCE):
         return 0
     if kernel.code.profile is not None or not are_few(kernel, outer, &scalar):
         return 0
     memset(rows, 0, n_rows * sizeof(Rows))
+    for index in range(n_rows):
+        rows[index].given = given
     for index in range(kernel.n_states):
         kernel._begin_rows_of_state(context, outer, &rows[index], index, scalar.steps)
     for index in range(kernel.n_states, n_rows):
@@ -31,6 +34,7 @@ cdef int run_few(LoopKernel kernel, Context* context, Cell** outer) except -1 no
     scalar.lanes, scalar.fixed, scalar.stopped = lanes, fixed, False
     context.private_memory = &scalar
     kernel.scalar_body.run(context, NULL)
+    context.private_memory = private_memory
     for index in range(n_rows):
         move_on(&rows[index], scalar.steps)
         put_in_order(context, &rows[index], scalar.steps)

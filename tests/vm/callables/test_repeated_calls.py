@@ -19,6 +19,47 @@ PROGRAMS = {
 }
 
 
+def with_gradients(rows, *more):
+    return [*more, *phintys.grad((rows ** 2).sum(), [x, y])]
+
+
+def loop_of_numbers():
+    """In registers, without a frame: all rows, and the last ones."""
+    rows, _ = phintys.scan(lambda value, state: state * y + T.tanh(value), x, outputs_info=[x[0]])
+    sums, _ = phintys.scan(lambda value, third, last: third * last - value, x, [{"initial": x[:3], "taps": [-3, -1]}])
+    return with_gradients(rows, rows, sums[-2:])
+
+
+def loop_of_rows():
+    """Steps of a frame that are recorded themselves, rows that are stacked, a ring, and a carried sum."""
+    (rows, shifted), _ = phintys.scan(
+        lambda value, state: [T.tanh(T.dot(T.outer(x, x), state) + value), state * value], T.join(0, x, x, x),
+        outputs_info=[x * y, None])
+    sums, _ = phintys.scan(lambda third, last: T.sin(third + last[::-1]), n_steps=20,
+                           outputs_info=[{"initial": T.outer(x[:3], x), "taps": [-3, -1]}])
+    total, _ = phintys.scan(lambda value, total: T.inc_subtensor(total[1:3], value * y), x, outputs_info=[x])
+    return with_gradients(rows, rows[-1], shifted[-4:].sum(axis=0), sums[-2:], total[-1])
+
+
+def loop_in_a_loop():
+    def row(value, state):
+        rows, _ = phintys.scan(lambda element, inner: T.cos(inner * y) + element, state, outputs_info=[value])
+        return rows[::-1] / 2
+    rows, _ = phintys.scan(row, T.join(0, x, x), outputs_info=[x])
+    return with_gradients(rows, rows[-1])
+
+
+def loop_with_rows_ahead():
+    """Products of all rows of a sequence at once, a block of steps at a time."""
+    table = T.outer(T.join(0, x, x, x), x)
+    rows, _ = phintys.scan(lambda row, state: T.tanh(T.dot(row, T.outer(x, x)) + state * y), table, outputs_info=[x])
+    return with_gradients(rows, rows[-1])
+
+
+PROGRAMS |= {made.__name__: ([x, y], made()) for made in (loop_of_numbers, loop_of_rows, loop_in_a_loop,
+                                                          loop_with_rows_ahead)}
+
+
 def repeating(inputs, outputs, **options):
     f = phintys.function(inputs, outputs, **options)
     assert f.repeat_calls()
@@ -69,6 +110,24 @@ def test_a_call_that_fails_is_not_repeated():
     warm(f, values, good)
 
 
+def test_a_loop_that_fails_is_not_repeated():
+    """In a step that a kernel refuses; the next call says the same, and the one after it is right."""
+    rows, _ = phintys.scan(lambda position, state: T.tanh(state + x[position]), k, outputs_info=[x[0] * T.ones((3,))])
+    f, usual = repeating([x, k], rows[-1]), phintys.function([x, k], rows[-1])
+    values, good = numpy.arange(5.0), numpy.arange(20) % 5
+    bad = good + (good == 4) * (numpy.arange(20) > 15)
+    warm(f, values, good)
+    for _ in range(2):
+        messages = []
+        for function in (f, usual):
+            with pytest.raises(IndexError, match="step 19") as raised:
+                function(values, bad)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1] and not f.repeats_a_call
+    numpy.testing.assert_array_equal(f(values, good), usual(values, good))
+    warm(f, values, good)
+
+
 def test_memory_is_given_up_when_asked_for():
     matrix = T.exp(x[:, None] + x[None, :])
     f = repeating([x], [T.dot(matrix, x), T.dot(x, matrix)])
@@ -93,6 +152,14 @@ def test_large_values_are_not_kept():
     assert not f.repeats_a_call and f.kept_bytes() <= usual.kept_bytes()
 
 
+def test_large_values_of_a_body_are_not_kept():
+    rows, _ = phintys.scan(lambda state: T.tanh(T.dot(T.exp(T.outer(x, state)), state)), n_steps=20, outputs_info=[x])
+    f = repeating([x], rows[-1].sum())
+    for _ in range(20):
+        f(numpy.arange(300.0) / 1e5)
+    assert not f.repeats_a_call and f.kept_bytes() < 300 * 300 * 8
+
+
 def test_threads_share_a_function():
     f = repeating([x, y], [T.exp(x * y).sum(), x - y])
     wrong = []
@@ -113,6 +180,22 @@ def test_threads_share_a_function():
     assert not wrong
 
 
+def loops_of_which_no_call_is_repeated():
+    """Values decide how many steps there are, which rows are kept, or how long a row is; or a ring has a row more."""
+    steps, _ = phintys.scan(lambda state: state * 2, outputs_info=[x], n_steps=k[0])
+    kept, _ = phintys.scan(lambda state: (state * 2)[1:].sum() + state, outputs_info=[x], n_steps=9)
+    ended, _ = phintys.scan(lambda state: (state + 1, phintys.scan_module.until(state[0] > k[0])), outputs_info=[x],
+                            n_steps=20)
+    lengths, _ = phintys.scan(lambda state, length: T.arange(length).sum() + state, outputs_info=[x],
+                              non_sequences=[k[0]], n_steps=9)
+    inside, _ = phintys.scan(lambda state: T.arange(T.cast(state[0] > 9, "int64") + 3).sum() + state,
+                             outputs_info=[x], n_steps=9)
+    swapped, _ = phintys.scan(lambda second, first: second, n_steps=9,
+                              outputs_info=[{"initial": T.outer(x[:2], x), "taps": [-2, -1]}])
+    return [(steps, [3]), (kept[-k[0]:], [2]), (ended[-1], [5]), (lengths[-1], [4]), (inside[-1], [4]),
+            (swapped[-3:], [1])]
+
+
 def test_which_programs_repeat_no_call():
     shared = phintys.shared(1.0)
     condition = T.bscalar()
@@ -121,6 +204,13 @@ def test_which_programs_repeat_no_call():
     assert not phintys.function([x], phintys.Out(x * 2, borrow=True)).repeat_calls()
     lazy = phintys.ifelse.ifelse(condition, T.exp(x), T.dot(x, x) + x)
     assert not phintys.function([condition, x], lazy).repeat_calls()
+    for result, values in loops_of_which_no_call_is_repeated():
+        result = result + 0 * k[0]
+        f, usual = repeating([x, k], result), phintys.function([x, k], result)
+        for number in range(24):
+            given = numpy.linspace(0, 1, 4), numpy.array(values) + number % 2
+            numpy.testing.assert_array_equal(f(*given), usual(*given))
+            assert not f.repeats_a_call
     f = repeating([x], x * 2)
     for _ in range(20):
         numpy.testing.assert_array_equal(f(numpy.ones(200)), numpy.full(200, 2.0))
