@@ -13,7 +13,7 @@ from importlib import import_module as _import_module
 
 _HOMES = {"map_blocks": "blocks", "reduce_blocks": "blocks", "map": "tasks", "sweep": "tasks", "as_task": "task",
           "Task": "task", "replicate": "replica", "Replica": "replica", "ProcessError": "exchange",
-          "SharedMemory": "shared_memory"}
+          "DaskActor": "homes", "MPIWindow": "homes", "SharedMemory": "shared_memory"}
 __all__ = sorted(_HOMES)
 
 

@@ -5,10 +5,7 @@ A call of a function fetches what has changed, computes with the copies, and sto
 succeeded: so a call that fails changes no value, here or there. A function that updates such a variable has the homes
 locked while it runs, and no update of another process is lost; one that only reads computes without a lock.
 
-A home has ``locked()``, a context manager that may be entered again inside; ``fetch(version, dtype)``, which returns
-the version and an array that is the caller's, or None if the version has not changed; ``store(array)``, which returns
-the new version; versions are numbers from 1 on. It can be pickled, to one that has the same value, and ``path``, a
-text, is the same for all of these.
+``homes`` says what homes there are, and what one has to have.
 """
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from phintys.distributed.homes import HOME
 from phintys.distributed.shared_memory import SharedMemory
 from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable, shared_constructor
@@ -111,10 +109,9 @@ RemoteSharedVariable.visits = Visits
 
 
 def found_elsewhere(name: Any, type_: Any, container: Any, home: Any) -> RemoteSharedVariable:
-    """A variable from its pickle: with the same home, so with the same value."""
+    """A variable from its pickle: with the same home, so with the same value, which is fetched when it is used."""
     variable = RemoteSharedVariable(name, type_, None, None, container=container)
     variable.home, variable.known = home, {}
-    variable.fetch()
     return variable
 
 
@@ -122,7 +119,7 @@ def found_elsewhere(name: Any, type_: Any, container: Any, home: Any) -> RemoteS
 def elsewhere_constructor(value: Any, name: str | None = None, strict: bool = False, allow_downcast: Any = None,
                           borrow: bool = False, broadcastable: Any = None, target: Any = None) -> Any:
     """Store an array at a home: in shared memory, or where ``target`` keeps it."""
-    is_home = all(hasattr(target, method) for method in ("locked", "fetch", "store", "path"))
+    is_home = all(hasattr(target, name) for name in HOME)
     if not (target == "memory" or is_home) or not isinstance(value, (numpy.ndarray, numpy.generic, Number)):
         raise TypeError("the value has no home")
     value = numpy.asarray(value)

@@ -10,15 +10,12 @@ import fcntl
 import mmap
 import os
 import tempfile
-from contextlib import contextmanager
-from threading import RLock
-from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary, finalize
+from typing import Any
+from weakref import finalize
 
 import numpy
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from phintys.distributed.homes import Home
 
 FOLDER = "/dev/shm"
 PAGE = 4096
@@ -27,11 +24,8 @@ VERSION = 1                         # numbers of the page: MAGIC, the version, a
 SLOTS = (8, 128)
 OFFSET, CAPACITY, RANK, SHAPE = range(4)
 
-_attached: WeakValueDictionary[str, SharedMemory] = WeakValueDictionary()
-_opening = RLock()                  # held where this process looks for an object of a path, or makes it
 
-
-class SharedMemory:
+class SharedMemory(Home):
     """A place for a value: what ``target="memory"`` means.
 
     Parameters
@@ -60,34 +54,22 @@ class SharedMemory:
             except FileNotFoundError:
                 raise FileNotFoundError(f"the shared memory {path} is gone: the process that made it has ended"
                                         ) from None
-        self.path = str(path)
-        self._lock, self._depth, self._process = RLock(), 0, os.getpid()
+        self._process = os.getpid()
         self._files = [self._file]
-        finalize(self, _closed, self._files, self.path, os.getpid() if is_new else None)
+        finalize(self, _closed, self._files, path, os.getpid() if is_new else None)
         self._map()
         if is_new:
             self._numbers[0] = MAGIC
         elif self._numbers[0] != MAGIC:
             raise ValueError(f"{path} is no shared memory of phintys")
-        _attached[self.path] = self
+        super().__init__(str(path), str(path))
 
-    def __reduce__(self) -> Any:
-        return attached, (self.path,)
+    def _acquire(self):
+        self._open_again_after_a_fork()
+        fcntl.flock(self._file, fcntl.LOCK_EX)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """No other process, and no other thread, reads or writes the value meanwhile."""
-        with self._lock:
-            if not self._depth:
-                self._open_again_after_a_fork()
-                fcntl.flock(self._file, fcntl.LOCK_EX)
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-                if not self._depth:
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
+    def _release(self):
+        fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _open_again_after_a_fork(self):
         """``flock`` locks what was opened, which a child has in common with its parent. The locks of ``lockf`` are the
@@ -138,12 +120,6 @@ class SharedMemory:
         if slot[OFFSET] + slot[CAPACITY] > len(self._mapped):
             self._map()
         return numpy.frombuffer(self._mapped, dtype, count, int(slot[OFFSET]))
-
-
-def attached(path: str) -> SharedMemory:
-    """The shared memory of a file: one for each process, so that a thread that has its lock can enter it again."""
-    with _opening:
-        return _attached.get(path) or SharedMemory(path)
 
 
 def _closed(files, path, maker):

@@ -1,11 +1,12 @@
-"""Shared variables in memory that processes share: what the chapters on shared variables and on borrowing say of them,
-with two processes. The other one runs lines of Python, with the variable as ``w``."""
+"""Shared variables whose value several processes see: what the chapters on shared variables and on borrowing say of
+them, with two processes, of each kind of home. The other one runs lines of Python, with the variable as ``w``."""
 import copy
 import os
 import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy
 import pytest
@@ -13,67 +14,74 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys import function, shared
-from phintys.distributed import SharedMemory
+from phintys.distributed import DaskActor, MPIWindow, SharedMemory
+from tests.support import other_process
+from tests.support.mpi import SETTINGS, mpirun
 
-PROGRAM = """
-import pickle, sys
-import numpy, phintys, phintys.tensor as T
-lines, answers = sys.stdin.buffer, sys.stdout.buffer
-sys.stdout = sys.stderr
-names = {"numpy": numpy, "phintys": phintys, "T": T}
-while True:
-    try:
-        given, text = pickle.load(lines)
-    except EOFError:
-        break
-    names.update(given)
-    try:
-        *before, last = text.split("; ")
-        exec("; ".join(before), names)
-        answer = eval(last, names)
-    except Exception as error:
-        answer = error
-    pickle.dump(answer, answers)
-    answers.flush()
-"""
+HOMES = os.environ.get("HOMES_OF_TESTS", "memory actor").split()
+PROGRAM = Path(other_process.__file__)
 
 
-class Other:
-    """Another process."""
+class Elsewhere:
+    """A kind of home, and another process that knows it."""
 
-    def __init__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, kind):
+        distributed = pytest.importorskip("distributed") if kind == "actor" else None
+        self.kind, self.other = kind, other_process.OfMPI() if kind == "window" else other_process.Other()
+        self.calls = 20 if kind == "actor" else 300             # a call that updates takes milliseconds there
+        if kind == "actor":
+            self.cluster = distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp://",
+                                                    dashboard_address=None)
+            self.client = distributed.Client(self.cluster)
+            address = self.client.scheduler.address
+            self.other("import distributed; client = distributed.Client(address); 0", address=address)
 
-    def __call__(self, text, **given):
-        """The value of an expression there, after statements."""
-        self.begin(text, **given)
-        return self.answer()
+    def target(self):
+        """A new home."""
+        if self.kind != "window":
+            return DaskActor(self.client) if self.kind == "actor" else self.kind
+        self.other.begin("place = phintys.distributed.MPIWindow(10_000); 0")
+        place = MPIWindow(10_000)
+        self.other.answer()
+        return place
 
-    def begin(self, text, **given):
-        pickle.dump((given, text), self.process.stdin)
-        self.process.stdin.flush()
-
-    def answer(self):
-        found = pickle.load(self.process.stdout)
-        if isinstance(found, Exception):
-            raise found
-        return found
+    def close(self):
+        if self.kind == "actor":
+            self.other("client.close(); 0")
+            self.client.close()
+            self.cluster.close()
+        self.other.close()
 
 
-@pytest.fixture(scope="module")
-def other():
-    made = Other()
+@pytest.fixture(scope="module", params=HOMES)
+def elsewhere(request):
+    made = Elsewhere(request.param)
     yield made
-    made.process.stdin.close()
-    assert made.process.wait(30) == 0
-    made.process.stdout.close()
+    made.close()
 
 
 @pytest.fixture
-def w(other):
-    made = shared(numpy.arange(3.0), "w", target="memory")
-    other("None", w=made)
+def other(elsewhere):
+    return elsewhere.other
+
+
+@pytest.fixture
+def w(elsewhere):
+    made = shared(numpy.arange(3.0), "w", target=elsewhere.target())
+    elsewhere.other("None", w=made)
     return made
+
+
+@pytest.mark.skipif(HOMES == ["window"], reason="it starts this")
+def test_in_a_window_of_mpi():
+    """The other tests of this file, in process 0 of two."""
+    pytest.importorskip("mpi4py")
+    if mpirun() is None:
+        pytest.skip("there is no mpirun: pip install mpich")
+    run = subprocess.run([mpirun(), "-n", "2", sys.executable, "-I", "-m", "mpi4py", str(PROGRAM), __file__],
+                         env=os.environ | SETTINGS | {"HOMES_OF_TESTS": "window"}, capture_output=True, text=True,
+                         timeout=300)
+    assert run.returncode == 0 and run.stdout.count(".") > 20, run.stdout + run.stderr
 
 
 def test_each_process_sees_what_the_other_sets(w, other):
@@ -98,15 +106,16 @@ def test_a_function_in_each_process_sees_the_updates_of_the_other(w, other):
     assert other("w.get_value()").tolist() == [3, 5, 7]
 
 
-def test_no_update_is_lost(w, other):
+def test_no_update_is_lost(w, other, elsewhere):
+    calls = elsewhere.calls
     f = function([], [], updates=[(w, w + 1)])
     other("f = phintys.function([], [], updates=[(w, w + 1)]); 0")
-    other.begin("[f() for _ in range(300)]; 0")
-    threads = [threading.Thread(target=lambda: [f() for _ in range(100)]) for _ in range(3)]
+    other.begin("[f() for _ in range(calls)]; 0", calls=calls)
+    threads = [threading.Thread(target=lambda: [f() for _ in range(calls // 4)]) for _ in range(4)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     other.answer()
-    assert w.get_value().tolist() == [600, 601, 602]
+    assert w.get_value().tolist() == [2 * calls, 2 * calls + 1, 2 * calls + 2]
 
 
 def test_a_child_of_a_fork_has_a_lock_of_its_own():
@@ -130,14 +139,14 @@ print(place.fetch(0, numpy.dtype("float64"))[1])
     assert text == "[600.]\n"
 
 
-def test_two_variables_are_locked_in_one_order(w, other):
-    v = shared(1.0, "v", target="memory")
+def test_two_variables_are_locked_in_one_order(w, other, elsewhere):
+    v, calls = shared(1.0, "v", target=elsewhere.target()), elsewhere.calls * 2 // 3
     f = function([], [], updates=[(w, w + v), (v, v + 1)])
     other("f = phintys.function([], [], updates=[(v, v + 1), (w, w + v)]); 0", v=v)
-    other.begin("[f() for _ in range(200)]; 0")
-    [f() for _ in range(200)]
+    other.begin("[f() for _ in range(calls)]; 0", calls=calls)
+    [f() for _ in range(calls)]
     other.answer()
-    assert v.get_value() == 401 and w.get_value()[0] == sum(range(1, 401))
+    assert v.get_value() == 2 * calls + 1 and w.get_value()[0] == sum(range(1, 2 * calls + 1))
 
 
 def test_a_call_that_fails_changes_nothing_anywhere(w, other):
@@ -158,11 +167,11 @@ def test_a_call_that_fails_changes_nothing_anywhere(w, other):
 
 # ---- borrowing: the sentences of the chapter -------------------------------------------------------------------------
 @pytest.mark.parametrize("borrow", [False, True])
-def test_the_constructor_copies(borrow, other):
+def test_the_constructor_copies(borrow, other, elsewhere):
     """By default the variable gets a copy, so later changes of the array have no effect; with ``borrow`` aliasing is
     not guaranteed to occur."""
     given = numpy.ones(2)
-    w = shared(given, "w", borrow=borrow, target="memory")
+    w = shared(given, "w", borrow=borrow, target=elsewhere.target())
     given += 1
     assert w.get_value().tolist() == other("w.get_value()", w=w).tolist() == [1, 1]
 
@@ -218,12 +227,12 @@ def test_functions_and_copies_take_it_along(w, other):
     assert g() == [15] and other("w.get_value()").tolist() == [5, 6, 7]
 
 
-def test_numbers_ranks_and_dtypes(other):
+def test_numbers_ranks_and_dtypes(other, elsewhere):
     for value in (2.5, 3, numpy.float32(1), numpy.ones((2, 3), "int8"), numpy.zeros((0, 2), complex), True):
-        w = shared(value, target="memory")
+        w = shared(value, target=elsewhere.target())
         found = other("w.get_value()", w=w)
         assert numpy.array_equal(found, value) and found.dtype == numpy.asarray(value).dtype == w.type.dtype
-    row = shared(numpy.ones((1, 2)), broadcastable=(True, False), target="memory")
+    row = shared(numpy.ones((1, 2)), broadcastable=(True, False), target=elsewhere.target())
     assert other("w.type.broadcastable", w=row) == (True, False)
 
 
@@ -245,28 +254,28 @@ def test_what_cannot_be_elsewhere():
         shared(numpy.zeros(2), target=object())
 
 
-# ---- the memory ------------------------------------------------------------------------------------------------------
-def test_a_process_that_ends_in_the_middle_leaves_the_old_value(w):
+# ---- the homes -------------------------------------------------------------------------------------------------------
+def test_a_process_that_ends_in_the_middle_leaves_the_old_value():
     """It holds the lock and has written half of a value."""
-    dying = Other()
+    w, dying = shared(numpy.arange(3.0), target="memory"), other_process.Other()
     text = ("w.home.locked().__enter__(); version = int(w.home._numbers[1]); slot = w.home._slot(version + 1); "
             "w.home.store(numpy.full(3, 7.)); w.home._numbers.__setitem__(1, version); 0")
     dying(text, w=w)
     dying.process.kill()
-    dying.process.wait()
-    dying.process.stdin.close()
-    dying.process.stdout.close()
+    dying.close(-9)
     assert w.get_value().tolist() == [0, 1, 2]
     function([], [], updates=[(w, w + 1)])()
     assert w.get_value().tolist() == [1, 2, 3]
 
 
-def test_the_memory_goes_with_the_process_that_made_it(other):
+def test_the_memory_goes_with_the_process_that_made_it():
+    other = other_process.Other()
     path = other("made = phintys.shared(numpy.ones(3), target='memory'); made.home.path")
     assert os.path.exists(path) and SharedMemory(path).fetch(0, numpy.dtype("f8"))[1].tolist() == [1] * 3
     other("del made; 0")
     with pytest.raises(FileNotFoundError, match="is gone: the process that made it has ended"):
         SharedMemory(path)
+    other.close()
 
 
 def test_other_files_are_refused(tmp_path):
@@ -300,3 +309,20 @@ def test_a_home_of_the_user():
     assert home.value == [1, 1]
     home.value, home.version = [5, 6], home.version + 1
     assert w.get_value().tolist() == [5, 6] and function([], w * 2)().tolist() == [10, 12]
+
+
+def test_what_a_home_refuses(elsewhere, w, other):
+    if elsewhere.kind == "window":
+        with pytest.raises(ValueError, match="a value of 16,000 bytes does not fit into the window, which has 10,000"):
+            w.set_value(numpy.zeros(2000))
+        assert other("w.get_value()").tolist() == [0, 1, 2]
+        unknown = pickle.dumps(w).replace(w.home.path.encode(), b"window " + b"0" * 32)
+        with pytest.raises(LookupError, match="is of other processes than this"):
+            pickle.loads(unknown)
+    elif elsewhere.kind == "actor":
+        with w.home.locked():
+            assert w.home.fetch(0, numpy.dtype("f8"))[1].tolist() == [0, 1, 2]
+            w.home._actor.store(numpy.ones(3), None).result()           # by another that has the lock, too
+            with pytest.raises(RuntimeError, match="another process has updated the value"):
+                w.home.store(numpy.zeros(3))
+        assert other("w.get_value()").tolist() == w.get_value().tolist() == [1, 1, 1]

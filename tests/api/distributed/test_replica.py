@@ -1,25 +1,16 @@
 """Training in several processes of MPI: ``tests/support/replica_program.py``, run by four of them."""
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.mpi import SETTINGS, mpirun
+
 PROGRAM = Path(__file__).parents[2] / "support" / "replica_program.py"
 NAMES = re.findall(r"^def (test_\w+)", PROGRAM.read_text(), re.MULTILINE)
-# Open MPI refuses to run as root and on fewer cores than processes, unless it is told to.
-SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1",
-            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMP_NUM_THREADS": "1"}
-
-
-def mpirun():
-    """The command that belongs to the environment, or is installed."""
-    beside = Path(sys.executable).parent / "mpirun"
-    return str(beside) if beside.exists() else shutil.which("mpirun")
 
 
 @pytest.fixture(scope="module")
