@@ -179,7 +179,7 @@ def _describe_drop(program, instruction, text):
 
 def _describe_result(program, instruction, text):
     habit = "to the caller" if instruction.flags & RESULT_EMPTIES else "to the caller; small buffers are kept"
-    return _cells(instruction.cells), "; ".join([habit, *remarks_on_results(program, instruction, _NUMBERED)])
+    return _cells(instruction.cells), "; ".join([habit, *remarks_on_results(program, instruction, _NUMBERED).values()])
 
 
 def _describe_halt(program, instruction, text):

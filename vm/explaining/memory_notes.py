@@ -47,7 +47,7 @@ def remark_on(program, instruction):
 
 
 def remarks_on_results(program, instruction, names):
-    """List the results that will be copied because their memory belongs to something else.
+    """Map the results that will be copied, because their memory belongs to something else, to remarks on that.
 
     Parameters
     ----------
@@ -59,10 +59,11 @@ def remarks_on_results(program, instruction, names):
 
     Returns
     -------
-    list of str
+    dict of int to str
+        Cell → why it is copied.
     """
     roots = roots_of(program)
-    remarks, last = [], {}
+    remarks, last = {}, {}
     for cell in reversed(instruction.cells):
         layout, root = program.cells[cell], roots.get(cell, cell)
         if layout.access != "shown":
@@ -70,11 +71,11 @@ def remarks_on_results(program, instruction, names):
             whose = OWNERS.get((owner.kind, "")) if owner.kind != "value" else None
             if whose is not None:
                 reason = "" if root == cell else f"it is {names[root]}'s memory, "
-                remarks.append(f"{names[cell]} is copied: {reason}{whose.partition(',')[0]}")
+                remarks[cell] = f"{names[cell]} is copied: {reason}{whose.partition(',')[0]}"
             elif root in last:
-                remarks.append(f"{names[cell]} is copied while {names[last[root]]} is in the same memory")
+                remarks[cell] = f"{names[cell]} is copied while {names[last[root]]} is in the same memory"
         last.setdefault(root, cell)
-    return remarks[::-1]
+    return dict(reversed(remarks.items()))
 
 
 def _notes(program):

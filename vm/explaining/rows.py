@@ -231,11 +231,12 @@ class Listing:
         return None
 
     def _result(self, position, instruction):
-        access = [self.program.cells[cell].access for cell in instruction.cells]
-        remarks = ["without a copy: borrowed"] if "lent" in access or "shown" in access else []
-        notes = remarks_on_results(self.program, instruction, self.names)
-        return self._row(position, f"return {self.names.of(instruction.cells)}", remarks=tuple(remarks),
-                         notes=tuple(notes))
+        copied = remarks_on_results(self.program, instruction, self.names)
+        borrowed = [cell for cell in instruction.cells
+                    if cell not in copied and self.program.cells[cell].access in ("lent", "shown")]
+        which = "" if len(borrowed) == len(instruction.cells) else f"{self.names.of(borrowed)} "
+        return self._row(position, f"return {self.names.of(instruction.cells)}", notes=tuple(copied.values()),
+                         remarks=(f"{which}without a copy: borrowed",) if borrowed else ())
 
     def _plan(self, position, instruction):
         return self._row(position, f"plan the places of {len(Planner(self.program).cells)} values",

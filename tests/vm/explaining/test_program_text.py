@@ -108,6 +108,14 @@ def test_views_copies_and_overwriting_are_explained():
     assert "not in place of m: it is an input that is not mutable" in remarks(text, "product1")
 
 
+def test_of_several_results_those_that_are_lent_are_named():
+    product = m * 2
+    def text(*results):
+        return phintys.function([m], [phintys.Out(result, borrow=True) for result in results]).explain()
+    assert "# product1_view without a copy: borrowed" in text(product, product[::-1])
+    assert "# without a copy: borrowed" in text(product)
+
+
 def test_of_several_results_the_one_in_place_is_named():
     product = T.dot(m, m)
     text = phintys.function([m, x], [T.exp(product + x), T.tanh(product + x)], name="f").explain()
