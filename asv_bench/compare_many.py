@@ -1,6 +1,6 @@
 """Figures of docs/guide/many_machines.md: run it in an environment with Dask and mpi4py.
 
-    python asv_bench/compare_many.py blocks | tasks | chains
+    python asv_bench/compare_many.py blocks | tasks | submitted | chains
     mpirun -n 1 python asv_bench/compare_many.py steps; mpirun -n 2 python asv_bench/compare_many.py steps
 
 Rounds of the rows alternate; the smallest time of each row counts.
@@ -66,6 +66,28 @@ def tasks(count=2000, rounds=7):
     found = measured({name: lambda row=row: row.compute(scheduler="synchronous") for name, row in rows.items()}, rounds)
     for name, (_, processor) in found.items():
         print(f"{name:20} {processor / count * 1e6:6.1f} us a task")
+
+
+def identity(array):
+    """A task that does nothing."""
+    return array
+
+
+def submitted(count=500, rounds=5):
+    """What a task of a client costs more than one that does nothing, with a worker in another process."""
+    from dask.distributed import Client
+
+    m = T.dmatrix("m")
+    f = phintys.function([m], m + 1)
+    arrays = [numpy.full((1, 4), number, float) for number in range(count)]
+    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        def run(task):
+            client.gather(client.map(task, arrays, pure=False))
+
+        found = measured({"as_task": lambda: run(phintys.distributed.as_task(f)), "Function": lambda: run(f),
+                          "nothing": lambda: run(identity)}, rounds)
+    for name, (wall, processor) in found.items():
+        print(f"{name:20} {wall / count * 1e6:6.1f} us a task, {processor / count * 1e6:6.1f} of the client's")
 
 
 def chain(seed, blocks=750, steps=2_000):

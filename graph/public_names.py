@@ -269,7 +269,7 @@ HOMES = {
         "graph.scratchpad": "Scratchpad",
         "graph.serialization": "Bundle _bare_node _bare_variable _output",
         "graph.trace": "GradientTrace Traces",
-        "making.function_copies": "remake",
+        "making.function_copies": "remake remade_once",
         "ops.creation.optional_argument": "OptionalType",
         "ops.convolution.convolution": "GradientOp",
         "ops.convolution.fused_convolution": "FusedConvolution",

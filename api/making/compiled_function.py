@@ -12,7 +12,7 @@ from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.described_function import DocstringOfInstance, SignatureOfInstance
-from phintys.making.function_copies import Recipe, kept_program, remake
+from phintys.making.function_copies import Recipe, is_stateless, pickled, token_of
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Names that the machine and the files of this folder use; ``dir(f)`` does not show them to users.
 INTERNAL = frozenset("""arranged at_length call containers_of_graph default_was_set evaluate fitted has_states
-    indirect last_shapes measurements output_keys_of position_of refuse_keyword stored_values""".split())
+    indirect last_shapes lasting measurements output_keys_of position_of refuse_keyword stored_values""".split())
 
 MOST_NODES_SHOWN = 1000             # of the optimized graph, for a page that a notebook shows by itself
 
@@ -80,6 +80,7 @@ class Function(Callable):
         self.input_storage = input_storage
         self._finder: Any = None
         self._fn: Any = None
+        self.lasting: dict[Any, Any] = {}                      # see _found
         arguments = maker.arguments
         own = [container for container in input_storage if isinstance(container, ArgumentContainer)]
         super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
@@ -494,15 +495,21 @@ class Function(Callable):
         return self.copy()
 
     def __reduce__(self):
-        recipe = Recipe(self)
-        return remake, (type(self.maker), recipe.arguments, recipe.input_storage, {"trust_input": self.trust_input},
-                        kept_program(self))
+        return self._found(pickled)
 
     def __dask_tokenize__(self):
         """Return what identifies the function's results for Dask, also in another process."""
-        from phintys.interop.dask_token import token_of
+        return self._found(token_of)
 
-        return token_of(Recipe(self), self.trust_input)
+    def _found(self, find):
+        """What a function finds of this one; it is found once if this one has no state, as it cannot change then."""
+        key = find, self.trust_input
+        if key in self.lasting:
+            return self.lasting[key]
+        found = find(self)
+        if is_stateless(self):
+            self.lasting[key] = found
+        return found
 
     def __repr__(self):
         return f"<phintys function {self.name!r}>"

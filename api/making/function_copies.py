@@ -211,6 +211,59 @@ def program_from(kept: tuple[Any, ...] | None) -> Program | None:
     return None
 
 
+def pickled(function: Function) -> tuple[Any, ...]:
+    """What ``__reduce__`` of a function returns.
+
+    Schedulers pickle and unpickle a function for each task. One without state is written once, as bytes, and read once
+    in a process. In the others the pickle shares shared variables with what is pickled beside them.
+    """
+    recipe, kept = Recipe(function), kept_program(function)
+    parts = (type(function.maker), recipe.arguments, recipe.input_storage, {"trust_input": function.trust_input}, kept)
+    if kept is not None and is_stateless(function):
+        with suppress(Exception):               # what only another pickler can write
+            content = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+            if len(content) <= LARGEST_REMADE:
+                return remade_once, (content,)
+    return remake, parts
+
+
+def token_of(function: Function) -> Any:
+    """What identifies the function's results for Dask, also in another process."""
+    from phintys.interop.dask_token import token_of
+
+    return token_of(Recipe(function), function.trust_input)
+
+
+def is_stateless(function: Function) -> bool:
+    """Whether the functions of two pickles cannot be told apart, as nothing can be set in them."""
+    return (not function.program.containers and not function.program.calls
+            and all([isinstance(container, ArgumentContainer) and container.required
+                     for container in function.input_storage]))
+
+
+MOST_REMADE = 64                # functions of pickles that a process knows
+LARGEST_REMADE = 1 << 20        # bytes of such a pickle, which the function keeps, too
+
+_remade: dict[bytes, Function] = {}
+
+
+@at_home
+def remade_once(content: bytes) -> Function | None:
+    """Unpickle a function without state, with the program of the first that had the same pickle."""
+    known = _remade.get(content)
+    if known is None or not config.unpickle_function:
+        known = remake(*pickle.loads(content))
+        if known is None or not is_stateless(known):
+            return known
+        while len(_remade) >= MOST_REMADE:
+            _remade.pop(next(iter(_remade)), None)
+        _remade[content] = known
+    twin = known.maker.create_with(known.program, [container.twin() for container in known.input_storage])
+    twin.trust_input = known.trust_input
+    twin.lasting[pickled, twin.trust_input] = remade_once, (content,)
+    return twin
+
+
 @at_home
 def remake(maker_class: type, arguments: Mapping[Any, Any], input_storage: Sequence[ArgumentContainer | Container],
            attributes: Mapping[str, bool], kept: tuple[Any, ...] | None = None) -> Function | None:

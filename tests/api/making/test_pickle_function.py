@@ -312,3 +312,58 @@ def test_a_function_without_updates_and_a_measured_one_are_compiled():
     f = step_of(phintys.shared(numpy.ones(2), "w"))
     assert "STORE" not in [one.name for one in f.copy(delete_updates=True).program.symbolic()]
     assert f.copy(profile=True).profile is not None
+
+
+def test_a_function_without_state_is_read_once(monkeypatch):
+    """Schedulers unpickle a function for each task."""
+    x = T.dvector("x")
+    f = function([x], {"a": T.tanh(x) * 2, "b": phintys.scan(lambda one: one * 3, x)[0]}, name="f")
+    content = pickle.dumps(f)
+    first = pickle.loads(content)
+    monkeypatch.setattr("phintys.making.function_copies.remake", None)
+    monkeypatch.setattr("phintys.making.function_copies.kept_program", None)
+    second = pickle.loads(content)
+    assert pickle.dumps(f) == pickle.dumps(first) == pickle.dumps(second) == content
+    second.trust_input = True                                   # what can be set is each one's own
+    assert second is not first and not first.trust_input
+    for each in (first, second, pickle.loads(pickle.dumps(first))):
+        assert each.name == "f" and each(numpy.ones(2))["b"].tolist() == [3, 3]
+    assert first([0, 0])["a"].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="trust_input is set"):
+        second([0, 0])
+    monkeypatch.undo()
+    trusting = pickle.loads(pickle.dumps(second))
+    assert trusting.trust_input and not pickle.loads(content).trust_input
+    (given,), (result, _) = second.maker.inputs, second.maker.outputs
+    slope = function([given], T.grad(result.variable.sum(), given.variable))
+    assert slope([0, 0]).tolist() == [2, 2]
+    with phintys.config.change_flags(unpickle_function=False):
+        assert pickle.loads(content) is None
+
+
+@pytest.mark.parametrize("kind", ["shared", "default", "state", "random", "large"])
+def test_a_function_with_state_is_not(kind):
+    """Its pickles are copies of their own; and large constants are not kept as bytes."""
+    from phintys.making import function_copies
+
+    x, w = T.dscalar("x"), shared(2.0, "w")
+    f = {"shared": lambda: function([x], x * w), "default": lambda: function([In(x, value=3.0)], x * 2),
+         "state": lambda: function([In(x, value=3.0, update=x + 1)], x),
+         "random": lambda: function([x], x + T.shared_randomstreams.RandomStreams(1).uniform()),
+         "large": lambda: function([x], x + numpy.zeros(200_000))}[kind]()
+    f.__dask_tokenize__()
+    left, right = pickle.loads(pickle.dumps(f)), pickle.loads(pickle.dumps(f))
+    assert f.__reduce__()[0] is function_copies.remake
+    if kind == "shared":
+        left.get_shared()[0].set_value(5.0)
+        token = f.__dask_tokenize__()
+        w.set_value(7.0)
+        assert (left(1), right(1), f(1), pickle.loads(pickle.dumps(f))(1)) == (5, 2, 7, 7)
+        assert token != f.__dask_tokenize__()
+    elif kind == "default":
+        left.container[left.maker.inputs[0].variable].value = 4.0
+        assert (left(), right(), f()) == (8, 6, 6)
+    elif kind == "state":
+        assert [left(), left(), right(), f()] == [3, 4, 3, 3]
+    elif kind == "random":
+        assert left(0) == right(0) == f(0) != f(0)
