@@ -164,7 +164,7 @@ clean:
 	rm -rf .venv .venv-editable .venv-pytensor-* build dist phintys.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
 	rm -rf examples/output asv_bench/.asv/env
 	rm -rf examples/out_of_tree_op/build examples/out_of_tree_op/*.c examples/out_of_tree_op/*.so
-	find vm ops gpu '(' -name '*.c' -o -name '*.so' ')' -delete
+	find graph vm ops optimizer gpu '(' -name '*.c' -o -name '*.so' ')' -delete
 	find $(FOLDERS) tests examples asv_bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMPS)/created.stamp:

@@ -40,7 +40,7 @@ from setuptools.modified import newer_group
 ROOT = Path(__file__).resolve().parent
 PREREQUISITES = ROOT / ".ci" / "prerequisites"
 FOLDERS = ("api", "graph", "vm", "ops", "optimizer", "gpu")
-NATIVE_FOLDERS = ("vm", "ops", "gpu")
+NATIVE_FOLDERS = ("graph", "vm", "ops", "optimizer", "gpu")
 INCLUDED = {"gpu": ("ops", "vm")}      # folders below, whose headers are used through declarations of Cython
 # Folders whose import name does not follow from their path. All others are ``phintys.`` and their path. What is in
 # api/theano has the names that it would have in api; api/theano_finder.py finds it in a source tree.
@@ -109,7 +109,7 @@ NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+|\bdefine\s+LOOPS\s+)"([^
 
 
 def link_cimport_root():
-    """Make ``build/cimport/phintys/{vm,ops,gpu}`` links to the source folders, and ``numpy.pxd`` one to what
+    """Make ``build/cimport/phintys/vm`` and so on links to the source folders, and ``numpy.pxd`` one to what
     the modules use of NumPy; return the root for ``include_path``."""
     root = ROOT / "build" / "cimport"
     package = root / "phintys"

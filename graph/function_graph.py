@@ -7,19 +7,18 @@ is recursive. A replacement has the type of the variable that it replaces. Chang
 """
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.changes import Clients, import_node, import_variable, put, tell
 from phintys.graph.config import config
-from phintys.graph.errors import AlreadyThere, InconsistencyError, MissingInputError, made_at
+from phintys.graph.errors import AlreadyThere, InconsistencyError, made_at
 from phintys.graph.formula import as_string
 from phintys.graph.membership import enrol
 from phintys.graph.public_names import at_home
 from phintys.graph.scratchpad import made
 from phintys.graph.toposort import io_toposort
-from phintys.graph.trace import joined, stays
+from phintys.graph.trace import joined
 from phintys.graph.traversal import clone, clone_get_equiv
-from phintys.graph.valueless_types import NullType
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -28,25 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
-
-
-class Clients(dict):
-    """The readers of one variable, in the order in which they were added: pairs (node, input position).
-
-    A reader of an output of the graph is ``("output", position)``. For reading it behaves like a list of pairs; because
-    it is a dictionary, removing one of a hundred thousand readers takes as long as removing one of two.
-    """
-
-    def __getitem__(self, position):
-        if isinstance(position, slice):
-            return list(self)[position]
-        index = position + len(self) if position < 0 else position
-        if not 0 <= index < len(self):
-            raise IndexError(f"there are {len(self)} clients, none at {position}")
-        return next(islice(self, index, None))
-
-    def __repr__(self):
-        return repr(list(self))
 
 
 class ClientsOf(dict):
@@ -129,7 +109,7 @@ class FunctionGraph:
                                  f"the graph.")
             self.clients[variable] = Clients()
         for variable in outputs:
-            self._import_variable(variable, "init")
+            import_variable(self, variable, "init")
         for position, variable in enumerate(outputs):
             self.clients[variable]["output", position] = None
 
@@ -162,70 +142,7 @@ class FunctionGraph:
         MissingInputError
             If a variable is missing; the graph is not changed then.
         """
-        nodes = self._missing(node)
-        self._check_leaves(nodes)
-        clients = self.clients
-        for new in nodes:
-            self.apply_nodes.add(new)
-            for output in new.outputs:
-                if output not in clients:
-                    clients[output] = Clients()
-            for index, variable in enumerate(new.inputs):
-                if variable not in clients:
-                    clients[variable] = Clients()
-                clients[variable][new, index] = None
-            if origin is not None and not stays(new._position):
-                new._position = origin
-            self._tell("on_import", new, reason)
-        self._forget_order()
-
-    def _missing(self, node):
-        """Return, in order, the node and the nodes that it needs and that are not in the graph yet."""
-        known = self.apply_nodes
-        for variable in node.inputs:
-            if variable.owner is not None and variable.owner not in known:
-                return io_toposort((), node.outputs, known=known)
-        return [] if node in known else [node]          # as nearly always when a rewrite replaces a node
-
-    def _import_variable(self, variable, reason, origin=None):
-        if variable in self.clients:
-            return
-        if variable.owner is not None:
-            self.import_node(variable.owner, reason, origin)
-        else:
-            if not isinstance(variable, Constant):
-                raise _missing(variable, "is an output")
-            self.clients[variable] = Clients()
-
-    def _check_leaves(self, nodes):
-        clients = self.clients
-        for node in nodes:
-            for index, variable in enumerate(node.inputs):
-                if variable.owner is None and not isinstance(variable, Constant) and variable not in clients:
-                    raise _missing(variable, f"is input {index} of {node.op}{made_at(node)}")
-
-    def _remove_client(self, variable, client, reason):
-        """Remove one reader, and then every node that is not read any more."""
-        pending = [(variable, client)]
-        while pending:
-            variable, client = pending.pop()
-            readers = self.clients[variable]
-            del readers[client]
-            node = variable.owner
-            if readers:
-                if len(readers) == 1 and readers[0][0] in self.settled:     # not the one that just came
-                    self.settled.pop(node, None)
-                continue
-            if node is None:
-                if isinstance(variable, Constant):
-                    del self.clients[variable]
-            elif not any([self.clients[output] for output in node.outputs]):
-                self.apply_nodes.discard(node)
-                self.settled.pop(node, None)
-                for output in node.outputs:
-                    del self.clients[output]
-                self._tell("on_prune", node, reason)
-                pending.extend([(needed, (node, index)) for index, needed in enumerate(node.inputs)])
+        import_node(self, node, reason, origin)
 
     # ---- changes -----------------------------------------------------------------------------------------------------
     def change_input(self, node: Apply | str, position: int, new: Variable, reason: Any = None) -> None:
@@ -255,19 +172,7 @@ class FunctionGraph:
         if old.type is not new.type and old.type != new.type:
             raise TypeError(f"The type of the replacement must be the same as the type of the original Variable: "
                             f"{old} has type {old.type}, {new} has type {new.type}.")
-        self._put(node, position, new, reason, joined([made(old)._position]))
-
-    def _put(self, node, position, new, reason, origin):
-        """Make the change. ``origin`` is where the user made what new nodes compute; None keeps their own origins."""
-        readers = self.outputs if isinstance(node, str) else node.inputs
-        old = readers[position]
-        self._import_variable(new, reason, origin)
-        readers[position] = new
-        self.settled.pop(node, None)
-        self._forget_order()
-        self.clients[new][node, position] = None
-        self._remove_client(old, (node, position), reason)
-        self._tell("on_change_input", node, position, old, new, reason)
+        put(self, node, position, new, reason, joined([made(old)._position]))
 
     def change_op(self, node: Apply, op: Op) -> None:
         """Let a node compute the same values by another op, for instance one that overwrites an input."""
@@ -302,7 +207,7 @@ class FunctionGraph:
             new = self._converted(old, new, reason)
         origin = None if new in self.clients else joined([made(old)._position])
         for node, position in list(self.clients[old]):
-            self._put(node, position, new, reason, origin)
+            put(self, node, position, new, reason, origin)
 
     def _converted(self, old, new, reason):
         try:
@@ -334,13 +239,13 @@ class FunctionGraph:
         except Exception:
             self.features.remove(undo)
             for node, position, old in reversed(undo.changes):
-                self._put(node, position, old, ("revert", reason), None)
+                put(self, node, position, old, ("revert", reason), None)
             raise
         self.features.remove(undo)
 
     def validate(self) -> None:
         """Let every feature with a method ``validate(fgraph)`` raise if the graph breaks its rule."""
-        self._tell("validate")
+        tell(self, "validate", ())
 
     # ---- features ----------------------------------------------------------------------------------------------------
     def attach_feature(self, feature: Any) -> None:
@@ -370,16 +275,6 @@ class FunctionGraph:
             on_detach = getattr(feature, "on_detach", None)
             if on_detach is not None:
                 on_detach(self)
-
-    def _tell(self, event, *arguments):
-        if self._told != self.features:             # most features have few of the methods
-            self._told, self._methods = list(self.features), {}
-        methods = self._methods.get(event)
-        if methods is None:
-            methods = self._methods[event] = [getattr(feature, event) for feature in self._told
-                                              if hasattr(feature, event)]
-        for method in methods:
-            method(self, *arguments)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def orderings(self) -> dict[Any, Any]:
@@ -517,10 +412,3 @@ class _Undo:
 def _copied(inputs, outputs):
     """Copy a graph; the constants, which are immutable, are shared."""
     return clone(inputs, outputs, copy_inputs=True, copy_orphans=False)
-
-
-def _missing(variable, use):
-    if isinstance(variable.type, NullType):
-        return TypeError(f"Computation graph contains a NaN: {variable.type.why_null}")
-    return MissingInputError(f"Undeclared input: {variable} of type {variable.type}{made_at(variable)} {use}, but it "
-                             f"is neither an input, nor a constant, nor computed. Was it left out of the inputs?")

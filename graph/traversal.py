@@ -1,4 +1,4 @@
-"""Traversals of graphs: ancestors, copies, comparison. Topological order is in ``toposort.py``.
+"""Traversals of graphs: ancestors, copies, comparison. Topological order is in ``toposort.pyx``.
 
 Every traversal is iterative and linear in the number of edges. Orders depend only on the graph, never on addresses, and
 are those of Theano: the last of several start points comes first, and the first of a node's inputs. ``blockers`` are

@@ -180,15 +180,12 @@ class Elemwise(Op):
         pairs = [(output, position) for output, result in enumerate(node.outputs[:MOST_OVERWRITING])
                  for position, variable in enumerate(node.inputs)
                  if variable.type == result.type and not isinstance(variable, Constant)]
-        several = len(node.outputs) > 1 and self.scalar_op.steps is not None
-        return sorted(pairs, key=self._is_read_later) if several else pairs
-
-    def _is_read_later(self, pair):
-        """Whether a step after that of the output reads the input."""
-        output, position = pair
-        steps, slots = self.scalar_op.steps, self.scalar_op.output_slots
+        if len(node.outputs) < 2 or self.scalar_op.steps is None:
+            return pairs
+        last = {position: number for number, (_, operands) in enumerate(self.scalar_op.steps) for position in operands}
         first = len(self.scalar_op.input_dtypes) + len(self.scalar_op.constants)
-        return any([position in operands for _, operands in steps[max(slots[output] - first + 1, 0):]])
+        made = [max(slot - first, -1) for slot in self.scalar_op.output_slots]      # by which step each output is made
+        return sorted(pairs, key=lambda pair: last.get(pair[1], -1) > made[pair[0]])   # what is read later comes last
 
     def overwriting(self, pairs):
         """The same scalar op with ``pairs`` as its in-place pattern."""

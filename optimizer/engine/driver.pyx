@@ -10,10 +10,7 @@ runs, also of other drivers, try the same rewrites only on nodes near which the 
 a rewrite stores the number of rewrites that led to it; a chain of `LIMIT` of them counts as an endless loop, which is
 reported with the rewrite's name.
 """
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING, Any
 
 from phintys.graph.config import config
 from phintys.graph.progress import tick
@@ -23,13 +20,6 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import CONSTANT, REPEATED
 from phintys.optimizer.engine.values import as_type, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from phintys.graph.apply import Apply
-    from phintys.graph.function_graph import FunctionGraph
-    from phintys.optimizer.engine.database import Rewrite
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
@@ -42,7 +32,7 @@ class EndlessRewriting(RuntimeError):
 class Driver:
     """A set of rewrites, indexed by node key. It stores nothing about a run, so one driver serves all compilations."""
 
-    def __init__(self, rewrites: Sequence[Rewrite]) -> None:
+    def __init__(self, rewrites):
         self.rewrites = tuple(rewrites)
         self.keys = frozenset().union(*[rewrite.keys for rewrite in rewrites])
         self.is_for_all = not all([rewrite.keys for rewrite in rewrites])
@@ -51,7 +41,7 @@ class Driver:
         self._index = {}               # (another driver or None, key or None) -> rewrites
         self.chosen = {}               # (what a `Run` knows of a node and of its graph) -> rewrites, for all runs
 
-    def rewrites_for(self, key: str | type, other: Driver | None = None) -> tuple[Rewrite, ...]:
+    def rewrites_for(self, key, other=None):
         """The rewrites for nodes of this key, in order, without those that another driver has."""
         entry = other, key if key in self.keys else None        # None: those for all nodes
         if entry not in self._index:
@@ -60,14 +50,14 @@ class Driver:
                                         and (not rewrite.keys or key in rewrite.keys)])
         return self._index[entry]
 
-    def run(self, fgraph: FunctionGraph) -> Run:
+    def run(self, fgraph):
         """Rewrite ``fgraph`` in place; return the finished `Run` with its counts."""
         run = Run(self, fgraph)
         run.finish()
         return run
 
 
-def report(error: Any, rewrite: Rewrite, node: Apply) -> Any:
+def report(error, rewrite, node):
     """Raise, warn or ignore a rewrite that failed, as ``config.on_opt_error`` says."""
     how = config.on_opt_error
     if how == "ignore":
@@ -96,40 +86,49 @@ def _standing_for(old, node, new):
     return as_type(new, old.type, ())
 
 
-class Run:
-    """One run of a driver over one graph: the worklist, and the callbacks by which the graph reports changes."""
+cdef class Run:
+    """One run of a driver over one graph: the worklist, and the callbacks by which the graph reports changes.
 
-    def __init__(self, driver: Driver, fgraph: FunctionGraph) -> None:
-        self.driver = driver
-        self.fgraph = fgraph
-        self.steps = 0                 # how many times a node was tried with the rewrites for its key
-        self.replacements = 0
-        self.generation = {}           # node made by a rewrite -> number of rewrites that led to it
-        self.imported = []
-        self.pruned = []
-        self.queue = deque()
-        self.pending = set()
-        self.keys = {}                 # node -> key
-        self.present = set()           # the keys in the graph that some rewrites need beside the node that they are for
-        self.rewrites = {}             # (key, what settled it or None) -> the rewrites to try now, see `_chosen`
+    Attributes
+    ----------
+    steps : int
+        How many times a node was tried with the rewrites for its key.
+    replacements : int
+    """
 
-    def finish(self) -> None:
+    cdef object driver, fgraph, queue
+    cdef readonly long steps, replacements
+    cdef dict generation            # node made by a rewrite -> number of rewrites that led to it
+    cdef dict keys                  # node -> key
+    cdef dict rewrites              # (key, what settled it or None) -> the rewrites to try now, see `_chosen`
+    cdef list imported, pruned
+    cdef set pending
+    cdef set present                # the keys in the graph that some rewrites need beside the node that they are for
+    cdef frozenset of, beside
+
+    def __init__(self, driver, fgraph):
+        self.driver, self.fgraph, self.queue = driver, fgraph, deque()
+        self.generation, self.keys, self.rewrites = {}, {}, {}
+        self.imported, self.pruned, self.pending, self.present = [], [], set(), set()
+        self.of, self.beside = driver.of, driver.beside
+
+    def finish(self):
         """Work until the worklist is empty."""
-        fgraph, queue, pending, alive = self.fgraph, self.queue, self.pending, self.fgraph.apply_nodes
-        self._enrol(fgraph.toposort())
-        mark = self.driver, frozenset(self.present)
+        fgraph, queue, driver = self.fgraph, self.queue, self.driver
+        cdef dict keys = self.keys, settled = fgraph.settled
+        cdef set alive = fgraph.apply_nodes, moved = set()      # nodes that were not settled when their turn came
+        self.enrol(fgraph.toposort())
+        mark = driver, frozenset(self.present)
         # What depends on a node that is not settled is found by visiting all nodes; otherwise, only those are visited
         # that have rewrites.
-        visits_all, wanted = self.driver.is_for_all or len(fgraph.settled) < len(alive), self.driver.keys
-        queue.extend(self.keys if visits_all else [node for node, key in self.keys.items() if key in wanted])
-        pending.update(queue)
+        visits_all, wanted = driver.is_for_all or len(settled) < len(alive), driver.keys
+        queue.extend(keys if visits_all else [node for node, key in keys.items() if key in wanted])
+        self.pending.update(queue)
         fgraph.attach_feature(self)
-        keys, known, settled, driver, present = self.keys, self.rewrites, fgraph.settled, self.driver, self.present
-        moved = set()                  # nodes that were not settled when their turn came
         try:
             while queue:
                 node = queue.popleft()
-                pending.discard(node)
+                self.pending.discard(node)
                 if node not in alive:
                     continue
                 before = settled.get(node)  # which driver tried it since it and what it depends on changed last, and
@@ -142,77 +141,81 @@ class Run:
                 if before is None:
                     moved.add(node)
                 settled[node] = mark
-                if before is not None and before[0] is driver and before[1] >= present:     # by a turn before this one
-                    continue
+                if before is not None and (<tuple>before)[0] is driver and (<tuple>before)[1] >= self.present:
+                    continue                # by a turn before this one
                 kind = keys[node], before
-                rewrites = known.get(kind)
+                rewrites = self.rewrites.get(kind)
                 if rewrites is None:
-                    rewrites = known[kind] = self._chosen(*kind)
+                    rewrites = self.rewrites[kind] = self.chosen(keys[node], before)
                 if type(rewrites) is dict:
-                    rewrites = self._of_inputs(rewrites, node)
+                    rewrites = self.of_inputs(rewrites, node)
                 if rewrites:
                     self.steps += 1
-                    self._visit(node, rewrites)
+                    self.visit(node, rewrites)
                     if self.steps % STEPS_BETWEEN_TICKS == 0:
                         tick()
         finally:
             fgraph.remove_feature(self)
 
-    def _of_inputs(self, rewrites, node):
+    cdef of_inputs(self, dict rewrites, node):
         """Return those of some rewrites, by what they are ``of``, that the node has such inputs for."""
-        keys, inputs = self.keys, node.inputs
-        found = {keys[variable.owner] if variable.owner is not None
-                 else CONSTANT if isinstance(variable, Constant) else None for variable in inputs}
+        cdef set found = set()
+        cdef list inputs = node.inputs
+        for variable in inputs:
+            owner = variable.owner
+            found.add(self.keys[owner] if owner is not None else CONSTANT if isinstance(variable, Constant) else None)
         if len(inputs) > 1 and len(set(inputs)) < len(inputs):
             found.add(REPEATED)
-        found = self.driver.of.intersection(found)
-        if found not in rewrites:
-            rewrites[found] = tuple([rewrite for rewrite in rewrites[None]
-                                     if not rewrite.of or not rewrite.of.isdisjoint(found)])
-        return rewrites[found]
+        met = self.of.intersection(found)
+        chosen = rewrites.get(met)
+        if chosen is None:
+            chosen = rewrites[met] = tuple([rewrite for rewrite in rewrites[None]
+                                            if not rewrite.of or not rewrite.of.isdisjoint(met)])
+        return chosen
 
-    def _enrol(self, nodes):
+    cdef enrol(self, list nodes):
         """Note the keys of nodes, and whether there are some that rewrites need beside others."""
-        keys, needed = self.keys, self.driver.beside
         for node in nodes:
-            key = keys[node] = key_of(node.op)
-            if key in needed and key not in self.present:
+            key = self.keys[node] = key_of(node.op)
+            if key in self.beside and key not in self.present:
                 self.present.add(key)
                 self.rewrites.clear()
 
-    def _chosen(self, key, settled):
+    cdef chosen(self, key, settled):
         """The rewrites to try on nodes of this key, as the graph is now: all, or a table by what their inputs are."""
         entry = key if key in self.driver.keys else None, settled, frozenset(self.present)
-        if entry not in self.driver.chosen:
-            self.driver.chosen[entry] = self._choose(key, settled)
-        return self.driver.chosen[entry]
+        chosen = self.driver.chosen.get(entry)
+        if chosen is None:
+            chosen = self.driver.chosen[entry] = self.choose(key, settled)
+        return chosen
 
-    def _choose(self, key, settled):
+    cdef choose(self, key, settled):
         """The same, found anew."""
         driver, present = settled or (None, self.present)
         rewrites = self.driver.rewrites_for(key, driver)
         if not present >= self.present:     # what was not tried, because there was no node that it needs
-            rewrites = [rewrite for rewrite in self.driver.rewrites_for(key) if rewrite in rewrites
+            known = set(rewrites)
+            rewrites = [rewrite for rewrite in self.driver.rewrites_for(key) if rewrite in known
                         or rewrite.beside and rewrite.beside.isdisjoint(present)]
         rewrites = tuple([rewrite for rewrite in rewrites
                           if not (rewrite.beside and rewrite.beside.isdisjoint(self.present))])
         return {None: rewrites} if any([rewrite.of for rewrite in rewrites]) else rewrites
 
-    def _visit(self, node, rewrites):
+    cdef visit(self, node, tuple rewrites):
         """Try rewrites in turn, until one applies."""
         for rewrite in rewrites:
             try:
                 found = rewrite.apply(self.fgraph, node)
                 if found is None:
                     continue
-                if self._replace(node, found if isinstance(found, (list, tuple)) else [found], rewrite):
+                if self.replace(node, found if isinstance(found, (list, tuple)) else [found], rewrite):
                     return
             except Exception as error:                      # a failed rewrite must not fail the compilation
                 report(error, rewrite, node)
 
-    def _replace(self, node, found, rewrite):
+    cdef bint replace(self, node, found, rewrite) except -1:
         """Replace the node's outputs by ``found``; return whether anything changed."""
-        pairs = []
+        cdef list pairs = []
         for old, new in zip(node.outputs, found):
             if new is not None and new is not old:
                 new = _standing_for(old, node, new)
@@ -232,11 +235,11 @@ class Run:
                 new.name = old.name
             fgraph.replace(old, new, reason=rewrite.name)
         self.replacements += 1
-        self._tell_origins(node)
-        self._enter(age, readers)
+        self.tell_origins(node)
+        self.enter(age, readers)
         return True
 
-    def _tell_origins(self, node):
+    cdef tell_origins(self, node):
         """Record on new nodes where the user made all that they replace: the node, and the nodes removed with it."""
         if self.imported and len(self.pruned) > 1:
             position = joined([node._position, *[gone._position for gone in self.pruned[:MOST_TRACES]]])
@@ -244,20 +247,19 @@ class Run:
                 if not is_in_parts(made._position):
                     made._position = position
 
-    def _enter(self, age, readers):
+    cdef enter(self, age, readers):
         """Put new nodes, then the readers of what was replaced, at the front of the worklist."""
-        generation, pending = self.generation, self.pending
         for node in self.imported:
-            generation[node] = age
-        fresh = self.imported + [reader for reader in readers if reader != "output" and reader not in pending]
+            self.generation[node] = age
+        fresh = self.imported + [reader for reader in readers if reader != "output" and reader not in self.pending]
         self.queue.extendleft(reversed(fresh))
-        pending.update(fresh)
+        self.pending.update(fresh)
 
-    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
+    def on_import(self, fgraph, node, reason):
         """Record that a node was added."""
         self.imported.append(node)
-        self._enrol([node])
+        self.enrol([node])
 
-    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: str) -> None:
+    def on_prune(self, fgraph, node, reason):
         """Record that a node was removed."""
         self.pruned.append(node)
