@@ -5,6 +5,7 @@ from phintys.ops.compositions.parts import part, positions, tensors
 from phintys.ops.creation.allocation import alloc, arange, as_lengths
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.indexing.nonzero import nonzero
@@ -12,6 +13,7 @@ from phintys.ops.indexing.take import take
 from phintys.ops.linalg.diagonal import diag
 from phintys.ops.numpy_functions import flip
 from phintys.ops.rearranging.rearranging import atleast_1d, atleast_3d
+from phintys.ops.reduction.reduction import all as all_true
 from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten, reshape
@@ -350,7 +352,7 @@ def insert(arr, obj, values, axis=None):
         values = dimshuffle(values, *["x"] * (rank - values.type.ndim), *range(values.type.ndim))
         order = list(range(1, axis + 1)) + [0] + list(range(axis + 1, rank))
         values = dimshuffle(values, *order) if axis else values
-        at = elementwise.switch(obj < 0, obj + shape_i(arr, axis), obj)
+        at = _between(obj, shape_i(arr, axis))
         lengths = [shape_i(values, axis) if number == axis else shape_i(arr, number) for number in range(rank)]
         return concatenate([part(arr, axis, slice(None, at)), alloc(values, *lengths),
                             part(arr, axis, slice(at, None))], axis=axis)
@@ -367,11 +369,18 @@ def _positions(name, obj):
     return as_dtype(obj, "int64")
 
 
+def _between(obj, length):
+    """Positions counted from the start, of which the length is the last; ``IndexError`` for others."""
+    at = elementwise.switch(obj < 0, obj + length, obj)
+    return Check("insert: a position is out of bounds", "IndexError")(
+        at, all_true(elementwise.and_(at >= 0, at <= length)))
+
+
 def _inserted(arr, obj, values, axis):
     """Each slice of the result is one of ``arr`` or of the values, which are joined and taken in the order of their
     positions: those inserted come before those that were there."""
     length, count = shape_i(arr, axis), shape_i(obj, 0)
-    obj = elementwise.switch(obj < 0, obj + length, obj)
+    obj = _between(obj, length)
     lengths = [count if number == axis else shape_i(arr, number) for number in range(arr.type.ndim)]
     order = argsort(concatenate([obj, positions(arr, axis)]), kind="stable")
     return take(concatenate([alloc(values, *lengths), arr], axis=axis), order, axis=axis)

@@ -195,7 +195,8 @@ def nanvar(a, axis=None, ddof=0, keepdims=False):
         return reduction.var(x, axis=axis, ddof=ddof, keepdims=keepdims)
     if x.type.dtype == "float16":
         return as_dtype(nanvar(as_dtype(x, "float32"), axis, ddof, keepdims), "float16")
-    distance = abs(_filled(x - nanmean(x, axis, keepdims=True), 0))
+    distance = x - nanmean(x, axis, keepdims=True)      # NaN also where x is infinite; that counts
+    distance = abs(elementwise.switch(elementwise.isnan(x), constant(0, dtype=x.type.dtype), distance))
     left = _count(x, axis, keepdims) - ddof
     found = _divided(reduction.sum(elementwise.sqr(distance), axis=axis, keepdims=keepdims), left)
     return elementwise.switch(left > 0, found, constant(numpy.nan, dtype=found.type.dtype))
@@ -229,7 +230,8 @@ def _quantile(name, a, q, axis, method, keepdims):
     rank = x.type.ndim
     x, axes = partitioning.one_axis_last(name, x, axis)
     last, probabilities = x.type.ndim - 1, q.type.ndim
-    ordered, count = sort(x, axis=-1), _count(x, last, True)
+    absent = reduction.sum(elementwise.isnan(x), axis=last, keepdims=True)
+    ordered, count = sort(x, axis=-1), partitioning.some_length(name, x) - absent
     # Dimensions of probabilities come first.
     q = dimshuffle(q, *range(probabilities), *["x"] * x.type.ndim)
     ordered, count = [dimshuffle(part, *["x"] * probabilities, *range(x.type.ndim)) for part in (ordered, count)]

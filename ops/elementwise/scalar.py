@@ -306,7 +306,9 @@ def emit_exp2(steps, dtype, x):
     """NumPy has the loop for floats only."""
     if dtype not in complex_dtypes:
         return steps.apply("exp2", x)
-    return steps.apply("exp", steps.apply("multiply", x, steps.constant(math.log(2), dtype)))
+    factor = steps.constant(math.log(2), rules.REAL_PART[dtype])
+    parts = [steps.apply("multiply", emit(steps, dtype, x), factor) for emit in (emit_real, emit_imag)]
+    return steps.apply("exp", emit_complex(steps, dtype, *parts))
 
 
 def logaddexp_gradient(a, b, out, g):

@@ -5,6 +5,7 @@ gradients and in-place forms.
 """
 from phintys.ops.elementwise.elementwise_functions import clip
 from phintys.ops.elementwise.scalar import cast_op
+from phintys.ops.indexing.advanced_index import as_index_array
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.subtensor import WHOLE
 from phintys.ops.shape.reshape import flatten
@@ -49,7 +50,7 @@ def take(a, indices, axis=None, mode="raise"):
     >>> T.take(T.as_tensor([10, 20, 30]), [2, 0]).eval()
     array([30, 10])
     """
-    a, indices = as_tensor_variable(a), as_tensor_variable(indices)
+    a, indices = as_tensor_variable(a), as_index_array(indices)
     if mode not in MODES:
         raise ValueError(f"take: mode must be one of {', '.join(MODES)}, not {mode!r}")
     if axis is None:

@@ -341,7 +341,8 @@ class CAReduceDtype(CAReduce):
     def accumulator_dtype(self, input_dtype):
         wanted = self.acc_dtype
         if wanted is None:
-            return accumulator_dtype(input_dtype)
+            overflows = input_dtype in ("int64", "uint64") and self.dtype in continuous_dtypes
+            return accumulator_dtype(self.dtype if overflows else input_dtype)
         if (wanted in continuous_dtypes and input_dtype in discrete_dtypes) or upcast(input_dtype, wanted) == wanted:
             return wanted
         raise TypeError(f"Cannot build {self} node with input dtype {input_dtype} and acc_dtype {wanted}, as precision "

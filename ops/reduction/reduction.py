@@ -83,13 +83,13 @@ def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
 
 
 def _count(x, axes, like, less=0):
-    """The number of reduced elements minus ``less``, in the float dtype that suits a sum of dtype ``like``."""
+    """The number of reduced elements minus ``less``, at least 0, in the float dtype that suits a sum of ``like``."""
     number = None
     for axis in axes:
         number = shape_i(x, axis) if number is None else number * shape_i(x, axis)
     number = constant(1, dtype="int64") if number is None else number
     if less:
-        number = number - less
+        number = scalar.maximum(number - less, 0)
     return number.astype("float32" if like in ("float16", "float32", "complex64") else "float64")
 
 
@@ -126,7 +126,7 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
         return reduce_by(Mean, x, axis, keepdims)
     half = dtype == "float16" or (dtype is None and x.type.dtype == "float16")
     if dtype is None and x.type.dtype in ("int64", "uint64"):
-        dtype, acc_dtype = "float64", acc_dtype or "float64"
+        dtype = "float64"
     total = sum(x, axis, dtype="float32" if half else dtype, keepdims=keepdims, acc_dtype=acc_dtype)
     result = scalar.true_div(total, _count(x, positive_axes(x, axis_tuple(axis)), total.type.dtype))
     if half:
@@ -145,7 +145,7 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     input, axis, keepdims
         See `sum`.
     ddof : int
-        The number subtracted from the number of elements in the divisor.
+        The number subtracted from the number of elements in the divisor, which is not less than 0.
     corrected : bool
         Whether to correct the error due to rounding of the mean.
 

@@ -11,6 +11,7 @@ from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
+from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.identity.assertion import Check
@@ -194,11 +195,12 @@ def one_axis_last(name, x, axis):
     kept = [number for number in range(x.type.ndim) if number not in axes]
     x = dimshuffle(x, *kept, *axes)
     if len(axes) != 1:
-        x = reshape(x, concatenate([x.shape[:len(kept)], [-1]]) if kept else [-1], ndim=len(kept) + 1)
+        joined = prod(x.shape[len(kept):], keepdims=True)       # -1 would be unknown where another length is 0
+        x = reshape(x, concatenate([x.shape[:len(kept)], joined]), ndim=len(kept) + 1)
     return x, axes
 
 
-def _length(name, x):
+def some_length(name, x):
     """The length of the last axis, which must not be 0."""
     length = shape_i(x, x.type.ndim - 1)
     return Check(f"{name}: there are no elements along the axis")(length, elementwise.gt(length, 0))
@@ -242,7 +244,7 @@ def median(a, axis=None, keepdims=False):
     x = as_tensor_variable(a)
     rank = x.type.ndim
     x, axes = one_axis_last("median", x if x.type.dtype in complex_dtypes else as_float("median", x), axis)
-    length = _length("median", x)
+    length = some_length("median", x)
     lower, upper = (length - 1) // 2, length // 2
     ordered = PartitionOp()(x, concatenate([[lower], [upper], [length - 1]]), x.type.ndim - 1)
     wide = _interpolated_dtype(x.type.dtype)
@@ -302,7 +304,7 @@ def quantile_by_method(name, a, q, axis, keepdims, method):
     q = as_dtype(q, "float64" if dtype == "float16" else dtype)             # a float16 position is rounded from 2048 on
     rank = x.type.ndim
     x, axes = one_axis_last(name, x, axis)
-    last_axis, length = x.type.ndim - 1, _length(name, x)
+    last_axis, length = x.type.ndim - 1, some_length(name, x)
     first, share = position_of(flatten(q), length, method)
     if method in ROUNDED:
         ordered = PartitionOp()(x, concatenate([first, [length - 1]]), last_axis)

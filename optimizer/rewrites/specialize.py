@@ -27,6 +27,11 @@ def same_real_dtype(found, out):
     return same_dtype(found, out) and not out.type.dtype.startswith("complex")
 
 
+def inexact_real(found, out):
+    """As `inexact`, for numbers that are not complex."""
+    return inexact(found, out) and same_real_dtype(found, out)
+
+
 def divide_by_power_of_two(fgraph, node):
     """``x / c -> x * (1/c)`` where 1/c is exact: a division takes several times as long."""
     out = node.outputs[0]
@@ -121,7 +126,8 @@ TO_INTEGERS = frozenset([f"convert_to_{dtype}" for dtype in integer_dtypes])
 REWRITES = [
     rule("local_mul_to_sqr", mul(x, x), sqr(x)),
     rule("local_sqr_of_abs", sqr(absolute(x)), sqr(x), same_real_dtype),
-    rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize")),
+    rule("local_mul_minus_one", mul(x, -1), neg(x), inexact_real, (FAST_RUN, "local_mul_specialize")),
+    rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize"), changes="nan"),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
     Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg"),
