@@ -1,10 +1,4 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
 from phintys import (
     array_api as array_api, compat as compat, compile as compile, configdefaults as configdefaults,
     configparser as configparser, d3viz as d3viz, distributed as distributed, gof as gof, gpu as gpu,
@@ -32,10 +26,8 @@ from phintys.making.function_dump import function_dump as function_dump
 from phintys.making.function_maker import FunctionMaker as FunctionMaker
 from phintys.modes import Mode as Mode
 from phintys.onnx_export import export_onnx as export_onnx
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.graphs.op_from_graph import OpFromGraph as OpFromGraph
-from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable
 from phintys.printing import debugprint as debugprint
 from phintys.reports.profile_stats import ProfileStats as ProfileStats
 from phintys.reports.why_not import why_not as why_not
@@ -48,6 +40,7 @@ from phintys.shared import SharedVariable as SharedVariable, shared as shared
 from phintys.transforms import jvp as jvp, linearize as linearize, value_and_grad as value_and_grad, vjp as vjp
 from phintys.updates import OrderedUpdates as OrderedUpdates
 from phintys.vm.containers.container import Container as Container
+from typing import Any as _Any
 
 FAST_COMPILE: _Any
 FAST_RUN: _Any
@@ -62,8 +55,8 @@ logging_default_handler: _Any
 pp: _Any
 pprint: _Any
 predefined_modes: _Any
-def save(path: _Any, functions: _Any, key: _Any = None, include_graph: bool = False) -> TensorVariable: ...
+def save(path: _Any, functions: _Any, key: _Any = None, include_graph: bool = False) -> None: ...
 def sparse_grad(var: _Any) -> _Any: ...
 theano_logger: _Any
-def vectorize(function: _Any, in_axes: int | Variable = 0, out_axes: int | Variable = 0) -> TensorVariable: ...
-def vectorize_graph(outputs: _Any, replace: _Any) -> TensorVariable: ...
+def vectorize(function: _Any, in_axes: int | Variable = 0, out_axes: int | Variable = 0) -> _Any: ...
+def vectorize_graph(outputs: _Any, replace: _Any) -> _Any: ...

@@ -6,10 +6,12 @@ what type a parameter has is said here, by its name or its default. A test says 
 """
 import importlib
 import inspect
+import re
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
 
+from phintys import tensor
 from phintys.graph.op import Op
 from phintys.graph.public_names import defined_in
 from phintys.graph.type import Type
@@ -67,11 +69,11 @@ RESULTS = {
         crossentropy_softmax_max_and_argmax_1hot crossentropy_softmax_max_and_argmax_1hot_with_bias extract_constant
         get_canonical_form_slice get_scalar_constant_value gradient linspace lu lu_factor nonzero ordqz qr
         qz schur
-        as_op register_transfer sparse_grad svd transfer unique unravel_index""",
+        as_op register_transfer sparse_grad svd transfer unique unravel_index vectorize vectorize_graph""",
     "int": "get_vector_length ndim",
     "str": "upcast __format__",
     "bool": "is_flat __bool__ values_eq_approx_always_true",
-    "None": "verify_grad",
+    "None": "save verify_grad",
     "Iterator[TensorVariable]": "__iter__",
 }
 RETURNS = {name: annotation for annotation, names in RESULTS.items() for name in names.split()}
@@ -83,13 +85,10 @@ NO_BREAK = "\N{NO-BREAK SPACE}"                   # at which `textwrap` does not
 
 HEADER = '''"""Written by docs/write_stubs.py."""
 '''
-IMPORTS = """from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
-"""
+IMPORTS = ["from collections.abc import Iterator", "from collections.abc import Sequence",
+           "from types import ModuleType", "from typing import Any as _Any", "from typing import TypeAlias",
+           "import numpy", "from numpy.typing import DTypeLike"]
+ALIASED = "_Axis _OfMany _OfOne _OfThree _OfTwo _Shape _TensorLike".split()
 ALIASES = """
 _TensorLike: TypeAlias = Variable | numpy.ndarray | numpy.generic | complex | list[_Any] | tuple[_Any, ...]
 _Axis: TypeAlias = int | Sequence[int] | numpy.ndarray | Variable | None
@@ -185,6 +184,8 @@ def is_written(cls):
 
 def declaration(package, name, value):
     """The line, or lines, for one public name."""
+    if package.startswith("phintys.tensor.") and name in tensor.__all__ and getattr(tensor, name) is value:
+        return f"from phintys.tensor import {name} as {name}"
     if isinstance(value, ModuleType):
         inner = value.__name__ == f"{package}.{name}"
         return f"from {package} import {name} as {name}" if inner else f"{name}: ModuleType"
@@ -203,7 +204,7 @@ def declaration(package, name, value):
     if isinstance(value, frozenset):
         return f"{name}: frozenset[str]"
     if isinstance(value, tuple):
-        return f"{name}: tuple[TensorType, ...]"
+        return f"{name}: tuple[{type(value[0]).__name__}, ...]"
     if isinstance(value, float):
         return f"{name}: float"
     if isinstance(value, (Op, Type)):
@@ -216,7 +217,10 @@ def import_lines(texts):
     names = {}
     for text in texts:
         start, _, name = text.partition(" import ")
-        names.setdefault(start, set()).add(name)
+        if name:
+            names.setdefault(start, set()).add(name)
+        else:
+            yield text
     for start, found in sorted(names.items()):
         listed = ", ".join(sorted(found)).replace(" as ", f"{NO_BREAK}as{NO_BREAK}")
         line = f"{start} import {listed}"
@@ -237,9 +241,16 @@ def namespace_stub(package):
     known = {line.rpartition(" ")[2] for line in public}
     needed = [*needed_classes(module), *[getattr(module, name) for name, text in texts.items() if f"{name} = " in text]]
     extra = {f"from {defined_in(value)} import {value.__name__}" for value in needed if value.__name__ not in known}
-    aliases = "from phintys.ops.operators import _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike"
-    body = [text for text in texts.values() if not text.startswith("from ")]
-    return HEADER + IMPORTS + "\n".join([*import_lines(public | extra | {aliases}), "", *body]) + "\n"
+    aliases = [f"from phintys.ops.operators import {name}" for name in ALIASED]
+    body = "\n".join([text for text in texts.values() if not text.startswith("from ")])
+    return HEADER + with_imports(public, [*IMPORTS, *extra, *aliases], body)
+
+
+def with_imports(public, others, body):
+    """The text of a stub: imports of public names, of the others those that the text needs, and the text."""
+    words = set(re.findall(r"\w+", body))
+    needed = [line for line in others if line.rpartition(" ")[2] in words]
+    return "\n".join([*import_lines({*public, *needed}), "", body]) + "\n"
 
 
 def needed_classes(module):
@@ -273,11 +284,11 @@ def operators_stub():
                      " **options: _Any) -> _Any: ...",
                      "    def __array_function__(self, function: _Any, types: _Any, arguments: _Any,"
                      " options: _Any) -> _Any: ..."]
-    imports = IMPORTS.replace("Any as _Any\n", "Any as _Any\nfrom typing import TypeAlias\n")
-    return (HEADER + imports.replace("from numpy.typing", "import numpy\nfrom numpy.typing")
-            + "from phintys.graph.apply import Apply\nfrom phintys.graph.variable import Constant, Variable\n"
-              "from phintys.ops.elementwise.elementwise import Elemwise\n"
-              "from phintys.ops.types.tensor_type import TensorType\n" + ALIASES
+    others = ["from phintys.graph.apply import Apply", "from phintys.graph.variable import Constant",
+              "from phintys.graph.variable import Variable", "from phintys.ops.elementwise.elementwise import Elemwise",
+              "from phintys.ops.types.tensor_type import TensorType"]
+    return HEADER + with_imports((), [*IMPORTS, *others], (
+        ALIASES
             + "\nclass TensorOperators:\n    type: TensorType\n" + "\n".join(filter(None, numpy_methods + methods))
             + "\n\nclass TensorVariable(TensorOperators, Variable):\n"
               "    type: TensorType\n"
@@ -289,7 +300,7 @@ def operators_stub():
               "    @property\n    def unique_value(self) -> numpy.ndarray | None: ...\n"
               "\nUFUNCS: dict[str, _Any]\n"
               "SMALL_CONSTANT: int\n"
-              "_tensor_py_operators = TensorOperators\n")
+              "_tensor_py_operators = TensorOperators"))
 
 
 def stub(module):

@@ -1,16 +1,13 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-from typing import TypeAlias
-
 import numpy
+from collections.abc import Iterator, Sequence
 from numpy.typing import DTypeLike
-
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.types.tensor_type import TensorType
+from typing import Any as _Any, TypeAlias
+
 
 _TensorLike: TypeAlias = Variable | numpy.ndarray | numpy.generic | complex | list[_Any] | tuple[_Any, ...]
 _Axis: TypeAlias = int | Sequence[int] | numpy.ndarray | Variable | None

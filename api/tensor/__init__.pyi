@@ -1,10 +1,6 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
+from collections.abc import Sequence
 from numpy.typing import DTypeLike
-
 from phintys.graph.errors import (
     EmptyConstantError as EmptyConstantError, NotScalarConstantError as NotScalarConstantError,
 )
@@ -12,7 +8,6 @@ from phintys.graph.gradients.forward_gradient import Rop as Rop
 from phintys.graph.gradients.gradient import Lop as Lop, grad as grad
 from phintys.graph.gradients.verify_gradient import numeric_grad as numeric_grad
 from phintys.graph.gradients.view_op import consider_constant as consider_constant
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant as Constant, Variable as Variable
 from phintys.ops.creation.alloc import Alloc as Alloc
 from phintys.ops.creation.allocation import (
@@ -70,6 +65,8 @@ from phintys.tensor import (
     shared_randomstreams as shared_randomstreams, signal as signal, slinalg as slinalg, subtensor as subtensor,
     type_other as type_other, utils as utils, xlogx as xlogx,
 )
+from types import ModuleType
+from typing import Any as _Any
 
 NoneConst: _Any
 Tensor = TensorType

@@ -1,16 +1,7 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
-from phintys.graph.op import Op
-from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.fourier.fourier import IRFFTOp as IRFFTOp, RFFTOp as RFFTOp
-from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable, _Axis, _TensorLike
+from typing import Any as _Any
 
 def complex_irfft(a: _TensorLike, n: _Any = None, axis: _Axis = -1, norm: _Any = None) -> TensorVariable: ...
 def complex_rfft(a: _TensorLike, n: _Any = None, axis: _Axis = -1, norm: _Any = None) -> TensorVariable: ...

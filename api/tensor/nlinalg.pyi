@@ -1,13 +1,5 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
-from phintys.graph.op import Op
 from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.factorizations.eigen import Eig as Eig, Eigh as Eigh, EighGrad as EighGrad
 from phintys.ops.factorizations.functions import TensorInv as TensorInv, TensorSolve as TensorSolve
 from phintys.ops.factorizations.inverse import (
@@ -15,13 +7,12 @@ from phintys.ops.factorizations.inverse import (
 )
 from phintys.ops.factorizations.least_squares import LeastSquares as LeastSquares
 from phintys.ops.factorizations.orthogonal import QRFull as QRFull, QRIncomplete as QRIncomplete, SVD as SVD
-from phintys.ops.linalg.diagonal import AllocDiag as AllocDiag, ExtractDiag as ExtractDiag
-from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable, _Axis, _TensorLike
+from phintys.tensor import AllocDiag as AllocDiag, ExtractDiag as ExtractDiag, diag as diag, trace as trace
+from typing import Any as _Any
 
 def alloc_diag(x: _TensorLike) -> TensorVariable: ...
 det: Det
-def diag(v: _TensorLike, k: _Any = 0) -> TensorVariable: ...
 eig: Eig
 def eigh(a: _TensorLike, UPLO: str = 'L') -> list[TensorVariable]: ...
 extract_diag: ExtractDiag
@@ -36,4 +27,3 @@ def slogdet(a: _TensorLike) -> tuple[TensorVariable, TensorVariable]: ...
 def svd(a: _TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> _Any: ...
 def tensorinv(a: _TensorLike, ind: int | Variable = 2) -> TensorVariable: ...
 def tensorsolve(a: _TensorLike, b: _TensorLike, axes: _Any = None) -> TensorVariable: ...
-def trace(a: _TensorLike, offset: int | Variable = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable: ...

@@ -1,13 +1,5 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
-from phintys.graph.op import Op
 from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.factorizations.cholesky import Cholesky as Cholesky, CholeskyGrad as CholeskyGrad
 from phintys.ops.factorizations.eigen import Eigvalsh as Eigvalsh, EigvalshGrad as EigvalshGrad
 from phintys.ops.factorizations.exponential import Expm as Expm, ExpmGrad as ExpmGrad
@@ -15,17 +7,17 @@ from phintys.ops.factorizations.schur import (
     GeneralizedSchur as GeneralizedSchur, Schur as Schur, SolveSylvester as SolveSylvester,
 )
 from phintys.ops.factorizations.solve import Solve as Solve, SolveTriangular as SolveTriangular
-from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable, _TensorLike
+from phintys.tensor import kron as kron
+from typing import Any as _Any
 
-MATRIX_STRUCTURES: tuple[TensorType, ...]
+MATRIX_STRUCTURES: tuple[str, ...]
 def block_diag(*matrices: _Any) -> TensorVariable: ...
 def cho_solve(c_and_lower: _Any, b: _TensorLike, on_error: str = 'raise') -> TensorVariable: ...
 cholesky: Cholesky
 def eigvalsh(a: _TensorLike, b: _TensorLike | None = None, lower: bool = True) -> TensorVariable: ...
 expm: Expm
 imported_scipy: _Any
-def kron(a: _TensorLike, b: _TensorLike) -> TensorVariable: ...
 def lu(a: _TensorLike, permute_l: bool = False) -> _Any: ...
 def lu_factor(a: _TensorLike) -> _Any: ...
 def ordqz(A: _Any, B: _Any, sort: str = 'lhp', output: str = 'real') -> _Any: ...

@@ -1,14 +1,7 @@
 """Written by docs/write_stubs.py."""
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any as _Any
-
-from numpy.typing import DTypeLike
-
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.ops.convolution.old_interface import ConvOp as ConvOp
-from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.nnet.crossentropy import (
     CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad,
@@ -22,13 +15,14 @@ from phintys.ops.nnet.prepend import (
 from phintys.ops.nnet.softmax import (
     LogSoftmax as LogSoftmax, Softmax as Softmax, SoftmaxGrad as SoftmaxGrad, SoftmaxWithBias as SoftmaxWithBias,
 )
-from phintys.ops.operators import TensorVariable, _Axis, _OfMany, _OfOne, _OfThree, _OfTwo, _Shape, _TensorLike
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.operators import TensorVariable, _Axis, _OfOne, _TensorLike
+from phintys.tensor import sigmoid as sigmoid, softplus as softplus
 from phintys.tensor.nnet import (
     Conv3D as Conv3D, ConvGrad3D as ConvGrad3D, ConvTransp3D as ConvTransp3D, abstract_conv as abstract_conv,
     blocksparse as blocksparse, bn as bn, conv as conv, conv3d2d as conv3d2d, corr as corr, corr3d as corr3d,
     ctc as ctc, neighbours as neighbours, nnet as nnet, sigm as sigm,
 )
+from typing import Any as _Any
 
 ScalarSigmoid: type[Op]
 ScalarSoftplus: type[Op]
@@ -107,7 +101,6 @@ def separable_conv2d(input: _TensorLike, depthwise_filters: _Any, pointwise_filt
                      input_shape: _Any = None, depthwise_filter_shape: _Any = None,
                      pointwise_filter_shape: _Any = None, border_mode: str = 'valid', subsample: _Any = (1, 1),
                      filter_flip: bool = True, filter_dilation: _Any = (1, 1)) -> TensorVariable: ...
-sigmoid: _OfOne
 def sigmoid_binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
 sigmoid_inplace: _OfOne
 def softmax(c: _TensorLike) -> TensorVariable: ...
@@ -115,7 +108,6 @@ softmax_grad: SoftmaxGrad
 def softmax_graph(c: _TensorLike) -> TensorVariable: ...
 softmax_op: Softmax
 softmax_with_bias: SoftmaxWithBias
-softplus: _OfOne
 softsign: _OfOne
 ultra_fast_scalar_sigmoid: Op
 ultra_fast_sigmoid: _OfOne
