@@ -499,6 +499,38 @@ class Op(PureOp):
         raise NotImplementedError(f"{self} has no C thunk: phintys generates no C code")
 
 
+class IdentityOp(Op):
+    """Base of ops whose output has the value of their one input; the gradient passes as it is."""
+
+    __props__ = ()
+    shape_as = 0
+
+    def make_node(self, x: Any) -> Apply:
+        return Apply(self, [x], [x.type.make_variable()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]],
+                params: Any = None) -> None:
+        output_storage[0][0] = inputs[0]
+
+    def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        return list(output_grads)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return list(eval_points)
+
+
+class InPlaceOp(Op):
+    """Base of ops whose only property is ``inplace``: whether they overwrite their first input."""
+
+    __props__ = ("inplace",)
+    can_overwrite = {0: (0,)}
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+
+
 def check_computable(node: Apply) -> None:
     """Raise MethodNotDefined for a node that Python is to compute, but whose op has no method for it."""
     missing = node.op.missing_method()

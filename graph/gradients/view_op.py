@@ -6,10 +6,10 @@ views of their inputs. The optimizer removes them after gradients have been take
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.graph.op import IdentityOp
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phintys.ops.operators import TensorVariable, _TensorLike
 
 
-class ViewOp(Op):
+class ViewOp(IdentityOp):
     """The identity, as a view of its input.
 
     Examples
@@ -29,23 +29,7 @@ class ViewOp(Op):
     TensorType(float64, vector)
     """
 
-    __props__ = ()
     view_map = {0: [0]}
-
-    def make_node(self, x: Variable) -> Apply:
-        return Apply(self, [x], [x.type.make_variable()])
-
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: list[list[Any]], params: Any = None) -> None:
-        output_storage[0][0] = inputs[0]
-
-    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
-        return input_shapes
-
-    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> list[Variable]:
-        return list(output_grads)
-
-    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Variable | None]:
-        return list(eval_points)
 
 
 class ZeroGrad(ViewOp):

@@ -9,6 +9,7 @@ minus an outer product with a solution of ``L^H``, and the diagonal of L.
 import numpy
 
 from phintys.graph.apply import Apply
+from phintys.graph.op import InPlaceOp
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.elementwise import Elemwise
@@ -37,7 +38,7 @@ class SquareOp(MatrixOp):
         return Apply(self, [x], [result(x.type.dtype, x, *[order_of(x)] * 2)])
 
 
-class Mirrored(SquareOp):
+class Mirrored(InPlaceOp, SquareOp):
     """The Hermitian matrix whose lower triangle is that of x, with the real part of the diagonal.
 
     Parameters
@@ -46,14 +47,7 @@ class Mirrored(SquareOp):
         Whether the result may overwrite x.
     """
 
-    __props__ = ("inplace",)
     linear_in = (0,)
-    can_overwrite = {0: (0,)}
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if self.inplace:
-            self.destroy_map = {0: [0]}
 
     def make_kernel(self, node):
         return MirrorKernel(node.inputs[0].type.dtype, self.lead(node))

@@ -4,15 +4,14 @@ A hint is an identity op, which the optimizer uses and then removes. `psd` says 
 Hermitian) and positive semi-definite. Then its Cholesky factor, which costs half as much as LU factors, is used for
 systems and for logarithms of its determinant.
 """
-from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.graph.op import IdentityOp
 from phintys.graph.variable import Constant
 from phintys.ops.linalg.diagonal import trace
 from phintys.ops.products.products import dot
 from phintys.ops.types.constant import as_tensor_variable
 
 
-class Hint(Op):
+class Hint(IdentityOp):
     """Returns its input; ``hints`` are pairs of a name and a value.
 
     Parameters
@@ -29,21 +28,12 @@ class Hint(Op):
 
     __props__ = ("hints",)
     view_map = {0: [0]}
-    linear_in = (0,)
-    shape_as = 0
 
     def __init__(self, **hints):
         self.hints = tuple(hints.items())
 
     def make_node(self, x):
-        x = as_tensor_variable(x)
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node, inputs, output_storage):
-        output_storage[0][0] = inputs[0]
-
-    def grad(self, inputs, output_grads):
-        return output_grads
+        return super().make_node(as_tensor_variable(x))
 
 
 def psd(v):

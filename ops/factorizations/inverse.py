@@ -2,6 +2,7 @@
 import numpy
 
 from phintys.graph.apply import Apply
+from phintys.graph.op import InPlaceOp
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype, imag, real, switch
@@ -31,7 +32,7 @@ from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 
-class MatrixInverse(MatrixOp):
+class MatrixInverse(InPlaceOp, MatrixOp):
     """The inverse of each square matrix. The optimizer turns products with it into solutions of linear systems.
 
     Parameters
@@ -51,14 +52,7 @@ class MatrixInverse(MatrixOp):
            [-1.,  2.]])
     """
 
-    __props__ = ("inplace",)
     shape_as = 0
-    can_overwrite = {0: (0,)}
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if self.inplace:
-            self.destroy_map = {0: [0]}
 
     def __str__(self):
         return "MatrixInverse{inplace}" if self.inplace else "MatrixInverse"

@@ -5,13 +5,12 @@ becomes the virtual machine's COPY instruction; other values, such as sparse mat
 """
 from copy import deepcopy
 
-from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.graph.op import IdentityOp
 
 __all__ = ["DeepCopyOp", "deep_copy_op"]
 
 
-class DeepCopyOp(Op):
+class DeepCopyOp(IdentityOp):
     """A copy of the input.
 
     Examples
@@ -19,12 +18,6 @@ class DeepCopyOp(Op):
     >>> phintys.compile.deep_copy_op(T.as_tensor([1.0, 2.0])).eval()
     array([1., 2.])
     """
-
-    __props__ = ()
-    shape_as = 0
-
-    def make_node(self, x):
-        return Apply(self, [x], [x.type()])
 
     def lower(self, emitter, node):
         if node.outputs[0].type.layout is None:
@@ -34,12 +27,6 @@ class DeepCopyOp(Op):
 
     def perform(self, node, inputs, output_storage, params=None):
         output_storage[0][0] = deepcopy(inputs[0])
-
-    def grad(self, inputs, output_grads):
-        return list(output_grads)
-
-    def R_op(self, inputs, eval_points):
-        return list(eval_points)
 
 
 deep_copy_op = DeepCopyOp()

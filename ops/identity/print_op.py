@@ -3,8 +3,7 @@
 The optimizer has no rules for it, so it prevents rewrites of the patterns that it is part of. A node whose result is
 not used does not run and prints nothing.
 """
-from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.graph.op import IdentityOp
 from phintys.graph.public_names import at_home
 
 
@@ -17,7 +16,7 @@ def print_attributes(op, value):
         print(label, shown() if callable(shown) else shown)
 
 
-class Print(Op):
+class Print(IdentityOp):
     """The identity, which prints its input.
 
     Parameters
@@ -40,22 +39,12 @@ class Print(Op):
     __props__ = ("message", "attrs", "global_fn")
     view_map = {0: [0]}
     is_foldable = False                         # folding would print during compilation, and never at run time
-    shape_as = 0
 
     def __init__(self, message="", attrs=("__str__",), global_fn=print_attributes):
         self.message = message
         self.attrs = tuple(attrs)
         self.global_fn = global_fn
 
-    def make_node(self, x):
-        return Apply(self, [x], [x.type.make_variable()])
-
     def perform(self, node, inputs, output_storage, params=None):
         output_storage[0][0] = inputs[0]
         self.global_fn(self, inputs[0])
-
-    def grad(self, inputs, output_grads):
-        return list(output_grads)
-
-    def R_op(self, inputs, eval_points):
-        return list(eval_points)

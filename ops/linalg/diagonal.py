@@ -4,7 +4,7 @@ A diagonal with ``offset`` k consists of the elements ``x[i, i + k]``. Other dim
 """
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.op import Op
+from phintys.graph.op import InPlaceOp, Op
 from phintys.graph.valueless_types import grad_undefined
 from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.creation.allocation import arange
@@ -294,7 +294,7 @@ def trace(a, offset=0, axis1=0, axis2=1):
 
 
 # ---- filling one diagonal with a number ------------------------------------------------------------------------------
-class FillDiagonal(Op):
+class FillDiagonal(InPlaceOp):
     """A copy of a tensor in which the main diagonal is set to a number. The inputs are a and value.
 
     Parameters
@@ -317,16 +317,9 @@ class FillDiagonal(Op):
     """
 
     runs_alone = True
-    __props__ = ("inplace",)
     shape_as = 0
     linear_in = (0, 1)
-    can_overwrite = {0: (0,)}
     cannot_fail = changes_part = True
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if self.inplace:
-            self.destroy_map = {0: [0]}
 
     def make_node(self, a, val):
         a = as_tensor_variable(a)

@@ -10,7 +10,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.op import Op
+from phintys.graph.op import InPlaceOp, Op
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.elementwise.scalar import as_dtype
@@ -60,7 +60,7 @@ class _ListOp(Op):
         return type(self).__name__
 
 
-class _Change(_ListOp):
+class _Change(InPlaceOp, _ListOp):
     """The base class of ops that return a changed list.
 
     Parameters
@@ -68,13 +68,6 @@ class _Change(_ListOp):
     inplace : bool
         Whether to change the list itself.
     """
-
-    __props__ = ("inplace",)
-    can_overwrite = {0: (0,)}
-
-    def __init__(self, inplace=False):
-        self.inplace = inplace
-        self.destroy_map = {0: [0]} if inplace else {}
 
     def perform(self, node, inputs, output_storage):
         x, *others = inputs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from phintys.graph.apply import Apply
 from phintys.graph.errors import InconsistencyError
-from phintys.graph.op import Op
+from phintys.graph.op import InPlaceOp, Op
 from phintys.graph.traversal import view_roots
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.elementwise import sum_broadcast
@@ -152,7 +152,7 @@ class Dot22Scalar(BlasOp):
         return [(input_shapes[0][0], input_shapes[1][1])]
 
 
-class Accumulation(BlasOp):
+class Accumulation(InPlaceOp, BlasOp):
     """``beta * z + alpha * x.y``. The inputs are z, alpha, x, y and beta; z is broadcast.
 
     Parameters
@@ -161,14 +161,7 @@ class Accumulation(BlasOp):
         Whether the result may overwrite z.
     """
 
-    __props__ = ("inplace",)
-    can_overwrite = {0: (0,)}
     cannot_fail = True
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if self.inplace:
-            self.destroy_map = {0: [0]}
 
     def make_node(self, z, alpha, x, y, beta):
         z, alpha, x, y, beta = self.operands((z, alpha, x, y, beta))

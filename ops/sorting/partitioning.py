@@ -8,7 +8,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.op import Op
+from phintys.graph.op import InPlaceOp, Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant
 from phintys.ops.cumulative.product import prod
@@ -60,15 +60,8 @@ class _Partition(Op):
                      [TensorType(dtype, input.type.broadcastable, shape=input.type.shape)()])
 
 
-class PartitionOp(_Partition):
+class PartitionOp(InPlaceOp, _Partition):
     """The elements of an array, partitioned along an axis."""
-
-    __props__ = ("inplace",)
-    can_overwrite = {0: (0,)}
-
-    def __init__(self, inplace=False):
-        self.inplace = inplace
-        self.destroy_map = {0: [0]} if inplace else {}
 
     def _dtype(self, type_):
         return type_.dtype

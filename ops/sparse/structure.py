@@ -4,6 +4,7 @@ import scipy.sparse
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
+from phintys.graph.op import InPlaceOp
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.indexing.advanced_subtensor import advanced_subtensor1
 from phintys.ops.sparse.conversion import dense_from_sparse
@@ -19,18 +20,11 @@ __all__ = ["ConstructSparseFromList", "Diag", "EnsureSortedIndices", "HStack", "
            "square_diagonal", "vstack"]
 
 
-class _SameValue(SparseOp):
+class _SameValue(InPlaceOp, SparseOp):
     """The base class of ops that store the same matrix in another way; in place, if they may."""
 
-    __props__ = ("inplace",)
     linear_in = (0,)
-    can_overwrite = {0: (0,)}
     shape_as = 0
-
-    def __init__(self, inplace=False):
-        self.inplace = bool(inplace)
-        if self.inplace:
-            self.destroy_map = {0: [0]}
 
     def make_node(self, x):
         x = as_compressed(self, x)

@@ -15,6 +15,7 @@ import phintys
 import phintys.tensor as T
 from phintys.compile import DebugMode, MonitorMode, NanGuardMode
 from phintys.compile.debugmode import BadDestroyMap
+from phintys.graph.op import IdentityOp, InPlaceOp
 from phintys.graph.properties import Properties
 from phintys.graph.public_names import HOMES, at_home, defined_in
 from phintys.graph.serialization import GraphNode, GraphVariable
@@ -30,7 +31,7 @@ PUBLIC_MODULES = [f"phintys{name}" for name in (
 INNER = ("ops", "vm", "graph", "optimizer", "making", "debugging", "reports", "theano")
 ROWS = [(home, inner, name) for home, modules in HOMES.items() for inner, names in modules.items()
         for name in names.split()]
-NEVER_PICKLED = {FloatOp}                           # bases that are no base of a type, but add methods to ops
+NEVER_PICKLED = {FloatOp, IdentityOp, InPlaceOp}    # bases that are no base of a type, but add methods to ops
 
 x, v, i = T.dmatrix("x"), T.dvector("v"), T.lvector("i")
 weights = phintys.shared(numpy.ones(3), "weights")
